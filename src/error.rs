@@ -1,0 +1,387 @@
+//! One error type: a stable kind, the place in the request, the path, and what is true of the files now.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::errno::{self, Errno};
+use crate::text::diagnose::Diagnosis;
+use crate::text::locate::Places;
+
+/// The result of everything that can fail with an [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong. The names are stable; callers decide by them, never by the words of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "each is its own code, explained in the README's table of codes")]
+pub enum ErrorKind {
+    ValidationFailed,
+    RelativePath,
+    PathTraversal,
+    OutsideRoot,
+    FileNotFound,
+    FileExists,
+    NotARegularFile,
+    PermissionDenied,
+    SymlinkLoop,
+    FileTooLarge,
+    EmptyEdits,
+    EmptyOldString,
+    DuplicateOldString,
+    DuplicateFilePath,
+    EmptyFile,
+    MatchNotFound,
+    AmbiguousMatch,
+    MatchCountMismatch,
+    InvalidEncoding,
+    HashMismatch,
+    ConcurrentModification,
+    LockTimeout,
+    DiskFull,
+    ReadOnlyFs,
+    WriteFailed,
+    CheckFailed,
+    PatchParseFailed,
+    UnknownTransaction,
+    TransactionExpired,
+    UndoConflict,
+    RecoveryRequired,
+    CrossDevice,
+    UnsupportedFileSystem,
+    MountPoint,
+    Immutable,
+    RequestTooLarge,
+    InvalidPattern,
+    ChecksNotAllowed,
+    DelegateFailed,
+    Timeout,
+    Cancelled,
+    ReadOnlyMode,
+    UnknownError,
+}
+
+impl ErrorKind {
+    /// The code in answers, like `MATCH_NOT_FOUND`.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::ValidationFailed => "VALIDATION_FAILED",
+            Self::RelativePath => "RELATIVE_PATH",
+            Self::PathTraversal => "PATH_TRAVERSAL",
+            Self::OutsideRoot => "OUTSIDE_ROOT",
+            Self::FileNotFound => "FILE_NOT_FOUND",
+            Self::FileExists => "FILE_EXISTS",
+            Self::NotARegularFile => "NOT_A_REGULAR_FILE",
+            Self::PermissionDenied => "PERMISSION_DENIED",
+            Self::SymlinkLoop => "SYMLINK_LOOP",
+            Self::FileTooLarge => "FILE_TOO_LARGE",
+            Self::EmptyEdits => "EMPTY_EDITS",
+            Self::EmptyOldString => "EMPTY_OLD_STRING",
+            Self::DuplicateOldString => "DUPLICATE_OLD_STRING",
+            Self::DuplicateFilePath => "DUPLICATE_FILE_PATH",
+            Self::EmptyFile => "EMPTY_FILE",
+            Self::MatchNotFound => "MATCH_NOT_FOUND",
+            Self::AmbiguousMatch => "AMBIGUOUS_MATCH",
+            Self::MatchCountMismatch => "MATCH_COUNT_MISMATCH",
+            Self::InvalidEncoding => "INVALID_ENCODING",
+            Self::HashMismatch => "HASH_MISMATCH",
+            Self::ConcurrentModification => "CONCURRENT_MODIFICATION",
+            Self::LockTimeout => "LOCK_TIMEOUT",
+            Self::DiskFull => "DISK_FULL",
+            Self::ReadOnlyFs => "READ_ONLY_FS",
+            Self::WriteFailed => "WRITE_FAILED",
+            Self::CheckFailed => "CHECK_FAILED",
+            Self::PatchParseFailed => "PATCH_PARSE_FAILED",
+            Self::UnknownTransaction => "UNKNOWN_TRANSACTION",
+            Self::TransactionExpired => "TRANSACTION_EXPIRED",
+            Self::UndoConflict => "UNDO_CONFLICT",
+            Self::RecoveryRequired => "RECOVERY_REQUIRED",
+            Self::CrossDevice => "CROSS_DEVICE",
+            Self::UnsupportedFileSystem => "UNSUPPORTED_FILE_SYSTEM",
+            Self::MountPoint => "MOUNT_POINT",
+            Self::Immutable => "IMMUTABLE",
+            Self::RequestTooLarge => "REQUEST_TOO_LARGE",
+            Self::InvalidPattern => "INVALID_PATTERN",
+            Self::ChecksNotAllowed => "CHECKS_NOT_ALLOWED",
+            Self::DelegateFailed => "DELEGATE_FAILED",
+            Self::Timeout => "TIMEOUT",
+            Self::Cancelled => "CANCELLED",
+            Self::ReadOnlyMode => "READ_ONLY_MODE",
+            Self::UnknownError => "UNKNOWN_ERROR",
+        }
+    }
+
+    /// Whether the same request may succeed later without anybody changing it.
+    #[must_use]
+    pub const fn is_retryable(self) -> bool {
+        matches!(
+            self,
+            Self::LockTimeout | Self::ConcurrentModification | Self::Timeout | Self::Cancelled | Self::DiskFull
+        )
+    }
+}
+
+/// What is true of the files after a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Outcome {
+    /// No file was touched.
+    #[default]
+    Unchanged,
+    /// Some were swapped, and all of them were put back; that is on the disk.
+    RolledBack,
+    /// Files may be part old and part new until a recovery has run.
+    RecoveryRequired,
+}
+
+impl Outcome {
+    /// The word in answers.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unchanged => "unchanged",
+            Self::RolledBack => "rolled_back",
+            Self::RecoveryRequired => "recovery_required",
+        }
+    }
+}
+
+/// One thing that validation found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What is wrong.
+    pub kind: ErrorKind,
+    /// The sentence for the reader.
+    pub message: String,
+    /// Where in the request: `["files", "1", "edits", "0", "old_string"]`.
+    pub path: Vec<String>,
+}
+
+/// A content that a rollback put aside, since it is not txedit's to delete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// The file it belongs to.
+    pub path: PathBuf,
+    /// Where it is now.
+    pub kept_path: PathBuf,
+    /// Why it was put aside.
+    pub reason: String,
+}
+
+/// What is known of a failure beyond its kind.
+#[derive(Debug, Clone, Default)]
+pub enum Detail {
+    /// Nothing more.
+    #[default]
+    None,
+    /// All findings of the validation layer that failed.
+    Findings(Vec<Finding>),
+    /// What stands in the file instead of the anchor.
+    NoMatch(Box<Diagnosis>),
+    /// Where the anchor was found.
+    Matches(Places),
+    /// Files that changed since the transaction that was to be undone.
+    Conflicts(Vec<PathBuf>),
+}
+
+/// A failure: what, where, and what is true of the files now.
+///
+/// Every I/O error carries the verb and the path of the call that failed.
+#[derive(Debug)]
+pub struct Error(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    kind: ErrorKind,
+    message: String,
+    path: Option<PathBuf>,
+    file: Option<usize>,
+    edit: Option<usize>,
+    outcome: Outcome,
+    detail: Detail,
+    kept: Vec<Kept>,
+    transaction: Option<String>,
+    source: Option<io::Error>,
+}
+
+impl Error {
+    /// An error with nothing but its kind and its sentence.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            message: message.into(),
+            path: None,
+            file: None,
+            edit: None,
+            outcome: Outcome::Unchanged,
+            detail: Detail::None,
+            kept: Vec::new(),
+            transaction: None,
+            source: None,
+        }))
+    }
+
+    /// What a call of the operating system answered: `verb` as in "cannot `verb` `path`".
+    pub fn io(verb: &str, path: impl AsRef<Path>, source: io::Error) -> Self {
+        let path = path.as_ref();
+        let message = format!("cannot {verb} {}: {source}", path.display());
+        let mut error = Self::new(kind_of(&source), message).at(path);
+        error.0.source = Some(source);
+        error
+    }
+
+    /// All findings of one validation layer; there must be one at least.
+    #[must_use]
+    pub fn findings(findings: Vec<Finding>) -> Self {
+        debug_assert!(!findings.is_empty(), "a failed validation has a finding");
+        Self::new(ErrorKind::ValidationFailed, "Validation failed").detail(Detail::Findings(findings))
+    }
+
+    /// Names the file.
+    #[must_use]
+    pub fn at(mut self, path: impl Into<PathBuf>) -> Self {
+        self.0.path = Some(path.into());
+        self
+    }
+
+    /// Names the file entry of the request, from 0.
+    #[must_use]
+    pub fn in_file(mut self, index: usize) -> Self {
+        self.0.file = Some(index);
+        self
+    }
+
+    /// Names the edit of the file entry, from 0.
+    #[must_use]
+    pub fn in_edit(mut self, index: usize) -> Self {
+        self.0.edit = Some(index);
+        self
+    }
+
+    /// Says what is true of the files now.
+    #[must_use]
+    pub fn outcome_is(mut self, outcome: Outcome) -> Self {
+        self.0.outcome = outcome;
+        self
+    }
+
+    /// Adds what is known beyond the kind.
+    #[must_use]
+    pub fn detail(mut self, detail: Detail) -> Self {
+        self.0.detail = detail;
+        self
+    }
+
+    /// Lists what was put aside.
+    #[must_use]
+    pub fn keeping(mut self, kept: Vec<Kept>) -> Self {
+        self.0.kept = kept;
+        self
+    }
+
+    /// Names the transaction.
+    #[must_use]
+    pub fn of_transaction(mut self, id: impl Into<String>) -> Self {
+        self.0.transaction = Some(id.into());
+        self
+    }
+
+    /// What went wrong.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The file, as it was named to the engine.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.0.path.as_deref()
+    }
+
+    /// The file entry of the request, from 0.
+    #[must_use]
+    pub fn file(&self) -> Option<usize> {
+        self.0.file
+    }
+
+    /// The edit in that file entry, from 0.
+    #[must_use]
+    pub fn edit(&self) -> Option<usize> {
+        self.0.edit
+    }
+
+    /// What is true of the files now.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        self.0.outcome
+    }
+
+    /// What is known beyond the kind.
+    #[must_use]
+    pub fn details(&self) -> &Detail {
+        &self.0.detail
+    }
+
+    /// What a rollback put aside.
+    #[must_use]
+    pub fn kept(&self) -> &[Kept] {
+        &self.0.kept
+    }
+
+    /// The transaction, where one had been given an id.
+    #[must_use]
+    pub fn transaction(&self) -> Option<&str> {
+        self.0.transaction.as_deref()
+    }
+
+    /// What the operating system said, if it did.
+    #[must_use]
+    pub fn os_error(&self) -> Option<&io::Error> {
+        self.0.source.as_ref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_ref().map(|e| e as &(dyn std::error::Error + 'static))
+    }
+}
+
+/// The kind that an error of the operating system stands for.
+fn kind_of(error: &io::Error) -> ErrorKind {
+    match errno::of(error) {
+        Some(Errno::NOENT | Errno::NOTDIR) => ErrorKind::FileNotFound,
+        Some(Errno::EXIST) => ErrorKind::FileExists,
+        Some(Errno::ISDIR) => ErrorKind::NotARegularFile,
+        Some(Errno::ACCESS | Errno::PERM) => ErrorKind::PermissionDenied,
+        Some(Errno::LOOP) => ErrorKind::SymlinkLoop,
+        Some(Errno::FBIG) => ErrorKind::FileTooLarge,
+        Some(Errno::NOSPC | Errno::DQUOT) => ErrorKind::DiskFull,
+        Some(Errno::ROFS) => ErrorKind::ReadOnlyFs,
+        Some(Errno::MFILE | Errno::NFILE) => ErrorKind::RequestTooLarge,
+        Some(Errno::XDEV) => ErrorKind::CrossDevice,
+        Some(Errno::BUSY) => ErrorKind::MountPoint,
+        Some(_) => ErrorKind::WriteFailed,
+        None => ErrorKind::UnknownError,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_io_error_carries_verb_path_and_kind() {
+        let error = Error::io("rename", "src/a.rs", Errno::NOSPC.into()).in_file(2);
+        assert_eq!(error.kind(), ErrorKind::DiskFull);
+        assert_eq!(error.path(), Some(Path::new("src/a.rs")));
+        assert_eq!(error.file(), Some(2));
+        assert!(error.to_string().starts_with("cannot rename src/a.rs: No space left"));
+    }
+}

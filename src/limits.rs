@@ -1,0 +1,74 @@
+//! Every maximum, with its reason.
+
+use std::time::Duration;
+
+/// Bytes of a request: one that is larger is a mistake of its sender, and parsing takes several times its size.
+pub const REQUEST_BYTES: u64 = 256 << 20;
+
+/// Files in one request. Slots are named with six digits.
+pub const FILES: usize = 500_000;
+
+/// Edits of one file in one request.
+pub const EDITS: usize = 100_000;
+
+/// Bytes of a request's label: a line in a log, and a part of one journal line.
+pub const LABEL_BYTES: usize = 1_024;
+
+/// Findings in one answer: nobody mends more at once, and a large request can be wrong everywhere.
+pub const FINDINGS: usize = 1_000;
+
+/// Bytes of a file that is edited. Larger ones can still be deleted or renamed.
+pub const EDITED_FILE_BYTES: u64 = 4 << 30;
+
+/// Bytes of a journal: far above what [`FILES`] entries with the longest paths need in practice.
+pub const JOURNAL_BYTES: u64 = 4 << 30;
+
+/// Bytes of one journal line: a path of 4,096 bytes, escaped sixfold, and the fixed fields.
+pub const JOURNAL_LINE_BYTES: usize = 64 << 10;
+
+/// Symlinks followed for one path, as in the kernel.
+pub const SYMLINKS: usize = 40;
+
+/// Bytes of one path, as in the kernel.
+pub const PATH_BYTES: usize = 4_095;
+
+/// Bytes of one name in a path, as in the kernel.
+pub const NAME_BYTES: usize = 255;
+
+/// Old contents kept in memory between planning and staging, for all files of a request together;
+/// what is beyond is read again.
+pub const CACHED_BYTES: u64 = 16 << 20;
+
+/// The piece in which contents are read, hashed and copied.
+pub const CHUNK_BYTES: usize = 256 << 10;
+
+/// A modification time this close to the snapshot proves nothing: the content may change again
+/// within the granularity of the file system's clock.
+pub const YOUNG: Duration = Duration::from_secs(2);
+
+/// How long a command waits for its locks unless told otherwise.
+pub const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Files up to which syncing each by itself is quicker than syncing the file system, where that is so at all (ext4).
+pub const SYNC_EACH_UP_TO: usize = 8;
+
+/// Bytes of a diff in an answer.
+pub const DIFF_BYTES: usize = 64 << 10;
+
+/// Transactions kept in history.
+pub const HISTORY_COUNT: usize = 1_000;
+
+/// Bytes kept in history.
+pub const HISTORY_BYTES: u64 = 1 << 30;
+
+/// How long a transaction stays in history.
+pub const HISTORY_AGE: Duration = Duration::from_hours(30 * 24);
+
+/// Folders that commits without barriers leave in the trash before one of them syncs to empty it.
+pub const TRASH: usize = 64;
+
+/// Bytes of one MCP message, a line or a body: a request of 32 MB whose every second byte is escaped fits.
+pub const MESSAGE_BYTES: usize = 64 << 20;
+
+/// Bytes of an MCP answer's text unless told otherwise: beyond that, clients cut answers or put them aside.
+pub const ANSWER_BYTES: usize = 40_000;

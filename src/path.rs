@@ -1,0 +1,168 @@
+//! Paths inside a workspace, by construction.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use crate::limits;
+
+/// The name of the folder that holds txedit's state in a workspace.
+pub const STATE_FOLDER: &str = ".txedit";
+
+/// A path relative to a workspace: at least one name, no `.`, no `..`, no root, no NUL, nothing in a state folder.
+///
+/// Being one is not enough to be inside the workspace on the disk: symlinks are the business of whoever opens it.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RelPath(PathBuf);
+
+/// Why a path cannot be a [`RelPath`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PathProblem {
+    /// Nothing is named.
+    #[error("the path is empty")]
+    Empty,
+    /// It starts at the root of the file system.
+    #[error("the path is absolute")]
+    Absolute,
+    /// It has a `..` segment.
+    #[error("the path has a `..` segment")]
+    Traversal,
+    /// It is not spelled in the normal way: `.`, `//` or a trailing slash.
+    #[error("the path is not in its normal form")]
+    NotNormal,
+    /// It holds a NUL byte.
+    #[error("the path has a NUL byte")]
+    Nul,
+    /// It, or a name in it, is longer than the system allows.
+    #[error("the path is too long")]
+    TooLong,
+    /// It leads into a state folder.
+    #[error("the path leads into txedit's own state folder")]
+    StateFolder,
+}
+
+impl RelPath {
+    /// Checks `path`, which must be in its normal form to the byte.
+    pub fn new(path: impl Into<PathBuf>) -> Result<Self, PathProblem> {
+        let path = path.into();
+        let bytes = path.as_os_str().as_bytes();
+        if bytes.is_empty() {
+            return Err(PathProblem::Empty);
+        }
+        if bytes.contains(&0) {
+            return Err(PathProblem::Nul);
+        }
+        if bytes.len() > limits::PATH_BYTES {
+            return Err(PathProblem::TooLong);
+        }
+        if bytes[0] == b'/' {
+            return Err(PathProblem::Absolute);
+        }
+        for name in bytes.split(|b| *b == b'/') {
+            match name {
+                b"" | b"." => return Err(PathProblem::NotNormal),
+                b".." => return Err(PathProblem::Traversal),
+                _ if name.len() > limits::NAME_BYTES => return Err(PathProblem::TooLong),
+                // In a folder that folds case, any spelling leads there.
+                _ if name.eq_ignore_ascii_case(STATE_FOLDER.as_bytes()) => {
+                    return Err(PathProblem::StateFolder);
+                }
+                _ => {}
+            }
+        }
+        Ok(Self(path))
+    }
+
+    /// Checks `path` after dropping `.` segments and doubled or trailing slashes.
+    pub fn normalised(path: &Path) -> Result<Self, PathProblem> {
+        let mut normal = PathBuf::new();
+        for component in path.components() {
+            match component {
+                Component::Normal(name) => normal.push(name),
+                Component::CurDir => {}
+                Component::ParentDir => return Err(PathProblem::Traversal),
+                Component::RootDir | Component::Prefix(_) => return Err(PathProblem::Absolute),
+            }
+        }
+        Self::new(normal)
+    }
+
+    /// The path as the standard library has it.
+    #[must_use]
+    pub fn as_path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The last name.
+    #[must_use]
+    pub fn name(&self) -> &OsStr {
+        self.0.file_name().unwrap_or_default()
+    }
+
+    /// The folder it is in; empty for the workspace itself.
+    #[must_use]
+    pub fn parent(&self) -> &Path {
+        self.0.parent().unwrap_or(Path::new(""))
+    }
+
+    /// Whether the two are the same path or one is beneath the other.
+    #[must_use]
+    pub fn touches(&self, other: &Self) -> bool {
+        self.0.starts_with(&other.0) || other.0.starts_with(&self.0)
+    }
+}
+
+impl AsRef<Path> for RelPath {
+    fn as_ref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl fmt::Debug for RelPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for RelPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.display().fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_normal_paths_beneath_a_workspace_are_paths() {
+        let problem = |p: &str| RelPath::new(p).err();
+        assert_eq!(problem("a/b.rs"), None);
+        assert_eq!(problem(""), Some(PathProblem::Empty));
+        assert_eq!(problem("/a"), Some(PathProblem::Absolute));
+        assert_eq!(problem("a/../b"), Some(PathProblem::Traversal));
+        assert_eq!(problem("a//b"), Some(PathProblem::NotNormal));
+        assert_eq!(problem("./a"), Some(PathProblem::NotNormal));
+        assert_eq!(problem("a/"), Some(PathProblem::NotNormal));
+        assert_eq!(problem("a\0b"), Some(PathProblem::Nul));
+        assert_eq!(problem("sub/.txedit/id"), Some(PathProblem::StateFolder));
+        assert_eq!(problem(".TxEdit"), Some(PathProblem::StateFolder));
+        assert_eq!(problem(&"n".repeat(256)), Some(PathProblem::TooLong));
+        assert_eq!(problem(&"a/".repeat(2_100)), Some(PathProblem::TooLong));
+    }
+
+    #[test]
+    fn spelling_is_normalised_but_not_traversal() {
+        assert_eq!(RelPath::normalised(Path::new("./a//b/")), RelPath::new("a/b"));
+        assert_eq!(RelPath::normalised(Path::new("a/..")), Err(PathProblem::Traversal));
+    }
+
+    #[test]
+    fn touching_is_by_whole_names() {
+        let path = |p: &str| RelPath::new(p).unwrap();
+        assert!(path("a/b").touches(&path("a")));
+        assert!(path("a").touches(&path("a/b")));
+        assert!(!path("ab").touches(&path("a")));
+    }
+}

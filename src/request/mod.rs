@@ -1,0 +1,81 @@
+//! What is asked: values that are valid from their construction on.
+
+pub mod edit;
+pub mod validate;
+
+use std::path::PathBuf;
+
+use crate::digest::Digest;
+use edit::Edit;
+
+/// Many changes of many files, to be done as one.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// One for each file, in the order in which answers count them.
+    pub files: Vec<FileRequest>,
+    /// Say what would be done; write nothing.
+    pub dry_run: bool,
+    /// Put the whole new content of each file into the answer.
+    pub include_content: bool,
+    /// Add a copy of each file as it was, as `<file>.bak`, to the transaction.
+    pub backup: bool,
+    /// A text for the log.
+    pub label: Option<String>,
+}
+
+/// What is asked of one file.
+#[derive(Debug, Clone)]
+pub struct FileRequest {
+    /// The path as the caller wrote it: absolute, or relative to the root; no `..`.
+    pub path: PathBuf,
+    /// The content that the caller saw.
+    pub expected_hash: Option<Digest>,
+    /// What to do.
+    pub change: Change,
+    /// The permission bits afterwards.
+    pub mode: Option<u32>,
+}
+
+/// What to do with a file.
+#[derive(Debug, Clone)]
+pub enum Change {
+    /// Apply edits, in order, each on the result of the one before; then, perhaps, move the file.
+    Edit {
+        /// The edits; at least one.
+        edits: Vec<Edit>,
+        /// Where to move the result, if anywhere.
+        rename: Option<RenameTo>,
+    },
+    /// Write a whole new content.
+    Write {
+        /// The content.
+        content: Vec<u8>,
+        /// What to do where the file exists.
+        if_exists: IfExists,
+    },
+    /// Delete the file.
+    Delete,
+    /// Move the file as it is.
+    Rename(RenameTo),
+    /// Change nothing but the mode.
+    Mode,
+}
+
+/// Where a file is moved.
+#[derive(Debug, Clone)]
+pub struct RenameTo {
+    /// The new path as the caller wrote it.
+    pub path: PathBuf,
+    /// What to do where a file is there.
+    pub if_exists: IfExists,
+}
+
+/// What to do where a file is there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum IfExists {
+    /// Refuse.
+    #[default]
+    Fail,
+    /// Replace its content; its mode, owner and attributes stay.
+    Replace,
+}

@@ -1,0 +1,246 @@
+//! What can be said of a request by its letters alone, before any file is looked at.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path};
+
+use super::edit::{Anchor, Count};
+use super::{Change, FileRequest, Request};
+use crate::error::{Error, ErrorKind, Finding, Result};
+use crate::limits;
+use crate::path::STATE_FOLDER;
+
+/// All findings of one layer of validation, gathered before any of them is reported.
+#[derive(Debug, Clone, Default)]
+pub struct Findings {
+    list: Vec<Finding>,
+    unlisted: usize,
+}
+
+impl Findings {
+    /// None yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds one. `path` is the place in the request, as [`at_file`] and [`at_edit`] build it.
+    pub fn push(&mut self, kind: ErrorKind, path: Vec<String>, message: impl Into<String>) {
+        if self.list.len() < limits::FINDINGS {
+            self.list.push(Finding { kind, message: message.into(), path });
+        } else {
+            self.unlisted += 1;
+        }
+    }
+
+    /// Whether nothing was found.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Those gathered so far.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Finding] {
+        &self.list
+    }
+
+    /// Ends the layer: all of them as one error, if there is any.
+    pub fn finish(self) -> Result<()> {
+        if self.list.is_empty() { Ok(()) } else { Err(self.into_error()) }
+    }
+
+    /// All of them as one error; there must be one at least.
+    #[must_use]
+    pub fn into_error(mut self) -> Error {
+        if self.unlisted > 0 {
+            let message = format!("{} more findings are not listed", self.unlisted);
+            self.list.push(Finding { kind: ErrorKind::ValidationFailed, message, path: Vec::new() });
+        }
+        Error::findings(self.list)
+    }
+}
+
+/// The place of a file entry, or with `field` of a field in it: `["files", "1", "file_path"]`.
+#[must_use]
+pub fn at_file(file: usize, field: Option<&str>) -> Vec<String> {
+    let mut path = vec!["files".to_owned(), file.to_string()];
+    path.extend(field.map(str::to_owned));
+    path
+}
+
+/// The place of an edit, or with `field` of a field in it: `["files", "1", "edits", "0", "old_string"]`.
+#[must_use]
+pub fn at_edit(file: usize, edit: usize, field: Option<&str>) -> Vec<String> {
+    let mut path = at_file(file, Some("edits"));
+    path.push(edit.to_string());
+    path.extend(field.map(str::to_owned));
+    path
+}
+
+/// Which paths a front-end takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PathRule {
+    /// Absolute ones only: the caller's idea of the current folder need not be ours.
+    Absolute,
+    /// Both; relative ones count from the root.
+    AbsoluteOrRelative,
+}
+
+/// Layer 1 and layer 2 for a request that was not read from JSON. No file is touched.
+pub fn check(request: &Request, rule: PathRule) -> Result<()> {
+    let mut findings = Findings::new();
+    check_size(request.files.len(), &mut findings);
+    check_label(request.label.as_deref(), &mut findings);
+    for (index, file) in request.files.iter().enumerate() {
+        check_file(index, file, &mut findings);
+    }
+    findings.finish()?;
+    check_paths(request, rule)
+}
+
+fn check_file(index: usize, file: &FileRequest, findings: &mut Findings) {
+    if let Change::Edit { edits, .. } = &file.change {
+        let texts = edits.iter().map(|edit| match &edit.anchor {
+            Anchor::Text { text, .. } => Some(text.as_slice()),
+            // Any place may be named, and the same text may stand in several.
+            Anchor::Range { .. } => None,
+        });
+        check_anchors(index, texts, findings);
+        for (edit, _) in edits
+            .iter()
+            .enumerate()
+            .filter(|(_, edit)| matches!(edit.anchor, Anchor::Text { count: Count::Exactly(0), .. }))
+        {
+            check_expected_matches(at_edit(index, edit, Some("expected_matches")), 0, findings);
+        }
+    }
+    if file.mode.is_some_and(|mode| mode > MODE_MAX) {
+        findings.push(ErrorKind::ValidationFailed, at_file(index, Some("mode")), "the mode is above 7777");
+    }
+}
+
+/// The largest mode: permission bits, setuid, setgid and sticky.
+pub const MODE_MAX: u32 = 0o7777;
+
+/// The number of file entries.
+pub fn check_size(files: usize, findings: &mut Findings) {
+    let place = || vec!["files".to_owned()];
+    if files == 0 {
+        findings.push(ErrorKind::ValidationFailed, place(), "`files` is empty: name at least one file");
+    } else if files > limits::FILES {
+        let message = format!("{files} files are more than the {} that one request may name", limits::FILES);
+        findings.push(ErrorKind::RequestTooLarge, place(), message);
+    }
+}
+
+/// The length of the label.
+pub fn check_label(label: Option<&str>, findings: &mut Findings) {
+    if label.is_some_and(|label| label.len() > limits::LABEL_BYTES) {
+        let message = format!("the label is longer than {} bytes", limits::LABEL_BYTES);
+        findings.push(ErrorKind::ValidationFailed, vec!["label".to_owned()], message);
+    }
+}
+
+/// The number an edit expects to be found.
+pub fn check_expected_matches(place: Vec<String>, expected: usize, findings: &mut Findings) {
+    if expected == 0 {
+        let message = "`expected_matches` is 0: an edit replaces at least one match";
+        findings.push(ErrorKind::ValidationFailed, place, message);
+    }
+}
+
+/// The anchors of one file: there are some, not too many, none is empty, none is there twice. `None` is an edit
+/// without a text to compare.
+pub fn check_anchors<'a>(
+    file: usize,
+    anchors: impl ExactSizeIterator<Item = Option<&'a [u8]>>,
+    findings: &mut Findings,
+) {
+    let total = anchors.len();
+    if total == 0 {
+        findings.push(ErrorKind::EmptyEdits, at_file(file, Some("edits")), "`edits` is empty: give at least one edit");
+    }
+    if total > limits::EDITS {
+        let message = format!("{total} edits are more than the {} that one file may have", limits::EDITS);
+        findings.push(ErrorKind::RequestTooLarge, at_file(file, Some("edits")), message);
+        return;
+    }
+    let mut seen = HashMap::with_capacity(total);
+    for (index, anchor) in anchors.enumerate() {
+        let Some(anchor) = anchor else { continue };
+        let place = || at_edit(file, index, Some("old_string"));
+        let number = index + 1;
+        if anchor.is_empty() {
+            let message = format!("Edit {number} of {total} has an empty old_string");
+            findings.push(ErrorKind::EmptyOldString, place(), message);
+        } else if let Some(first) = seen.get(anchor) {
+            let message = format!("Edit {number} of {total} has the same old_string as edit {first}");
+            findings.push(ErrorKind::DuplicateOldString, place(), message);
+        } else {
+            seen.insert(anchor, number);
+        }
+    }
+}
+
+/// Layer 2: every path of `request` by its letters. No file is touched.
+pub fn check_paths(request: &Request, rule: PathRule) -> Result<()> {
+    let mut findings = Findings::new();
+    for (index, file) in request.files.iter().enumerate() {
+        check_path(&file.path, rule, &at_file(index, Some("file_path")), &mut findings);
+        if let Change::Edit { rename: Some(to), .. } | Change::Rename(to) = &file.change {
+            check_path(&to.path, rule, &at_file(index, Some("rename_to")), &mut findings);
+        }
+    }
+    findings.finish()
+}
+
+/// One path by its letters; `place` is where the request has it.
+pub fn check_path(path: &Path, rule: PathRule, place: &[String], findings: &mut Findings) {
+    let mut found = |kind, message: String| findings.push(kind, place.to_vec(), message);
+    let shown = shown(path);
+    let bytes = path.as_os_str().as_bytes();
+    if bytes.is_empty() {
+        return found(ErrorKind::ValidationFailed, "the path is empty".to_owned());
+    }
+    if bytes.contains(&0) {
+        return found(ErrorKind::ValidationFailed, format!("the path {shown} has a NUL byte"));
+    }
+    let names = || bytes.split(|byte| *byte == b'/');
+    if bytes.len() > limits::PATH_BYTES || names().any(|name| name.len() > limits::NAME_BYTES) {
+        let message = format!(
+            "the path {shown} is too long: {} bytes at most, {} for each name in it",
+            limits::PATH_BYTES,
+            limits::NAME_BYTES
+        );
+        return found(ErrorKind::ValidationFailed, message);
+    }
+    // Both can be wrong at once, and mending one alone would only bring the other to light.
+    if names().any(|name| name == b"..") {
+        found(ErrorKind::PathTraversal, format!("the path {shown} has a `..` segment"));
+    }
+    if rule == PathRule::Absolute && !path.is_absolute() {
+        found(ErrorKind::RelativePath, format!("the path {shown} is relative; only absolute paths are taken here"));
+    }
+    // In a folder that folds case, any spelling leads there.
+    if names().any(|name| name.eq_ignore_ascii_case(STATE_FOLDER.as_bytes())) {
+        found(ErrorKind::OutsideRoot, format!("the path {shown} leads into {STATE_FOLDER}, which is txedit's own"));
+    }
+    if path.components().all(|part| matches!(part, Component::RootDir | Component::CurDir)) {
+        found(ErrorKind::ValidationFailed, format!("the path {shown} names no file"));
+    }
+}
+
+/// The path for a message: a hostile one must not fill the answer.
+fn shown(path: &Path) -> Cow<'_, str> {
+    const CHARS: usize = 200;
+    let text = path.to_string_lossy();
+    match text.char_indices().nth(CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests;

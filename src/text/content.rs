@@ -1,0 +1,347 @@
+//! A content under edit: a piece table over the base and the bytes that edits added.
+//!
+//! Nothing is ever moved: an edit costs its search and a walk over the pieces, whatever the size of the file.
+
+use std::borrow::Cow;
+use std::ops::{ControlFlow, Range};
+
+use memchr::{memchr, memchr_iter, memmem, memrchr};
+
+use super::newline::Ending;
+use super::splice::{Splice, Splices};
+
+/// Pieces from here on are searched where they are; shorter ones are gathered first.
+const LARGE: usize = 64 << 10;
+
+/// As many gathered bytes are searched at once; it fits the second-level cache.
+const WINDOW: usize = 512 << 10;
+
+/// Bytes for each entry of a line index.
+const BLOCK: usize = 16 << 10;
+
+/// A range of the source: the base, then one byte that is nowhere, then the added bytes.
+type Span = Range<usize>;
+
+/// A stretch of the content.
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    /// Where it stands in the source.
+    from: usize,
+    len: usize,
+    /// Where it stands in the content.
+    at: usize,
+    /// Line feeds in it.
+    feeds: usize,
+    /// Line feeds before it.
+    feeds_before: usize,
+}
+
+/// Ranges of the content, ascending and disjoint, and the spans that take their place.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    /// Each range, and where its spans end in `spans`.
+    list: Vec<(Range<usize>, usize)>,
+    spans: Vec<Span>,
+}
+
+impl Changes {
+    /// The next range, beyond all before it.
+    pub(super) fn push(&mut self, range: Range<usize>, span: Option<Span>) {
+        self.spans.extend(span);
+        self.list.push((range, self.spans.len()));
+    }
+
+    /// How many ranges there are.
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// The ranges.
+    pub(super) fn ranges(&self) -> impl Iterator<Item = &Range<usize>> {
+        self.list.iter().map(|(range, _)| range)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&Range<usize>, &[Span])> {
+        let mut start = 0;
+        self.list.iter().map(move |(range, end)| (range, &self.spans[std::mem::replace(&mut start, *end)..*end]))
+    }
+}
+
+/// How many line feeds stand before each block.
+#[derive(Debug, Clone, Default)]
+struct LineIndex(Vec<usize>);
+
+impl LineIndex {
+    /// Takes the blocks of `text` in that are complete and not yet counted.
+    fn extend(&mut self, text: &[u8]) {
+        if self.0.is_empty() {
+            self.0.push(0);
+        }
+        while let Some(block) = text.get((self.0.len() - 1) * BLOCK..self.0.len() * BLOCK) {
+            self.0.push(self.0[self.0.len() - 1] + count_feeds(block));
+        }
+    }
+
+    fn count(&self, text: &[u8], range: Range<usize>) -> usize {
+        if range.len() <= 2 * BLOCK {
+            return count_feeds(&text[range]);
+        }
+        self.before(text, range.end) - self.before(text, range.start)
+    }
+
+    fn before(&self, text: &[u8], at: usize) -> usize {
+        let block = at / BLOCK;
+        self.0[block] + count_feeds(&text[block * BLOCK..at])
+    }
+}
+
+fn count_feeds(text: &[u8]) -> usize {
+    memchr_iter(b'\n', text).count()
+}
+
+/// A content under edit.
+#[derive(Debug, Clone)]
+pub(super) struct Content<'a> {
+    base: &'a [u8],
+    added: Vec<u8>,
+    base_lines: LineIndex,
+    added_lines: LineIndex,
+    pieces: Vec<Piece>,
+    has_crlf: bool,
+}
+
+impl<'a> Content<'a> {
+    /// The base, unedited.
+    pub(super) fn new(base: &'a [u8]) -> Self {
+        let mut content = Self {
+            base,
+            added: Vec::new(),
+            base_lines: LineIndex::default(),
+            added_lines: LineIndex::default(),
+            pieces: Vec::new(),
+            has_crlf: memmem::find(base, b"\r\n").is_some(),
+        };
+        content.base_lines.extend(base);
+        content.added_lines.extend(&[]);
+        content.push(0..base.len(), None);
+        content
+    }
+
+    /// Its length in bytes.
+    pub(super) fn len(&self) -> usize {
+        self.pieces.last().map_or(0, |p| p.at + p.len)
+    }
+
+    /// Whether there may be a CRLF in it; `false` is certain.
+    pub(super) fn may_have_crlf(&self) -> bool {
+        self.has_crlf
+    }
+
+    /// Takes `bytes` in and returns their span, for a change to come.
+    pub(super) fn add(&mut self, bytes: &[u8]) -> Option<Span> {
+        let from = self.base.len() + 1 + self.added.len();
+        self.added.extend_from_slice(bytes);
+        self.added_lines.extend(&self.added);
+        (!bytes.is_empty()).then_some(from..from + bytes.len())
+    }
+
+    /// Makes `changes`, and returns those that would take them back.
+    pub(super) fn replace(&mut self, changes: &Changes) -> Changes {
+        let mut back = Changes::default();
+        let Some(first) = changes.ranges().next() else { return back };
+        let keep = self.pieces.partition_point(|p| p.at + p.len <= first.start);
+        let old = self.pieces.split_off(keep);
+        let mut walk = Walk { pieces: &old, index: 0, skip: 0 };
+        for (range, spans) in changes.iter() {
+            walk.until(range.start, |span, feeds| self.push(span, feeds));
+            let start = self.len();
+            walk.until(range.end, |span, _| back.spans.push(span));
+            for span in spans {
+                self.push(span.clone(), None);
+            }
+            back.list.push((start..self.len(), back.spans.len()));
+        }
+        walk.until(usize::MAX, |span, feeds| self.push(span, feeds));
+        // A break can also arise where two halves meet.
+        self.has_crlf = self.has_crlf
+            || back.ranges().any(|range| {
+                let around = range.start.saturating_sub(1)..self.len().min(range.end + 1);
+                memmem::find(&self.bytes(around), b"\r\n").is_some()
+            });
+        back
+    }
+
+    fn push(&mut self, span: Span, feeds: Option<usize>) {
+        if span.is_empty() {
+            return;
+        }
+        let feeds = feeds.unwrap_or_else(|| self.count_feeds(span.clone()));
+        match self.pieces.last_mut() {
+            Some(last) if last.from + last.len == span.start => {
+                last.len += span.len();
+                last.feeds += feeds;
+            }
+            last => {
+                let (at, feeds_before) = last.map_or((0, 0), |p| (p.at + p.len, p.feeds_before + p.feeds));
+                self.pieces.push(Piece { from: span.start, len: span.len(), at, feeds, feeds_before });
+            }
+        }
+    }
+
+    fn count_feeds(&self, span: Span) -> usize {
+        match span.start.checked_sub(self.base.len() + 1) {
+            Some(start) => self.added_lines.count(&self.added, start..start + span.len()),
+            None => self.base_lines.count(self.base, span),
+        }
+    }
+
+    fn source(&self, span: Span) -> &[u8] {
+        match span.start.checked_sub(self.base.len() + 1) {
+            Some(start) => &self.added[start..start + span.len()],
+            None => &self.base[span],
+        }
+    }
+
+    fn piece(&self, index: usize) -> &[u8] {
+        let piece = self.pieces[index];
+        self.source(piece.from..piece.from + piece.len)
+    }
+
+    /// The index of the piece that holds the byte at `at`.
+    fn index_of(&self, at: usize) -> usize {
+        self.pieces.partition_point(|p| p.at + p.len <= at)
+    }
+
+    /// The bytes of a range, which must be inside.
+    pub(super) fn bytes(&self, range: Range<usize>) -> Cow<'_, [u8]> {
+        let first = self.index_of(range.start);
+        if let Some(piece) = self.pieces.get(first)
+            && range.end <= piece.at + piece.len
+        {
+            return Cow::Borrowed(
+                self.source(piece.from + (range.start - piece.at)..piece.from + (range.end - piece.at)),
+            );
+        }
+        let mut bytes = Vec::with_capacity(range.len());
+        let mut walk = Walk { pieces: &self.pieces[first..], index: 0, skip: 0 };
+        walk.until(range.start, |_, _| {});
+        walk.until(range.end, |span, _| bytes.extend_from_slice(self.source(span)));
+        Cow::Owned(bytes)
+    }
+
+    /// The line that the byte at `at` stands on, from 1.
+    pub(super) fn line_at(&self, at: usize) -> usize {
+        match self.pieces.get(self.index_of(at)) {
+            Some(p) => 1 + p.feeds_before + self.count_feeds(p.from..p.from + (at - p.at)),
+            None => 1 + self.pieces.last().map_or(0, |p| p.feeds_before + p.feeds),
+        }
+    }
+
+    /// The first line feed from `from` on, and the kind of its line break.
+    pub(super) fn next_break(&self, from: usize) -> Option<(usize, Ending)> {
+        let first = self.index_of(from);
+        let at = (first..self.pieces.len()).find_map(|index| {
+            let start = self.pieces[index].at;
+            let skip = from.saturating_sub(start);
+            memchr(b'\n', &self.piece(index)[skip..]).map(|found| start + skip + found)
+        })?;
+        Some((at, self.ending_at(at)))
+    }
+
+    /// The kind of the last line break before `until`.
+    pub(super) fn previous_break(&self, until: usize) -> Option<Ending> {
+        let at = (0..self.pieces.len()).rev().find_map(|index| {
+            let start = self.pieces[index].at;
+            let piece = self.piece(index);
+            let len = until.saturating_sub(start).min(piece.len());
+            memrchr(b'\n', &piece[..len]).map(|found| start + found)
+        })?;
+        Some(self.ending_at(at))
+    }
+
+    fn ending_at(&self, feed: usize) -> Ending {
+        if feed > 0 && *self.bytes(feed - 1..feed) == *b"\r" { Ending::CrLf } else { Ending::Lf }
+    }
+
+    /// Shows the content to `look` in overlapping windows, ascending, so that each range of up to `reach` bytes is whole
+    /// in one of them at least. A window comes with the place where it starts.
+    pub(super) fn windows(&self, reach: usize, mut look: impl FnMut(usize, &[u8]) -> ControlFlow<()>) {
+        let _ = self.try_windows(reach, &mut look);
+    }
+
+    fn try_windows(&self, reach: usize, look: &mut impl FnMut(usize, &[u8]) -> ControlFlow<()>) -> ControlFlow<()> {
+        let large = LARGE.max(2 * reach);
+        let window = WINDOW.max(4 * reach);
+        let mut gathered = Vec::new();
+        let mut at = 0;
+        for index in 0..self.pieces.len() {
+            let piece = self.piece(index);
+            if piece.len() >= large || self.pieces.len() == 1 {
+                if !gathered.is_empty() {
+                    gathered.extend_from_slice(&piece[..reach]);
+                    look(at, &gathered)?;
+                }
+                look(self.pieces[index].at, piece)?;
+                let tail = piece.len().saturating_sub(reach);
+                gathered.clear();
+                gathered.extend_from_slice(&piece[tail..]);
+                at = self.pieces[index].at + tail;
+                continue;
+            }
+            gathered.extend_from_slice(piece);
+            if gathered.len() >= window {
+                look(at, &gathered)?;
+                let done = gathered.len() - reach;
+                gathered.drain(..done);
+                at += done;
+            }
+        }
+        // After a single piece nothing is left but its tail, which was looked at.
+        if self.pieces.len() > 1 { look(at, &gathered) } else { ControlFlow::Continue(()) }
+    }
+
+    /// All of it against the base.
+    pub(super) fn splices(&self) -> Splices {
+        let mut list = Vec::new();
+        let mut old = 0;
+        let mut with = Vec::new();
+        for (index, piece) in self.pieces.iter().enumerate() {
+            if piece.from > self.base.len() {
+                with.extend_from_slice(self.piece(index));
+                continue;
+            }
+            list.push(Splice { range: old..piece.from, with: std::mem::take(&mut with) });
+            old = piece.from + piece.len;
+        }
+        list.push(Splice { range: old..self.base.len(), with });
+        Splices::new(self.base, list).expect("pieces of the base are never reordered, nor is one used twice")
+    }
+}
+
+/// A place in a list of pieces that only moves on.
+struct Walk<'p> {
+    pieces: &'p [Piece],
+    index: usize,
+    /// Bytes of the piece that are behind.
+    skip: usize,
+}
+
+impl Walk<'_> {
+    /// Moves on to `end` in the content; each span on the way, and its line feeds where they are known.
+    fn until(&mut self, end: usize, mut each: impl FnMut(Span, Option<usize>)) {
+        while let Some(piece) = self.pieces.get(self.index) {
+            let stop = end.saturating_sub(piece.at).min(piece.len);
+            if stop <= self.skip {
+                break;
+            }
+            let whole = self.skip == 0 && stop == piece.len;
+            each(piece.from + self.skip..piece.from + stop, whole.then_some(piece.feeds));
+            if stop == piece.len {
+                self.index += 1;
+                self.skip = 0;
+            } else {
+                self.skip = stop;
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Texts with differences folded away that readers do not see, each byte with the place it came from.
+
+use std::ops::Range;
+
+/// Which differences are folded away. Line breaks of either kind are alike in any case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Folds {
+    /// White space of any kind and amount.
+    pub(super) spaces: bool,
+    /// Quotes, dashes, spaces and the like that look the same.
+    pub(super) look_alikes: bool,
+    /// A backslash and the character it stands for.
+    pub(super) escapes: bool,
+}
+
+/// A folded text.
+#[derive(Debug, Default)]
+pub(super) struct Folded {
+    pub(super) bytes: Vec<u8>,
+    /// For each byte, what of the text it stands for.
+    origins: Vec<Range<usize>>,
+}
+
+impl Folded {
+    pub(super) fn new(text: &[u8], folds: Folds) -> Self {
+        let mut folded = Self::default();
+        let mut at = 0;
+        while at < text.len() {
+            let (len, unit) = unit(&text[at..], folds);
+            for byte in unit.as_bytes() {
+                if !(folds.spaces && byte.is_ascii_whitespace()) {
+                    folded.bytes.push(*byte);
+                    folded.origins.push(at..at + len);
+                }
+            }
+            at += len;
+        }
+        folded
+    }
+
+    /// The range of the text that a range of folded bytes, not an empty one, came from.
+    pub(super) fn origin(&self, range: &Range<usize>) -> Range<usize> {
+        self.origins[range.start].start..self.origins[range.end - 1].end
+    }
+}
+
+/// What the start of a text is folded to.
+enum Unit {
+    Text(&'static str),
+    Byte([u8; 1]),
+}
+
+impl Unit {
+    fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::Text(text) => text.as_bytes(),
+            Self::Byte(byte) => byte,
+        }
+    }
+}
+
+/// The first unit of a text that is not empty, and its length.
+fn unit(text: &[u8], folds: Folds) -> (usize, Unit) {
+    match text {
+        [b'\r', b'\n', ..] => (2, Unit::Text("\n")),
+        [b'\\', next, ..] if folds.escapes => match next {
+            b'n' | b'r' => (2, Unit::Text("\n")),
+            b't' => (2, Unit::Text("\t")),
+            b'"' | b'\'' | b'\\' => (2, Unit::Byte([*next])),
+            _ => (1, Unit::Byte([b'\\'])),
+        },
+        [byte, ..] if *byte >= 0x80 && folds.look_alikes => match first_char(text) {
+            Some(c) => look_alike(c).map_or((1, Unit::Byte([*byte])), |unit| (c.len_utf8(), unit)),
+            None => (1, Unit::Byte([*byte])),
+        },
+        _ => (1, Unit::Byte([text[0]])),
+    }
+}
+
+fn first_char(text: &[u8]) -> Option<char> {
+    let len = match text[0] {
+        0xC0..0xE0 => 2,
+        0xE0..0xF0 => 3,
+        0xF0.. => 4,
+        _ => return None,
+    };
+    std::str::from_utf8(text.get(..len)?).ok()?.chars().next()
+}
+
+/// The ASCII that a character is easily taken for.
+fn look_alike(c: char) -> Option<Unit> {
+    let text = match c {
+        '\u{2018}'..='\u{201B}' | '\u{2032}' | '\u{02BC}' | '\u{00B4}' => "'",
+        '\u{201C}'..='\u{201F}' | '\u{2033}' => "\"",
+        '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{FE58}' | '\u{FE63}' => "-",
+        '\u{00A0}' | '\u{1680}' | '\u{2000}'..='\u{200A}' | '\u{202F}' | '\u{205F}' | '\u{3000}' => " ",
+        '\u{00AD}' | '\u{200B}'..='\u{200D}' | '\u{2060}' | '\u{FEFF}' => "",
+        '\u{2026}' => "...",
+        '\u{2044}' | '\u{2215}' => "/",
+        '\u{2217}' => "*",
+        '\u{2236}' => ":",
+        '\u{037E}' => ";",
+        '\u{FF01}'..='\u{FF5E}' => {
+            // The full-width forms stand in the order of ASCII.
+            return u8::try_from(u32::from(c) - 0xFF01 + 0x21).ok().map(|byte| Unit::Byte([byte]));
+        }
+        _ => return None,
+    };
+    Some(Unit::Text(text))
+}
+
+/// A hash of a line that white space and look-alikes do not change; `None` where the line says too little.
+pub(super) fn line_key(line: &[u8]) -> Option<u64> {
+    let mut hash = Hash { state: 0xCBF2_9CE4_8422_2325, len: 0 };
+    for (at, byte) in line.iter().enumerate() {
+        if *byte >= 0x80 {
+            let rest = Folded::new(&line[at..], Folds { spaces: true, look_alikes: true, escapes: false });
+            rest.bytes.iter().for_each(|byte| hash.add(*byte));
+            break;
+        }
+        if !byte.is_ascii_whitespace() {
+            hash.add(*byte);
+        }
+    }
+    (hash.len >= 3).then_some(hash.state)
+}
+
+/// FNV-1a: not the best of hashes, but nothing depends on it except which lines are compared.
+struct Hash {
+    state: u64,
+    len: usize,
+}
+
+impl Hash {
+    #[inline]
+    fn add(&mut self, byte: u8) {
+        self.state = (self.state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
+        self.len += 1;
+    }
+}

@@ -1,0 +1,244 @@
+//! Why an anchor was not found, and what stands there instead.
+//!
+//! Nothing found here is ever applied: it explains a failure. The work is bounded, a few scans of the content at most.
+
+mod cause;
+mod fold;
+mod nearest;
+mod similar;
+#[cfg(test)]
+mod tests;
+
+use std::ops::{ControlFlow, Range};
+
+use memchr::{memchr_iter, memrchr};
+
+use super::diff;
+use super::locate::{Needle, Overlap, numbered};
+
+/// Lines of a snippet.
+const SNIPPET_LINES: usize = 15;
+
+/// A region that is less like the anchor than this is not worth a word in the message.
+const ALIKE: f64 = 0.4;
+
+/// Lines shown around a region, where there is room.
+const AROUND: usize = 2;
+
+/// Bytes of a suggestion: a longer one is not worth the reader's while.
+const SUGGESTION_BYTES: usize = 4 << 10;
+
+/// Bytes of a diff from an anchor to a region.
+const DIFF_BYTES: usize = 8 << 10;
+
+/// Bytes of an anchor that are compared with the content; an anchor that is longer is compared by its beginning.
+const COMPARED: usize = 16 << 10;
+
+/// What the nearest region looks like, and why it did not match.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Diagnosis {
+    /// The nearest region with line numbers.
+    pub snippet: String,
+    /// Its first line, from 1.
+    pub line: usize,
+    /// How alike it is, 0 to 1. It explains a failure; nothing is ever applied by it.
+    pub similarity: f64,
+    /// A diff from the anchor to the region.
+    pub diff: String,
+    /// The cause, where it can be told.
+    pub cause: Option<Cause>,
+    /// The anchor that would have matched, where the difference is slight.
+    pub suggestion: Option<String>,
+}
+
+/// Why an anchor did not match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// Other white space.
+    WhiteSpace,
+    /// Tabs against spaces.
+    TabsAgainstSpaces,
+    /// A character that only looks the same.
+    LookAlike,
+    /// Escapes that were never resolved: a backslash and an `n`; or that were resolved where the file has them.
+    EscapedText,
+    /// Line numbers copied from a listing.
+    LineNumbers,
+    /// The replacement is there already.
+    AlreadyApplied,
+    /// An edit before it took the text away; its index.
+    ConsumedByEdit(usize),
+    /// It stands in another file of the request; its index.
+    InOtherFile(usize),
+}
+
+impl Cause {
+    /// The words that complete "not found in the file".
+    fn advice(self) -> String {
+        match self {
+            Self::WhiteSpace => {
+                "it differs from the text there in white space only: copy that text as it stands".into()
+            }
+            Self::TabsAgainstSpaces => {
+                "the file has tabs where old_string has spaces, or the other way round: copy the text as it stands"
+                    .into()
+            }
+            Self::LookAlike => {
+                "it has characters that only look like those of the file, such as quotes, dashes or no-break spaces: \
+                 copy the text as it stands"
+                    .into()
+            }
+            Self::EscapedText => "escapes like \\n or \\\" differ from what the file has: write the characters \
+                                  themselves, exactly as the file does"
+                .into(),
+            Self::LineNumbers => "it has line numbers from a listing, which are not in the file: leave them out".into(),
+            Self::AlreadyApplied => "new_string is there already: the edit may have been applied before".into(),
+            Self::ConsumedByEdit(index) => format!(
+                "edit {} of this request changed that text: adapt old_string to its result, or make one edit of both",
+                index + 1
+            ),
+            Self::InOtherFile(index) => {
+                format!("it is in file {} of this request: move the edit there", index + 1)
+            }
+        }
+    }
+}
+
+impl Diagnosis {
+    /// What the reader should do next: a sentence to follow "not found in the file".
+    #[must_use]
+    pub fn advice(&self) -> String {
+        let place = match self.cause {
+            Some(Cause::ConsumedByEdit(_) | Cause::InOtherFile(_)) => String::new(),
+            Some(_) => format!(" (see line {})", self.line),
+            None if self.similarity < ALIKE => String::new(),
+            None => format!(" (nearest: line {}, {:.0} % alike)", self.line, self.similarity * 100.0),
+        };
+        let next = self.cause.map_or("read the file again and copy the text as it stands".into(), Cause::advice);
+        format!("{place}: {next}")
+    }
+}
+
+/// Whether `anchor` stands in `base`, line breaks of either kind alike.
+#[must_use]
+pub fn contains(base: &[u8], anchor: &[u8]) -> bool {
+    !anchor.is_empty() && Needle::new(anchor).is_in_text(base)
+}
+
+/// Says why `anchor` is not in `state`, which it is not. `replacement` is what the edit wanted to have there.
+pub(super) fn diagnose(state: &[u8], anchor: &[u8], replacement: &[u8]) -> Diagnosis {
+    let compared = beginning(anchor);
+    let found = cause::explain(state, compared, anchor.len() == compared.len());
+    let applied = applied_at(state, replacement);
+    if let Some(at) = applied
+        && found.explained.as_ref().map_or(applied_is_telling(state, replacement), |e| overlap(&e.range, &at))
+    {
+        let mut diagnosis = describe(state, &lines_of(state, &at), compared);
+        diagnosis.cause = Some(Cause::AlreadyApplied);
+        return diagnosis;
+    }
+    let Some(explained) = found.explained else {
+        let mut diagnosis = describe(state, &found.nearest, compared);
+        diagnosis.similarity = found.similarity;
+        return diagnosis;
+    };
+    let mut diagnosis = describe(state, &lines_of(state, &explained.range), compared);
+    diagnosis.cause = Some(explained.cause);
+    diagnosis.suggestion = explained.is_only.then(|| suggestion(state, &explained.range)).flatten();
+    diagnosis
+}
+
+/// Says what stands at `range` of `state` instead of `expected`.
+pub(super) fn at_range(state: &[u8], range: &Range<usize>, expected: &[u8]) -> Diagnosis {
+    let start = range.start.min(state.len());
+    let range = start..range.end.clamp(start, state.len());
+    let there = beginning(&state[range.clone()]);
+    let expected = beginning(expected);
+    let lines = lines_of(state, &(start..start + there.len()));
+    let mut diagnosis = describe(state, &lines, expected);
+    diagnosis.similarity = similar::ratio(expected, there);
+    diagnosis.diff = diff::unified(expected, there, "expected", "file", DIFF_BYTES);
+    diagnosis.cause = cause::difference(expected, there);
+    diagnosis
+}
+
+/// As much of a text as is compared: whole lines, if there are any.
+fn beginning(text: &[u8]) -> &[u8] {
+    let cut = &text[..text.len().min(COMPARED)];
+    if cut.len() == text.len() { text } else { &cut[..memrchr(b'\n', cut).map_or(cut.len(), |feed| feed + 1)] }
+}
+
+/// Where the replacement stands first.
+fn applied_at(state: &[u8], replacement: &[u8]) -> Option<Range<usize>> {
+    let mut at = None;
+    if !replacement.trim_ascii().is_empty() {
+        Needle::new(replacement).each_in_text(state, Overlap::Skipped, |range| {
+            at = Some(range);
+            ControlFlow::Break(())
+        });
+    }
+    at
+}
+
+/// Whether it says something that `replacement` is in `state`: a brace would be in most files.
+fn applied_is_telling(state: &[u8], replacement: &[u8]) -> bool {
+    let significant = replacement.iter().filter(|byte| byte.is_ascii_alphanumeric() || **byte >= 0x80).count();
+    let mut total = 0;
+    if (1..3).contains(&significant) {
+        Needle::new(replacement).each_in_text(state, Overlap::Skipped, |_| {
+            total += 1;
+            if total > 1 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+    }
+    significant >= 3 || total == 1
+}
+
+fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a.start < b.end && b.start < a.end
+}
+
+/// The text at `range`, if it would be found as an anchor, once.
+fn suggestion(state: &[u8], range: &Range<usize>) -> Option<String> {
+    let text = &state[range.clone()];
+    if text.is_empty() || text.len() > SUGGESTION_BYTES {
+        return None;
+    }
+    let mut total = 0;
+    Needle::new(text).each_in_text(state, Overlap::Counted, |_| {
+        total += 1;
+        if total > 1 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    if total == 1 { String::from_utf8(text.to_vec()).ok() } else { None }
+}
+
+/// The whole lines that `range` touches; of long ones, the part around it.
+fn lines_of(state: &[u8], range: &Range<usize>) -> Range<usize> {
+    let reach = nearest::reach(&state[range.clone()]);
+    let start = nearest::back(state, range.start, 0, reach);
+    // A range that ends with a line break does not touch the line after it.
+    let ends = range.end > range.start && state[range.end - 1] == b'\n';
+    start..if ends { range.end } else { nearest::forward(state, range.end, 1, reach) }
+}
+
+/// The region of whole lines, compared with the anchor.
+fn describe(state: &[u8], region: &Range<usize>, anchor: &[u8]) -> Diagnosis {
+    let text = &state[region.clone()];
+    let line = 1 + memchr_iter(b'\n', &state[..region.start]).count();
+    let lines = memchr_iter(b'\n', text).count() + usize::from(!text.ends_with(b"\n"));
+    let around = AROUND.min(SNIPPET_LINES.saturating_sub(lines) / 2);
+    let start = nearest::back(state, region.start, around, nearest::reach(anchor));
+    let above = memchr_iter(b'\n', &state[start..region.start]).count();
+    // The end of an anchor's last line is no difference to the region's.
+    let ends = text.ends_with(b"\n") && !anchor.ends_with(b"\n");
+    let text_as_anchor = if ends { text.strip_suffix(b"\n").unwrap_or(text) } else { text };
+    let text_as_anchor =
+        if ends { text_as_anchor.strip_suffix(b"\r").unwrap_or(text_as_anchor) } else { text_as_anchor };
+    Diagnosis {
+        snippet: numbered(&state[start..], line - above, (above + lines + around).min(SNIPPET_LINES)),
+        line,
+        similarity: similar::ratio(anchor, beginning(text)),
+        diff: diff::unified(anchor, beginning(text_as_anchor), "old_string", "file", DIFF_BYTES),
+        cause: None,
+        suggestion: None,
+    }
+}

@@ -1,0 +1,267 @@
+//! Finding anchors.
+//!
+//! Bytes compare exactly, except that a line break of the anchor matches a whole line break of either kind.
+
+use std::fmt::Write as _;
+use std::ops::{ControlFlow, Range};
+
+use memchr::memmem::Finder;
+use memchr::{memchr, memrchr};
+
+use super::content::Content;
+use super::newline::segments;
+
+/// Places shown of an anchor that was found too often.
+const SHOWN: usize = 5;
+
+/// Lines shown on either side of a place.
+const CONTEXT: usize = 3;
+
+/// Bytes looked at on either side of a place to find those lines.
+const CONTEXT_BYTES: usize = 4 << 10;
+
+/// Bytes of a line that are shown.
+const LINE_BYTES: usize = 200;
+
+/// Matches counted with overlaps; after so many those that overlap are left out, or a run of equal bytes would
+/// take time quadratic in its length.
+const OVERLAPPING: usize = 10_000;
+
+/// Places in a content where an anchor was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// How many there are.
+    pub total: usize,
+    /// The first few.
+    pub shown: Vec<Place>,
+}
+
+/// One place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The line, from 1.
+    pub line: usize,
+    /// The line with a few either side, with line numbers.
+    pub snippet: String,
+}
+
+/// Whether matches may share bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Overlap {
+    Counted,
+    Skipped,
+}
+
+/// An anchor, made ready for searching.
+#[derive(Debug)]
+pub(super) struct Needle<'n> {
+    /// What stands between its line breaks.
+    segments: Vec<&'n [u8]>,
+    /// Where among the segments the longest is.
+    pivot: usize,
+    pivot_finder: Finder<'n>,
+    /// Finds all of it in a content without CRLF.
+    lf_finder: Finder<'static>,
+    /// Bytes that the longest match takes, with the one in front of it.
+    reach: usize,
+}
+
+impl<'n> Needle<'n> {
+    /// The needle for an anchor that is not empty.
+    pub(super) fn new(anchor: &'n [u8]) -> Self {
+        let segments = segments(anchor);
+        let breaks = segments.len() - 1;
+        let pivot = (0..segments.len()).max_by_key(|&index| segments[index].len()).unwrap_or(0);
+        let lf_form = segments.join(&b'\n');
+        Self {
+            pivot,
+            pivot_finder: Finder::new(segments[pivot]),
+            reach: lf_form.len() + breaks + 1,
+            lf_finder: Finder::new(&lf_form).into_owned(),
+            segments,
+        }
+    }
+
+    /// Hands each match in `content` to `each`, in ascending order.
+    pub(super) fn each_in(
+        &self,
+        content: &Content<'_>,
+        overlap: Overlap,
+        mut each: impl FnMut(Range<usize>) -> ControlFlow<()>,
+    ) {
+        let mut progress = Progress { overlap, next: 0, found: 0 };
+        content.windows(self.reach, |at, window| {
+            self.each_in_window(window, at, content.may_have_crlf(), &mut progress, &mut each)
+        });
+    }
+
+    /// Hands each match in `text` to `each`, in ascending order.
+    pub(super) fn each_in_text(
+        &self,
+        text: &[u8],
+        overlap: Overlap,
+        mut each: impl FnMut(Range<usize>) -> ControlFlow<()>,
+    ) {
+        let has_crlf = self.segments.len() > 1 && memchr::memmem::find(text, b"\r\n").is_some();
+        let mut progress = Progress { overlap, next: 0, found: 0 };
+        let _ = self.each_in_window(text, 0, has_crlf, &mut progress, &mut each);
+    }
+
+    /// Whether a match stands in `range` of `content`, or touches it.
+    pub(super) fn is_around(&self, content: &Content<'_>, range: &Range<usize>) -> bool {
+        let around = range.start.saturating_sub(self.reach)..content.len().min(range.end + self.reach);
+        self.is_in_text(&content.bytes(around))
+    }
+
+    /// Whether a match stands in `text`.
+    pub(super) fn is_in_text(&self, text: &[u8]) -> bool {
+        let mut is_there = false;
+        self.each_in_text(text, Overlap::Skipped, |_| {
+            is_there = true;
+            ControlFlow::Break(())
+        });
+        is_there
+    }
+
+    fn each_in_window(
+        &self,
+        window: &[u8],
+        at: usize,
+        may_have_crlf: bool,
+        progress: &mut Progress,
+        each: &mut impl FnMut(Range<usize>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        if self.segments.len() == 1 || !may_have_crlf {
+            let len = self.lf_finder.needle().len();
+            let mut from = progress.next.saturating_sub(at).min(window.len());
+            while let Some(found) = self.lf_finder.find(&window[from..]) {
+                let start = at + from + found;
+                progress.accept(&(start..start + len));
+                each(start..start + len)?;
+                from = progress.next - at;
+            }
+            return ControlFlow::Continue(());
+        }
+        let mut from = 0;
+        while let Some(found) = self.next_pivot(&window[from..]) {
+            let pivot = from + found;
+            from = pivot + usize::from(!self.segments[self.pivot].is_empty());
+            let Some(range) = self.around_pivot(window, pivot) else { continue };
+            // A line feed at the very start may be half of a line break: the window before has all of it.
+            if range.start == 0 && at > 0 {
+                continue;
+            }
+            let range = at + range.start..at + range.end;
+            if range.start >= progress.next {
+                progress.accept(&range);
+                each(range)?;
+            }
+            if from > window.len() {
+                break;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The next place where the pivot stands; where there are only line breaks, the next line break's end.
+    fn next_pivot(&self, text: &[u8]) -> Option<usize> {
+        if self.segments[self.pivot].is_empty() {
+            return memchr(b'\n', text).map(|feed| feed + 1);
+        }
+        self.pivot_finder.find(text)
+    }
+
+    /// The match whose pivot starts at `pivot`, if it is one.
+    fn around_pivot(&self, window: &[u8], pivot: usize) -> Option<Range<usize>> {
+        let (before, after) = if self.segments[self.pivot].is_empty() {
+            // The line break that ends here is the first one.
+            (&self.segments[..1], &self.segments[2..])
+        } else {
+            (&self.segments[..self.pivot], &self.segments[self.pivot + 1..])
+        };
+        let mut start = pivot;
+        for segment in before.iter().rev() {
+            start = start.checked_sub(1)?;
+            if window[start] != b'\n' {
+                return None;
+            }
+            start -= usize::from(start > 0 && window[start - 1] == b'\r');
+            start = window[..start].ends_with(segment).then(|| start - segment.len())?;
+        }
+        let mut end = pivot + self.segments[self.pivot].len();
+        for segment in after {
+            // The line break must be a whole one: the line feed of a CRLF is none.
+            match window.get(end..)? {
+                [b'\r', b'\n', ..] => end += 2,
+                [b'\n', ..] if end == 0 || window[end - 1] != b'\r' => end += 1,
+                _ => return None,
+            }
+            end = window[end..].starts_with(segment).then(|| end + segment.len())?;
+        }
+        Some(start..end)
+    }
+}
+
+/// How far a search has come.
+struct Progress {
+    overlap: Overlap,
+    /// The first place where the next match may start.
+    next: usize,
+    found: usize,
+}
+
+impl Progress {
+    fn accept(&mut self, range: &Range<usize>) {
+        self.found += 1;
+        let overlapping = self.overlap == Overlap::Counted && self.found < OVERLAPPING;
+        self.next = if overlapping { range.start + 1 } else { range.end };
+    }
+}
+
+/// Shows the first few of `total` matches.
+pub(super) fn places(content: &Content<'_>, matches: &[Range<usize>], total: usize) -> Places {
+    let shown = matches.iter().take(SHOWN).map(|range| place(content, range.start)).collect();
+    Places { total, shown }
+}
+
+fn place(content: &Content<'_>, at: usize) -> Place {
+    let line = content.line_at(at);
+    let from = at.saturating_sub(CONTEXT_BYTES);
+    let window = content.bytes(from..content.len().min(at + CONTEXT_BYTES));
+    // Of a line that starts too far away, the part before the place is shown.
+    let cut = (at - from).saturating_sub(if from > 0 { LINE_BYTES / 3 } else { at });
+    let mut start = memrchr(b'\n', &window[..at - from]).map_or(cut, |feed| feed + 1);
+    let mut first = line;
+    while first + CONTEXT > line && start > 0 && window[start - 1] == b'\n' {
+        start = memrchr(b'\n', &window[..start - 1]).map_or(0, |feed| feed + 1);
+        first -= 1;
+    }
+    Place { line, snippet: numbered(&window[start..], first, line - first + 1 + CONTEXT) }
+}
+
+/// Up to `count` lines of `text` with their numbers, each cut where it is very long.
+pub(super) fn numbered(text: &[u8], first: usize, count: usize) -> String {
+    let mut shown = String::new();
+    let mut rest = text;
+    for line in (first..).take(count) {
+        if rest.is_empty() {
+            break;
+        }
+        let feed = memchr(b'\n', rest);
+        let bytes = &rest[..feed.unwrap_or(rest.len())];
+        rest = feed.map_or(&[], |feed| &rest[feed + 1..]);
+        let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+        // Writing to a string does not fail.
+        let _ = writeln!(shown, "{line:>6} | {}", cut(bytes));
+    }
+    shown
+}
+
+fn cut(line: &[u8]) -> String {
+    if line.len() <= LINE_BYTES {
+        return String::from_utf8_lossy(line).into_owned();
+    }
+    // Not in the middle of a character.
+    let end = (LINE_BYTES - 3..=LINE_BYTES).rev().find(|&end| line[end] & 0xC0 != 0x80).unwrap_or(LINE_BYTES);
+    format!("{}…", String::from_utf8_lossy(&line[..end]))
+}

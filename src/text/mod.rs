@@ -1,0 +1,70 @@
+//! Edits of bytes: pure functions, bytes in, bytes out.
+//!
+//! Only the ranges that an edit matches are ever changed: a byte-order mark, mixed line endings, a missing final newline
+//! and bytes that are not UTF-8 stay as they are.
+
+mod apply;
+mod content;
+pub mod diagnose;
+pub mod diff;
+pub mod locate;
+mod newline;
+pub mod splice;
+#[cfg(test)]
+mod tests;
+
+use crate::error::{Detail, ErrorKind};
+use crate::request::edit::Edit;
+use splice::Splices;
+
+/// What a list of edits does to a content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edited {
+    /// All of it, against the content before the first edit.
+    pub splices: Splices,
+    /// One for each edit.
+    pub applied: Vec<Applied>,
+}
+
+/// What one edit did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Applied {
+    /// How many places it replaced.
+    pub replaced: usize,
+    /// The line of each place, from 1, in the content that the edits before left; the first 100.
+    pub lines: Vec<usize>,
+    /// Which way of matching found them.
+    pub match_kind: MatchKind,
+}
+
+/// Which way of matching found an anchor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MatchKind {
+    /// Byte for byte, line breaks of either kind alike.
+    Exact,
+}
+
+/// Why an edit cannot be applied. Nothing was changed: edits work on copies.
+#[derive(Debug, Clone)]
+pub struct Refused {
+    /// The edit, from 0.
+    pub edit: usize,
+    /// What is wrong.
+    pub kind: ErrorKind,
+    /// The sentence for the reader.
+    pub message: String,
+    /// What is there instead.
+    pub detail: Detail,
+}
+
+/// Applies `edits` to `base` in order, each on the result of the one before.
+///
+/// A line break in a text anchor, LF or CRLF, matches a line break of either kind, and each replacement takes the line
+/// ending of the text it replaces; where that has none, the ending of its line, else the one before. So a text edit
+/// cannot change line endings; a range edit can: its replacement is used as it is written.
+///
+/// The base is never copied: memory is needed for the replacements and for a few words a place. Only to explain an
+/// anchor that was not found, the content that the edits before left is put together once.
+pub fn edit(base: &[u8], edits: &[Edit]) -> Result<Edited, Refused> {
+    apply::edit(base, edits)
+}

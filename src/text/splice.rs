@@ -1,0 +1,175 @@
+//! Replacements of byte ranges, checked once and right from then on.
+
+use std::ops::Range;
+
+/// A byte range of a content, and what takes its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Splice {
+    /// The range in the old content.
+    pub range: Range<usize>,
+    /// The new bytes.
+    pub with: Vec<u8>,
+}
+
+/// Splices of one content: sorted, apart from each other, and none that changes nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Splices {
+    list: Vec<Splice>,
+}
+
+/// Why a list of splices is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadSplices {
+    /// A range that ends before it starts, or beyond the content.
+    #[error("the range {0:?} is not in the content")]
+    OutOfBounds(Range<usize>),
+    /// A range that starts before the one in front of it ends.
+    #[error("the range {0:?} overlaps the one before it, or stands in front of it")]
+    Unsorted(Range<usize>),
+}
+
+/// A stretch of the new content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece<'a> {
+    /// As it was: a range of the old content, never empty.
+    Old(Range<usize>),
+    /// New bytes, never none.
+    New(&'a [u8]),
+}
+
+impl Splices {
+    /// None at all.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Checks that `splices` are sorted, disjoint and inside `old`; joins what touches and leaves out what changes nothing.
+    pub fn new(old: &[u8], splices: Vec<Splice>) -> Result<Self, BadSplices> {
+        let mut kept: Vec<Splice> = Vec::with_capacity(splices.len());
+        let mut end = 0;
+        for splice in splices {
+            if splice.range.start > splice.range.end || splice.range.end > old.len() {
+                return Err(BadSplices::OutOfBounds(splice.range));
+            }
+            if splice.range.start < end {
+                return Err(BadSplices::Unsorted(splice.range));
+            }
+            end = splice.range.end;
+            if old[splice.range.clone()] == splice.with[..] {
+                continue;
+            }
+            match kept.last_mut() {
+                Some(last) if last.range.end == splice.range.start => {
+                    last.range.end = splice.range.end;
+                    last.with.extend_from_slice(&splice.with);
+                }
+                _ => kept.push(splice),
+            }
+        }
+        // Two that change something each may change nothing together: an `a` removed before an `a` inserted.
+        kept.retain(|s| old[s.range.clone()] != s.with[..]);
+        Ok(Self { list: kept })
+    }
+
+    /// Whether the new content is the old one.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// In ascending order.
+    pub fn iter(&self) -> std::slice::Iter<'_, Splice> {
+        self.list.iter()
+    }
+
+    /// The length of the new content.
+    #[must_use]
+    pub fn new_len(&self, old_len: usize) -> usize {
+        self.list.iter().fold(old_len, |len, s| len - s.range.len() + s.with.len())
+    }
+
+    /// The new content in order, as stretches of the old one and new bytes; `old_len` is the old content's length.
+    ///
+    /// This is how a large file is staged: old stretches are copied from file to file, or shared.
+    pub fn pieces(&self, old_len: usize) -> impl Iterator<Item = Piece<'_>> {
+        let mut at = 0;
+        let changed = self.list.iter().flat_map(move |splice| {
+            let before = Piece::Old(at..splice.range.start);
+            at = splice.range.end;
+            [before, Piece::New(&splice.with)]
+        });
+        let rest = self.list.last().map_or(0, |s| s.range.end)..old_len;
+        changed.chain(std::iter::once(Piece::Old(rest))).filter(|piece| match piece {
+            Piece::Old(range) => !range.is_empty(),
+            Piece::New(bytes) => !bytes.is_empty(),
+        })
+    }
+
+    /// Hands the new content to `sink`, piece by piece.
+    pub fn for_each_piece(&self, old: &[u8], mut sink: impl FnMut(&[u8])) {
+        for piece in self.pieces(old.len()) {
+            match piece {
+                Piece::Old(range) => sink(&old[range]),
+                Piece::New(bytes) => sink(bytes),
+            }
+        }
+    }
+
+    /// The whole new content.
+    #[must_use]
+    pub fn apply(&self, old: &[u8]) -> Vec<u8> {
+        let mut new = Vec::with_capacity(self.new_len(old.len()));
+        self.for_each_piece(old, |bytes| new.extend_from_slice(bytes));
+        debug_assert_eq!(new.len(), self.new_len(old.len()), "the pieces are the new content");
+        new
+    }
+}
+
+impl<'a> IntoIterator for &'a Splices {
+    type Item = &'a Splice;
+    type IntoIter = std::slice::Iter<'a, Splice>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn splice(range: Range<usize>, with: &str) -> Splice {
+        Splice { range, with: with.into() }
+    }
+
+    #[test]
+    fn splices_that_touch_are_one_and_idle_ones_are_none() {
+        let splices =
+            Splices::new(b"abcdef", vec![splice(0..1, "x"), splice(1..2, "y"), splice(3..4, "d"), splice(6..6, "!")]);
+        let splices = splices.unwrap();
+        assert_eq!(splices.iter().cloned().collect::<Vec<_>>(), [splice(0..2, "xy"), splice(6..6, "!")]);
+        assert_eq!(splices.apply(b"abcdef"), b"xycdef!");
+        assert_eq!(splices.new_len(6), 7);
+        let pieces: Vec<_> = splices.pieces(6).collect();
+        assert_eq!(pieces, [Piece::New(b"xy"), Piece::Old(2..6), Piece::New(b"!")]);
+    }
+
+    #[test]
+    fn splices_that_cancel_each_other_are_none() {
+        let splices = Splices::new(b"aa", vec![splice(0..1, ""), splice(1..1, "a")]).unwrap();
+        assert!(splices.is_empty());
+        assert_eq!(splices.pieces(2).collect::<Vec<_>>(), [Piece::Old(0..2)]);
+        assert_eq!(Splices::none().pieces(0).count(), 0);
+    }
+
+    #[test]
+    fn bad_lists_are_refused() {
+        let unsorted = Splices::new(b"abc", vec![splice(1..3, "x"), splice(2..3, "y")]);
+        assert_eq!(unsorted, Err(BadSplices::Unsorted(2..3)));
+        assert_eq!(Splices::new(b"abc", vec![splice(2..4, "x")]), Err(BadSplices::OutOfBounds(2..4)));
+        #[expect(clippy::reversed_empty_ranges, reason = "that is what is refused")]
+        let reversed = splice(2..1, "x");
+        assert!(Splices::new(b"abc", vec![reversed]).is_err());
+    }
+}
