@@ -3,6 +3,7 @@
 pub mod digest;
 pub mod errno;
 pub mod error;
+pub mod fs;
 pub mod identity;
 pub mod limits;
 pub mod path;

@@ -1,0 +1,401 @@
+//! A file system that fails on demand.
+//!
+//! Put around any other: it counts the calls, remembers them, and at the n-th of a kind does what a [`Rule`] says:
+//! fail, write short, or run a piece of the test first, which may kill the process or be the foreign writer.
+//!
+//! To try every failure of an operation: fail the first call, then the second, until a run in which
+//! [`fired`](FaultFs::fired) stays 0.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::{Attributes, FileSystem, Fs, Guard, Handle, Host, Metadata, Name, Rename, Stat};
+
+/// The calls of [`Fs`] that can fail, one each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "each is named after the call that it stands for")]
+pub enum Operation {
+    Canonical,
+    OpenFolder,
+    OpenBeneath,
+    OpenFile,
+    Stat,
+    StatHandle,
+    MayWrite,
+    List,
+    ReadAt,
+    Attributes,
+    Inherited,
+    FileSystem,
+    Host,
+    MakeFolder,
+    Create,
+    WriteAt,
+    CopyRange,
+    SetFlags,
+    SetMetadata,
+    Rename,
+    Unlink,
+    RemoveFolder,
+    Sync,
+    SyncFileSystem,
+    TryLock,
+}
+
+impl Operation {
+    /// Whether it changes the disk, or decides what is on it after a power loss.
+    #[must_use]
+    pub const fn writes(self) -> bool {
+        use Operation as Op;
+        matches!(
+            self,
+            Op::MakeFolder
+                | Op::Create
+                | Op::WriteAt
+                | Op::CopyRange
+                | Op::SetFlags
+                | Op::SetMetadata
+                | Op::Rename
+                | Op::Unlink
+                | Op::RemoveFolder
+                | Op::Sync
+                | Op::SyncFileSystem
+        )
+    }
+}
+
+/// One call that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// Which.
+    pub operation: Operation,
+    /// Of what.
+    pub path: PathBuf,
+    /// Where a rename goes to.
+    pub to: Option<PathBuf>,
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} {}", self.operation, self.path.display())?;
+        self.to.iter().try_for_each(|to| write!(f, " -> {}", to.display()))
+    }
+}
+
+type Condition = Arc<dyn Fn(&Call) -> bool + Send + Sync>;
+type Run = Arc<dyn Fn(&Call) + Send + Sync>;
+
+/// What happens at a call.
+#[derive(Clone)]
+enum Fault {
+    Fail(i32),
+    FailAfter(i32),
+    Pretend,
+    Short(usize),
+    Before(Run),
+    After(Run),
+}
+
+/// At which calls something happens, and what. Calls are counted from the moment the rule is added.
+#[derive(Clone)]
+pub struct Rule {
+    matches: Option<Condition>,
+    nth: u64,
+    from_then_on: bool,
+    fault: Fault,
+}
+
+impl Rule {
+    const fn new(nth: u64, fault: Fault) -> Self {
+        Self { matches: None, nth, from_then_on: false, fault }
+    }
+
+    /// The `nth` call, counted from 1, is not made and fails with this `errno`.
+    #[must_use]
+    pub const fn fail(nth: u64, errno: i32) -> Self {
+        Self::new(nth, Fault::Fail(errno))
+    }
+
+    /// The `nth` call is made, and fails all the same.
+    #[must_use]
+    pub const fn fail_after(nth: u64, errno: i32) -> Self {
+        Self::new(nth, Fault::FailAfter(errno))
+    }
+
+    /// The `nth` call, if it is a sync, is not made and says that it was: a disk that lies, or a barrier left out.
+    #[must_use]
+    pub const fn pretend(nth: u64) -> Self {
+        Self::new(nth, Fault::Pretend)
+    }
+
+    /// The `nth` call, if it reads, writes or copies, is made for this many bytes at most.
+    #[must_use]
+    pub const fn short(nth: u64, bytes: usize) -> Self {
+        Self::new(nth, Fault::Short(bytes))
+    }
+
+    /// Runs this before the `nth` call. It may use the same file system, and it may end the process.
+    #[must_use]
+    pub fn before(nth: u64, run: impl Fn(&Call) + Send + Sync + 'static) -> Self {
+        Self::new(nth, Fault::Before(Arc::new(run)))
+    }
+
+    /// Runs this after the `nth` call was made, whether it succeeded or not.
+    #[must_use]
+    pub fn after(nth: u64, run: impl Fn(&Call) + Send + Sync + 'static) -> Self {
+        Self::new(nth, Fault::After(Arc::new(run)))
+    }
+
+    /// Counts calls of this operation alone.
+    #[must_use]
+    pub fn of(self, operation: Operation) -> Self {
+        self.matching(move |call| call.operation == operation)
+    }
+
+    /// Counts these calls alone.
+    #[must_use]
+    pub fn matching(mut self, matches: impl Fn(&Call) -> bool + Send + Sync + 'static) -> Self {
+        self.matches = Some(Arc::new(matches));
+        self
+    }
+
+    /// Also at all calls that follow.
+    #[must_use]
+    pub const fn from_then_on(mut self) -> Self {
+        self.from_then_on = true;
+        self
+    }
+}
+
+#[derive(Default)]
+struct State {
+    calls: Vec<Call>,
+    /// Each with how many calls it has counted.
+    rules: Vec<(Rule, u64)>,
+    fired: u64,
+}
+
+impl State {
+    /// Notes a call and answers what is to happen at it.
+    fn note(&mut self, call: &Call) -> Vec<Fault> {
+        self.calls.push(call.clone());
+        let mut faults = Vec::new();
+        for (rule, counted) in &mut self.rules {
+            if rule.matches.as_ref().is_some_and(|matches| !matches(call)) {
+                continue;
+            }
+            *counted += 1;
+            if *counted == rule.nth || rule.from_then_on && *counted > rule.nth {
+                self.fired += 1;
+                faults.push(rule.fault.clone());
+            }
+        }
+        faults
+    }
+}
+
+/// Any file system, with faults.
+pub struct FaultFs {
+    inner: Arc<dyn Fs>,
+    state: Mutex<State>,
+}
+
+impl FaultFs {
+    /// Puts itself around `inner`; without rules it only counts.
+    #[must_use]
+    pub fn new(inner: Arc<dyn Fs>) -> Self {
+        Self { inner, state: Mutex::default() }
+    }
+
+    /// Adds a rule; earlier ones stay.
+    pub fn add(&self, rule: Rule) {
+        self.state().rules.push((rule, 0));
+    }
+
+    /// Forgets all rules and calls.
+    pub fn reset(&self) {
+        *self.state() = State::default();
+    }
+
+    /// All calls so far, in order.
+    #[must_use]
+    pub fn calls(&self) -> Vec<Call> {
+        self.state().calls.clone()
+    }
+
+    /// How often a rule came to pass.
+    #[must_use]
+    pub fn fired(&self) -> u64 {
+        self.state().fired
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A test that panicked in a rule's condition has failed already; what is counted is still right.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn call<T>(&self, operation: Operation, path: &Path, proceed: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        self.limited(&Call { operation, path: path.to_owned(), to: None }, |_| proceed())
+    }
+
+    /// A sync that may make nothing durable is one that is not made.
+    fn syncing(&self, operation: Operation, of: &Handle, sync: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        let call = Call { operation, path: of.path().to_owned(), to: None };
+        self.limited(&call, |limit| if limit == 0 { Ok(()) } else { sync() })
+    }
+
+    /// `proceed` is told how many bytes it may move.
+    fn limited<T>(&self, call: &Call, proceed: impl FnOnce(usize) -> io::Result<T>) -> io::Result<T> {
+        // The lock is not held from here on: what runs may call this file system.
+        let faults = self.state().note(call);
+        let mut limit = usize::MAX;
+        for fault in &faults {
+            match fault {
+                Fault::Fail(errno) => return Err(io::Error::from_raw_os_error(*errno)),
+                Fault::Short(bytes) => limit = limit.min(*bytes),
+                Fault::Before(run) => run(call),
+                Fault::Pretend => limit = 0,
+                Fault::FailAfter(_) | Fault::After(_) => {}
+            }
+        }
+        let mut result = proceed(limit);
+        for fault in &faults {
+            match fault {
+                Fault::FailAfter(errno) => result = Err(io::Error::from_raw_os_error(*errno)),
+                Fault::After(run) => run(call),
+                Fault::Fail(_) | Fault::Short(_) | Fault::Before(_) | Fault::Pretend => {}
+            }
+        }
+        result
+    }
+}
+
+impl fmt::Debug for FaultFs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FaultFs({:?}, {} calls)", self.inner, self.state().calls.len())
+    }
+}
+
+impl Fs for FaultFs {
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
+        self.call(Operation::Canonical, path, || self.inner.canonical(path))
+    }
+
+    fn open_folder(&self, path: &Path) -> io::Result<Handle> {
+        self.call(Operation::OpenFolder, path, || self.inner.open_folder(path))
+    }
+
+    fn open_beneath(&self, folder: &Handle, path: &Path) -> io::Result<Handle> {
+        self.call(Operation::OpenBeneath, &folder.path().join(path), || self.inner.open_beneath(folder, path))
+    }
+
+    fn open_file(&self, name: Name<'_>) -> io::Result<Handle> {
+        self.call(Operation::OpenFile, &name.path(), || self.inner.open_file(name))
+    }
+
+    fn stat(&self, name: Name<'_>) -> io::Result<Option<Stat>> {
+        self.call(Operation::Stat, &name.path(), || self.inner.stat(name))
+    }
+
+    fn stat_handle(&self, handle: &Handle) -> io::Result<Stat> {
+        self.call(Operation::StatHandle, handle.path(), || self.inner.stat_handle(handle))
+    }
+
+    fn may_write(&self, name: Name<'_>) -> io::Result<bool> {
+        self.call(Operation::MayWrite, &name.path(), || self.inner.may_write(name))
+    }
+
+    fn list(&self, folder: &Handle) -> io::Result<Vec<OsString>> {
+        self.call(Operation::List, folder.path(), || self.inner.list(folder))
+    }
+
+    fn read_at(&self, file: &Handle, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let call = Call { operation: Operation::ReadAt, path: file.path().to_owned(), to: None };
+        self.limited(&call, |limit| {
+            let length = buffer.len().min(limit);
+            self.inner.read_at(file, offset, &mut buffer[..length])
+        })
+    }
+
+    fn attributes(&self, handle: &Handle) -> io::Result<Attributes> {
+        self.call(Operation::Attributes, handle.path(), || self.inner.attributes(handle))
+    }
+
+    fn inherited(&self, folder: &Handle, is_folder: bool) -> io::Result<Metadata> {
+        self.call(Operation::Inherited, folder.path(), || self.inner.inherited(folder, is_folder))
+    }
+
+    fn file_system(&self, folder: &Handle) -> io::Result<FileSystem> {
+        self.call(Operation::FileSystem, folder.path(), || self.inner.file_system(folder))
+    }
+
+    fn host(&self) -> io::Result<Host> {
+        self.call(Operation::Host, Path::new(""), || self.inner.host())
+    }
+
+    fn make_folder(&self, name: Name<'_>, mode: u32) -> io::Result<()> {
+        self.call(Operation::MakeFolder, &name.path(), || self.inner.make_folder(name, mode))
+    }
+
+    fn create(&self, name: Name<'_>) -> io::Result<(Handle, Guard)> {
+        self.call(Operation::Create, &name.path(), || self.inner.create(name))
+    }
+
+    fn write_at(&self, file: &Handle, offset: u64, bytes: &[u8]) -> io::Result<usize> {
+        let call = Call { operation: Operation::WriteAt, path: file.path().to_owned(), to: None };
+        self.limited(&call, |limit| self.inner.write_at(file, offset, &bytes[..bytes.len().min(limit)]))
+    }
+
+    fn copy_range(&self, from: &Handle, from_at: u64, to: &Handle, to_at: u64, length: u64) -> io::Result<u64> {
+        let (path, to_path) = (from.path().to_owned(), Some(to.path().to_owned()));
+        let call = Call { operation: Operation::CopyRange, path, to: to_path };
+        self.limited(&call, |limit| self.inner.copy_range(from, from_at, to, to_at, length.min(limit as u64)))
+    }
+
+    fn set_flags(&self, file: &Handle, flags: u32) -> io::Result<()> {
+        self.call(Operation::SetFlags, file.path(), || self.inner.set_flags(file, flags))
+    }
+
+    fn set_metadata(&self, handle: &Handle, metadata: &Metadata) -> io::Result<()> {
+        self.call(Operation::SetMetadata, handle.path(), || self.inner.set_metadata(handle, metadata))
+    }
+
+    fn rename(&self, from: Name<'_>, to: Name<'_>, how: Rename) -> io::Result<()> {
+        let call = Call { operation: Operation::Rename, path: from.path(), to: Some(to.path()) };
+        self.limited(&call, |_| self.inner.rename(from, to, how))
+    }
+
+    fn unlink(&self, name: Name<'_>) -> io::Result<()> {
+        self.call(Operation::Unlink, &name.path(), || self.inner.unlink(name))
+    }
+
+    fn remove_folder(&self, name: Name<'_>) -> io::Result<()> {
+        self.call(Operation::RemoveFolder, &name.path(), || self.inner.remove_folder(name))
+    }
+
+    fn sync(&self, handle: &Handle) -> io::Result<()> {
+        self.syncing(Operation::Sync, handle, || self.inner.sync(handle))
+    }
+
+    fn sync_file_system(&self, folder: &Handle) -> io::Result<()> {
+        self.syncing(Operation::SyncFileSystem, folder, || self.inner.sync_file_system(folder))
+    }
+
+    fn try_lock(&self, folder: &Handle) -> io::Result<bool> {
+        self.call(Operation::TryLock, folder.path(), || self.inner.try_lock(folder))
+    }
+
+    fn lock_holder(&self, folder: &Handle) -> Option<String> {
+        self.inner.lock_holder(folder)
+    }
+
+    fn raise_open_files(&self) -> u64 {
+        self.inner.raise_open_files()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,42 @@
+//! Reading what a program was given to read, whatever it is: a file, a pipe, standard input.
+//!
+//! This is apart from [`Fs`](super::Fs): it is no part of any transaction.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// The whole content of the file or pipe at `path`, of `limit` bytes at most.
+pub fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
+    read_all(file, path, limit)
+}
+
+/// All that standard input has, of `limit` bytes at most.
+pub fn read_stdin(limit: u64) -> Result<Vec<u8>> {
+    read_all(io::stdin().lock(), Path::new("standard input"), limit)
+}
+
+fn read_all(from: impl Read, name: &Path, limit: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(limit + 1).read_to_end(&mut bytes).map_err(|e| Error::io("read", name, e))?;
+    if bytes.len() as u64 > limit {
+        let message = format!("{} has more than {limit} bytes; split it into several requests", name.display());
+        return Err(Error::new(ErrorKind::RequestTooLarge, message).at(name));
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fits_is_read_and_what_is_larger_is_refused() {
+        let name = Path::new("plan");
+        assert_eq!(read_all(&b"1234"[..], name, 4).unwrap(), b"1234");
+        assert_eq!(read_all(&b"12345"[..], name, 4).unwrap_err().kind(), ErrorKind::RequestTooLarge);
+    }
+}

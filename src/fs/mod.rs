@@ -1,0 +1,282 @@
+//! The one door to the operating system.
+//!
+//! Everything that the engine asks of a file system goes through [`Fs`], so that the same protocol runs on the real
+//! one ([`os::OsFs`]), on one that fails on demand, and on one in memory that loses what was not synced.
+//!
+//! Architecture invariant: only this module names `std::fs`, `rustix`, `tempfile` and `fs4`.
+
+use std::any::Any;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use crate::identity::{Identity, Timestamp};
+
+pub mod fault;
+pub mod input;
+pub mod os;
+pub mod probe;
+pub mod scratch;
+pub mod sim;
+
+/// An open file or folder. Clones share it; it is closed, and a lock on it is gone, when the last one is dropped.
+#[derive(Clone)]
+pub struct Handle {
+    inner: Arc<dyn Any + Send + Sync>,
+    path: Arc<Path>,
+}
+
+impl Handle {
+    /// Wraps what a file system needs to find it again; `path` is for messages.
+    pub fn new(inner: impl Any + Send + Sync, path: impl Into<PathBuf>) -> Self {
+        Self { inner: Arc::new(inner), path: path.into().into() }
+    }
+
+    /// What [`new`](Self::new) was given, if it was a `T`.
+    #[must_use]
+    pub fn get<T: Any>(&self) -> Option<&T> {
+        self.inner.downcast_ref()
+    }
+
+    /// The path it was opened at, for messages and for guards.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The same open folder after it was renamed.
+    #[must_use]
+    pub fn renamed(&self, path: impl Into<PathBuf>) -> Self {
+        Self { inner: Arc::clone(&self.inner), path: path.into().into() }
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Handle({})", self.path.display())
+    }
+}
+
+/// A name in an open folder.
+#[derive(Debug, Clone, Copy)]
+pub struct Name<'a> {
+    /// The folder.
+    pub folder: &'a Handle,
+    /// The name in it: one segment.
+    pub name: &'a OsStr,
+}
+
+impl<'a> Name<'a> {
+    /// The name `name` in `folder`.
+    pub fn new(folder: &'a Handle, name: &'a (impl AsRef<OsStr> + ?Sized)) -> Self {
+        Self { folder, name: name.as_ref() }
+    }
+
+    /// The path for messages.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        self.folder.path().join(self.name)
+    }
+}
+
+/// What a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A symbolic link.
+    Symlink,
+    /// A pipe, socket or device.
+    Special,
+}
+
+/// What is known of a file or folder without reading it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stat {
+    /// What it is.
+    pub kind: FileKind,
+    /// Which inode.
+    pub identity: Identity,
+    /// The device, good for comparing within one mount only.
+    pub device: u64,
+    /// The mount.
+    pub mount: u64,
+    /// Bytes.
+    pub size: u64,
+    /// The last change of the content.
+    pub modified: Timestamp,
+    /// The last change of content or metadata.
+    pub changed: Timestamp,
+    /// Permission bits, set-id and sticky bits: `0o7777`.
+    pub mode: u32,
+    /// The owner.
+    pub user: u32,
+    /// The group.
+    pub group: u32,
+    /// How many names it has.
+    pub links: u64,
+    /// Whether something is mounted here.
+    pub mount_root: bool,
+    /// Whether it cannot be changed or replaced at all.
+    pub immutable: bool,
+    /// Whether it can only grow.
+    pub append_only: bool,
+}
+
+/// Extended attributes, with ACLs, labels and capabilities among them, and the inode flags that can be set.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Attributes {
+    /// Name and value, sorted by name.
+    pub extended: Vec<(OsString, Vec<u8>)>,
+    /// The inode flags that `chattr` sets, as far as a copy can have them.
+    pub flags: u32,
+}
+
+/// What a staged file is dressed in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Metadata {
+    /// Permission bits, set-id and sticky bits.
+    pub mode: u32,
+    /// The owner.
+    pub user: u32,
+    /// The group.
+    pub group: u32,
+    /// Attributes and flags.
+    pub attributes: Attributes,
+    /// The time of the last change, where it is to be kept.
+    pub modified: Option<Timestamp>,
+}
+
+/// How a rename treats the name it goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rename {
+    /// The two names change places; both must be there.
+    Exchange,
+    /// The name must be free.
+    NoReplace,
+}
+
+/// What is known of the file system of a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileSystem {
+    /// The name of its type, as far as it is known: `ext4`.
+    pub name: String,
+    /// Whether only this kernel writes to it.
+    pub local: bool,
+    /// Whether syncing a few files one by one is quicker than syncing all of it.
+    pub sync_each: bool,
+}
+
+/// Who is running.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Host {
+    /// The running kernel's boot id.
+    pub boot: String,
+    /// The machine's name, for messages.
+    pub name: String,
+    /// The process.
+    pub process: u32,
+    /// The effective user.
+    pub user: u32,
+}
+
+/// Deletes a slot when dropped, unless it is told to leave it.
+#[derive(Debug)]
+pub struct Guard(Option<tempfile::TempPath>);
+
+impl Guard {
+    /// A guard that deletes the file at `path`.
+    #[must_use]
+    pub fn deleting(path: tempfile::TempPath) -> Self {
+        Self(Some(path))
+    }
+
+    /// A guard of nothing.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self(None)
+    }
+
+    /// From here on somebody else cleans up.
+    pub fn disarm(self) {
+        if let Some(path) = self.0 {
+            // Keeping a path fails only where it must be marked as kept on the disk, which is nowhere on Linux.
+            drop(path.keep());
+        }
+    }
+}
+
+/// A file system, as the protocol needs one. Names never follow a symlink; every error is the system's own.
+pub trait Fs: fmt::Debug + Send + Sync {
+    /// The path with all symlinks followed. Everything on it must exist.
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf>;
+    /// Opens a folder by an absolute path; a symlink anywhere on it is an error.
+    fn open_folder(&self, path: &Path) -> io::Result<Handle>;
+    /// Opens a folder beneath another; no symlink and no `..` on the way. The empty path opens the folder itself anew.
+    fn open_beneath(&self, folder: &Handle, path: &Path) -> io::Result<Handle>;
+    /// Opens a file for reading; never blocks on a pipe.
+    fn open_file(&self, name: Name<'_>) -> io::Result<Handle>;
+
+    /// Looks at a name; `None` where it is missing.
+    fn stat(&self, name: Name<'_>) -> io::Result<Option<Stat>>;
+    /// Looks at what is open.
+    fn stat_handle(&self, handle: &Handle) -> io::Result<Stat>;
+    /// Whether this process may write to what the name stands for (a folder: change the names in it).
+    fn may_write(&self, name: Name<'_>) -> io::Result<bool>;
+    /// The names in a folder, in no order, without `.` and `..`.
+    fn list(&self, folder: &Handle) -> io::Result<Vec<OsString>>;
+    /// Reads up to `buffer.len()` bytes; 0 at the end.
+    fn read_at(&self, file: &Handle, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
+    /// The extended attributes and flags of a file or folder, as far as a copy can have them.
+    fn attributes(&self, handle: &Handle) -> io::Result<Attributes>;
+    /// What a new file (or folder) in `folder` would be given by the system: umask, set-group-id, default ACL.
+    fn inherited(&self, folder: &Handle, is_folder: bool) -> io::Result<Metadata>;
+    /// Which file system a folder is on.
+    fn file_system(&self, folder: &Handle) -> io::Result<FileSystem>;
+    /// Who is running.
+    fn host(&self) -> io::Result<Host>;
+
+    /// Makes a folder with exactly this mode, which includes the set-group-id bit that a parent would hand on. A default
+    /// ACL of the parent is handed on all the same.
+    fn make_folder(&self, name: Name<'_>, mode: u32) -> io::Result<()>;
+    /// Makes a file, mode 0600, open for reading and writing; the name must be free.
+    fn create(&self, name: Name<'_>) -> io::Result<(Handle, Guard)>;
+    /// Writes some of `bytes`, at least one; answers how many.
+    fn write_at(&self, file: &Handle, offset: u64, bytes: &[u8]) -> io::Result<usize>;
+    /// Copies up to `length` bytes inside the system, shared where it can; 0 at the end of `from`. Call it until then:
+    /// often it copies less.
+    fn copy_range(&self, from: &Handle, from_at: u64, to: &Handle, to_at: u64, length: u64) -> io::Result<u64>;
+    /// Sets the inode flags of a file that is still empty, and takes away those that it inherited. None at all are fine
+    /// with every file system.
+    fn set_flags(&self, file: &Handle, flags: u32) -> io::Result<()>;
+    /// Gives owner, attributes, mode and time, in this order, leaving out what is so already; attributes that are not
+    /// listed go. The inode flags are not touched: [`set_flags`](Self::set_flags) gives them before the content.
+    fn set_metadata(&self, handle: &Handle, metadata: &Metadata) -> io::Result<()>;
+
+    /// Renames.
+    fn rename(&self, from: Name<'_>, to: Name<'_>, how: Rename) -> io::Result<()>;
+    /// Removes a name of a file.
+    fn unlink(&self, name: Name<'_>) -> io::Result<()>;
+    /// Removes an empty folder.
+    fn remove_folder(&self, name: Name<'_>) -> io::Result<()>;
+
+    /// Makes one file, or the names in one folder, durable. After a failure the system may take the data for written:
+    /// never try again on the same inode.
+    fn sync(&self, handle: &Handle) -> io::Result<()>;
+    /// Makes everything on the file system of `folder` durable. A failed write is reported to handles that were open
+    /// when it failed, and to each only once: `folder` must have been opened before the first write. On FUSE only the
+    /// kernel's own cache is sure to be written.
+    fn sync_file_system(&self, folder: &Handle) -> io::Result<()>;
+
+    /// Takes the advisory lock of an open folder; `false` where somebody has it. It belongs to this opening of the
+    /// folder: clones of the handle share it, and the same folder opened anew in the same process is locked out.
+    fn try_lock(&self, folder: &Handle) -> io::Result<bool>;
+    /// Who holds the lock of a folder, as well as can be told, for messages.
+    fn lock_holder(&self, folder: &Handle) -> Option<String>;
+    /// Allows this process as many open files as the system lets it; answers how many.
+    fn raise_open_files(&self) -> u64;
+}

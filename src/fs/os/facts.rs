@@ -1,0 +1,163 @@
+//! What is known of the file system, the machine and this process.
+
+use std::fs::File;
+use std::io;
+use std::sync::OnceLock;
+
+use rustix::fs::{IFlags, fstatfs};
+use rustix::process::geteuid;
+
+use super::super::{FileSystem, Host};
+use super::{retry, stat};
+
+const EXT4: u32 = 0xef53;
+const XFS: u32 = 0x5846_5342;
+const BTRFS: u32 = 0x9123_683e;
+const F2FS: u32 = 0xf2f5_2010;
+const TMPFS: u32 = 0x0102_1994;
+const OVERLAY: u32 = 0x794c_7630;
+const FUSE: u32 = 0x6573_5546;
+
+/// By the magic number in `statfs`: the name, and whether only this kernel writes to it.
+const KNOWN: &[(u32, &str, bool)] = &[
+    (EXT4, "ext4", true),
+    (XFS, "xfs", true),
+    (BTRFS, "btrfs", true),
+    (F2FS, "f2fs", true),
+    (TMPFS, "tmpfs", true),
+    (0xca45_1a4e, "bcachefs", true),
+    (0x2fc1_2fc1, "zfs", true),
+    (OVERLAY, "overlay", true),
+    (0x8584_58f6, "ramfs", true),
+    (0xf15f, "ecryptfs", true),
+    (0x4d44, "vfat", true),
+    (0x2011_bab0, "exfat", true),
+    (0x7366_746e, "ntfs3", true),
+    (0x3153_464a, "jfs", true),
+    (0x3434, "nilfs2", true),
+    (0x2405_1905, "ubifs", true),
+    (FUSE, "fuse", true),
+    (0x6969, "nfs", false),
+    (0xff53_4d42, "cifs", false),
+    (0xfe53_4d42, "smb2", false),
+    (0x517b, "smbfs", false),
+    (0x0102_1997, "9p", false),
+    (0x00c3_6400, "ceph", false),
+    (0x5346_414f, "afs", false),
+    (0x7375_7245, "coda", false),
+    (0x0116_1970, "gfs2", false),
+    (0x7461_636f, "ocfs2", false),
+    (0x0bd0_0bd0, "lustre", false),
+    (0x4750_4653, "gpfs", false),
+    (0x786f_4256, "vboxsf", false),
+    (0xbacb_acbc, "vmhgfs", false),
+];
+
+/// FUSE file systems whose contents are elsewhere, as the mount table names them. Any other is taken for local: most
+/// are a view of a local folder.
+const REMOTE_FUSE: &[&str] = &[
+    "virtiofs",
+    "fuse.sshfs",
+    "fuse.rclone",
+    "fuse.glusterfs",
+    "fuse.ceph",
+    "fuse.ceph-fuse",
+    "fuse.s3fs",
+    "fuse.gcsfuse",
+    "fuse.goofys",
+    "fuse.davfs",
+    "fuse.gvfsd-fuse",
+    "fuse.juicefs",
+    "fuse.mfs",
+    "fuse.lizardfs",
+    "fuse.seaweedfs",
+    "fuse.vmhgfs-fuse",
+    "fuse.afpfs",
+    "fuse.curlftpfs",
+    "fuse.smbnetfs",
+    "fuse.beegfs",
+];
+
+fn magic(folder: &File) -> io::Result<u32> {
+    // The field is a signed word of the machine's size; magic numbers have 32 bits.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "only the low 32 bits are meant")]
+    Ok(retry(|| fstatfs(folder))?.f_type as u32)
+}
+
+pub(super) fn file_system(folder: &File) -> io::Result<FileSystem> {
+    let magic = magic(folder)?;
+    let (mut name, mut local) = match KNOWN.iter().find(|known| known.0 == magic) {
+        Some((_, name, local)) => ((*name).to_owned(), *local),
+        None => (format!("{magic:#x}"), true),
+    };
+    if magic == FUSE
+        && let Some((_, kind)) = mounted(stat::of(folder)?.mount)
+    {
+        local = !REMOTE_FUSE.contains(&kind.as_str());
+        name = kind;
+    }
+    Ok(FileSystem { name, local, sync_each: magic == EXT4 })
+}
+
+/// What the mount table says of a mount: `major:minor` of its file system, and the type.
+///
+/// Both are told apart only there: FUSE has one magic number for all, and `stat` shows files of btrfs under other
+/// devices than the file system's own.
+pub(super) fn mounted(mount: u64) -> Option<(String, String)> {
+    let table = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
+    // The mount, its parent, the device, further columns of which some are optional, a dash, the type.
+    let mut columns = table.lines().map(|line| line.split(' '));
+    let mut columns = columns.find_map(|mut columns| (columns.next()?.parse() == Ok(mount)).then_some(columns))?;
+    let device = columns.nth(1)?.to_owned();
+    columns.find(|column| *column == "-")?;
+    Some((device, columns.next()?.to_owned()))
+}
+
+/// The flags that a folder hands on to what is made in it.
+pub(super) fn inherited_flags(folder: &File, is_folder: bool) -> io::Result<u32> {
+    let ext4 = IFlags::SECURE_REMOVAL
+        | IFlags::UNRM
+        | IFlags::COMPRESSED
+        | IFlags::SYNC
+        | IFlags::NODUMP
+        | IFlags::NOATIME
+        | IFlags::JOURNALING
+        | IFlags::NOTAIL
+        | IFlags::DIRSYNC
+        // Direct access and no compression, which have no name in rustix.
+        | IFlags::from_bits_retain(0x0200_0400);
+    let flags = match magic(folder)? {
+        // What lies below decides and is not to be seen; this is what most would hand on.
+        OVERLAY => IFlags::SYNC | IFlags::NODUMP | IFlags::NOATIME | IFlags::COMPRESSED | IFlags::NOCOW,
+        EXT4 if is_folder => ext4,
+        EXT4 => ext4.difference(IFlags::DIRSYNC),
+        // xfs does it behind sysctls, all of which are on unless somebody turned them off.
+        F2FS | XFS => IFlags::SYNC | IFlags::NODUMP | IFlags::NOATIME,
+        BTRFS => IFlags::COMPRESSED | IFlags::NOCOW | IFlags::from_bits_retain(0x400),
+        TMPFS => IFlags::NODUMP | IFlags::NOATIME,
+        _ => IFlags::empty(),
+    };
+    Ok(flags.bits())
+}
+
+/// The umask. It is read once: nothing in this program changes it, and nothing outside can.
+pub(super) fn umask() -> io::Result<u32> {
+    static UMASK: OnceLock<u32> = OnceLock::new();
+    if let Some(umask) = UMASK.get() {
+        return Ok(*umask);
+    }
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let umask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    let umask = umask.and_then(|digits| u32::from_str_radix(digits.trim(), 8).ok());
+    let umask = umask.ok_or_else(|| io::Error::other("/proc/self/status does not tell the umask"))?;
+    Ok(*UMASK.get_or_init(|| umask))
+}
+
+pub(super) fn host() -> io::Result<Host> {
+    Ok(Host {
+        boot: std::fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim_end().to_owned(),
+        name: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        process: std::process::id(),
+        user: geteuid().as_raw(),
+    })
+}

@@ -1,0 +1,63 @@
+//! What the system would give to a new file.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use rustix::process::{getegid, geteuid};
+
+use super::super::{Attributes, Metadata};
+use super::{acl, attributes, facts, stat};
+
+const SET_GROUP: u32 = 0o2000;
+
+/// How btrfs keeps the kind of compression; it goes from a folder to what is made in it.
+const COMPRESSION: &str = "btrfs.compression";
+/// The label of `SELinux`.
+const LABEL: &str = "security.selinux";
+
+/// What a file (or folder) that a program makes in `folder`, with the usual mode, would look like. Not seen here:
+/// the mount options `grpid` and `bsdgroups`, and labels that a policy's rules would choose instead of the folder's.
+pub(super) fn from(folder: &File, is_folder: bool) -> io::Result<Metadata> {
+    let parent = stat::of(folder)?;
+    let asked = if is_folder { 0o777 } else { 0o666 };
+    let default = attributes::value(folder, acl::DEFAULT)?;
+    let access = match &default {
+        Some(default) => acl::access(default, asked)?,
+        None => acl::Access { mode: asked & !facts::umask()?, acl: None },
+    };
+    let mut extended = Vec::new();
+    for name in [COMPRESSION, LABEL] {
+        // A label that was written where no SELinux runs is an attribute like any other, and is not handed on.
+        if (name != LABEL || selinux_runs())
+            && let Some(value) = attributes::value(folder, name)?
+        {
+            extended.push((name.into(), value));
+        }
+    }
+    if let Some(acl) = access.acl {
+        extended.push((acl::ACCESS.into(), acl));
+    }
+    if let Some(default) = default.filter(|_| is_folder) {
+        extended.push((acl::DEFAULT.into(), default));
+    }
+    let set_group = parent.mode & SET_GROUP;
+    Ok(Metadata {
+        mode: access.mode | if is_folder { set_group } else { 0 },
+        user: geteuid().as_raw(),
+        group: if set_group == 0 { getegid().as_raw() } else { parent.group },
+        attributes: Attributes { extended, flags: flags(folder, is_folder)? },
+        modified: None,
+    })
+}
+
+/// Which of the folder's flags it hands on; every file system has its own list.
+fn flags(folder: &File, is_folder: bool) -> io::Result<u32> {
+    let Some(flags) = attributes::flags(folder)? else { return Ok(0) };
+    let handed_on = facts::inherited_flags(folder, is_folder)?;
+    Ok(flags & handed_on & attributes::COPIED_FLAGS)
+}
+
+fn selinux_runs() -> bool {
+    Path::new("/sys/fs/selinux/enforce").exists()
+}

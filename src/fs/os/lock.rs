@@ -1,0 +1,135 @@
+//! The advisory lock of a folder, who holds it, and how many there can be.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use super::super::Stat;
+use super::facts;
+use crate::limits::CHUNK_BYTES;
+
+/// How often the table is read until a holder is found in it: a lock can be overlooked, see [`table`].
+const READS: usize = 4;
+
+/// An open file or folder that gives up its lock when it is closed.
+///
+/// Closing alone is not enough: a process that another thread starts in this moment has the same open file until it
+/// runs its program, and would keep the lock for so long. Whoever looked then would take the owner for alive.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) file: File,
+    locked: AtomicBool,
+}
+
+impl Opened {
+    pub(super) const fn new(file: File) -> Self {
+        Self { file, locked: AtomicBool::new(false) }
+    }
+
+    /// The one place where a lock is taken.
+    pub(super) fn try_lock(&self) -> io::Result<bool> {
+        match fs4::FileExt::try_lock(&self.file) {
+            Ok(()) => {
+                self.locked.store(true, Ordering::Relaxed);
+                Ok(true)
+            }
+            Err(fs4::TryLockError::WouldBlock) => Ok(false),
+            Err(fs4::TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        if self.locked.load(Ordering::Relaxed) {
+            // Where this fails, closing will do, if only later.
+            drop(fs4::FileExt::unlock(&self.file));
+        }
+    }
+}
+
+/// The process that took the lock, as far as `/proc` shows it: another container's processes are not seen.
+pub(super) fn holder(folder: &Stat) -> Option<String> {
+    let (device, _) = facts::mounted(folder.mount)?;
+    // The mount table has decimal numbers, the table of locks hexadecimal ones.
+    let (major, minor) = device.split_once(':')?;
+    let device = format!("{:02x}:{:02x}", major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?);
+    let process = (0..READS).find_map(|_| process_with(&table().ok()?, &device, folder.identity.inode))?;
+    let name = std::fs::read_to_string(format!("/proc/{process}/comm")).ok()?;
+    Some(format!("process {process} ({})", name.trim_end()))
+}
+
+/// All locks. The kernel makes the table up as it is read, and loses its place when locks come and go between two
+/// reads; so these are large, where [`std::fs::read_to_string`] begins with small ones.
+fn table() -> io::Result<String> {
+    let mut file = File::open("/proc/locks")?;
+    let mut table = Vec::new();
+    let mut piece = vec![0; CHUNK_BYTES];
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(String::from_utf8_lossy(&table).into_owned()),
+            read => table.extend_from_slice(&piece[..read]),
+        }
+    }
+}
+
+/// Reads lines such as `7: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF`.
+fn process_with(locks: &str, device: &str, inode: u64) -> Option<u32> {
+    let file = format!("{device}:{inode}");
+    let process = locks.lines().find_map(|line| match line.split_whitespace().collect::<Vec<_>>()[..] {
+        // Whoever waits has an arrow in the second column.
+        [_, "FLOCK", _, _, process, of, ..] if of == file => process.parse().ok(),
+        _ => None,
+    });
+    // One in another container has no number here.
+    process.filter(|process| *process != 0)
+}
+
+/// Each parent folder of a transaction is held open; many shells allow only 1,024.
+pub(super) fn raise_open_files() -> u64 {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    let current =
+        if raised == limit || setrlimit(Resource::Nofile, raised).is_ok() { raised.current } else { limit.current };
+    current.unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_holder_has_that_very_inode_and_does_not_wait() {
+        let locks = "1: FLOCK  ADVISORY  WRITE 11 fe:00:5678 0 EOF\n\
+                     1: -> FLOCK  ADVISORY  WRITE 12 fe:01:5678 0 EOF\n\
+                     2: POSIX  ADVISORY  WRITE 13 fe:01:5678 0 EOF\n\
+                     3: FLOCK  ADVISORY  WRITE 14 fe:01:5679 0 EOF\n\
+                     4: FLOCK  ADVISORY  WRITE 15 fe:01:5678 0 EOF\n";
+        assert_eq!(process_with(locks, "fe:01", 5678), Some(15));
+        assert_eq!(process_with(locks, "fe:02", 5678), None);
+    }
+
+    #[test]
+    fn a_lock_is_given_up_although_another_process_has_the_same_open_file() {
+        let scratch = tempfile::tempdir().unwrap();
+        let open = || Opened::new(File::open(scratch.path()).unwrap());
+        let first = open();
+        assert!(first.try_lock().unwrap());
+        // What a fork has.
+        let twin = first.file.try_clone().unwrap();
+        let second = open();
+        assert!(!second.try_lock().unwrap());
+        drop(first);
+        assert!(second.try_lock().unwrap());
+        drop(twin);
+        assert!(!open().try_lock().unwrap(), "closing what was in vain gives up nobody's lock");
+    }
+
+    #[test]
+    fn a_process_that_is_not_seen_is_not_named() {
+        let locks = "1: FLOCK  ADVISORY  WRITE 0 fe:01:5678 0 EOF\n";
+        assert_eq!(process_with(locks, "fe:01", 5678), None);
+    }
+}

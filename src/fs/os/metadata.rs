@@ -1,0 +1,73 @@
+//! Dressing a staged file.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+
+use rustix::fs::{
+    Gid, Mode, Timespec, Timestamps, UTIME_OMIT, Uid, XattrFlags, fchmod, fchown, fremovexattr, fsetxattr, futimens,
+};
+use rustix::io::{Errno, retry_on_intr};
+
+use super::super::{Attributes, Metadata, Timestamp};
+use super::{attributes, retry, stat};
+
+const SET_IDS: u32 = 0o6000;
+
+/// Owner first, since changing it takes set-id bits and capabilities away; then attributes, since the owner of a file
+/// that the owner may not write cannot set them; then the mode, which an ACL had a say in; then the time.
+pub(super) fn set(file: &File, wanted: &Metadata) -> io::Result<()> {
+    let now = stat::of(file)?;
+    let owner_changes = (now.user, now.group) != (wanted.user, wanted.group);
+    if owner_changes {
+        let user = (now.user != wanted.user).then(|| Uid::from_raw(wanted.user));
+        let group = (now.group != wanted.group).then(|| Gid::from_raw(wanted.group));
+        retry(|| fchown(file, user, group))?;
+    }
+    let attributes_change = set_extended(file, &wanted.attributes)?;
+    if owner_changes || attributes_change || now.mode != wanted.mode {
+        retry(|| fchmod(file, Mode::from_raw_mode(wanted.mode)))?;
+        // For a group that this process is not in, the system drops the bit and reports success.
+        if wanted.mode & SET_IDS != 0 && stat::of(file)?.mode != wanted.mode {
+            return Err(Errno::PERM.into());
+        }
+    }
+    match wanted.modified {
+        Some(modified) if modified != now.modified => set_modified(file, modified),
+        _ => Ok(()),
+    }
+}
+
+/// Answers whether anything had to be changed.
+fn set_extended(file: &File, wanted: &Attributes) -> io::Result<bool> {
+    let mut changed = false;
+    for name in attributes::names(file)? {
+        if !wanted.extended.iter().any(|(wanted, _)| *wanted == name) {
+            match retry_on_intr(|| fremovexattr(file, &name)) {
+                Ok(()) | Err(Errno::NODATA) => changed = true,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+    for (name, value) in &wanted.extended {
+        changed |= set_one(file, name, value)?;
+    }
+    Ok(changed)
+}
+
+/// Compares first: setting a label needs a right that seeing that it is there already does not.
+fn set_one(file: &File, name: &OsStr, value: &[u8]) -> io::Result<bool> {
+    if attributes::value(file, name)?.is_some_and(|now| now == value) {
+        return Ok(false);
+    }
+    retry(|| fsetxattr(file, name, value, XattrFlags::empty()))?;
+    Ok(true)
+}
+
+fn set_modified(file: &File, modified: Timestamp) -> io::Result<()> {
+    let times = Timestamps {
+        last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
+        last_modification: Timespec { tv_sec: modified.seconds, tv_nsec: modified.nanos.into() },
+    };
+    retry(|| futimens(file, &times))
+}

@@ -1,0 +1,180 @@
+//! The real one: Linux, through descriptors.
+//!
+//! A name is always one segment in an open folder, so no call walks a path that somebody may be changing. Calls that
+//! can simply be made again are, when a signal interrupts them. Three kinds are not: a sync, because the interrupted
+//! one may have used up the report of a failed write; a rename, because an exchange made twice is none; and a close.
+
+#[cfg(not(target_os = "linux"))]
+compile_error!("txedit needs Linux 5.8 or newer");
+
+mod acl;
+mod attributes;
+mod copy;
+mod facts;
+mod inherit;
+mod lock;
+mod metadata;
+mod name;
+mod open;
+mod stat;
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use rustix::io::{Errno, retry_on_intr};
+
+use super::{Attributes, FileSystem, Fs, Guard, Handle, Host, Metadata, Name, Rename, Stat};
+use lock::Opened;
+
+/// The file systems of this machine.
+#[derive(Debug, Default)]
+pub struct OsFs {
+    host: OnceLock<Host>,
+}
+
+impl OsFs {
+    /// All of them, seen as they are.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+/// The open file in a handle; one that another [`Fs`] made is as bad as one that is closed.
+pub(super) fn file(handle: &Handle) -> io::Result<&File> {
+    Ok(&opened(handle)?.file)
+}
+
+fn opened(handle: &Handle) -> io::Result<&Opened> {
+    handle.get().ok_or_else(|| Errno::BADF.into())
+}
+
+/// A call that a signal may interrupt and that can then be made again.
+fn retry<T>(call: impl FnMut() -> rustix::io::Result<T>) -> io::Result<T> {
+    Ok(retry_on_intr(call)?)
+}
+
+impl Fs for OsFs {
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
+        std::fs::canonicalize(path)
+    }
+
+    fn open_folder(&self, path: &Path) -> io::Result<Handle> {
+        Ok(Handle::new(Opened::new(open::folder(path)?), path))
+    }
+
+    fn open_beneath(&self, folder: &Handle, path: &Path) -> io::Result<Handle> {
+        // Joining an empty path would add a slash.
+        let shown = if path.as_os_str().is_empty() { folder.path().to_owned() } else { folder.path().join(path) };
+        Ok(Handle::new(Opened::new(open::beneath(file(folder)?, path)?), shown))
+    }
+
+    fn open_file(&self, name: Name<'_>) -> io::Result<Handle> {
+        Ok(Handle::new(Opened::new(open::file(file(name.folder)?, name.name)?), name.path()))
+    }
+
+    fn stat(&self, name: Name<'_>) -> io::Result<Option<Stat>> {
+        stat::of_name(file(name.folder)?, name.name)
+    }
+
+    fn stat_handle(&self, handle: &Handle) -> io::Result<Stat> {
+        stat::of(file(handle)?)
+    }
+
+    fn may_write(&self, name: Name<'_>) -> io::Result<bool> {
+        name::may_write(file(name.folder)?, name.name)
+    }
+
+    fn list(&self, folder: &Handle) -> io::Result<Vec<OsString>> {
+        name::list(file(folder)?)
+    }
+
+    fn read_at(&self, handle: &Handle, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let file = file(handle)?;
+        retry(|| rustix::io::pread(file, &mut *buffer, offset))
+    }
+
+    fn attributes(&self, handle: &Handle) -> io::Result<Attributes> {
+        attributes::of(file(handle)?)
+    }
+
+    fn inherited(&self, folder: &Handle, is_folder: bool) -> io::Result<Metadata> {
+        inherit::from(file(folder)?, is_folder)
+    }
+
+    fn file_system(&self, folder: &Handle) -> io::Result<FileSystem> {
+        facts::file_system(file(folder)?)
+    }
+
+    fn host(&self) -> io::Result<Host> {
+        if let Some(host) = self.host.get() {
+            return Ok(host.clone());
+        }
+        let host = facts::host()?;
+        Ok(self.host.get_or_init(|| host).clone())
+    }
+
+    fn make_folder(&self, name: Name<'_>, mode: u32) -> io::Result<()> {
+        open::make_folder(file(name.folder)?, name.name, mode)
+    }
+
+    fn create(&self, name: Name<'_>) -> io::Result<(Handle, Guard)> {
+        let (created, guard) = open::create(name.folder.path(), file(name.folder)?, name.name)?;
+        Ok((Handle::new(Opened::new(created), name.path()), guard))
+    }
+
+    fn write_at(&self, handle: &Handle, offset: u64, bytes: &[u8]) -> io::Result<usize> {
+        let file = file(handle)?;
+        match retry(|| rustix::io::pwrite(file, bytes, offset))? {
+            0 if !bytes.is_empty() => Err(io::ErrorKind::WriteZero.into()),
+            written => Ok(written),
+        }
+    }
+
+    fn copy_range(&self, from: &Handle, from_at: u64, to: &Handle, to_at: u64, length: u64) -> io::Result<u64> {
+        copy::range(file(from)?, from_at, file(to)?, to_at, length)
+    }
+
+    fn set_flags(&self, handle: &Handle, flags: u32) -> io::Result<()> {
+        attributes::set_flags(file(handle)?, flags)
+    }
+
+    fn set_metadata(&self, handle: &Handle, metadata: &Metadata) -> io::Result<()> {
+        metadata::set(file(handle)?, metadata)
+    }
+
+    fn rename(&self, from: Name<'_>, to: Name<'_>, how: Rename) -> io::Result<()> {
+        name::rename((file(from.folder)?, from.name), (file(to.folder)?, to.name), how)
+    }
+
+    fn unlink(&self, name: Name<'_>) -> io::Result<()> {
+        name::unlink(file(name.folder)?, name.name)
+    }
+
+    fn remove_folder(&self, name: Name<'_>) -> io::Result<()> {
+        name::remove_folder(file(name.folder)?, name.name)
+    }
+
+    fn sync(&self, handle: &Handle) -> io::Result<()> {
+        Ok(rustix::fs::fsync(file(handle)?)?)
+    }
+
+    fn sync_file_system(&self, folder: &Handle) -> io::Result<()> {
+        Ok(rustix::fs::syncfs(file(folder)?)?)
+    }
+
+    fn try_lock(&self, folder: &Handle) -> io::Result<bool> {
+        opened(folder)?.try_lock()
+    }
+
+    fn lock_holder(&self, folder: &Handle) -> Option<String> {
+        lock::holder(&stat::of(file(folder).ok()?).ok()?)
+    }
+
+    fn raise_open_files(&self) -> u64 {
+        lock::raise_open_files()
+    }
+}

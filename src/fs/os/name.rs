@@ -1,0 +1,58 @@
+//! Names in an open folder: listing, renaming, removing.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use rustix::fs::{Access, AtFlags, Dir, RenameFlags, accessat, renameat_with, unlinkat};
+use rustix::io::Errno;
+
+use super::super::Rename;
+
+/// The name, if it is one segment: the system would walk anything longer, through symlinks and out of the folder.
+pub(super) fn segment(name: &OsStr) -> io::Result<&OsStr> {
+    match name.as_bytes() {
+        b"" | b"." | b".." => Err(Errno::INVAL.into()),
+        bytes if bytes.contains(&b'/') || bytes.contains(&0) => Err(Errno::INVAL.into()),
+        _ => Ok(name),
+    }
+}
+
+pub(super) fn list(folder: &File) -> io::Result<Vec<OsString>> {
+    let mut names = Vec::new();
+    // This opens the folder anew, so that two listings through one handle do not share a position.
+    for entry in Dir::read_from(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if name != b"." && name != b".." {
+            names.push(OsString::from_vec(name.to_vec()));
+        }
+    }
+    Ok(names)
+}
+
+pub(super) fn rename(from: (&File, &OsStr), to: (&File, &OsStr), how: Rename) -> io::Result<()> {
+    let flags = match how {
+        Rename::Exchange => RenameFlags::EXCHANGE,
+        Rename::NoReplace => RenameFlags::NOREPLACE,
+    };
+    Ok(renameat_with(from.0, segment(from.1)?, to.0, segment(to.1)?, flags)?)
+}
+
+pub(super) fn unlink(folder: &File, name: &OsStr) -> io::Result<()> {
+    Ok(unlinkat(folder, segment(name)?, AtFlags::empty())?)
+}
+
+pub(super) fn remove_folder(folder: &File, name: &OsStr) -> io::Result<()> {
+    Ok(unlinkat(folder, segment(name)?, AtFlags::REMOVEDIR)?)
+}
+
+/// Asked of the kernel with the effective ids, so that ACLs count.
+pub(super) fn may_write(folder: &File, name: &OsStr) -> io::Result<bool> {
+    match accessat(folder, segment(name)?, Access::WRITE_OK, AtFlags::EACCESS) {
+        Ok(()) => Ok(true),
+        Err(Errno::ACCESS | Errno::PERM | Errno::ROFS) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,133 @@
+//! Opening and making files and folders.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::path::{Component, Path};
+
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fchmod, mkdirat, openat, openat2};
+use rustix::io::Errno;
+
+use super::super::Guard;
+use super::{name, retry, stat};
+
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// How often a lookup is tried that a rename elsewhere disturbed, before it is walked by hand.
+const LOOKUPS: usize = 32;
+
+/// Opens a folder by an absolute path, refusing symlinks on it.
+pub(super) fn folder(path: &Path) -> io::Result<File> {
+    let Ok(inside) = path.strip_prefix("/") else { return Err(Errno::INVAL.into()) };
+    let root = retry(|| openat(CWD, "/", FOLDER, Mode::empty()))?.into();
+    beneath(&root, inside)
+}
+
+/// Opens a folder beneath another, refusing symlinks and `..` on the way.
+pub(super) fn beneath(folder: &File, path: &Path) -> io::Result<File> {
+    let segments = path.components().map(|component| match component {
+        Component::Normal(segment) => Ok(segment),
+        _ => Err(io::Error::from(Errno::INVAL)),
+    });
+    let segments = segments.collect::<io::Result<Vec<_>>>()?;
+    if segments.is_empty() {
+        return Ok(retry(|| openat(folder, c".", FOLDER, Mode::empty()))?.into());
+    }
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    for _ in 0..LOOKUPS {
+        return match openat2(folder, path, FOLDER, Mode::empty(), resolve) {
+            Ok(opened) => Ok(opened.into()),
+            Err(Errno::AGAIN | Errno::INTR) => continue,
+            // Sandboxes that do not know the call refuse it with one of these two.
+            Err(Errno::NOSYS | Errno::PERM) => break,
+            Err(error) => Err(error.into()),
+        };
+    }
+    walk(folder, &segments)
+}
+
+/// The same, where the system cannot do it in one call.
+pub(super) fn walk(folder: &File, segments: &[&OsStr]) -> io::Result<File> {
+    let mut at = folder.try_clone()?;
+    for segment in segments {
+        at = match retry(|| openat(&at, *segment, FOLDER | OFlags::NOFOLLOW, Mode::empty())) {
+            Ok(opened) => opened.into(),
+            Err(error) => return Err(symlink_first(&at, segment, error)),
+        };
+    }
+    Ok(at)
+}
+
+/// A symlink where a folder should be is `ENOTDIR` here and `ELOOP` in one call: callers are to see one of them.
+fn symlink_first(folder: &File, segment: &OsStr, error: io::Error) -> io::Error {
+    match stat::of_name(folder, segment) {
+        Ok(Some(stat)) if stat.kind == super::super::FileKind::Symlink => Errno::LOOP.into(),
+        _ => error,
+    }
+}
+
+/// Opens whatever has this name for reading. A pipe without a writer does not block, and a terminal is not adopted;
+/// the caller looks at what it got.
+pub(super) fn file(folder: &File, name: &OsStr) -> io::Result<File> {
+    let name = name::segment(name)?;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    Ok(retry(|| openat(folder, name, flags, Mode::empty()))?.into())
+}
+
+/// Makes a file that only its owner can read and that its guard deletes. `path` is the folder's.
+pub(super) fn create(path: &Path, folder: &File, name: &OsStr) -> io::Result<(File, Guard)> {
+    let name = name::segment(name)?;
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    // The guard knows a path, but the file is made in the open folder, whatever stands at that path by now.
+    let made = tempfile::Builder::new()
+        .prefix(name)
+        .rand_bytes(0)
+        .make_in(path, |_| Ok(File::from(openat(folder, name, flags, Mode::RUSR | Mode::WUSR)?)))?;
+    let (file, path) = made.into_parts();
+    exactly(&file, 0o600)?;
+    Ok((file, Guard::deleting(path)))
+}
+
+/// Makes a folder. The set-group-id bit that the system adds in a folder that has it goes too, unless it was asked for.
+pub(super) fn make_folder(folder: &File, name: &OsStr, mode: u32) -> io::Result<()> {
+    let name = name::segment(name)?;
+    mkdirat(folder, name, Mode::from_raw_mode(mode))?;
+    if stat::of_name(folder, name)?.is_some_and(|stat| stat.mode != mode) {
+        let opened: File = retry(|| openat(folder, name, FOLDER | OFlags::NOFOLLOW, Mode::empty()))?.into();
+        exactly(&opened, mode)?;
+    }
+    Ok(())
+}
+
+/// The umask and a default ACL take bits from what is made.
+fn exactly(file: &File, mode: u32) -> io::Result<()> {
+    if stat::of(file)?.mode != mode {
+        retry(|| fchmod(file, Mode::from_raw_mode(mode)))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_walk_by_hand_opens_and_refuses_the_same() {
+        let scratch = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(scratch.path().join("a/b")).unwrap();
+        std::fs::write(scratch.path().join("file"), "").unwrap();
+        symlink("a", scratch.path().join("link")).unwrap();
+        symlink("nowhere", scratch.path().join("broken")).unwrap();
+        let top = File::open(scratch.path()).unwrap();
+        for path in ["a", "a/b", "link", "link/b", "broken", "file", "file/b", "missing", "a/missing"] {
+            let segments = Path::new(path).iter().collect::<Vec<_>>();
+            let told = |opened: io::Result<File>| match opened {
+                Ok(folder) => Ok(stat::of(&folder).unwrap().identity),
+                Err(error) => Err(error.raw_os_error().unwrap()),
+            };
+            assert_eq!(told(walk(&top, &segments)), told(beneath(&top, Path::new(path))), "{path}");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Looking at files, by `statx`.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+
+use rustix::fs::{AtFlags, FileType, Statx, StatxAttributes, StatxFlags, StatxTimestamp, makedev, statx};
+use rustix::io::Errno;
+
+use super::super::{FileKind, Identity, Stat, Timestamp};
+use super::{name, retry};
+
+/// Exactly what [`Stat`] holds: some file systems go to the server or the disk for more.
+const WANTED: StatxFlags = StatxFlags::TYPE
+    .union(StatxFlags::MODE)
+    .union(StatxFlags::NLINK)
+    .union(StatxFlags::UID)
+    .union(StatxFlags::GID)
+    .union(StatxFlags::MTIME)
+    .union(StatxFlags::CTIME)
+    .union(StatxFlags::INO)
+    .union(StatxFlags::SIZE)
+    .union(StatxFlags::BTIME)
+    .union(StatxFlags::MNT_ID);
+
+pub(super) fn of(file: &File) -> io::Result<Stat> {
+    Ok(from_system(&retry(|| statx(file, c"", AtFlags::EMPTY_PATH, WANTED))?))
+}
+
+pub(super) fn of_name(folder: &File, name: &OsStr) -> io::Result<Option<Stat>> {
+    let name = name::segment(name)?;
+    // An automount point is looked at as it is: looking must not mount anything.
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+    match retry(|| statx(folder, name, flags, WANTED)) {
+        Ok(stat) => Ok(Some(from_system(&stat))),
+        Err(error) if error.raw_os_error() == Some(Errno::NOENT.raw_os_error()) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn from_system(stat: &Statx) -> Stat {
+    let answered = StatxFlags::from_bits_retain(stat.stx_mask);
+    let kind = match FileType::from_raw_mode(stat.stx_mode.into()) {
+        FileType::RegularFile => FileKind::File,
+        FileType::Directory => FileKind::Folder,
+        FileType::Symlink => FileKind::Symlink,
+        _ => FileKind::Special,
+    };
+    let attribute = |attribute| stat.stx_attributes.contains(attribute);
+    Stat {
+        kind,
+        identity: Identity {
+            inode: stat.stx_ino,
+            born: answered.contains(StatxFlags::BTIME).then(|| timestamp(&stat.stx_btime)),
+        },
+        device: makedev(stat.stx_dev_major, stat.stx_dev_minor),
+        mount: stat.stx_mnt_id,
+        size: stat.stx_size,
+        modified: timestamp(&stat.stx_mtime),
+        changed: timestamp(&stat.stx_ctime),
+        mode: u32::from(stat.stx_mode) & 0o7777,
+        user: stat.stx_uid,
+        group: stat.stx_gid,
+        links: stat.stx_nlink.into(),
+        mount_root: attribute(StatxAttributes::MOUNT_ROOT),
+        immutable: attribute(StatxAttributes::IMMUTABLE),
+        append_only: attribute(StatxAttributes::APPEND),
+    }
+}
+
+fn timestamp(time: &StatxTimestamp) -> Timestamp {
+    Timestamp { seconds: time.tv_sec, nanos: time.tv_nsec }
+}

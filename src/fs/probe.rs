@@ -1,0 +1,190 @@
+//! What a file system guarantees, tried out.
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, ioctl_ficlone, openat2};
+use rustix::io::Errno;
+
+use super::os::{self, OsFs};
+use super::{Attributes, FileSystem, Fs, Guard, Handle, Identity, Metadata, Name, Rename, Stat};
+
+/// What the commit rests on, as far as one can try it. Whether a disk keeps what it acknowledged, one cannot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "a list of independent facts")]
+pub struct Guarantees {
+    /// What it is.
+    pub file_system: FileSystem,
+    /// Two names can change places in one step. Nothing can be committed without.
+    pub exchanges: bool,
+    /// A rename can be told to leave alone what is there. Nothing can be created or deleted without.
+    pub keeps_existing: bool,
+    /// A file tells when it was made, so that a journal which was copied here is known for a copy.
+    pub birth_times: bool,
+    /// A folder can be locked against other processes.
+    pub locks: bool,
+    /// Copies can share their bytes.
+    pub shares_copies: bool,
+    /// A path can be opened in one step without following symlinks; where not, it is walked.
+    pub opens_beneath: bool,
+    /// Files have extended attributes.
+    pub attributes: bool,
+    /// All of it can be made durable in one call.
+    pub syncs_whole: bool,
+}
+
+/// Tries everything out in a scratch folder in `folder`, which is gone afterwards, whatever happens.
+pub fn guarantees(folder: &Path) -> io::Result<Guarantees> {
+    let scratch = tempfile::Builder::new().prefix(".txedit-probe-").tempdir_in(folder)?;
+    let fs = OsFs::new();
+    // In a folder of its own with exactly this mode, since the umask of whoever runs this may be anything.
+    let scratch_path = fs.canonical(scratch.path())?;
+    let top = fs.open_folder(&scratch_path)?;
+    fs.make_folder(Name::new(&top, "probe"), 0o700)?;
+    let inside = fs.open_beneath(&top, Path::new("probe"))?;
+    Ok(Guarantees {
+        file_system: fs.file_system(&inside)?,
+        exchanges: exchanges(&fs, &inside)?,
+        keeps_existing: keeps_existing(&fs, &inside)?,
+        birth_times: fs.stat_handle(&inside)?.identity.born.is_some(),
+        locks: locks(&fs, &inside)?,
+        shares_copies: shares_copies(&fs, &inside)?,
+        opens_beneath: opens_beneath(inside.path())?,
+        attributes: has_attributes(&fs, &inside)?,
+        syncs_whole: supported(fs.sync_file_system(&inside))?,
+    })
+}
+
+/// Whether names in `folder` can change places: the one question that a commit asks before it stages anything.
+///
+/// Makes two files, `.exchange-…`, and removes them again; only a crash in between leaves any behind.
+pub fn exchanges(fs: &dyn Fs, folder: &Handle) -> io::Result<bool> {
+    let pair = Pair::new(fs, folder)?;
+    let before = pair.identities()?;
+    if !supported(fs.rename(pair.first.name(), pair.second.name(), Rename::Exchange))? {
+        return Ok(false);
+    }
+    // Some file systems ignore flags that they do not know.
+    let after = pair.identities()?;
+    Ok(after == (before.1, before.0) && before.0 != before.1)
+}
+
+/// What a file system without the call, or without the flag, answers, is no failure.
+fn supported(result: io::Result<()>) -> io::Result<bool> {
+    const UNSUPPORTED: [Errno; 4] = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTTY];
+    match result {
+        Ok(()) => Ok(true),
+        Err(error) if UNSUPPORTED.iter().any(|none| error.raw_os_error() == Some(none.raw_os_error())) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn keeps_existing(fs: &dyn Fs, folder: &Handle) -> io::Result<bool> {
+    let pair = Pair::new(fs, folder)?;
+    let before = pair.identities()?;
+    match supported(fs.rename(pair.first.name(), pair.second.name(), Rename::NoReplace)) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(pair.identities()? == before),
+        Err(error) => Err(error),
+        Ok(_) => Ok(false),
+    }
+}
+
+fn locks(fs: &dyn Fs, folder: &Handle) -> io::Result<bool> {
+    let first = fs.open_beneath(folder, Path::new(""))?;
+    let second = fs.open_beneath(folder, Path::new(""))?;
+    let held = |result: io::Result<bool>| match result {
+        Ok(got) => Ok(Some(got)),
+        Err(error) => supported(Err(error)).map(|_| None),
+    };
+    Ok(held(fs.try_lock(&first))? == Some(true) && held(fs.try_lock(&second))? == Some(false))
+}
+
+fn shares_copies(fs: &OsFs, folder: &Handle) -> io::Result<bool> {
+    let pair = Pair::new(fs, folder)?;
+    fs.write_at(&pair.first.file, 0, &[1; 4096])?;
+    let (from, to) = (os::file(&pair.first.file)?, os::file(&pair.second.file)?);
+    match supported(ioctl_ficlone(to, from).map_err(io::Error::from)) {
+        // What an overlay or a FUSE file system says when the one below cannot.
+        Err(error) if error.raw_os_error() == Some(Errno::XDEV.raw_os_error()) => Ok(false),
+        result => result,
+    }
+}
+
+fn opens_beneath(folder: &Path) -> io::Result<bool> {
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    match openat2(CWD, folder, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty(), resolve) {
+        Ok(_) => Ok(true),
+        Err(Errno::NOSYS | Errno::PERM) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn has_attributes(fs: &dyn Fs, folder: &Handle) -> io::Result<bool> {
+    let pair = Pair::new(fs, folder)?;
+    let Stat { mode, user, group, .. } = fs.stat_handle(&pair.first.file)?;
+    let mut extended = fs.attributes(&pair.first.file)?.extended;
+    extended.push(("user.txedit".into(), b"probe".to_vec()));
+    let attributes = Attributes { extended, flags: 0 };
+    let metadata = Metadata { mode, user, group, attributes, modified: None };
+    supported(fs.set_metadata(&pair.first.file, &metadata))
+}
+
+/// Two files that are gone afterwards.
+struct Pair<'a> {
+    first: Probe<'a>,
+    second: Probe<'a>,
+}
+
+impl<'a> Pair<'a> {
+    fn new(fs: &'a dyn Fs, folder: &'a Handle) -> io::Result<Self> {
+        Ok(Self { first: Probe::new(fs, folder)?, second: Probe::new(fs, folder)? })
+    }
+
+    fn identities(&self) -> io::Result<(Option<Identity>, Option<Identity>)> {
+        Ok((self.first.identity()?, self.second.identity()?))
+    }
+}
+
+/// One file; whatever has its name is removed with it.
+struct Probe<'a> {
+    fs: &'a dyn Fs,
+    folder: &'a Handle,
+    name: String,
+    file: Handle,
+    _guard: Guard,
+}
+
+impl<'a> Probe<'a> {
+    /// How many names are tried: one that a killed process left behind may be in the way.
+    const NAMES: usize = 64;
+
+    fn new(fs: &'a dyn Fs, folder: &'a Handle) -> io::Result<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let process = fs.host()?.process;
+        for _ in 0..Self::NAMES {
+            let name = format!(".exchange-{process}-{}", NEXT.fetch_add(1, Ordering::Relaxed));
+            match fs.create(Name::new(folder, &name)) {
+                Ok((file, guard)) => return Ok(Self { fs, folder, name, file, _guard: guard }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    fn name(&self) -> Name<'_> {
+        Name::new(self.folder, &self.name)
+    }
+
+    fn identity(&self) -> io::Result<Option<Identity>> {
+        Ok(self.fs.stat(self.name())?.map(|stat| stat.identity))
+    }
+}
+
+impl Drop for Probe<'_> {
+    fn drop(&mut self) {
+        // Not every file system's guards delete anything. Where this fails, the guard still tries.
+        let _ = self.fs.unlink(self.name());
+    }
+}

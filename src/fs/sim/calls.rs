@@ -1,0 +1,432 @@
+//! [`Fs`] as one process of the machine sees it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+
+use super::super::{Attributes, FileSystem, Fs, Guard, Handle, Host, Metadata, Name, Rename, Stat, Timestamp};
+use super::access::{READ, WRITE};
+use super::disk::{APPEND_ONLY, Body, Bytes, Dress, IMMUTABLE, Id, Node, ROOT};
+use super::names::How;
+use super::process::{SimProcess, Turn};
+use super::store::Store;
+
+/// The inode flags that are not copied with a file.
+const BARRED: u32 = IMMUTABLE | APPEND_ONLY;
+
+/// The set-group-id bit.
+const SET_GROUP: u32 = 0o2000;
+
+/// How many bytes one copy moves at most, so that callers must loop as on a real system.
+const COPY: usize = 1 << 30;
+
+impl Fs for SimProcess {
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
+        self.call(
+            "canonical",
+            false,
+            || path.to_owned(),
+            |turn| Ok(turn.state.store.resolve(turn.actor(), path, true)?.0),
+        )
+    }
+
+    fn open_folder(&self, path: &Path) -> io::Result<Handle> {
+        self.call(
+            "open_folder",
+            false,
+            || path.to_owned(),
+            |turn| {
+                if path.is_relative() {
+                    return Err(Errno::INVAL.into());
+                }
+                self.open_at(turn, ROOT, path, path)
+            },
+        )
+    }
+
+    fn open_beneath(&self, folder: &Handle, path: &Path) -> io::Result<Handle> {
+        let whole = || if path.as_os_str().is_empty() { folder.path().to_owned() } else { folder.path().join(path) };
+        self.call("open_beneath", false, whole, |turn| {
+            if path.is_absolute() {
+                return Err(Errno::INVAL.into());
+            }
+            let start = turn.id(folder)?;
+            self.open_at(turn, start, path, &whole())
+        })
+    }
+
+    fn open_file(&self, name: Name<'_>) -> io::Result<Handle> {
+        self.call(
+            "open_file",
+            false,
+            || name.path(),
+            |turn| {
+                let id = turn.look(name)?.ok_or(Errno::NOENT)?;
+                let actor = turn.actor();
+                Ok(self.handle(turn.state.open_to_read(self.key, actor, id)?, name.path()))
+            },
+        )
+    }
+
+    fn stat(&self, name: Name<'_>) -> io::Result<Option<Stat>> {
+        self.call(
+            "stat",
+            false,
+            || name.path(),
+            |turn| Ok(turn.look(name)?.map(|id| turn.state.store.stat(id)).transpose()?),
+        )
+    }
+
+    fn may_write(&self, name: Name<'_>) -> io::Result<bool> {
+        self.call(
+            "may_write",
+            false,
+            || name.path(),
+            |turn| {
+                let id = turn.look(name)?.ok_or(Errno::NOENT)?;
+                let node = turn.state.store.node(id)?;
+                Ok(turn.state.store.allow(turn.actor(), node, WRITE).is_ok())
+            },
+        )
+    }
+
+    fn stat_handle(&self, handle: &Handle) -> io::Result<Stat> {
+        self.call(
+            "stat_handle",
+            false,
+            || handle.path().to_owned(),
+            |turn| Ok(turn.state.store.stat(turn.id(handle)?)?),
+        )
+    }
+
+    fn list(&self, folder: &Handle) -> io::Result<Vec<OsString>> {
+        self.call(
+            "list",
+            false,
+            || folder.path().to_owned(),
+            |turn| {
+                let (store, node) = (&turn.state.store, turn.node(folder)?);
+                let entries = store.enter(turn.actor(), turn.id(folder)?)?;
+                // The real one opens the folder anew, so that it must still be readable.
+                store.allow(turn.actor(), node, READ)?;
+                Ok(entries.keys().cloned().collect())
+            },
+        )
+    }
+
+    fn read_at(&self, file: &Handle, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.call(
+            "read_at",
+            false,
+            || file.path().to_owned(),
+            |turn| {
+                let most = turn.most.min(buffer.len());
+                Ok(turn.state.read(turn.find(file)?, offset, &mut buffer[..most])?)
+            },
+        )
+    }
+
+    fn attributes(&self, handle: &Handle) -> io::Result<Attributes> {
+        self.call(
+            "attributes",
+            false,
+            || handle.path().to_owned(),
+            |turn| {
+                let dress = &turn.node(handle)?.dress;
+                Ok(Attributes { extended: dress.extended.clone(), flags: dress.flags & !BARRED })
+            },
+        )
+    }
+
+    fn inherited(&self, folder: &Handle, is_folder: bool) -> io::Result<Metadata> {
+        self.call(
+            "inherited",
+            false,
+            || folder.path().to_owned(),
+            |turn| {
+                let (parent, actor) = (&turn.node(folder)?.dress, turn.actor());
+                let is_group_given = parent.mode & SET_GROUP != 0;
+                let mode = if is_folder { 0o777 } else { 0o666 } & !turn.state.store.machine.settings.umask;
+                Ok(Metadata {
+                    mode: mode | if is_folder { parent.mode & SET_GROUP } else { 0 },
+                    user: actor.user,
+                    group: if is_group_given { parent.group } else { actor.group },
+                    attributes: Attributes::default(),
+                    modified: None,
+                })
+            },
+        )
+    }
+
+    fn file_system(&self, folder: &Handle) -> io::Result<FileSystem> {
+        self.call(
+            "file_system",
+            false,
+            || folder.path().to_owned(),
+            |turn| {
+                let volume = turn.state.store.machine.volume(turn.node(folder)?.mount);
+                Ok(FileSystem { name: volume.name.clone(), local: volume.local, sync_each: volume.sync_each })
+            },
+        )
+    }
+
+    fn host(&self) -> io::Result<Host> {
+        self.call("host", false, PathBuf::new, |turn| {
+            Ok(Host {
+                boot: turn.state.store.machine.boot_id(),
+                name: "sim".to_owned(),
+                process: turn.process.pid,
+                user: turn.actor().user,
+            })
+        })
+    }
+
+    fn make_folder(&self, name: Name<'_>, mode: u32) -> io::Result<()> {
+        self.call(
+            "make_folder",
+            true,
+            || name.path(),
+            |turn| {
+                let (spot, actor) = (turn.spot(name)?, turn.actor());
+                turn.state.store.make(actor, "mkdir", spot, Body::Folder(BTreeMap::new()), mode & 0o7777)?;
+                Ok(())
+            },
+        )
+    }
+
+    fn create(&self, name: Name<'_>) -> io::Result<(Handle, Guard)> {
+        self.call(
+            "create",
+            true,
+            || name.path(),
+            |turn| {
+                let (spot, actor) = (turn.spot(name)?, turn.actor());
+                // The kernel takes a free descriptor first: without one, no file is made.
+                let key = turn.state.open(self.key, spot.folder, true)?;
+                let made = turn.state.store.make(actor, "create", spot, Body::File(Bytes::default()), 0o600);
+                match made {
+                    Ok(id) => turn.state.reopen(key, id),
+                    Err(_) => turn.state.close(key),
+                }
+                Ok((self.handle(made.map(|_| key)?, name.path()), Guard::none()))
+            },
+        )
+    }
+
+    fn write_at(&self, file: &Handle, offset: u64, bytes: &[u8]) -> io::Result<usize> {
+        self.call(
+            "write_at",
+            true,
+            || file.path().to_owned(),
+            |turn| {
+                let most = turn.most.min(bytes.len());
+                Ok(turn.state.write(turn.find(file)?, offset, &bytes[..most])?)
+            },
+        )
+    }
+
+    fn copy_range(&self, from: &Handle, from_at: u64, to: &Handle, to_at: u64, length: u64) -> io::Result<u64> {
+        self.call(
+            "copy_range",
+            true,
+            || to.path().to_owned(),
+            |turn| {
+                let (source, target) = (turn.node(from)?, turn.node(to)?);
+                if length == 0 {
+                    return Ok(0);
+                }
+                if source.is_folder() || target.is_folder() {
+                    return Err(Errno::ISDIR.into());
+                }
+                if !turn.find(to)?.writable {
+                    return Err(Errno::BADF.into());
+                }
+                let size = source.bytes().ok_or(Errno::SPIPE)?.len();
+                let left = size.saturating_sub(usize::try_from(from_at).unwrap_or(usize::MAX));
+                let most = usize::try_from(length).unwrap_or(usize::MAX).min(turn.most).min(COPY).min(left);
+                let mut buffer = vec![0; most];
+                let count = turn.state.read(turn.find(from)?, from_at, &mut buffer)?;
+                Ok(turn.state.write(turn.find(to)?, to_at, &buffer[..count])? as u64)
+            },
+        )
+    }
+
+    fn set_flags(&self, file: &Handle, flags: u32) -> io::Result<()> {
+        self.call(
+            "set_flags",
+            true,
+            || file.path().to_owned(),
+            |turn| {
+                let old = turn.node(file)?.dress.clone();
+                let flags = old.flags & BARRED | flags & !BARRED;
+                turn.dress("chattr", file, Dress { flags, ..old }, None)
+            },
+        )
+    }
+
+    fn set_metadata(&self, handle: &Handle, metadata: &Metadata) -> io::Result<()> {
+        self.call(
+            "set_metadata",
+            true,
+            || handle.path().to_owned(),
+            |turn| {
+                let mut extended = metadata.attributes.extended.clone();
+                extended.sort();
+                let dress = Dress {
+                    mode: metadata.mode & 0o7777,
+                    user: metadata.user,
+                    group: metadata.group,
+                    flags: turn.node(handle)?.dress.flags,
+                    extended,
+                };
+                turn.dress("setattr", handle, dress, metadata.modified)
+            },
+        )
+    }
+
+    fn rename(&self, from: Name<'_>, to: Name<'_>, how: Rename) -> io::Result<()> {
+        let how = match how {
+            Rename::Exchange => How::Exchange,
+            Rename::NoReplace => How::NoReplace,
+        };
+        self.call(
+            "rename",
+            true,
+            || from.path(),
+            |turn| {
+                let (from, to, actor) = (turn.spot(from)?, turn.spot(to)?, turn.actor());
+                turn.state.store.rename(actor, from, to, how)?;
+                Ok(())
+            },
+        )
+    }
+
+    fn unlink(&self, name: Name<'_>) -> io::Result<()> {
+        self.call(
+            "unlink",
+            true,
+            || name.path(),
+            |turn| {
+                let (spot, actor) = (turn.spot(name)?, turn.actor());
+                let id = turn.state.store.unlink(actor, spot)?;
+                turn.state.collect(id);
+                Ok(())
+            },
+        )
+    }
+
+    fn remove_folder(&self, name: Name<'_>) -> io::Result<()> {
+        self.call(
+            "remove_folder",
+            true,
+            || name.path(),
+            |turn| {
+                let (spot, actor) = (turn.spot(name)?, turn.actor());
+                let id = turn.state.store.remove_folder(actor, spot)?;
+                turn.state.collect(id);
+                Ok(())
+            },
+        )
+    }
+
+    fn sync(&self, handle: &Handle) -> io::Result<()> {
+        let path = || handle.path().to_owned();
+        self.sync_call("sync", path, handle, Store::sync, Store::lose_pages)
+    }
+
+    fn sync_file_system(&self, folder: &Handle) -> io::Result<()> {
+        let path = || folder.path().to_owned();
+        self.sync_call("sync_file_system", path, folder, Store::sync_all, Store::lose_all_pages)
+    }
+
+    fn try_lock(&self, folder: &Handle) -> io::Result<bool> {
+        self.call(
+            "try_lock",
+            false,
+            || folder.path().to_owned(),
+            |turn| {
+                let (key, id) = (turn.key(folder)?, turn.id(folder)?);
+                Ok(*turn.state.locks.entry(id).or_insert(key) == key)
+            },
+        )
+    }
+
+    fn lock_holder(&self, folder: &Handle) -> Option<String> {
+        let path = || folder.path().to_owned();
+        let holder = self.call("lock_holder", false, path, |turn| {
+            let open = turn.state.locks.get(&turn.id(folder)?).and_then(|key| turn.state.open.get(key));
+            Ok(open.and_then(|o| turn.state.processes.get(&o.process)).map(|p| format!("process {}", p.pid)))
+        });
+        holder.ok().flatten()
+    }
+
+    fn raise_open_files(&self) -> u64 {
+        let limit = |turn: &mut Turn<'_>| Ok(turn.state.store.machine.settings.open_files);
+        self.call("raise_open_files", false, PathBuf::new, limit).unwrap_or(0)
+    }
+}
+
+impl SimProcess {
+    fn open_at(&self, turn: &mut Turn<'_>, start: Id, path: &Path, whole: &Path) -> io::Result<Handle> {
+        let actor = turn.actor();
+        let id = turn.state.store.walk(actor, start, path)?;
+        if !turn.state.store.node(id)?.is_folder() {
+            return Err(Errno::NOTDIR.into());
+        }
+        Ok(self.handle(turn.state.open_to_read(self.key, actor, id)?, whole))
+    }
+
+    fn sync_call(
+        &self,
+        verb: &'static str,
+        path: impl FnOnce() -> PathBuf,
+        handle: &Handle,
+        sync: fn(&mut Store, Id),
+        lose: fn(&mut Store, Id),
+    ) -> io::Result<()> {
+        let work = |turn: &mut Turn<'_>| {
+            let id = turn.id(handle)?;
+            sync(&mut turn.state.store, id);
+            Ok(())
+        };
+        let fail = |turn: &mut Turn<'_>| {
+            let id = turn.id(handle)?;
+            if turn.state.store.machine.settings.failed_sync_loses_pages {
+                lose(&mut turn.state.store, id);
+            }
+            Ok(())
+        };
+        self.call_or(verb, true, path, work, fail)
+    }
+}
+
+impl Turn<'_> {
+    fn node(&self, handle: &Handle) -> io::Result<&Node> {
+        Ok(self.state.store.node(self.id(handle)?)?)
+    }
+
+    /// Dresses a file, if there is anything to change and the process may.
+    fn dress(&mut self, verb: &'static str, handle: &Handle, new: Dress, time: Option<Timestamp>) -> io::Result<()> {
+        let (node, actor) = (self.node(handle)?, self.actor());
+        let (old, time) = (&node.dress, time.filter(|time| *time != node.modified));
+        if new == *old && time.is_none() {
+            return Ok(());
+        }
+        if self.state.store.machine.volume(node.mount).read_only {
+            return Err(Errno::ROFS.into());
+        }
+        let is_owner = actor.user == 0 || actor.user == old.user;
+        let gives_away = actor.user != 0 && (new.user != old.user || ![old.group, actor.group].contains(&new.group));
+        // For a group that the process is not in, the kernel drops the bit and says nothing; the real one looks.
+        let loses_bit = actor.user != 0 && new.mode & SET_GROUP != 0 && new.group != actor.group;
+        if node.has_flag(BARRED) || !is_owner || gives_away || loses_bit {
+            return Err(Errno::PERM.into());
+        }
+        let id = self.id(handle)?;
+        self.state.store.change_dress(verb, id, new, time);
+        Ok(())
+    }
+}

@@ -1,0 +1,321 @@
+//! What a power loss may leave: which of the operations that are not durable survive.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use super::disk::{Body, Disk, Id, What};
+use super::machine::Machine;
+use super::order;
+use super::store::{Store, Version};
+use super::torn::{self, Random};
+use super::tree::{self, Tree};
+use crate::digest::Digest;
+
+/// What the file system promises of metadata that was not synced. Of contents it promises nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Policy {
+    /// Any subset survives that is consistent in itself; a sync makes durable just what it was asked to.
+    Unordered,
+    /// What survives is a prefix in the order of the calls, and a sync of anything makes all earlier metadata durable,
+    /// as ext4 and xfs do it.
+    OrderedMetadata,
+}
+
+/// One disk as a power loss may leave it. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Image {
+    pub(super) disk: Disk,
+    pub(super) machine: Machine,
+    names: Arc<Vec<String>>,
+    kept: Vec<bool>,
+    contents: Vec<String>,
+}
+
+impl Image {
+    /// The digest of all that can be seen, inode identities included, but times (except for births) left out: two
+    /// images with the same digest need exploring only once.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        tree::digest(&self.disk, &self.machine, false)
+    }
+
+    /// Everything by its path.
+    #[must_use]
+    pub fn tree(&self) -> Tree {
+        tree::tree(&self.disk, &self.machine)
+    }
+}
+
+/// Says what was lost and torn.
+impl fmt::Display for Image {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("lost:")?;
+        for (name, _) in self.names.iter().zip(&self.kept).filter(|(_, kept)| !**kept) {
+            write!(f, " [{name}]")?;
+        }
+        f.write_str("; contents:")?;
+        self.contents.iter().try_for_each(|content| write!(f, " [{content}]"))
+    }
+}
+
+/// What a power loss may leave.
+#[derive(Debug, Clone)]
+pub struct Images {
+    /// All different by [`Image::digest`].
+    pub images: Vec<Image>,
+    /// Whether these are all there can be, or a sample.
+    pub exhaustive: bool,
+}
+
+impl IntoIterator for Images {
+    type Item = Image;
+    type IntoIter = std::vec::IntoIter<Image>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.images.into_iter()
+    }
+}
+
+/// Which operations survive.
+type Kept = Vec<bool>;
+
+/// How many combinations are tried for each image that is asked for, before sampling takes over.
+const TRIES: usize = 4;
+
+struct Explorer<'a> {
+    store: &'a Store,
+    needs: Vec<Vec<usize>>,
+    /// What survives of the log in any case.
+    given: Kept,
+    policy: Policy,
+    contents: BTreeMap<Id, Vec<Version>>,
+    names: Arc<Vec<String>>,
+    machine: Machine,
+    limit: usize,
+    found: Vec<Image>,
+    seen: BTreeSet<Digest>,
+}
+
+impl Store {
+    /// The disks that a power loss now may leave: all, or a sample of `limit` by `seed` where there are more.
+    pub(super) fn images(&self, policy: Policy, limit: usize, seed: u64) -> Images {
+        let mut random = Random::new(seed);
+        let mut is_complete = true;
+        let mut contents = BTreeMap::new();
+        for (id, pending) in &self.pending {
+            if let Some(node) = self.durable.get(*id) {
+                let (variants, is_all) = torn::variants(node, &pending.versions, limit, &mut random);
+                contents.insert(*id, variants);
+                is_complete &= is_all;
+            }
+        }
+        let mut machine = self.machine.clone();
+        machine.boot += 1;
+        let mut explorer = Explorer {
+            store: self,
+            needs: order::dependencies(&self.log, &self.durable),
+            given: self.log.iter().map(|l| policy == Policy::OrderedMetadata && l.flushed).collect(),
+            policy,
+            contents,
+            names: Arc::new(self.log.iter().map(|l| describe(&l.meta)).collect()),
+            machine,
+            limit: limit.max(1),
+            found: Vec::new(),
+            seen: BTreeSet::new(),
+        };
+        let exhaustive = explorer.exhaust() && is_complete;
+        if !exhaustive {
+            explorer.sample(&mut random);
+        }
+        Images { images: explorer.found, exhaustive }
+    }
+}
+
+fn describe(meta: &super::disk::Meta) -> String {
+    match &meta.what {
+        What::Names { changes, .. } => {
+            let names: Vec<_> = changes.iter().map(|c| c.name.to_string_lossy()).collect();
+            format!("{} {}", meta.verb, names.join(" "))
+        }
+        What::Dress { id, .. } => format!("{} #{id}", meta.verb),
+    }
+}
+
+impl Explorer<'_> {
+    /// Tries every combination; `false`, with nothing found, where there are too many.
+    fn exhaust(&mut self) -> bool {
+        let budget = self.limit.saturating_mul(TRIES);
+        let Some(sets) = self.all_sets(budget) else { return false };
+        let mut bases: Vec<(Disk, Kept, Vec<Id>)> = Vec::new();
+        let mut seen = BTreeSet::new();
+        let mut total = 0_usize;
+        for kept in sets {
+            let disk = self.names_of(&kept);
+            if !seen.insert(tree::digest(&disk, &self.machine, false)) {
+                continue;
+            }
+            let torn: Vec<Id> = self.contents.keys().copied().filter(|id| disk.get(*id).is_some()).collect();
+            total = total.saturating_add(torn.iter().map(|id| self.contents[id].len()).fold(1, usize::saturating_mul));
+            if total > budget {
+                return false;
+            }
+            bases.push((disk, kept, torn));
+        }
+        for (disk, kept, torn) in bases {
+            let mut choice = vec![0; torn.len()];
+            loop {
+                self.take(&disk, &kept, &torn, &choice);
+                // Counts up in a number system with one digit for each content.
+                let Some(digit) = (0..torn.len()).find(|d| choice[*d] + 1 < self.contents[&torn[*d]].len()) else {
+                    break;
+                };
+                choice[..digit].fill(0);
+                choice[digit] += 1;
+            }
+        }
+        if self.found.len() > self.limit {
+            self.found.clear();
+            self.seen.clear();
+            return false;
+        }
+        true
+    }
+
+    /// All sets of operations that may survive, unless there are more than `most`.
+    fn all_sets(&self, most: usize) -> Option<Vec<Kept>> {
+        if self.policy == Policy::OrderedMetadata {
+            let sets: Vec<Kept> = (0..=self.given.len()).map(|n| self.prefix(n)).collect();
+            return (sets.len() <= most).then_some(sets);
+        }
+        let mut sets = vec![Vec::with_capacity(self.given.len())];
+        for index in 0..self.given.len() {
+            let with: Vec<Kept> =
+                sets.iter().filter(|set| self.needs[index].iter().all(|n| set[*n])).cloned().collect();
+            for set in &mut sets {
+                set.push(false);
+            }
+            sets.extend(with.into_iter().map(|mut set| {
+                set.push(true);
+                set
+            }));
+            if sets.len() > most {
+                return None;
+            }
+        }
+        Some(sets)
+    }
+
+    fn prefix(&self, length: usize) -> Kept {
+        self.given.iter().enumerate().map(|(i, given)| *given || i < length).collect()
+    }
+
+    /// The disk with those operations applied and all contents lost that can be.
+    fn names_of(&self, kept: &[bool]) -> Disk {
+        let mut disk = self.store.durable.clone();
+        for (logged, _) in self.store.log.iter().zip(kept).filter(|(_, kept)| **kept) {
+            disk.apply(&logged.meta);
+        }
+        disk.prune();
+        disk
+    }
+
+    fn take(&mut self, base: &Disk, kept: &[bool], torn: &[Id], choice: &[usize]) {
+        let mut disk = base.clone();
+        let mut contents = Vec::new();
+        for (id, chosen) in torn.iter().zip(choice) {
+            let variant = &self.contents[id][*chosen];
+            if *chosen == torn::LOST {
+                contents.push(format!("#{id} lost"));
+            } else if let Some(node) = disk.get_mut(*id) {
+                node.body = Body::File(Arc::clone(&variant.bytes));
+                node.modified = variant.modified;
+                let word = if *chosen == torn::KEPT { "kept" } else { "torn" };
+                contents.push(format!("#{id} {word}, {} bytes", variant.bytes.len()));
+            }
+        }
+        let image = Image {
+            disk,
+            machine: self.machine.clone(),
+            names: Arc::clone(&self.names),
+            kept: kept.to_vec(),
+            contents,
+        };
+        if self.seen.insert(image.digest()) {
+            self.found.push(image);
+        }
+    }
+
+    fn take_chosen(&mut self, kept: &[bool], mut choose: impl FnMut(usize) -> usize) {
+        let disk = self.names_of(kept);
+        let torn: Vec<Id> = self.contents.keys().copied().filter(|id| disk.get(*id).is_some()).collect();
+        let choice: Vec<usize> = torn.iter().map(|id| choose(self.contents[id].len())).collect();
+        self.take(&disk, kept, &torn, &choice);
+    }
+
+    /// The corners first, where the errors are, then what chance brings.
+    fn sample(&mut self, random: &mut Random) {
+        let length = self.given.len();
+        for kept in [self.prefix(length), self.prefix(0)] {
+            for corner in [torn::LOST, torn::KEPT, torn::KEPT + 1] {
+                self.take_chosen(&kept, |variants| corner.min(variants - 1));
+            }
+        }
+        let mut corners: Vec<Kept> = (1..length).map(|n| self.prefix(n)).collect();
+        if self.policy == Policy::Unordered {
+            corners.extend((0..length).flat_map(|i| [self.only(i), self.all_but(i)]));
+        }
+        for index in (1..corners.len()).rev() {
+            corners.swap(index, random.below(index + 1));
+        }
+        for kept in corners {
+            if self.found.len() >= self.limit / 2 {
+                break;
+            }
+            let corner = [torn::LOST, torn::KEPT, torn::KEPT, torn::KEPT + 1][random.below(4)];
+            self.take_chosen(&kept, |variants| corner.min(variants - 1));
+        }
+        for _ in 0..self.limit.saturating_mul(TRIES) {
+            if self.found.len() >= self.limit {
+                break;
+            }
+            let kept = self.any(random);
+            let mood = random.below(4);
+            self.take_chosen(&kept, |variants| match mood {
+                0 => torn::KEPT.min(variants - 1),
+                1 if random.below(4) > 0 => torn::KEPT.min(variants - 1),
+                2 if random.below(4) > 0 => torn::LOST,
+                _ => random.below(variants),
+            });
+        }
+        self.found.truncate(self.limit);
+    }
+
+    fn only(&self, index: usize) -> Kept {
+        let mut kept = self.given.clone();
+        order::with_dependencies(&self.needs, index, &mut kept);
+        kept
+    }
+
+    fn all_but(&self, lost: usize) -> Kept {
+        self.consistent(|index| index != lost)
+    }
+
+    fn any(&self, random: &mut Random) -> Kept {
+        if self.policy == Policy::OrderedMetadata {
+            return self.prefix(random.below(self.given.len() + 1));
+        }
+        let of_ten = [1, 5, 9][random.below(3)];
+        self.consistent(|_| random.below(10) < of_ten)
+    }
+
+    /// Those that are wanted, but for those that need one that is not.
+    fn consistent(&self, mut is_wanted: impl FnMut(usize) -> bool) -> Kept {
+        let mut kept: Kept = Vec::with_capacity(self.given.len());
+        for index in 0..self.given.len() {
+            let survives = is_wanted(index) && self.needs[index].iter().all(|n| kept[*n]);
+            kept.push(survives);
+        }
+        kept
+    }
+}

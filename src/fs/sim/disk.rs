@@ -1,0 +1,228 @@
+//! Inodes and names: one view of the file system, live or durable. Cloning one copies pointers only.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::super::{FileKind, Timestamp};
+
+/// What tells inodes apart for good: unlike inode numbers, it is never given twice.
+pub(super) type Id = u64;
+
+/// The folder that everything is in.
+pub(super) const ROOT: Id = 1;
+
+/// The inode flags of `chattr +i` and `chattr +a`.
+pub(super) const IMMUTABLE: u32 = 0x10;
+pub(super) const APPEND_ONLY: u32 = 0x20;
+
+/// A content, shared until it is changed.
+pub(super) type Bytes = Arc<Vec<u8>>;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Body {
+    File(Bytes),
+    Folder(BTreeMap<OsString, Id>),
+    Symlink(PathBuf),
+    Special,
+}
+
+/// What `chmod`, `chown`, `setfattr` and `chattr` change.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Dress {
+    pub(super) mode: u32,
+    pub(super) user: u32,
+    pub(super) group: u32,
+    pub(super) flags: u32,
+    pub(super) extended: Vec<(OsString, Vec<u8>)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Node {
+    pub(super) number: u64,
+    pub(super) born: Timestamp,
+    pub(super) mount: u64,
+    pub(super) mount_root: bool,
+    /// How many entries lead here.
+    pub(super) names: u64,
+    pub(super) body: Body,
+    pub(super) dress: Dress,
+    pub(super) modified: Timestamp,
+    pub(super) changed: Timestamp,
+}
+
+impl Node {
+    pub(super) fn kind(&self) -> FileKind {
+        match self.body {
+            Body::File(_) => FileKind::File,
+            Body::Folder(_) => FileKind::Folder,
+            Body::Symlink(_) => FileKind::Symlink,
+            Body::Special => FileKind::Special,
+        }
+    }
+
+    pub(super) fn is_folder(&self) -> bool {
+        matches!(self.body, Body::Folder(_))
+    }
+
+    pub(super) fn entries(&self) -> Option<&BTreeMap<OsString, Id>> {
+        match &self.body {
+            Body::Folder(entries) => Some(entries),
+            _ => None,
+        }
+    }
+
+    pub(super) fn bytes(&self) -> Option<&Bytes> {
+        match &self.body {
+            Body::File(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    pub(super) fn has_flag(&self, flag: u32) -> bool {
+        self.dress.flags & flag != 0
+    }
+}
+
+/// One entry of a folder, before and after an operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) folder: Id,
+    pub(super) name: OsString,
+    pub(super) before: Option<Id>,
+    pub(super) after: Option<Id>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum What {
+    /// Entries that change at once or not at all.
+    Names {
+        changes: Vec<Change>,
+        /// A folder gets another parent.
+        moves_folder: bool,
+        /// The folder that is removed.
+        removes: Option<Id>,
+    },
+    Dress {
+        id: Id,
+        dress: Dress,
+        modified: Option<Timestamp>,
+    },
+}
+
+/// One change of metadata, as a journaling file system would log it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Meta {
+    pub(super) verb: &'static str,
+    pub(super) device: u64,
+    pub(super) time: Timestamp,
+    pub(super) what: What,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Disk {
+    nodes: BTreeMap<Id, Arc<Node>>,
+}
+
+impl Disk {
+    pub(super) fn get(&self, id: Id) -> Option<&Node> {
+        self.nodes.get(&id).map(Arc::as_ref)
+    }
+
+    pub(super) fn get_mut(&mut self, id: Id) -> Option<&mut Node> {
+        self.nodes.get_mut(&id).map(Arc::make_mut)
+    }
+
+    pub(super) fn insert(&mut self, id: Id, node: Node) {
+        self.nodes.insert(id, Arc::new(node));
+    }
+
+    pub(super) fn remove(&mut self, id: Id) {
+        self.nodes.remove(&id);
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Id, &Node)> {
+        self.nodes.iter().map(|(id, node)| (*id, node.as_ref()))
+    }
+
+    /// Takes over an inode as another view has it, with nothing copied.
+    pub(super) fn take(&mut self, id: Id, from: &Self) {
+        if let Some(node) = from.nodes.get(&id) {
+            self.nodes.insert(id, Arc::clone(node));
+        }
+    }
+
+    pub(super) fn child(&self, folder: Id, name: &OsStr) -> Option<Id> {
+        self.get(folder)?.entries()?.get(name).copied()
+    }
+
+    pub(super) fn apply(&mut self, meta: &Meta) {
+        match &meta.what {
+            What::Names { changes, .. } => {
+                for change in changes {
+                    self.set(change, meta.time);
+                }
+            }
+            What::Dress { id, dress, modified } => {
+                if let Some(node) = self.get_mut(*id) {
+                    node.dress.clone_from(dress);
+                    node.changed = meta.time;
+                    node.modified = modified.unwrap_or(node.modified);
+                }
+            }
+        }
+    }
+
+    fn set(&mut self, change: &Change, time: Timestamp) {
+        let Some(folder) = self.get_mut(change.folder) else { return };
+        folder.modified = time;
+        folder.changed = time;
+        let Body::Folder(entries) = &mut folder.body else { return };
+        let before = match change.after {
+            Some(id) => entries.insert(change.name.clone(), id),
+            None => entries.remove(&change.name),
+        };
+        if let Some(node) = before.and_then(|id| self.get_mut(id)) {
+            node.names = node.names.saturating_sub(1);
+            node.changed = time;
+        }
+        if let Some(node) = change.after.and_then(|id| self.get_mut(id)) {
+            node.names += 1;
+            node.changed = time;
+        }
+    }
+
+    /// Which inodes can be reached by name.
+    pub(super) fn reachable(&self) -> BTreeSet<Id> {
+        let mut seen = BTreeSet::from([ROOT]);
+        let mut todo = vec![ROOT];
+        while let Some(id) = todo.pop() {
+            for child in self.get(id).and_then(Node::entries).into_iter().flat_map(BTreeMap::values) {
+                if seen.insert(*child) {
+                    todo.push(*child);
+                }
+            }
+        }
+        seen
+    }
+
+    /// Forgets what no name leads to, as `fsck` does at boot, and counts the names anew.
+    pub(super) fn prune(&mut self) {
+        let reachable = self.reachable();
+        self.nodes.retain(|id, _| reachable.contains(id));
+        let mut names = BTreeMap::from([(ROOT, 1_u64)]);
+        for node in self.nodes.values() {
+            for child in node.entries().into_iter().flat_map(BTreeMap::values) {
+                *names.entry(*child).or_default() += 1;
+            }
+        }
+        for (id, count) in names {
+            if self.get(id).is_some_and(|n| n.names != count)
+                && let Some(node) = self.get_mut(id)
+            {
+                node.names = count;
+            }
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Foreign programs: acts by path, done by root, neither counted nor hooked.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, MutexGuard};
+
+use rustix::io::Errno;
+
+use super::super::Stat;
+use super::SimFs;
+use super::access::Actor;
+use super::disk::{APPEND_ONLY, Body, Bytes, Change, Dress, IMMUTABLE, Id, ROOT};
+use super::names::{How, Spot};
+use super::state::{Descriptor, FOREIGN, OpenFile, State};
+use super::tree::{self, Tree};
+
+/// A file that a foreign program has open for reading and writing, whatever becomes of its name.
+#[derive(Debug)]
+pub struct Held(Descriptor);
+
+impl Held {
+    /// Writes all of `bytes` at `offset`.
+    pub fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let mut state = self.0.shared.lock();
+        let open = self.open(&state)?;
+        tick(&mut state);
+        write_all(&mut state, open, offset, bytes)
+    }
+
+    /// Writes all of `bytes` at the end.
+    pub fn append(&self, bytes: &[u8]) -> io::Result<()> {
+        let end = self.read()?.len();
+        self.write_at(end as u64, bytes)
+    }
+
+    /// The whole content.
+    pub fn read(&self) -> io::Result<Vec<u8>> {
+        let state = self.0.shared.lock();
+        let open = self.open(&state)?;
+        Ok(state.store.node(open.id)?.bytes().ok_or(Errno::ISDIR)?.to_vec())
+    }
+
+    fn open(&self, state: &State) -> io::Result<OpenFile> {
+        Ok(*state.open.get(&self.0.key).ok_or(Errno::BADF)?)
+    }
+}
+
+fn tick(state: &mut State) {
+    let tick = state.store.machine.settings.tick;
+    state.store.machine.advance(tick);
+}
+
+fn write_all(state: &mut State, open: OpenFile, offset: u64, bytes: &[u8]) -> io::Result<()> {
+    let written = state.write(open, offset, bytes)?;
+    if written < bytes.len() { Err(Errno::NOSPC.into()) } else { Ok(()) }
+}
+
+/// The folder of a path and the name in it.
+struct Place(Id, OsString);
+
+impl Place {
+    fn spot(&self) -> Spot<'_> {
+        Spot { folder: self.0, name: &self.1 }
+    }
+}
+
+fn place(state: &State, path: &Path) -> io::Result<Place> {
+    let name = path.file_name().ok_or(Errno::INVAL)?;
+    let (_, folder) = state.store.resolve(Actor::ROOT, path.parent().unwrap_or(Path::new("/")), true)?;
+    Ok(Place(folder, name.to_owned()))
+}
+
+fn find(state: &State, path: &Path) -> io::Result<Id> {
+    Ok(state.store.resolve(Actor::ROOT, path, true)?.1)
+}
+
+fn file(id: Id) -> OpenFile {
+    OpenFile { process: FOREIGN, id, writable: true }
+}
+
+impl SimFs {
+    fn foreign(&self) -> MutexGuard<'_, State> {
+        let mut state = self.shared.lock();
+        tick(&mut state);
+        state
+    }
+
+    fn make(&self, path: &Path, body: Body, mode: u32) -> io::Result<Id> {
+        let mut state = self.foreign();
+        let place = place(&state, path)?;
+        Ok(state.store.make(Actor::ROOT, "create", place.spot(), body, mode)?)
+    }
+
+    /// Makes a folder and all that are missing above it, mode 0755.
+    pub fn make_folders(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        let mut at = PathBuf::from("/");
+        for name in path.as_ref().components().skip(1) {
+            at.push(name);
+            if !self.exists(&at) {
+                self.make(&at, Body::Folder(BTreeMap::new()), 0o755)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a file, mode 0644, at a free name.
+    pub fn create(&self, path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+        let id = self.make(path.as_ref(), Body::File(Bytes::default()), 0o644)?;
+        write_all(&mut self.shared.lock(), file(id), 0, bytes.as_ref())
+    }
+
+    /// Cuts a file to nothing and writes it anew: the same inode.
+    pub fn write_in_place(&self, path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+        let mut state = self.foreign();
+        let id = find(&state, path.as_ref())?;
+        state.truncate(id)?;
+        write_all(&mut state, file(id), 0, bytes.as_ref())
+    }
+
+    /// Writes at the end of a file: the same inode.
+    pub fn append(&self, path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+        self.open(path)?.append(bytes.as_ref())
+    }
+
+    /// Writes a new file, mode 0644, and renames it over `path`, as editors do: another inode.
+    pub fn replace(&self, path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+        let path = path.as_ref();
+        let mut name = path.file_name().ok_or(Errno::INVAL)?.to_owned();
+        name.push(".foreign");
+        let aside = path.with_file_name(name);
+        self.create(&aside, bytes)?;
+        self.rename(&aside, path)
+    }
+
+    /// Renames, replacing what is there.
+    pub fn rename(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
+        let mut state = self.foreign();
+        let (from, to) = (place(&state, from.as_ref())?, place(&state, to.as_ref())?);
+        let replaced = state.store.rename(Actor::ROOT, from.spot(), to.spot(), How::Replace)?;
+        if let Some(id) = replaced {
+            state.collect(id);
+        }
+        Ok(())
+    }
+
+    /// Deletes a name of anything but a folder.
+    pub fn delete(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        let mut state = self.foreign();
+        let place = place(&state, path.as_ref())?;
+        let id = state.store.unlink(Actor::ROOT, place.spot())?;
+        state.collect(id);
+        Ok(())
+    }
+
+    /// Deletes an empty folder.
+    pub fn delete_folder(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        let mut state = self.foreign();
+        let place = place(&state, path.as_ref())?;
+        let id = state.store.remove_folder(Actor::ROOT, place.spot())?;
+        state.collect(id);
+        Ok(())
+    }
+
+    /// Gives the file at `path` one more name.
+    pub fn link(&self, path: impl AsRef<Path>, new: impl AsRef<Path>) -> io::Result<()> {
+        let mut state = self.foreign();
+        let (id, to) = (find(&state, path.as_ref())?, place(&state, new.as_ref())?);
+        Ok(state.store.link(Actor::ROOT, id, to.spot())?)
+    }
+
+    /// Makes a symlink at `path`.
+    pub fn symlink(&self, target: impl Into<PathBuf>, path: impl AsRef<Path>) -> io::Result<()> {
+        self.make(path.as_ref(), Body::Symlink(target.into()), 0o777).map(drop)
+    }
+
+    /// Makes a pipe at `path`.
+    pub fn pipe(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        self.make(path.as_ref(), Body::Special, 0o644).map(drop)
+    }
+
+    /// Makes a folder at `path` that is the root of another file system. It is there after a crash, too: the
+    /// parent's file system is synced.
+    pub fn mount(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        self.mount_of(path.as_ref(), false)
+    }
+
+    /// The same with the file system of its parent: another mount of the same device.
+    pub fn bind_mount(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        self.mount_of(path.as_ref(), true)
+    }
+
+    fn mount_of(&self, path: &Path, is_same_device: bool) -> io::Result<()> {
+        let mut state = self.foreign();
+        let place = place(&state, path)?;
+        let (folder, store) = (place.0, &mut state.store);
+        let device = store.machine.device(store.node(place.0)?.mount);
+        if store.live.child(place.0, &place.1).is_some() {
+            return Err(Errno::EXIST.into());
+        }
+        let mount = store.machine.mount(is_same_device.then_some(device));
+        let id = store.add(mount, Body::Folder(BTreeMap::new()), Dress { mode: 0o755, ..Dress::default() });
+        for disk in [&mut store.live, &mut store.durable] {
+            disk.get_mut(id).into_iter().for_each(|n| n.mount_root = true);
+        }
+        store.change_names(
+            "mount",
+            vec![Change { folder: place.0, name: place.1, before: None, after: Some(id) }],
+            None,
+        );
+        store.sync_all(folder);
+        Ok(())
+    }
+
+    /// Changes what a file or folder is dressed in.
+    fn dress(&self, path: &Path, change: impl FnOnce(&mut Dress)) -> io::Result<()> {
+        let mut state = self.foreign();
+        let id = find(&state, path)?;
+        let mut dress = state.store.node(id)?.dress.clone();
+        change(&mut dress);
+        state.store.change_dress("setattr", id, dress, None);
+        Ok(())
+    }
+
+    /// `chmod`.
+    pub fn set_mode(&self, path: impl AsRef<Path>, mode: u32) -> io::Result<()> {
+        self.dress(path.as_ref(), |dress| dress.mode = mode)
+    }
+
+    /// `chown`.
+    pub fn set_owner(&self, path: impl AsRef<Path>, user: u32, group: u32) -> io::Result<()> {
+        self.dress(path.as_ref(), |dress| (dress.user, dress.group) = (user, group))
+    }
+
+    /// `setfattr`.
+    pub fn set_attribute(&self, path: impl AsRef<Path>, name: &str, value: &[u8]) -> io::Result<()> {
+        self.dress(path.as_ref(), |dress| {
+            dress.extended.retain(|(n, _)| n != name);
+            dress.extended.push((name.into(), value.to_vec()));
+            dress.extended.sort();
+        })
+    }
+
+    /// `chattr`: what cannot be changed, what can only grow.
+    pub fn set_barred(&self, path: impl AsRef<Path>, immutable: bool, append_only: bool) -> io::Result<()> {
+        self.dress(path.as_ref(), |dress| {
+            dress.flags &= !(IMMUTABLE | APPEND_ONLY);
+            dress.flags |= if immutable { IMMUTABLE } else { 0 };
+            dress.flags |= if append_only { APPEND_ONLY } else { 0 };
+        })
+    }
+
+    /// Opens a file to write to it later.
+    pub fn open(&self, path: impl AsRef<Path>) -> io::Result<Held> {
+        let mut state = self.shared.lock();
+        let id = find(&state, path.as_ref())?;
+        let key = state.open(FOREIGN, id, true)?;
+        Ok(Held(Descriptor { shared: Arc::clone(&self.shared), key }))
+    }
+
+    /// The whole content of a file.
+    pub fn read(&self, path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+        let state = self.shared.lock();
+        let id = find(&state, path.as_ref())?;
+        Ok(state.store.node(id)?.bytes().ok_or(Errno::ISDIR)?.to_vec())
+    }
+
+    /// What stands at a path, the last symlink not followed.
+    pub fn stat(&self, path: impl AsRef<Path>) -> io::Result<Stat> {
+        let state = self.shared.lock();
+        let (_, id) = state.store.resolve(Actor::ROOT, path.as_ref(), false)?;
+        Ok(state.store.stat(id)?)
+    }
+
+    /// Whether there is anything at a path, be it a dangling symlink.
+    #[must_use]
+    pub fn exists(&self, path: impl AsRef<Path>) -> bool {
+        self.stat(path).is_ok()
+    }
+
+    /// Everything by its path.
+    #[must_use]
+    pub fn tree(&self) -> Tree {
+        let state = self.shared.lock();
+        tree::tree(&state.store.live, &state.store.machine)
+    }
+
+    /// Makes everything durable, on all file systems.
+    pub fn sync_everything(&self) {
+        let mut state = self.shared.lock();
+        let ids: Vec<Id> = state.store.live.iter().filter(|(id, n)| *id == ROOT || n.mount_root).map(|n| n.0).collect();
+        for id in ids {
+            state.store.sync_all(id);
+        }
+    }
+}

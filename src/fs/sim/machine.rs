@@ -1,0 +1,157 @@
+//! What a simulated machine is made of besides its files: clock, mounts, limits.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::super::Timestamp;
+use super::disk::{Disk, Id};
+
+/// The simulated clock starts here: in November 2023.
+const EPOCH: Duration = Duration::from_secs(1_700_000_000);
+
+/// What holds for the whole machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// How far the clock moves with each call that changes something.
+    pub tick: Duration,
+    /// The permission bits that new files are not given.
+    pub umask: u32,
+    /// How many files a process may have open.
+    pub open_files: u64,
+    /// Whether a failed sync marks its pages clean, so that no later sync writes them. Linux does.
+    pub failed_sync_loses_pages: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { tick: Duration::from_micros(1), umask: 0o022, open_files: 1 << 20, failed_sync_loses_pages: true }
+    }
+}
+
+/// One file system of the machine: the root's, or one that is mounted somewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "switches that are independent of each other")]
+pub struct Volume {
+    /// The name of its type.
+    pub name: String,
+    /// Nothing can be changed.
+    pub read_only: bool,
+    /// Whether two names can be exchanged.
+    pub exchange: bool,
+    /// Whether inodes have a birth time.
+    pub birth_times: bool,
+    /// Whether a new inode gets the lowest free number. Otherwise none is given twice.
+    pub reuse_inodes: bool,
+    /// How many bytes all files together may have.
+    pub bytes: Option<u64>,
+    /// How many inodes there may be.
+    pub inodes: Option<u64>,
+    /// What [`FileSystem::local`](super::super::FileSystem::local) says.
+    pub local: bool,
+    /// What [`FileSystem::sync_each`](super::super::FileSystem::sync_each) says.
+    pub sync_each: bool,
+}
+
+impl Default for Volume {
+    fn default() -> Self {
+        Self {
+            name: "sim".to_owned(),
+            read_only: false,
+            exchange: true,
+            birth_times: true,
+            reuse_inodes: false,
+            bytes: None,
+            inodes: None,
+            local: true,
+            sync_each: false,
+        }
+    }
+}
+
+/// What is the same before and after a crash, except for the boot.
+#[derive(Debug, Clone)]
+pub(super) struct Machine {
+    clock: Duration,
+    next_id: Id,
+    next_number: u64,
+    pub(super) boot: u64,
+    pub(super) settings: Settings,
+    /// By device.
+    volumes: BTreeMap<u64, Volume>,
+    /// The device of each mount.
+    mounts: BTreeMap<u64, u64>,
+}
+
+impl Machine {
+    /// A machine with one volume: device 1, mount 1.
+    pub(super) fn new() -> Self {
+        Self {
+            clock: EPOCH,
+            next_id: super::disk::ROOT + 1,
+            next_number: 11,
+            boot: 1,
+            settings: Settings::default(),
+            volumes: BTreeMap::from([(1, Volume::default())]),
+            mounts: BTreeMap::from([(1, 1)]),
+        }
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        let seconds = i64::try_from(self.clock.as_secs()).unwrap_or(i64::MAX);
+        Timestamp { seconds, nanos: self.clock.subsec_nanos() }
+    }
+
+    pub(super) fn advance(&mut self, by: Duration) {
+        self.clock = self.clock.saturating_add(by);
+    }
+
+    /// The running boot's id, in the shape that Linux gives it.
+    pub(super) fn boot_id(&self) -> String {
+        format!("51b007ed-0000-4000-8000-{:012x}", self.boot)
+    }
+
+    pub(super) fn device(&self, mount: u64) -> u64 {
+        self.mounts.get(&mount).copied().unwrap_or(1)
+    }
+
+    pub(super) fn volume(&self, mount: u64) -> &Volume {
+        // Every mount is entered together with its device, and neither is ever taken away.
+        &self.volumes[&self.device(mount)]
+    }
+
+    pub(super) fn volume_mut(&mut self, mount: u64) -> Option<&mut Volume> {
+        let device = self.device(mount);
+        self.volumes.get_mut(&device)
+    }
+
+    /// Adds a mount: of a new volume, or one more of `device`.
+    pub(super) fn mount(&mut self, device: Option<u64>) -> u64 {
+        let mount = self.mounts.keys().max().map_or(1, |m| m + 1);
+        let device = device.unwrap_or_else(|| {
+            let device = self.volumes.keys().max().map_or(1, |d| d + 1);
+            self.volumes.insert(device, Volume::default());
+            device
+        });
+        self.mounts.insert(mount, device);
+        mount
+    }
+
+    pub(super) fn new_id(&mut self) -> Id {
+        self.next_id += 1;
+        self.next_id - 1
+    }
+
+    /// A number for an inode on `mount`.
+    pub(super) fn new_number(&mut self, mount: u64, live: &Disk) -> u64 {
+        if self.volume(mount).reuse_inodes {
+            let device = self.device(mount);
+            let taken: std::collections::BTreeSet<u64> =
+                live.iter().filter(|(_, n)| self.device(n.mount) == device).map(|(_, n)| n.number).collect();
+            if let Some(free) = (11..self.next_number).find(|n| !taken.contains(n)) {
+                return free;
+            }
+        }
+        self.next_number += 1;
+        self.next_number - 1
+    }
+}

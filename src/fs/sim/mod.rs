@@ -1,0 +1,189 @@
+//! A file system in memory that loses what was not synced.
+//!
+//! A [`SimFs`] is a small machine: files, a clock, mounts, and processes ([`SimProcess`]) that see it through
+//! [`Fs`](super::Fs). It keeps two views, the live one that processes see and the durable one that survives a power
+//! loss, with a log of the operations in between. [`SimFs::images`] says what a power loss may leave of them, and
+//! [`SimFs::from_image`] boots the machine again from one such [`Image`]. A kill -9 takes only the process:
+//! [`SimFs::kill`].
+//!
+//! - **Names and contents are lost independently.** Names: an operation on one or two entries survives as a whole or
+//!   not at all; which sets of operations survive together is for the [`Policy`] to say.
+//! - **Contents** of files that were written and not synced are kept, lost, or torn: each block of 4 KiB old, new, or
+//!   zeros where there was nothing before, at any size that the file had or grew through.
+//! - An inode is there if a surviving name leads to it, with the owner and mode it was born with until changed.
+//! - A test steps in between calls with a hook ([`SimFs::set_hook`]): to fail one, to kill, to stop the machine, or to
+//!   act as a foreign program, with the methods of [`SimFs`] that take a path.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+mod access;
+mod calls;
+mod crash;
+mod disk;
+mod foreign;
+mod hook;
+mod machine;
+mod names;
+mod order;
+mod process;
+mod state;
+mod store;
+mod torn;
+mod tree;
+mod unsynced;
+
+#[cfg(test)]
+mod tests;
+
+pub use crash::{Image, Images, Policy};
+pub use foreign::Held;
+pub use hook::{Action, Call, Killed};
+pub use machine::{Settings, Volume};
+pub use process::SimProcess;
+pub use tree::{Entry, Tree};
+
+use crate::digest::Digest;
+use access::Actor;
+use rustix::io::Errno;
+use state::Shared;
+use store::Store;
+
+/// A machine with a file system in memory. Clones are the same machine; [`fork`](Self::fork) makes another.
+#[derive(Clone)]
+pub struct SimFs {
+    shared: Arc<Shared>,
+}
+
+impl fmt::Debug for SimFs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SimFs")
+    }
+}
+
+impl Default for SimFs {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl SimFs {
+    /// A machine with an empty root folder, owned by root, mode 0755.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { shared: Shared::new(Store::new()) }
+    }
+
+    /// Boots from what a power loss left: another boot id, no process, no lock, everything durable.
+    #[must_use]
+    pub fn from_image(image: &Image) -> Self {
+        Self { shared: Shared::new(Store::of(image.disk.clone(), image.machine.clone())) }
+    }
+
+    /// Another machine in the same state, with what is not durable still not durable, but with all processes killed,
+    /// no hook and nothing counted.
+    #[must_use]
+    pub fn fork(&self) -> Self {
+        let mut store = self.shared.lock().store.clone();
+        let nameless: Vec<_> = store.live.iter().filter(|(_, n)| n.names == 0).map(|(id, _)| id).collect();
+        for id in nameless {
+            store.forget(id);
+        }
+        Self { shared: Shared::new(store) }
+    }
+
+    /// Starts a process of root.
+    #[must_use]
+    pub fn process(&self, pid: u32) -> SimProcess {
+        self.process_of(pid, 0, 0)
+    }
+
+    /// Starts a process of a user and a group.
+    #[must_use]
+    pub fn process_of(&self, pid: u32, user: u32, group: u32) -> SimProcess {
+        let key = self.shared.lock().start(pid, Actor { user, group });
+        SimProcess { shared: Arc::clone(&self.shared), key }
+    }
+
+    /// Kills the process: its handles are closed, its locks are free, its calls answer [`Killed`] from now on. What it
+    /// did stays, and stays as durable as it was.
+    pub fn kill(&self, pid: u32) {
+        let mut state = self.shared.lock();
+        let keys: Vec<u64> = state.processes.iter().filter(|(_, p)| p.pid == pid).map(|(key, _)| *key).collect();
+        for key in keys {
+            state.kill(key);
+        }
+    }
+
+    /// Stops the machine: every call of every process answers [`Killed`] from now on.
+    pub fn halt(&self) {
+        self.shared.lock().halted = true;
+    }
+
+    /// Whether the machine was stopped.
+    #[must_use]
+    pub fn is_halted(&self) -> bool {
+        self.shared.lock().halted
+    }
+
+    /// How many calls its processes made.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        self.shared.lock().calls
+    }
+
+    /// Asks `hook` before each call of a process. The machine is not locked meanwhile, so `hook` may act on it, and
+    /// may block; calls that are made from inside a hook are neither counted nor hooked.
+    pub fn set_hook(&self, hook: impl Fn(&Call<'_>) -> Action + Send + Sync + 'static) {
+        let old = self.shared.lock().set_hook(Some(Arc::new(hook)));
+        drop(old);
+    }
+
+    /// Takes the hook away. A hook that holds a clone of this machine keeps it in memory until then.
+    pub fn clear_hook(&self) {
+        let old = self.shared.lock().set_hook(None);
+        drop(old);
+    }
+
+    /// The disks that a power loss now may leave: all, or, where there are more than `limit`, a sample by `seed`.
+    #[must_use]
+    pub fn images(&self, policy: Policy, limit: usize, seed: u64) -> Images {
+        let store = self.shared.lock().store.clone();
+        store.images(policy, limit, seed)
+    }
+
+    /// The digest of all that can be seen now, inode identities included, times (except for births) left out.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        let state = self.shared.lock();
+        tree::digest(&state.store.live, &state.store.machine, false)
+    }
+
+    /// The same with the times of the last change.
+    #[must_use]
+    pub fn digest_with_times(&self) -> Digest {
+        let state = self.shared.lock();
+        tree::digest(&state.store.live, &state.store.machine, true)
+    }
+
+    /// Moves the clock on.
+    pub fn advance(&self, by: Duration) {
+        self.shared.lock().store.machine.advance(by);
+    }
+
+    /// Changes the settings of the machine.
+    pub fn settings(&self, change: impl FnOnce(&mut Settings)) {
+        change(&mut self.shared.lock().store.machine.settings);
+    }
+
+    /// Changes the properties of the file system that `path` is on.
+    pub fn volume(&self, path: impl AsRef<Path>, change: impl FnOnce(&mut Volume)) -> std::io::Result<()> {
+        let mut state = self.shared.lock();
+        let (_, id) = state.store.resolve(Actor::ROOT, path.as_ref(), true)?;
+        let mount = state.store.node(id)?.mount;
+        change(state.store.machine.volume_mut(mount).ok_or(Errno::NODEV)?);
+        Ok(())
+    }
+}

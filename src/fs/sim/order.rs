@@ -1,0 +1,55 @@
+//! Which operation cannot survive a crash without which earlier one.
+//!
+//! Metadata that may be lost in any order is still consistent: an entry holds what the last surviving operation on it
+//! put there, so of the operations on one entry a prefix survives; a folder is not removed before what was in it has
+//! gone; a folder is not moved into itself by dropping the move in between; and an inode number is not given anew
+//! before the name of its last bearer has gone.
+
+use super::disk::{Change, Disk, Id, Meta, What};
+use super::store::Logged;
+
+/// For each operation the earlier ones that it needs, itself not among them.
+pub(super) fn dependencies(log: &[Logged], disk: &Disk) -> Vec<Vec<usize>> {
+    (0..log.len()).map(|later| (0..later).filter(|i| needs(&log[later].meta, &log[*i].meta, disk)).collect()).collect()
+}
+
+/// Marks `index` and everything that it needs.
+pub(super) fn with_dependencies(dependencies: &[Vec<usize>], index: usize, marks: &mut [bool]) {
+    marks[index] = true;
+    let mut todo = vec![index];
+    while let Some(index) = todo.pop() {
+        for needed in &dependencies[index] {
+            if !marks[*needed] {
+                marks[*needed] = true;
+                todo.push(*needed);
+            }
+        }
+    }
+}
+
+fn needs(later: &Meta, earlier: &Meta, disk: &Disk) -> bool {
+    match (&later.what, &earlier.what) {
+        (What::Dress { id: a, .. }, What::Dress { id: b, .. }) => a == b,
+        (
+            What::Names { changes: a, moves_folder: moves_now, removes },
+            What::Names { changes: b, moves_folder: moved_before, .. },
+        ) => {
+            (*moves_now && *moved_before)
+                || removes.is_some_and(|folder| b.iter().any(|c| c.folder == folder))
+                || a.iter().any(|a| b.iter().any(|b| same_entry(a, b) || same_number(a, b, disk)))
+        }
+        _ => false,
+    }
+}
+
+fn same_entry(a: &Change, b: &Change) -> bool {
+    a.folder == b.folder && a.name == b.name
+}
+
+fn same_number(later: &Change, earlier: &Change, disk: &Disk) -> bool {
+    let number = |id: Id| disk.get(id).map(|n| (n.mount, n.number));
+    match (later.after, earlier.before) {
+        (Some(new), Some(old)) => new != old && number(new).is_some() && number(new) == number(old),
+        _ => false,
+    }
+}

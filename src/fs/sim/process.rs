@@ -1,0 +1,138 @@
+//! A process of the machine: how each of its calls is counted, hooked and run.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustix::io::Errno;
+
+use super::super::{Handle, Name};
+use super::access::{Actor, is_segment};
+use super::disk::Id;
+use super::hook::{Action, Call, Inside, Killed};
+use super::names::Spot;
+use super::state::{Descriptor, OpenFile, Process, Shared, State};
+
+/// A process on a [`SimFs`](super::SimFs): what it opens and locks is gone when it is killed.
+///
+/// Clones are threads of the same process.
+#[derive(Debug, Clone)]
+pub struct SimProcess {
+    pub(super) shared: Arc<Shared>,
+    pub(super) key: u64,
+}
+
+/// What a call may count on.
+pub(super) struct Turn<'a> {
+    pub(super) state: &'a mut State,
+    pub(super) process: Process,
+    /// How many bytes it may move.
+    pub(super) most: usize,
+}
+
+impl Turn<'_> {
+    pub(super) fn actor(&self) -> Actor {
+        self.process.actor
+    }
+
+    pub(super) fn find(&self, handle: &Handle) -> io::Result<OpenFile> {
+        let descriptor = handle.get::<Descriptor>().ok_or(Errno::BADF)?;
+        Ok(*self.state.open.get(&descriptor.key).ok_or(Errno::BADF)?)
+    }
+
+    pub(super) fn key(&self, handle: &Handle) -> io::Result<u64> {
+        let descriptor = handle.get::<Descriptor>().ok_or(Errno::BADF)?;
+        self.find(handle).map(|_| descriptor.key)
+    }
+
+    pub(super) fn id(&self, handle: &Handle) -> io::Result<Id> {
+        Ok(self.find(handle)?.id)
+    }
+
+    pub(super) fn spot<'n>(&self, name: Name<'n>) -> io::Result<Spot<'n>> {
+        let folder = self.id(name.folder)?;
+        if !is_segment(name.name) {
+            return Err(Errno::INVAL.into());
+        }
+        Ok(Spot { folder, name: name.name })
+    }
+
+    pub(super) fn look(&self, name: Name<'_>) -> io::Result<Option<Id>> {
+        let spot = self.spot(name)?;
+        Ok(self.state.store.look(self.actor(), spot.folder, spot.name)?)
+    }
+}
+
+impl SimProcess {
+    /// Runs one call: counts it, asks the hook, and does it if both process and machine are still there.
+    pub(super) fn call<T>(
+        &self,
+        verb: &'static str,
+        mutates: bool,
+        path: impl FnOnce() -> PathBuf,
+        act: impl FnOnce(&mut Turn<'_>) -> io::Result<T>,
+    ) -> io::Result<T> {
+        self.call_or(verb, mutates, path, act, |_| Ok(()))
+    }
+
+    /// The same for a call that leaves its traces when the hook lets it fail.
+    pub(super) fn call_or<T>(
+        &self,
+        verb: &'static str,
+        mutates: bool,
+        path: impl FnOnce() -> PathBuf,
+        act: impl FnOnce(&mut Turn<'_>) -> io::Result<T>,
+        fail: impl FnOnce(&mut Turn<'_>) -> io::Result<()>,
+    ) -> io::Result<T> {
+        match self.ask(verb, mutates, path)? {
+            Action::Continue => self.act(usize::MAX, mutates, act),
+            Action::Short(most) => self.act(most.max(1), mutates, act),
+            Action::Fail(errno) => self.act(usize::MAX, mutates, fail).and(Err(errno.into())),
+            Action::FailAfter(errno) => self.act(usize::MAX, mutates, act).and(Err(errno.into())),
+            Action::Kill => {
+                self.shared.lock().kill(self.key);
+                Err(Killed::error())
+            }
+            Action::Halt => {
+                self.shared.lock().halted = true;
+                Err(Killed::error())
+            }
+        }
+    }
+
+    /// What the hook wants to become of a call. The machine is not locked while it decides.
+    fn ask(&self, verb: &'static str, mutates: bool, path: impl FnOnce() -> PathBuf) -> io::Result<Action> {
+        let (number, process, hook) = {
+            let mut state = self.shared.lock();
+            let process = self.alive(&state)?;
+            if Inside::is() {
+                return Ok(Action::Continue);
+            }
+            state.calls += 1;
+            (state.calls - 1, process, state.hook())
+        };
+        let Some(hook) = hook else { return Ok(Action::Continue) };
+        let path = path();
+        let _inside = Inside::enter();
+        Ok(hook(&Call { number, process: process.pid, verb, path: &path, mutates }))
+    }
+
+    fn alive(&self, state: &State) -> io::Result<Process> {
+        let process = state.processes.get(&self.key).filter(|_| !state.halted);
+        process.copied().ok_or_else(Killed::error)
+    }
+
+    fn act<T>(&self, most: usize, mutates: bool, act: impl FnOnce(&mut Turn<'_>) -> io::Result<T>) -> io::Result<T> {
+        let mut state = self.shared.lock();
+        let process = self.alive(&state)?;
+        if mutates {
+            let tick = state.store.machine.settings.tick;
+            state.store.machine.advance(tick);
+        }
+        act(&mut Turn { state: &mut state, process, most })
+    }
+
+    pub(super) fn handle(&self, key: u64, path: impl Into<PathBuf>) -> Handle {
+        Handle::new(Descriptor { shared: Arc::clone(&self.shared), key }, path)
+    }
+}

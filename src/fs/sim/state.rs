@@ -1,0 +1,216 @@
+//! A running machine: the store, its processes, their open files and locks.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::io::Errno;
+
+use super::access::{Actor, READ};
+use super::disk::{APPEND_ONLY, Body, IMMUTABLE, Id};
+use super::hook::{Hook, Hooked};
+use super::store::{BLOCK, Store};
+
+/// An open file description.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OpenFile {
+    /// The key of its process.
+    pub(super) process: u64,
+    pub(super) id: Id,
+    pub(super) writable: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Process {
+    pub(super) pid: u32,
+    pub(super) actor: Actor,
+}
+
+/// The process that foreign acts are done by; it cannot be killed.
+pub(super) const FOREIGN: u64 = 0;
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) store: Store,
+    pub(super) open: BTreeMap<u64, OpenFile>,
+    /// Which description has the lock of an inode.
+    pub(super) locks: BTreeMap<Id, u64>,
+    /// Those that live, by a key that is never given again, as a pid may be.
+    pub(super) processes: BTreeMap<u64, Process>,
+    next_key: u64,
+    pub(super) calls: u64,
+    pub(super) halted: bool,
+    hook: Option<Hooked>,
+}
+
+/// What all handles to one machine share.
+#[derive(Debug)]
+pub(super) struct Shared(Mutex<State>);
+
+impl Shared {
+    pub(super) fn new(store: Store) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(State {
+            store,
+            open: BTreeMap::new(),
+            locks: BTreeMap::new(),
+            processes: BTreeMap::new(),
+            next_key: FOREIGN + 1,
+            calls: 0,
+            halted: false,
+            hook: None,
+        })))
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        // A test that panicked inside a call says so itself.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a handle of this file system holds: closes its description when dropped.
+#[derive(Debug)]
+pub(super) struct Descriptor {
+    pub(super) shared: Arc<Shared>,
+    pub(super) key: u64,
+}
+
+impl Drop for Descriptor {
+    fn drop(&mut self) {
+        self.shared.lock().close(self.key);
+    }
+}
+
+impl State {
+    fn new_key(&mut self) -> u64 {
+        self.next_key += 1;
+        self.next_key - 1
+    }
+
+    pub(super) fn hook(&self) -> Option<Hook> {
+        self.hook.as_ref().map(|h| Arc::clone(&h.0))
+    }
+
+    /// Answers the hook that was there: it is to be dropped when the machine is not locked, since it may hold handles.
+    pub(super) fn set_hook(&mut self, hook: Option<Hook>) -> Option<Hooked> {
+        std::mem::replace(&mut self.hook, hook.map(Hooked))
+    }
+
+    pub(super) fn start(&mut self, pid: u32, actor: Actor) -> u64 {
+        let key = self.new_key();
+        self.processes.insert(key, Process { pid, actor });
+        key
+    }
+
+    /// Ends the process `key`: its open files are closed, its locks are free.
+    pub(super) fn kill(&mut self, key: u64) {
+        self.processes.remove(&key);
+        let open: Vec<u64> = self.open.iter().filter(|(_, o)| o.process == key).map(|(key, _)| *key).collect();
+        for description in open {
+            self.close(description);
+        }
+    }
+
+    pub(super) fn open(&mut self, process: u64, id: Id, writable: bool) -> Result<u64, Errno> {
+        let opened = self.open.values().filter(|o| o.process == process).count() as u64;
+        if process != FOREIGN && opened >= self.store.machine.settings.open_files {
+            return Err(Errno::MFILE);
+        }
+        let key = self.new_key();
+        self.open.insert(key, OpenFile { process, id, writable });
+        Ok(key)
+    }
+
+    /// Turns a description to another inode.
+    pub(super) fn reopen(&mut self, key: u64, id: Id) {
+        if let Some(open) = self.open.get_mut(&key) {
+            open.id = id;
+        }
+    }
+
+    pub(super) fn close(&mut self, key: u64) {
+        let Some(open) = self.open.remove(&key) else { return };
+        if self.locks.get(&open.id) == Some(&key) {
+            self.locks.remove(&open.id);
+        }
+        self.collect(open.id);
+    }
+
+    /// Frees an inode that has lost its last name and its last handle.
+    pub(super) fn collect(&mut self, id: Id) {
+        let is_named = self.store.live.get(id).is_none_or(|n| n.names > 0);
+        if !is_named && !self.open.values().any(|o| o.id == id) {
+            self.store.forget(id);
+        }
+    }
+
+    /// Opens an inode for reading, as `actor` may.
+    pub(super) fn open_to_read(&mut self, process: u64, actor: Actor, id: Id) -> Result<u64, Errno> {
+        let node = self.store.node(id)?;
+        if matches!(node.body, Body::Symlink(_)) {
+            return Err(Errno::LOOP);
+        }
+        self.store.allow(actor, node, READ)?;
+        self.open(process, id, false)
+    }
+
+    pub(super) fn read(&self, open: OpenFile, offset: u64, buffer: &mut [u8]) -> Result<usize, Errno> {
+        let bytes = match &self.store.node(open.id)?.body {
+            Body::File(bytes) => bytes,
+            Body::Folder(_) => return Err(Errno::ISDIR),
+            Body::Symlink(_) | Body::Special => return Err(Errno::SPIPE),
+        };
+        let start = usize::try_from(offset).map_or(bytes.len(), |o| o.min(bytes.len()));
+        let count = buffer.len().min(bytes.len() - start);
+        buffer[..count].copy_from_slice(&bytes[start..start + count]);
+        Ok(count)
+    }
+
+    /// Writes what there is room for.
+    pub(super) fn write(&mut self, open: OpenFile, offset: u64, bytes: &[u8]) -> Result<usize, Errno> {
+        if !open.writable {
+            return Err(Errno::BADF);
+        }
+        let node = self.store.node(open.id)?;
+        let old = node.bytes().ok_or(Errno::BADF)?;
+        if node.has_flag(IMMUTABLE) || (node.has_flag(APPEND_ONLY) && offset != old.len() as u64) {
+            return Err(Errno::PERM);
+        }
+        let start = usize::try_from(offset).map_err(|_| Errno::FBIG)?;
+        let (end, room) = (start.checked_add(bytes.len()).ok_or(Errno::FBIG)?, self.store.space(node.mount));
+        let room = usize::try_from(room).unwrap_or(usize::MAX).saturating_add(old.len());
+        let count = if end <= room.max(old.len()) { bytes.len() } else { room.saturating_sub(start) };
+        if bytes.is_empty() {
+            return Ok(0);
+        }
+        if count == 0 {
+            return Err(Errno::NOSPC);
+        }
+        let mut new = old.to_vec();
+        new.resize(new.len().max(start + count), 0);
+        new[start..start + count].copy_from_slice(&bytes[..count]);
+        let first = start.min(old.len()) / BLOCK;
+        self.store.change_content(open.id, new, first..(start + count).div_ceil(BLOCK));
+        self.strip_set_ids(open);
+        Ok(count)
+    }
+
+    /// Writing takes the set-id bits away, unless root does it.
+    fn strip_set_ids(&mut self, open: OpenFile) {
+        let is_root = self.processes.get(&open.process).is_none_or(|p| p.actor.user == 0);
+        let Some(dress) = self.store.live.get(open.id).filter(|_| !is_root).map(|n| n.dress.clone()) else { return };
+        let set_ids = if dress.mode & 0o010 == 0 { 0o4000 } else { 0o6000 };
+        if dress.mode & set_ids != 0 {
+            let mode = dress.mode & !set_ids;
+            self.store.change_dress("strip", open.id, super::disk::Dress { mode, ..dress }, None);
+        }
+    }
+
+    /// Cuts a file to nothing, as opening it to write it anew does.
+    pub(super) fn truncate(&mut self, id: Id) -> Result<(), Errno> {
+        let bytes = self.store.node(id)?.bytes().ok_or(Errno::ISDIR)?;
+        let blocks = bytes.len().div_ceil(BLOCK);
+        if !bytes.is_empty() {
+            self.store.change_content(id, Vec::new(), 0..blocks);
+        }
+        Ok(())
+    }
+}

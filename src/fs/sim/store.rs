@@ -1,0 +1,272 @@
+//! The live view, the durable view, and what lies between them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rustix::io::Errno;
+
+use super::super::Timestamp;
+use super::disk::{Body, Bytes, Change, Disk, Dress, Id, Meta, Node, ROOT, What};
+use super::machine::Machine;
+use super::order;
+
+/// What is written to a disk at once.
+pub(super) const BLOCK: usize = 4096;
+
+/// How many unsynced contents of one file are remembered.
+const VERSIONS: usize = 64;
+
+/// One content that a file had since its last sync.
+#[derive(Debug, Clone)]
+pub(super) struct Version {
+    pub(super) bytes: Bytes,
+    pub(super) modified: Timestamp,
+}
+
+/// The content of a file that is not durable.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Pending {
+    /// All contents since the durable one, the live one last.
+    pub(super) versions: Vec<Version>,
+    /// The blocks that the system holds for clean although they were never written.
+    lost: BTreeSet<usize>,
+}
+
+/// An operation that is not durable if metadata may be lost in any order.
+#[derive(Debug, Clone)]
+pub(super) struct Logged {
+    pub(super) meta: Arc<Meta>,
+    /// Whether it is durable on a file system with ordered metadata.
+    pub(super) flushed: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Store {
+    pub(super) live: Disk,
+    /// What survives any crash. Inodes are in it from birth, but without names.
+    pub(super) durable: Disk,
+    pub(super) log: Vec<Logged>,
+    pub(super) pending: BTreeMap<Id, Pending>,
+    pub(super) machine: Machine,
+}
+
+/// The bytes of block `index`, as far as there are any.
+pub(super) fn block(bytes: &[u8], index: usize) -> &[u8] {
+    let start = (index * BLOCK).min(bytes.len());
+    &bytes[start..(start + BLOCK).min(bytes.len())]
+}
+
+/// `base` with the blocks `blocks` as `from` has them, zeros where it has none.
+fn overlaid(base: &[u8], blocks: &BTreeSet<usize>, from: &[u8]) -> Bytes {
+    let mut bytes = base.to_vec();
+    for index in blocks {
+        let start = (index * BLOCK).min(bytes.len());
+        let end = (start + BLOCK).min(bytes.len());
+        let old = block(from, *index);
+        let old = &old[..old.len().min(end - start)];
+        bytes[start..end].fill(0);
+        bytes[start..start + old.len()].copy_from_slice(old);
+    }
+    Arc::new(bytes)
+}
+
+impl Store {
+    /// An empty file system.
+    pub(super) fn new() -> Self {
+        let machine = Machine::new();
+        let mut live = Disk::default();
+        live.insert(
+            ROOT,
+            Node {
+                number: 2,
+                born: machine.now(),
+                mount: 1,
+                mount_root: true,
+                names: 1,
+                body: Body::Folder(BTreeMap::new()),
+                dress: Dress { mode: 0o755, ..Dress::default() },
+                modified: machine.now(),
+                changed: machine.now(),
+            },
+        );
+        Self::of(live, machine)
+    }
+
+    /// A file system of which everything is durable.
+    pub(super) fn of(live: Disk, machine: Machine) -> Self {
+        Self { durable: live.clone(), live, log: Vec::new(), pending: BTreeMap::new(), machine }
+    }
+
+    /// The inode `id` of the live view.
+    pub(super) fn node(&self, id: Id) -> Result<&Node, Errno> {
+        self.live.get(id).ok_or(Errno::STALE)
+    }
+
+    fn device_of(&self, id: Id) -> Option<u64> {
+        self.live.get(id).or_else(|| self.durable.get(id)).map(|n| self.machine.device(n.mount))
+    }
+
+    /// Makes an inode that has no name yet.
+    pub(super) fn add(&mut self, mount: u64, body: Body, dress: Dress) -> Id {
+        let id = self.machine.new_id();
+        let number = self.machine.new_number(mount, &self.live);
+        let now = self.machine.now();
+        let node =
+            Node { number, born: now, mount, mount_root: false, names: 0, body, dress, modified: now, changed: now };
+        self.live.insert(id, node);
+        self.durable.take(id, &self.live);
+        id
+    }
+
+    fn record(&mut self, verb: &'static str, device: u64, what: What) {
+        let meta = Meta { verb, device, time: self.machine.now(), what };
+        self.live.apply(&meta);
+        self.log.push(Logged { meta: Arc::new(meta), flushed: false });
+    }
+
+    /// Changes entries, all at once.
+    pub(super) fn change_names(&mut self, verb: &'static str, changes: Vec<Change>, removes: Option<Id>) {
+        let device = changes.first().and_then(|c| self.device_of(c.folder)).unwrap_or(1);
+        let folders: BTreeSet<Id> = changes.iter().map(|c| c.folder).collect();
+        let is_folder = |id: Id| self.live.get(id).is_some_and(Node::is_folder);
+        let moves_folder = folders.len() > 1 && changes.iter().any(|c| c.after.is_some_and(is_folder));
+        self.record(verb, device, What::Names { changes, moves_folder, removes });
+    }
+
+    /// Changes owner, mode, attributes and flags.
+    pub(super) fn change_dress(&mut self, verb: &'static str, id: Id, dress: Dress, modified: Option<Timestamp>) {
+        let device = self.device_of(id).unwrap_or(1);
+        if let (Some(time), Some(last)) = (modified, self.pending.get_mut(&id).and_then(|p| p.versions.last_mut())) {
+            last.modified = time;
+        }
+        self.record(verb, device, What::Dress { id, dress, modified });
+    }
+
+    /// Gives a file a new content, of which `blocks` were written just now.
+    pub(super) fn change_content(&mut self, id: Id, bytes: Vec<u8>, blocks: std::ops::Range<usize>) {
+        let now = self.machine.now();
+        let bytes = Arc::new(bytes);
+        let Some(node) = self.live.get_mut(id) else { return };
+        node.body = Body::File(Arc::clone(&bytes));
+        node.modified = now;
+        node.changed = now;
+        let pending = self.pending.entry(id).or_default();
+        pending.lost.retain(|b| !blocks.contains(b));
+        if pending.versions.len() == VERSIONS {
+            // The oldest goes: the newest are what a crash is likelier to leave, and the durable one is kept apart.
+            pending.versions.remove(0);
+        }
+        pending.versions.push(Version { bytes, modified: now });
+    }
+
+    /// Forgets an inode that has neither a name nor a handle. A crash may still bring its old name back.
+    pub(super) fn forget(&mut self, id: Id) {
+        self.live.remove(id);
+    }
+
+    /// Makes a file, or the names in a folder, durable, and on a file system with ordered metadata all metadata so far.
+    pub(super) fn sync(&mut self, id: Id) {
+        let device = self.device_of(id).unwrap_or(1);
+        self.sync_content(id);
+        let log = std::mem::take(&mut self.log);
+        let wanted = |meta: &Meta| match &meta.what {
+            What::Names { changes, .. } => changes.iter().any(|c| c.folder == id),
+            What::Dress { id: dressed, .. } => *dressed == id,
+        };
+        let needs = order::dependencies(&log, &self.durable);
+        let mut taken: Vec<bool> = log.iter().map(|l| wanted(&l.meta)).collect();
+        for index in (0..log.len()).rev().filter(|i| taken[*i]).collect::<Vec<_>>() {
+            order::with_dependencies(&needs, index, &mut taken);
+        }
+        for (logged, taken) in log.into_iter().zip(taken) {
+            if taken {
+                self.durable.apply(&logged.meta);
+            } else {
+                let flushed = logged.flushed || logged.meta.device == device;
+                self.log.push(Logged { flushed, ..logged });
+            }
+        }
+    }
+
+    /// Makes everything on the file system of `id` durable.
+    pub(super) fn sync_all(&mut self, id: Id) {
+        let device = self.device_of(id).unwrap_or(1);
+        let pending: Vec<Id> = self.pending.keys().copied().filter(|id| self.device_of(*id) == Some(device)).collect();
+        for id in pending {
+            self.sync_content(id);
+        }
+        let log = std::mem::take(&mut self.log);
+        for logged in log {
+            if logged.meta.device == device {
+                self.durable.apply(&logged.meta);
+            } else {
+                self.log.push(logged);
+            }
+        }
+        let gone: Vec<Id> = self
+            .durable
+            .iter()
+            .filter(|(id, n)| n.names == 0 && self.machine.device(n.mount) == device && self.live.get(*id).is_none())
+            .map(|(id, _)| id)
+            .collect();
+        for id in gone {
+            self.durable.remove(id);
+            self.pending.remove(&id);
+        }
+    }
+
+    fn sync_content(&mut self, id: Id) {
+        let Some(mut pending) = self.pending.remove(&id) else { return };
+        let Some(last) = pending.versions.last().cloned() else { return };
+        let Some(node) = self.durable.get_mut(id) else { return };
+        let Some(old) = node.bytes().cloned() else { return };
+        node.modified = last.modified;
+        if pending.lost.is_empty() {
+            node.body = Body::File(last.bytes);
+            return;
+        }
+        node.body = Body::File(overlaid(&last.bytes, &pending.lost, &old));
+        for version in &mut pending.versions {
+            version.bytes = overlaid(&last.bytes, &pending.lost, &version.bytes);
+        }
+        self.pending.insert(id, pending);
+    }
+
+    /// A sync of `id` failed: its dirty pages are marked clean and will not be written by a later one.
+    pub(super) fn lose_pages(&mut self, id: Id) {
+        let Some(pending) = self.pending.get_mut(&id) else { return };
+        let Some(last) = pending.versions.last() else { return };
+        let empty = Bytes::default();
+        let durable = self.durable.get(id).and_then(Node::bytes).unwrap_or(&empty);
+        let blocks = last.bytes.len().div_ceil(BLOCK);
+        pending.lost.extend((0..blocks).filter(|b| block(durable, *b) != block(&last.bytes, *b)));
+    }
+
+    /// A sync of the whole file system of `id` failed.
+    pub(super) fn lose_all_pages(&mut self, id: Id) {
+        let device = self.device_of(id);
+        for id in self.pending.keys().copied().filter(|id| self.device_of(*id) == device).collect::<Vec<_>>() {
+            self.lose_pages(id);
+        }
+    }
+
+    /// How many bytes may still be written to the volume of `mount`.
+    pub(super) fn space(&self, mount: u64) -> u64 {
+        let Some(limit) = self.machine.volume(mount).bytes else { return u64::MAX };
+        let device = self.machine.device(mount);
+        let used: usize = self
+            .live
+            .iter()
+            .filter(|(_, n)| self.machine.device(n.mount) == device)
+            .filter_map(|(_, n)| n.bytes().map(|b| b.len()))
+            .sum();
+        limit.saturating_sub(used as u64)
+    }
+
+    /// Whether the volume of `mount` has room for one more inode.
+    pub(super) fn has_inode(&self, mount: u64) -> bool {
+        let Some(limit) = self.machine.volume(mount).inodes else { return true };
+        let device = self.machine.device(mount);
+        (self.live.iter().filter(|(_, n)| self.machine.device(n.mount) == device).count() as u64) < limit
+    }
+}

@@ -1,0 +1,144 @@
+//! What can be seen of a file system: as a tree for tests, as a digest for merging states, as `stat` tells it.
+
+use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+
+use super::super::{FileKind, Identity, Stat, Timestamp};
+use super::disk::{APPEND_ONLY, Body, Disk, IMMUTABLE, Id, Node, ROOT};
+use super::machine::Machine;
+use super::store::Store;
+use crate::digest::{Digest, Digester};
+
+/// What stands at one path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// What it is.
+    pub kind: FileKind,
+    /// The bytes of a file, the target of a symlink.
+    pub content: Vec<u8>,
+    /// Permission bits, set-id and sticky bits.
+    pub mode: u32,
+    /// The owner.
+    pub user: u32,
+    /// Which inode.
+    pub identity: Identity,
+    /// The last change of the content.
+    pub modified: Timestamp,
+}
+
+/// Everything by its absolute path, the root folder itself left out.
+pub type Tree = BTreeMap<PathBuf, Entry>;
+
+fn identity(machine: &Machine, node: &Node) -> Identity {
+    Identity { inode: node.number, born: machine.volume(node.mount).birth_times.then_some(node.born) }
+}
+
+fn content(node: &Node) -> &[u8] {
+    match &node.body {
+        Body::File(bytes) => bytes,
+        Body::Symlink(target) => target.as_os_str().as_bytes(),
+        Body::Folder(_) | Body::Special => &[],
+    }
+}
+
+/// Calls `see` with every name in path order, a folder before what is in it.
+fn visit(disk: &Disk, folder: Id, path: &Path, see: &mut impl FnMut(&Path, &Node)) {
+    for (name, id) in disk.get(folder).and_then(Node::entries).into_iter().flatten() {
+        let Some(node) = disk.get(*id) else { continue };
+        let path = path.join(name);
+        see(&path, node);
+        visit(disk, *id, &path, see);
+    }
+}
+
+pub(super) fn tree(disk: &Disk, machine: &Machine) -> Tree {
+    let mut tree = Tree::new();
+    visit(disk, ROOT, Path::new("/"), &mut |path, node| {
+        let entry = Entry {
+            kind: node.kind(),
+            content: content(node).to_vec(),
+            mode: node.dress.mode,
+            user: node.dress.user,
+            identity: identity(machine, node),
+            modified: node.modified,
+        };
+        tree.insert(path.to_owned(), entry);
+    });
+    tree
+}
+
+/// The digest of everything that can be seen, inode identities included, times (but births) only `with_times`.
+pub(super) fn digest(disk: &Disk, machine: &Machine, with_times: bool) -> Digest {
+    let mut digester = Digester::new();
+    let mut line = Vec::new();
+    let put = |line: &mut Vec<u8>, bytes: &[u8]| {
+        line.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+        line.extend_from_slice(bytes);
+    };
+    let put_time = |line: &mut Vec<u8>, time: Timestamp| {
+        line.extend_from_slice(&time.seconds.to_le_bytes());
+        line.extend_from_slice(&time.nanos.to_le_bytes());
+    };
+    visit(disk, ROOT, Path::new("/"), &mut |path, node| {
+        line.clear();
+        put(&mut line, path.as_os_str().as_bytes());
+        line.push(match node.kind() {
+            FileKind::File => 0,
+            FileKind::Folder => 1,
+            FileKind::Symlink => 2,
+            FileKind::Special => 3,
+        });
+        let dress = &node.dress;
+        for number in [dress.mode, dress.user, dress.group, dress.flags] {
+            line.extend_from_slice(&number.to_le_bytes());
+        }
+        for (name, value) in &dress.extended {
+            put(&mut line, name.as_bytes());
+            put(&mut line, value);
+        }
+        line.extend_from_slice(&(dress.extended.len() as u64).to_le_bytes());
+        let identity = identity(machine, node);
+        line.extend_from_slice(&identity.inode.to_le_bytes());
+        if let Some(born) = identity.born {
+            put_time(&mut line, born);
+        }
+        if with_times {
+            put_time(&mut line, node.modified);
+            put_time(&mut line, node.changed);
+        }
+        put(&mut line, content(node));
+        digester.update(&line);
+    });
+    digester.finish()
+}
+
+impl Store {
+    pub(super) fn stat(&self, id: Id) -> Result<Stat, Errno> {
+        let node = self.node(id)?;
+        let subfolders = |entries: &BTreeMap<_, Id>| {
+            entries.values().filter(|id| self.live.get(**id).is_some_and(Node::is_folder)).count() as u64
+        };
+        Ok(Stat {
+            kind: node.kind(),
+            identity: identity(&self.machine, node),
+            device: self.machine.device(node.mount),
+            mount: node.mount,
+            size: content(node).len() as u64,
+            modified: node.modified,
+            changed: node.changed,
+            mode: node.dress.mode,
+            user: node.dress.user,
+            group: node.dress.group,
+            links: match node.entries() {
+                Some(entries) if node.names > 0 => 2 + subfolders(entries),
+                _ => node.names,
+            },
+            mount_root: node.mount_root,
+            immutable: node.has_flag(IMMUTABLE),
+            append_only: node.has_flag(APPEND_ONLY),
+        })
+    }
+}
