@@ -1,0 +1,41 @@
+//! The way forward: a plan becomes phases of steps.
+
+use super::step::{Barrier, OnFailure, Phase, Step};
+use crate::journal::Mark;
+
+/// The steps of a commit of `entries` entries; `durable` ones are safe against power loss.
+#[must_use]
+pub fn commit(entries: usize, durable: bool) -> Vec<Phase> {
+    let mut prepare: Vec<Step> = (0..entries).map(Step::Stage).collect();
+    prepare.push(Step::WriteJournal);
+    // The name must not become durable before the bytes: a journal that has its name and does not verify is corrupt.
+    prepare.extend(durable.then_some(Step::SyncJournal));
+    prepare.push(Step::NameJournal);
+    prepare.extend(durable.then_some(Step::Barrier(Barrier::First)));
+    prepare.extend((0..entries).map(Step::Recheck));
+
+    let mut swap: Vec<Step> = (0..entries).flat_map(|entry| [Step::Swap(entry), Step::Look(entry)]).collect();
+    // The done mark only after every swap was looked at: else a late writer after the acknowledgement would make
+    // recovery take the transaction back.
+    swap.extend([Step::WriteReport, Step::Mark(Mark::Done), Step::Tidy]);
+
+    vec![
+        Phase { on_failure: OnFailure::Forget, steps: prepare },
+        Phase { on_failure: OnFailure::Undo, steps: swap },
+        Phase {
+            on_failure: OnFailure::Leave,
+            steps: durable.then_some(Step::Barrier(Barrier::Second)).into_iter().collect(),
+        },
+        Phase { on_failure: OnFailure::Warn, steps: vec![Step::Archive] },
+    ]
+}
+
+/// The steps that finish an interrupted transaction, of whose entries those in `ready` are still to be swapped.
+/// Everything that is seen was made durable before.
+#[must_use]
+pub fn finish(ready: &[usize], mark: Mark) -> Vec<Step> {
+    let mut steps: Vec<Step> = ready.iter().flat_map(|&entry| [Step::Swap(entry), Step::Look(entry)]).collect();
+    steps.extend((mark == Mark::Sealed).then_some(Step::Mark(Mark::Done)));
+    steps.extend([Step::Tidy, Step::Barrier(Barrier::Second), Step::Archive]);
+    steps
+}

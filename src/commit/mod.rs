@@ -1,0 +1,11 @@
+//! The commit protocol as data: a plan becomes phases of steps, and steps done become steps to undo.
+//!
+//! Because it is data, a dry run can show it, the executor only walks it, and a test can leave a step out and watch
+//! what breaks.
+
+pub mod backward;
+pub mod forward;
+pub mod protocol;
+pub mod step;
+
+pub use protocol::Protocol;

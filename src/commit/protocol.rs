@@ -1,0 +1,52 @@
+//! All that a commit and a recovery rest on, as one value.
+//!
+//! The engine walks the steps and follows the decisions of the [`Protocol`] that it carries. There is only one,
+//! [`PROTOCOL`]; but a test can change a step or a decision in a copy and see the promise break, which shows that the test
+//! would have noticed.
+
+use std::path::Path;
+
+use super::step::{Phase, Step};
+use super::{backward, forward};
+use crate::identity::{Identity, Timestamp};
+use crate::journal::recover::{self, Class, Decision, Observed, Seen};
+use crate::journal::{Header, Mark, Record};
+
+/// The steps and the decisions.
+#[derive(Debug, Clone, Copy)]
+pub struct Protocol {
+    /// The steps of a commit: [`forward::commit`].
+    pub commit: fn(usize, bool) -> Vec<Phase>,
+    /// The steps that finish an interrupted transaction: [`forward::finish`].
+    pub finish: fn(&[usize], Mark) -> Vec<Step>,
+    /// The steps that take one back: [`backward::undo`].
+    pub undo: fn(usize, Mark, bool) -> Vec<Step>,
+    /// The steps that drop one that was never swapped: [`backward::drop_unswapped`].
+    pub drop_unswapped: fn(Mark) -> Vec<Step>,
+    /// How far an entry is: [`recover::classify`].
+    pub classify: fn(&Record, &Observed) -> Class,
+    /// What is to be done with an interrupted transaction: [`recover::decide`].
+    pub decide: fn(Mark, bool, &[Class]) -> Decision,
+    /// What may be deleted: [`recover::is_new`].
+    pub is_new: fn(&Record, Seen) -> bool,
+    /// Whether a journal was written where it is: [`recover::is_born_here`].
+    pub is_born_here: fn(&Header, &str, &Identity, &str) -> bool,
+    /// Whether an interrupted transaction's path is in the way of ours: [`recover::touches`].
+    pub touches: fn(&Path, &Path) -> bool,
+    /// Whether a modification time proves nothing: [`recover::is_young`].
+    pub is_young: fn(Timestamp, Timestamp) -> bool,
+}
+
+/// The protocol.
+pub static PROTOCOL: Protocol = Protocol {
+    commit: forward::commit,
+    finish: forward::finish,
+    undo: backward::undo,
+    drop_unswapped: backward::drop_unswapped,
+    classify: recover::classify,
+    decide: recover::decide,
+    is_new: recover::is_new,
+    is_born_here: recover::is_born_here,
+    touches: recover::touches,
+    is_young: recover::is_young,
+};

@@ -1,0 +1,71 @@
+//! The steps of the protocol, and what a failure in each phase means.
+
+use crate::journal::Mark;
+
+/// One action of the protocol. Numbers are entries of the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// Fill the entry's slot.
+    Stage(usize),
+    /// Write the journal under its hidden name, sealed.
+    WriteJournal,
+    /// Make the journal's bytes durable.
+    SyncJournal,
+    /// Give the journal its name.
+    NameJournal,
+    /// Make everything before durable.
+    Barrier(Barrier),
+    /// Look whether the target is still what was read.
+    Recheck(usize),
+    /// Exchange slot and target.
+    Swap(usize),
+    /// Look at what came out; put it back where it is not what was read.
+    Look(usize),
+    /// Write `report.json`.
+    WriteReport,
+    /// Rename the journal.
+    Mark(Mark),
+    /// Make the names in the transaction's folder durable.
+    SyncFolder,
+    /// Classify the entry, and take it back where it was swapped.
+    TakeBack(usize),
+    /// Remove the folders that the undone transaction had made, as far as they are empty.
+    Tidy,
+    /// Move the transaction's folder to where it ends: history.
+    Archive,
+    /// Move the transaction's folder to the trash, or to `kept/` where it holds what is not ours to delete.
+    Drop,
+}
+
+/// A point where everything before is durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Barrier {
+    /// Before the first swap: staged files, originals, journal.
+    First,
+    /// Before the acknowledgement: every name that was swapped, and the done mark.
+    Second,
+    /// After a take-back, before its report.
+    Undone,
+}
+
+/// Steps between which a failure means the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Phase {
+    /// What to do where a step fails.
+    pub on_failure: OnFailure,
+    /// The steps, in order.
+    pub steps: Vec<Step>,
+}
+
+/// What a failure in a phase means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnFailure {
+    /// Nothing was swapped: forget the transaction.
+    Forget,
+    /// Take back what was swapped.
+    Undo,
+    /// Touch nothing more: recovery decides at the next start.
+    Leave,
+    /// The transaction is committed and durable: say so, with a warning.
+    Warn,
+}

@@ -1,0 +1,213 @@
+//! The journal: what a transaction is about to do, written before it does it, and never changed again.
+//!
+//! `journal-format.md` specifies the bytes. The invariants, by their numbers there:
+//!
+//! - **J1** A journal is written whole under a hidden name, sealed, synced, and only then renamed to `journal`.
+//!   A folder without a journal name was never swapped.
+//! - **J2** Its bytes never change after the seal. Its name is its state ([`Mark`]).
+//! - **J3** It is acted on only where it was born: its header holds the identity of its own folder.
+//! - **J4** No target is touched before everything staged and the journal's name are durable.
+//! - **J5** `journal.done` only after every swap was looked at.
+//! - **J6** No swap is taken back without a durable `journal.undo`; `journal.undo` never becomes `journal.done`.
+//! - **J7** Nothing but verified new content is ever deleted.
+//! - **J8** Recovery goes forward only with evidence, or from `journal.done`.
+//! - **J9** Nothing is reported before it is durable.
+//! - **J10** History is read-only.
+//!
+//! Architecture invariant: no file access here. Bytes become records ([`scan()`]), records and what was observed become
+//! a decision ([`recover`]).
+
+use std::path::Path;
+
+use crate::identity::Identity;
+use crate::path::RelPath;
+use crate::plan::FileState;
+
+pub mod record;
+pub mod recover;
+pub mod reverse;
+pub mod scan;
+
+pub use scan::{Corrupt, scan};
+
+/// The version of the format that is written, and the only one that is read.
+pub const VERSION: u64 = 1;
+
+/// A verified journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Journal {
+    /// The first line.
+    pub header: Header,
+    /// One for each entry of the plan; the index is the slot.
+    pub entries: Vec<Record>,
+    /// Whether a crash before `journal.done` takes everything back, whatever the evidence.
+    pub back_on_crash: bool,
+}
+
+/// Who, where and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
+    /// The transaction.
+    pub id: String,
+    /// The workspace's random id.
+    pub workspace: String,
+    /// The journal's own folder.
+    pub folder: Identity,
+    /// The boot id of the kernel that swaps.
+    pub boot: String,
+    /// Who, for messages.
+    pub owner: Owner,
+    /// The transaction that this one undoes.
+    pub reverts: Option<String>,
+    /// A text for the log.
+    pub label: Option<String>,
+}
+
+/// Who runs a transaction, for messages; no decision rests on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owner {
+    /// The program and its version.
+    pub program: String,
+    /// The process.
+    pub process: u32,
+    /// The user.
+    pub user: u32,
+    /// The machine.
+    pub host: String,
+}
+
+/// One entry: what happens to a path, and the inodes that tell whether it has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// The path in the workspace.
+    pub path: RelPath,
+    /// What happens.
+    pub change: Change,
+}
+
+/// What happens to a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// The staged file and the target change places.
+    Edit {
+        /// The target before.
+        before: FileState,
+        /// The target after.
+        after: FileState,
+        /// The staged inode.
+        staged: Identity,
+        /// The original's inode.
+        original: Identity,
+    },
+    /// The staged file goes to the target's name.
+    Create {
+        /// The target after.
+        after: FileState,
+        /// The staged inode.
+        staged: Identity,
+    },
+    /// The target goes to the slot.
+    Delete {
+        /// The target before.
+        before: FileState,
+        /// The original's inode.
+        original: Identity,
+    },
+    /// The staged folder goes to the target's name.
+    Folder {
+        /// The staged inode.
+        staged: Identity,
+    },
+}
+
+impl Change {
+    /// The word in journals and answers.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Edit { .. } => "edit",
+            Self::Create { .. } => "create",
+            Self::Delete { .. } => "delete",
+            Self::Folder { .. } => "folder",
+        }
+    }
+
+    /// The target before; `None` where it is not there.
+    #[must_use]
+    pub const fn before(&self) -> Option<&FileState> {
+        match self {
+            Self::Edit { before, .. } | Self::Delete { before, .. } => Some(before),
+            Self::Create { .. } | Self::Folder { .. } => None,
+        }
+    }
+
+    /// The target after; `None` where it is no file then.
+    #[must_use]
+    pub const fn after(&self) -> Option<&FileState> {
+        match self {
+            Self::Edit { after, .. } | Self::Create { after, .. } => Some(after),
+            Self::Delete { .. } | Self::Folder { .. } => None,
+        }
+    }
+
+    /// The inode that was staged.
+    #[must_use]
+    pub const fn staged(&self) -> Option<&Identity> {
+        match self {
+            Self::Edit { staged, .. } | Self::Create { staged, .. } | Self::Folder { staged } => Some(staged),
+            Self::Delete { .. } => None,
+        }
+    }
+}
+
+/// The name of the slot of entry `index`.
+#[must_use]
+pub fn slot_name(index: usize) -> String {
+    format!("{index:06}")
+}
+
+/// The state of a transaction: the name of its journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mark {
+    /// `journal`: swaps may be under way.
+    Sealed,
+    /// `journal.done`: every swap was done and looked at.
+    Done,
+    /// `journal.undo`: it is being taken back.
+    Undo,
+}
+
+impl Mark {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Sealed, Self::Done, Self::Undo];
+
+    /// The file name.
+    #[must_use]
+    pub const fn file_name(self) -> &'static str {
+        match self {
+            Self::Sealed => "journal",
+            Self::Done => "journal.done",
+            Self::Undo => "journal.undo",
+        }
+    }
+}
+
+/// The name under which a journal is written.
+pub const HIDDEN_NAME: &str = ".journal";
+
+/// Whether `name` can be a transaction's id: UTC time, a dash and 16 hex digits.
+#[must_use]
+pub fn is_id(name: &Path) -> bool {
+    let Some(name) = name.to_str() else { return false };
+    let Some((time, random)) = name.split_once('-') else { return false };
+    let digit_or = |b: u8, at: usize| match at {
+        8 => b == b'T',
+        15 => b == b'.',
+        22 => b == b'Z',
+        _ => b.is_ascii_digit(),
+    };
+    time.len() == 23
+        && time.bytes().enumerate().all(|(at, b)| digit_or(b, at))
+        && random.len() == 16
+        && random.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+}

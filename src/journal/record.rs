@@ -1,0 +1,267 @@
+//! Records to bytes: one JSON object a line, each line chained to the one before.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Change, Header, Journal, Owner, Record, VERSION, slot_name};
+use crate::digest::{Digest, Digester};
+use crate::identity::Identity;
+use crate::path::RelPath;
+use crate::plan::FileState;
+
+/// Appends lines to a journal's bytes, each with the digest that chains it.
+#[derive(Debug, Default)]
+pub struct Chain {
+    last: Option<Digest>,
+}
+
+impl Chain {
+    /// The digest of a line: over the hex digits of the line before (nothing for the first), then the JSON bytes.
+    #[must_use]
+    pub fn next(&mut self, json: &[u8]) -> Digest {
+        let mut digester = Digester::new();
+        if let Some(last) = &self.last {
+            digester.update(last.to_hex().as_bytes());
+        }
+        digester.update(json);
+        let digest = digester.finish();
+        self.last = Some(digest);
+        digest
+    }
+
+    fn append(&mut self, to: &mut Vec<u8>, line: &impl Serialize) {
+        let json = serde_json::to_vec(line).expect("a record has only strings, numbers and flags");
+        to.extend_from_slice(self.next(&json).to_hex().as_bytes());
+        to.push(b' ');
+        to.extend_from_slice(&json);
+        to.push(b'\n');
+    }
+}
+
+/// The bytes of a journal.
+#[must_use]
+pub fn encode(journal: &Journal) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(512 + 512 * journal.entries.len());
+    let mut chain = Chain::default();
+    chain.append(&mut bytes, &HeaderLine::from(&journal.header));
+    for (index, record) in journal.entries.iter().enumerate() {
+        chain.append(&mut bytes, &EntryLine::new(index, record));
+    }
+    let seal = SealLine { sealed: journal.entries.len() as u64, back_on_crash: journal.back_on_crash };
+    chain.append(&mut bytes, &seal);
+    bytes
+}
+
+/// The first line.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HeaderLine {
+    txedit: u64,
+    id: String,
+    workspace: String,
+    folder: IdentityField,
+    boot: String,
+    owner: OwnerField,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reverts: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OwnerField {
+    program: String,
+    process: u32,
+    user: u32,
+    host: String,
+}
+
+/// One entry.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EntryLine {
+    slot: String,
+    kind: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_hex: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<StateField>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<StateField>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    staged: Option<IdentityField>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    original: Option<IdentityField>,
+}
+
+/// The last line.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SealLine {
+    pub(super) sealed: u64,
+    pub(super) back_on_crash: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct IdentityField {
+    inode: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    born: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StateField {
+    digest: String,
+    size: u64,
+    mode: String,
+}
+
+impl From<&Identity> for IdentityField {
+    fn from(identity: &Identity) -> Self {
+        Self { inode: identity.inode, born: identity.born.map(|t| t.to_string()) }
+    }
+}
+
+impl IdentityField {
+    fn read(&self) -> Result<Identity, &'static str> {
+        let born = self.born.as_deref().map(|t| t.parse().map_err(|_| "a birth time")).transpose()?;
+        Ok(Identity { inode: self.inode, born })
+    }
+}
+
+impl From<&FileState> for StateField {
+    fn from(state: &FileState) -> Self {
+        Self { digest: state.digest.to_hex(), size: state.size, mode: format!("{:04o}", state.mode) }
+    }
+}
+
+impl StateField {
+    fn read(&self) -> Result<FileState, &'static str> {
+        let octal = self.mode.len() == 4 && self.mode.bytes().all(|b| (b'0'..=b'7').contains(&b));
+        let mode = u32::from_str_radix(&self.mode, 8).ok().filter(|_| octal).ok_or("a mode")?;
+        Ok(FileState { digest: self.digest.parse().map_err(|_| "a digest")?, size: self.size, mode })
+    }
+}
+
+impl From<&Header> for HeaderLine {
+    fn from(header: &Header) -> Self {
+        Self {
+            txedit: VERSION,
+            id: header.id.clone(),
+            workspace: header.workspace.clone(),
+            folder: (&header.folder).into(),
+            boot: header.boot.clone(),
+            owner: OwnerField {
+                program: header.owner.program.clone(),
+                process: header.owner.process,
+                user: header.owner.user,
+                host: header.owner.host.clone(),
+            },
+            reverts: header.reverts.clone(),
+            label: header.label.clone(),
+        }
+    }
+}
+
+impl HeaderLine {
+    pub(super) fn read(self) -> Result<Header, &'static str> {
+        let is_id = |id: &str| super::is_id(id.as_ref());
+        if !is_id(&self.id) || self.reverts.as_deref().is_some_and(|id| !is_id(id)) {
+            return Err("a transaction id");
+        }
+        Ok(Header {
+            id: self.id,
+            workspace: self.workspace,
+            folder: self.folder.read()?,
+            boot: self.boot,
+            owner: Owner {
+                program: self.owner.program,
+                process: self.owner.process,
+                user: self.owner.user,
+                host: self.owner.host,
+            },
+            reverts: self.reverts,
+            label: self.label,
+        })
+    }
+}
+
+impl EntryLine {
+    fn new(index: usize, record: &Record) -> Self {
+        let path = record.path.as_path().as_os_str();
+        let original = match &record.change {
+            Change::Edit { original, .. } | Change::Delete { original, .. } => Some(original),
+            Change::Create { .. } | Change::Folder { .. } => None,
+        };
+        Self {
+            slot: slot_name(index),
+            kind: record.change.kind().to_owned(),
+            path: path.to_str().map(str::to_owned),
+            path_hex: path.to_str().is_none().then(|| to_hex(path.as_bytes())),
+            before: record.change.before().map(Into::into),
+            after: record.change.after().map(Into::into),
+            staged: record.change.staged().map(Into::into),
+            original: original.map(Into::into),
+        }
+    }
+
+    pub(super) fn read(self, index: usize) -> Result<Record, &'static str> {
+        if self.slot != slot_name(index) {
+            return Err("the slot of its place");
+        }
+        let path = match (self.path, self.path_hex) {
+            (Some(text), None) => OsString::from(text),
+            (None, Some(hex)) => {
+                let path = OsString::from_vec(from_hex(&hex).ok_or("a path in hex digits")?);
+                // One spelling for one path.
+                if path.to_str().is_some() {
+                    return Err("a path in hex digits that is not UTF-8");
+                }
+                path
+            }
+            _ => return Err("one path"),
+        };
+        let path = RelPath::new(path).map_err(|_| "a path inside the workspace")?;
+        let before = self.before.map(|s| s.read()).transpose()?;
+        let after = self.after.map(|s| s.read()).transpose()?;
+        let staged = self.staged.map(|i| i.read()).transpose()?;
+        let original = self.original.map(|i| i.read()).transpose()?;
+        let change = match (self.kind.as_str(), before, after, staged, original) {
+            ("edit", Some(before), Some(after), Some(staged), Some(original)) => {
+                Change::Edit { before, after, staged, original }
+            }
+            ("create", None, Some(after), Some(staged), None) => Change::Create { after, staged },
+            ("delete", Some(before), None, None, Some(original)) => Change::Delete { before, original },
+            ("folder", None, None, Some(staged), None) => Change::Folder { staged },
+            _ => return Err("a kind with the fields that it has"),
+        };
+        Ok(Record { path, change })
+    }
+}
+
+/// Lower-case hex digits.
+fn to_hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {
+        write!(hex, "{byte:02x}").expect("writing into a String does not fail");
+        hex
+    })
+}
+
+/// The bytes of lower-case hex digits.
+fn from_hex(hex: &str) -> Option<Vec<u8>> {
+    let digit = |b: u8| match b {
+        b'0'..=b'9' => Some(b - b'0'),
+        b'a'..=b'f' => Some(b - b'a' + 10),
+        _ => None,
+    };
+    let pairs = hex.as_bytes().chunks(2);
+    pairs.map(|pair| Some((digit(pair[0])? << 4) | digit(*pair.get(1)?)?)).collect()
+}

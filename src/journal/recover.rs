@@ -1,0 +1,265 @@
+//! The recovery decision: pure, from the records and what was observed.
+//!
+//! The two tables here are those of `journal-format.md`; each of their rows has a counterexample behind it.
+
+use std::path::Path;
+
+use super::{Change, Header, Mark, Record};
+use crate::digest::Digest;
+use crate::identity::{Identity, Timestamp};
+use crate::limits;
+use crate::plan::FileState;
+
+/// What stands at a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Seen {
+    /// Nothing.
+    Missing,
+    /// A regular file.
+    File {
+        /// The digest of its content.
+        digest: Digest,
+        /// Its permission bits.
+        mode: u32,
+        /// Its inode.
+        identity: Identity,
+    },
+    /// A folder.
+    Folder(Identity),
+    /// Anything else.
+    Other,
+}
+
+/// What stands at an entry's target and in its slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Observed {
+    /// At the target.
+    pub target: Seen,
+    /// In the slot.
+    pub slot: Seen,
+}
+
+/// How far an entry is, and whether somebody else was there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// Not swapped; can be.
+    Ready,
+    /// Swapped.
+    Done,
+    /// Somebody wrote the new content, or removed what was to be deleted.
+    Same,
+    /// Not swapped; somebody changed the old content.
+    Before,
+    /// Swapped, and then somebody changed our result.
+    OnTop,
+    /// Swapped, and what came out was not the original.
+    Captured,
+    /// The new content is there, the original is nowhere: counts as new, cannot go back.
+    OriginalLost,
+    /// The staged content is incomplete.
+    Torn,
+    /// None of these.
+    Unknown,
+}
+
+impl Class {
+    /// The word in answers.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ready => "ready",
+            Self::Done => "done",
+            Self::Same => "same",
+            Self::Before => "before",
+            Self::OnTop => "on top",
+            Self::Captured => "captured",
+            Self::OriginalLost => "original lost",
+            Self::Torn => "torn",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// What is to be done with an interrupted transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Decision {
+    /// Swap what is ready: all-new.
+    Forward,
+    /// Take back what is swapped: all-old.
+    Back,
+    /// Nothing was swapped: drop the folder.
+    Drop,
+    /// Touch nothing: a person must decide.
+    Wait,
+}
+
+/// The class of an entry.
+#[must_use]
+pub fn classify(record: &Record, observed: &Observed) -> Class {
+    let Observed { target, slot } = *observed;
+    match &record.change {
+        Change::Edit { before, after, staged, .. } => {
+            edit(&States::new(Some(before), Some(after)), staged, target, slot)
+        }
+        Change::Create { after, staged } => create(&States::new(None, Some(after)), staged, target, slot),
+        Change::Delete { before, .. } => delete(&States::new(Some(before), None), target, slot),
+        Change::Folder { staged } => folder(staged, target, slot),
+    }
+}
+
+fn edit(states: &States<'_>, staged: &Identity, target: Seen, slot: Seen) -> Class {
+    match (states.tell(target), states.tell(slot)) {
+        (State::Old, State::New) => Class::Ready,
+        (State::New, State::Old) => Class::Done,
+        (State::New, State::New) => Class::Same,
+        (State::Other | State::Missing, State::New) => Class::Before,
+        (_, State::Old) => Class::OnTop,
+        (State::New, State::Missing) => Class::OriginalLost,
+        (_, State::Missing) => Class::Torn,
+        (_, State::Other) if is(slot, staged) => Class::Torn,
+        (State::New, State::Other) if is(target, staged) => Class::Captured,
+        (_, State::Other) => Class::Unknown,
+    }
+}
+
+fn create(states: &States<'_>, staged: &Identity, target: Seen, slot: Seen) -> Class {
+    match (states.tell(target), states.tell(slot)) {
+        (State::Missing, State::New) => Class::Ready,
+        (State::New, State::New) => Class::Same,
+        (_, State::New) => Class::Before,
+        (State::New, State::Missing) if is(target, staged) => Class::Done,
+        (State::New, State::Missing) => Class::Same,
+        (_, State::Missing) if is(target, staged) => Class::OnTop,
+        (_, State::Missing) => Class::Unknown,
+        _ if is(slot, staged) => Class::Torn,
+        _ => Class::Unknown,
+    }
+}
+
+fn delete(states: &States<'_>, target: Seen, slot: Seen) -> Class {
+    match (states.tell(target), states.tell(slot)) {
+        (State::Old, State::Missing) => Class::Ready,
+        (State::Missing, State::Old) => Class::Done,
+        (State::Missing, State::Missing) => Class::Same,
+        (_, State::Missing) => Class::Before,
+        (_, State::Old) => Class::OnTop,
+        (State::Missing, _) => Class::Captured,
+        _ => Class::Unknown,
+    }
+}
+
+fn folder(staged: &Identity, target: Seen, slot: Seen) -> Class {
+    if is(target, staged) {
+        return Class::Done;
+    }
+    match (target, is(slot, staged)) {
+        (Seen::Missing, true) => Class::Ready,
+        // A folder of somebody else's serves as well as ours.
+        (Seen::Folder(_), _) => Class::Same,
+        (_, true) => Class::Before,
+        (_, false) => Class::Unknown,
+    }
+}
+
+/// The decision for a journal that verifies and was born where it is: the first row that fits.
+#[must_use]
+pub fn decide(mark: Mark, back_on_crash: bool, classes: &[Class]) -> Decision {
+    let any = |wanted: &[Class]| classes.iter().any(|class| wanted.contains(class));
+    let done = mark == Mark::Done;
+    if mark == Mark::Undo || (back_on_crash && !done) {
+        return Decision::Back;
+    }
+    // Evidence proves that the first barrier was passed: everything staged was durable before anything was swapped.
+    let evidence = any(&[Class::Done, Class::Captured, Class::OnTop]);
+    if !done && !evidence {
+        return Decision::Drop;
+    }
+    let against = any(&[Class::Before, Class::Torn]) || (!done && any(&[Class::Captured, Class::Unknown]));
+    match (against, any(&[Class::OnTop])) {
+        (false, _) => Decision::Forward,
+        (true, false) => Decision::Back,
+        (true, true) => Decision::Wait,
+    }
+}
+
+/// Whether this content is the entry's new one: the only content that may ever be deleted.
+#[must_use]
+pub fn is_new(record: &Record, seen: Seen) -> bool {
+    match &record.change {
+        Change::Folder { staged } => is(seen, staged),
+        change => States::new(change.before(), change.after()).tell(seen) == State::New,
+    }
+}
+
+/// Whether this is the inode. Where there are no birth times, its number has to do.
+#[must_use]
+pub fn is(seen: Seen, identity: &Identity) -> bool {
+    match seen {
+        Seen::File { identity: seen, .. } | Seen::Folder(seen) => seen == *identity,
+        Seen::Missing | Seen::Other => false,
+    }
+}
+
+/// Whether a journal's own folder, `id`, is the one that it was written in: by inode and birth time; without birth times
+/// by inode and boot.
+#[must_use]
+pub fn is_born_here(header: &Header, id: &str, folder: &Identity, boot: &str) -> bool {
+    let same_boot = header.folder.born.is_some() || header.boot == boot;
+    header.id == id && header.folder == *folder && same_boot
+}
+
+/// Whether one of the paths is the other, or beneath it.
+#[must_use]
+pub fn touches(a: &Path, b: &Path) -> bool {
+    a.starts_with(b) || b.starts_with(a)
+}
+
+/// Whether the time `modified` proves nothing of a content that was read at `read_at`, in the file system's own clock:
+/// a later change can have the same time.
+#[must_use]
+pub fn is_young(modified: Timestamp, read_at: Timestamp) -> bool {
+    let young = limits::YOUNG.as_secs().cast_signed() + 1;
+    modified.seconds > read_at.seconds - young
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Old,
+    New,
+    Other,
+    Missing,
+}
+
+/// The states of an entry, by which a content is told.
+struct States<'a> {
+    old: Option<&'a FileState>,
+    new: Option<&'a FileState>,
+    /// Only the mode differs: the digest alone tells nothing.
+    by_mode: bool,
+}
+
+impl<'a> States<'a> {
+    fn new(old: Option<&'a FileState>, new: Option<&'a FileState>) -> Self {
+        let by_mode = old.zip(new).is_some_and(|(old, new)| old.digest == new.digest);
+        Self { old, new, by_mode }
+    }
+
+    fn tell(&self, seen: Seen) -> State {
+        let (digest, mode) = match seen {
+            Seen::Missing => return State::Missing,
+            Seen::Folder(_) | Seen::Other => return State::Other,
+            Seen::File { digest, mode, .. } => (digest, mode),
+        };
+        let is = |state: &&FileState| state.digest == digest && (!self.by_mode || state.mode == mode);
+        if self.old.is_some_and(|s| is(&s)) {
+            State::Old
+        } else if self.new.is_some_and(|s| is(&s)) {
+            State::New
+        } else {
+            State::Other
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,174 @@
+//! The matrix and the table, row by row as journal-format.md has them.
+
+use super::*;
+use crate::path::RelPath;
+
+const OLD: &[u8] = b"old";
+const NEW: &[u8] = b"new";
+
+fn identity(inode: u64) -> Identity {
+    Identity { inode, born: None }
+}
+
+fn state(content: &[u8]) -> FileState {
+    FileState { digest: Digest::of(content), size: content.len() as u64, mode: 0o644 }
+}
+
+fn file(content: &[u8], inode: u64) -> Seen {
+    Seen::File { digest: Digest::of(content), mode: 0o644, identity: identity(inode) }
+}
+
+fn record(change: Change) -> Record {
+    Record { path: RelPath::new("a").unwrap(), change }
+}
+
+const STAGED: u64 = 7;
+const ORIGINAL: u64 = 3;
+
+fn edit_record() -> Record {
+    let change =
+        Change::Edit { before: state(OLD), after: state(NEW), staged: identity(STAGED), original: identity(ORIGINAL) };
+    record(change)
+}
+
+fn check(record: &Record, rows: &[(Seen, Seen, Class)]) {
+    for (row, (target, slot, class)) in rows.iter().enumerate() {
+        let observed = Observed { target: *target, slot: *slot };
+        assert_eq!(classify(record, &observed), *class, "row {row}: {observed:?}");
+    }
+}
+
+#[test]
+fn classes_of_an_edit() {
+    let other = file(b"other", 9);
+    check(
+        &edit_record(),
+        &[
+            (file(OLD, ORIGINAL), file(NEW, STAGED), Class::Ready),
+            (file(NEW, STAGED), file(OLD, ORIGINAL), Class::Done),
+            (file(NEW, 9), file(NEW, STAGED), Class::Same),
+            (other, file(NEW, STAGED), Class::Before),
+            (Seen::Missing, file(NEW, STAGED), Class::Before),
+            (Seen::Other, file(NEW, STAGED), Class::Before),
+            (other, file(OLD, ORIGINAL), Class::OnTop),
+            (Seen::Missing, file(OLD, ORIGINAL), Class::OnTop),
+            (file(OLD, 9), file(OLD, ORIGINAL), Class::OnTop),
+            (file(NEW, STAGED), other, Class::Captured),
+            (file(NEW, STAGED), Seen::Other, Class::Captured),
+            (file(NEW, 9), other, Class::Unknown),
+            (file(NEW, STAGED), Seen::Missing, Class::OriginalLost),
+            (file(OLD, ORIGINAL), Seen::Missing, Class::Torn),
+            (Seen::Missing, Seen::Missing, Class::Torn),
+            (file(OLD, ORIGINAL), file(b"ne", STAGED), Class::Torn),
+            (file(NEW, 9), file(b"ne", STAGED), Class::Torn),
+            (file(OLD, ORIGINAL), other, Class::Unknown),
+            (other, other, Class::Unknown),
+        ],
+    );
+}
+
+#[test]
+fn classes_of_a_create() {
+    let create = record(Change::Create { after: state(NEW), staged: identity(STAGED) });
+    let other = file(b"other", 9);
+    check(
+        &create,
+        &[
+            (Seen::Missing, file(NEW, STAGED), Class::Ready),
+            (file(NEW, STAGED), Seen::Missing, Class::Done),
+            (file(NEW, 9), Seen::Missing, Class::Same),
+            (file(NEW, 9), file(NEW, STAGED), Class::Same),
+            (other, file(NEW, STAGED), Class::Before),
+            (Seen::Other, file(NEW, STAGED), Class::Before),
+            (file(b"other", STAGED), Seen::Missing, Class::OnTop),
+            (other, Seen::Missing, Class::Unknown),
+            (Seen::Missing, Seen::Missing, Class::Unknown),
+            (Seen::Missing, file(b"n", STAGED), Class::Torn),
+            (Seen::Missing, other, Class::Unknown),
+        ],
+    );
+}
+
+#[test]
+fn classes_of_a_delete() {
+    let delete = record(Change::Delete { before: state(OLD), original: identity(ORIGINAL) });
+    let other = file(b"other", 9);
+    check(
+        &delete,
+        &[
+            (file(OLD, ORIGINAL), Seen::Missing, Class::Ready),
+            (Seen::Missing, file(OLD, ORIGINAL), Class::Done),
+            (Seen::Missing, Seen::Missing, Class::Same),
+            (other, Seen::Missing, Class::Before),
+            (other, file(OLD, ORIGINAL), Class::OnTop),
+            (file(OLD, 9), file(OLD, ORIGINAL), Class::OnTop),
+            (Seen::Missing, other, Class::Captured),
+            (other, other, Class::Unknown),
+        ],
+    );
+}
+
+#[test]
+fn classes_of_a_folder() {
+    let folder = record(Change::Folder { staged: identity(STAGED) });
+    let ours = Seen::Folder(identity(STAGED));
+    let foreign = Seen::Folder(identity(9));
+    check(
+        &folder,
+        &[
+            (Seen::Missing, ours, Class::Ready),
+            (ours, Seen::Missing, Class::Done),
+            (foreign, ours, Class::Same),
+            (foreign, Seen::Missing, Class::Same),
+            (file(b"x", 9), ours, Class::Before),
+            (Seen::Missing, Seen::Missing, Class::Unknown),
+        ],
+    );
+}
+
+#[test]
+fn a_change_of_mode_alone_is_told_by_the_mode() {
+    let mut after = state(OLD);
+    after.mode = 0o755;
+    let change = Change::Edit { before: state(OLD), after, staged: identity(STAGED), original: identity(ORIGINAL) };
+    let record = record(change);
+    let with = |mode| Seen::File { digest: Digest::of(OLD), mode, identity: identity(1) };
+    check(
+        &record,
+        &[
+            (with(0o644), with(0o755), Class::Ready),
+            (with(0o755), with(0o644), Class::Done),
+            (with(0o600), with(0o644), Class::OnTop),
+        ],
+    );
+}
+
+#[test]
+fn the_recovery_table() {
+    use Class::*;
+    let rows: &[(Mark, bool, &[Class], Decision)] = &[
+        (Mark::Undo, false, &[Done, Done], Decision::Back),
+        (Mark::Undo, false, &[], Decision::Back),
+        (Mark::Sealed, true, &[Done, Done], Decision::Back),
+        (Mark::Done, true, &[Done, Done], Decision::Forward),
+        (Mark::Sealed, false, &[Ready, Ready], Decision::Drop),
+        (Mark::Sealed, false, &[Ready, Before], Decision::Drop),
+        (Mark::Sealed, false, &[Torn, Unknown, OriginalLost], Decision::Drop),
+        (Mark::Sealed, false, &[Done, Ready], Decision::Forward),
+        (Mark::Sealed, false, &[Done, Same, OriginalLost], Decision::Forward),
+        (Mark::Sealed, false, &[OnTop, Ready], Decision::Forward),
+        (Mark::Sealed, false, &[Captured, Ready], Decision::Back),
+        (Mark::Sealed, false, &[Done, Before], Decision::Back),
+        (Mark::Sealed, false, &[Done, Torn], Decision::Back),
+        (Mark::Sealed, false, &[Done, Unknown], Decision::Back),
+        (Mark::Sealed, false, &[OnTop, Before], Decision::Wait),
+        (Mark::Sealed, false, &[OnTop, Captured], Decision::Wait),
+        (Mark::Done, false, &[Ready, Ready], Decision::Forward),
+        (Mark::Done, false, &[Done, Captured, Unknown], Decision::Forward),
+        (Mark::Done, false, &[Done, Before], Decision::Back),
+        (Mark::Done, false, &[OnTop, Torn], Decision::Wait),
+    ];
+    for (row, (mark, back_on_crash, classes, decision)) in rows.iter().enumerate() {
+        assert_eq!(decide(*mark, *back_on_crash, classes), *decision, "row {row}");
+    }
+}

@@ -1,0 +1,76 @@
+//! The plan that takes a committed transaction back.
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::PathBuf;
+
+use super::{self as journal, Journal};
+use crate::digest::Digest;
+use crate::error::{Detail, Error, ErrorKind};
+use crate::path::RelPath;
+use crate::plan::{Change, Content, Entry, FileState, New, Plan, SourceId};
+use crate::text::splice::Splices;
+
+/// What stands at the path of one entry of the journal now.
+#[derive(Debug, Clone)]
+pub struct Now {
+    /// The file there, if one is.
+    pub state: Option<FileState>,
+    /// Whether something that is no file stands there, or in the place of a folder on the way.
+    pub obstructed: bool,
+    /// Folders on the way that are not there any more, parents first.
+    pub missing: Vec<RelPath>,
+}
+
+/// The plan that restores what was before `journal`, from the originals in its slots: [`SourceId`] counts its entries.
+///
+/// Restored content gets the current time, or builds would trust what they made of the content that goes;
+/// content that only moves back keeps its time. Refused where a file is no longer as the transaction left it.
+pub fn reverse(journal: &Journal, now: &[Now]) -> Result<Plan, Error> {
+    refuse_conflicts(journal, now)?;
+    let there: HashSet<Digest> =
+        journal.entries.iter().filter_map(|record| record.change.after().map(|state| state.digest)).collect();
+    let mut folders = BTreeSet::new();
+    let mut entries = Vec::new();
+    for (index, (record, now)) in journal.entries.iter().zip(now).enumerate() {
+        let restored = |before: FileState, keeps_time| New {
+            state: before,
+            content: Content::Spliced(SourceId(index), Splices::none()),
+            dressed_as: Some(SourceId(index)),
+            keeps_time,
+        };
+        let change = match record.change {
+            journal::Change::Edit { before, after, .. } => {
+                Change::Edit(after, restored(before, there.contains(&before.digest)))
+            }
+            journal::Change::Create { after, .. } => Change::Delete(after),
+            journal::Change::Delete { before, .. } => {
+                folders.extend(now.missing.iter().map(|path| (path.clone(), index)));
+                Change::Create(restored(before, there.contains(&before.digest)))
+            }
+            journal::Change::Folder { .. } => continue,
+        };
+        entries.push(Entry { path: record.path.clone(), change, asked_by: None });
+    }
+    let mut plan = Plan::assemble(folders, entries)?;
+    for entry in &mut plan.entries {
+        entry.asked_by = None;
+    }
+    Ok(plan)
+}
+
+fn refuse_conflicts(journal: &Journal, now: &[Now]) -> Result<(), Error> {
+    let is_file = |change: &journal::Change| !matches!(change, journal::Change::Folder { .. });
+    let changed = journal.entries.iter().zip(now).filter(|(record, now)| {
+        is_file(&record.change) && (now.obstructed || now.state.as_ref() != record.change.after())
+    });
+    let conflicts: Vec<_> = changed.map(|(record, _)| record.path.as_path().to_owned()).collect();
+    if conflicts.is_empty() { Ok(()) } else { Err(conflict(conflicts)) }
+}
+
+/// The error of files, one at least, that are not as the transaction left them.
+#[must_use]
+pub fn conflict(files: Vec<PathBuf>) -> Error {
+    let first = files.first().cloned().unwrap_or_default();
+    let message = format!("{} changed since the transaction, {} of its files in all", first.display(), files.len());
+    Error::new(ErrorKind::UndoConflict, message).at(first).detail(Detail::Conflicts(files))
+}

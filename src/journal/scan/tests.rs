@@ -1,0 +1,145 @@
+//! Journals that verify, and all that do not.
+
+use proptest::prelude::*;
+
+use super::super::record::encode;
+use super::super::{Change, Owner};
+use super::*;
+use crate::identity::{Identity, Timestamp};
+use crate::path::RelPath;
+use crate::plan::FileState;
+
+fn identity(inode: u64) -> Identity {
+    Identity { inode, born: Some(Timestamp { seconds: 1_763_766_899, nanos: 123_456_789 }) }
+}
+
+fn state(content: &[u8]) -> FileState {
+    FileState { digest: Digest::of(content), size: content.len() as u64, mode: 0o644 }
+}
+
+fn journal(paths: &[&[u8]]) -> Journal {
+    use std::os::unix::ffi::OsStrExt;
+    let header = Header {
+        id: "20261121T231459.000001Z-0123456789abcdef".to_owned(),
+        workspace: "0".repeat(32),
+        folder: identity(1),
+        boot: "boot".to_owned(),
+        owner: Owner { program: "txedit".to_owned(), process: 1, user: 0, host: "host".to_owned() },
+        reverts: None,
+        label: Some("a \"label\"\n".to_owned()),
+    };
+    let changes = [
+        Change::Edit { before: state(b"a"), after: state(b"b"), staged: identity(2), original: identity(3) },
+        Change::Create { after: state(b"c"), staged: Identity { inode: u64::MAX, born: None } },
+        Change::Delete { before: state(b"d"), original: identity(4) },
+        Change::Folder { staged: identity(5) },
+    ];
+    let entries = paths
+        .iter()
+        .zip(changes.into_iter().cycle())
+        .map(|(path, change)| Record { path: RelPath::new(std::ffi::OsStr::from_bytes(path)).unwrap(), change });
+    Journal { header, entries: entries.collect(), back_on_crash: false }
+}
+
+const PATHS: [&[u8]; 5] = [b"a", b"b/c", b"not \xff utf-8", "naïve".as_bytes(), b"quote\"and\\slash"];
+
+#[test]
+fn what_is_written_is_read() {
+    let journal = journal(&PATHS);
+    assert_eq!(scan(&encode(&journal)), Ok(journal));
+}
+
+#[test]
+fn a_journal_cut_short_anywhere_is_torn() {
+    let bytes = encode(&journal(&PATHS));
+    for length in 0..bytes.len() {
+        assert!(matches!(scan(&bytes[..length]), Err(Corrupt::Torn { .. })), "{length}");
+    }
+}
+
+#[test]
+fn a_flipped_bit_anywhere_is_found() {
+    let bytes = encode(&journal(&PATHS));
+    for at in 0..bytes.len() {
+        for bit in 0..8 {
+            let mut bytes = bytes.clone();
+            bytes[at] ^= 1 << bit;
+            assert!(scan(&bytes).is_err(), "byte {at}, bit {bit}");
+        }
+    }
+}
+
+#[test]
+fn anything_after_the_seal_is_refused() {
+    let mut bytes = encode(&journal(&PATHS));
+    bytes.extend_from_slice(b"\n");
+    assert!(scan(&bytes).is_err());
+}
+
+#[test]
+fn another_version_is_named_as_one() {
+    assert_eq!(scan(&chained(&[r#"{"txedit":2,"whatever":[]}"#])), Err(Corrupt::Version(2)));
+}
+
+/// Lines with digests that verify.
+fn chained(lines: &[&str]) -> Vec<u8> {
+    let mut chain = Chain::default();
+    lines.iter().flat_map(|line| format!("{} {line}\n", chain.next(line.as_bytes())).into_bytes()).collect()
+}
+
+/// A journal of one entry, whose line was changed by somebody who can compute digests.
+fn crafted(from: &str, to: &str) -> Result<Journal, Corrupt> {
+    let text = String::from_utf8(encode(&journal(&PATHS[..1]))).unwrap();
+    assert!(text.contains(from), "{from} is in {text}");
+    let text = text.replace(from, to);
+    let lines: Vec<&str> = text.lines().map(|line| &line[65..]).collect();
+    scan(&chained(&lines))
+}
+
+#[test]
+fn a_crafted_entry_is_refused() {
+    assert!(crafted("\"path\":\"a\"", "\"path\":\"a\"").is_ok(), "the crafting itself is sound");
+    for path in ["/etc/passwd", "..", "a/../b", ".txedit/id", "x/.TXEDIT/y", "", "a//b", "a/", "./a", "a\\u0000b"] {
+        let crafted = crafted("\"path\":\"a\"", &format!("\"path\":\"{path}\""));
+        assert!(matches!(crafted, Err(Corrupt::Unexpected { line: 2, .. })), "{path}: {crafted:?}");
+    }
+    for (from, to) in [
+        ("\"slot\":\"000000\"", "\"slot\":\"000001\""),
+        ("\"slot\":\"000000\"", "\"slot\":\"../../x\""),
+        ("\"kind\":\"edit\"", "\"kind\":\"create\""),
+        ("\"kind\":\"edit\"", "\"kind\":\"edit\",\"kind\":\"edit\""),
+        ("\"kind\":\"edit\"", "\"kind\":\"edit\",\"more\":1"),
+        ("\"path\":\"a\"", "\"path\":\"a\",\"path_hex\":\"61\""),
+        ("\"path\":\"a\"", "\"path_hex\":\"6\""),
+        ("\"path\":\"a\"", "\"path_hex\":\"2E\""),
+        ("\"inode\":2", "\"inode\":-2"),
+        ("\"inode\":2", "\"inode\":18446744073709551616"),
+        ("\"inode\":2", "\"inode\":2.0"),
+        ("\"mode\":\"0644\"", "\"mode\":\"644\""),
+        ("\"mode\":\"0644\"", "\"mode\":\"+644\""),
+        ("\"sealed\":1", "\"sealed\":2"),
+        ("20261121T231459.000001Z-", "../../../../../../etc/x"),
+    ] {
+        assert!(crafted(from, to).is_err(), "{from} -> {to}");
+    }
+}
+
+#[test]
+fn the_same_path_twice_is_refused() {
+    let mut journal = journal(&PATHS[..2]);
+    journal.entries[1].path = journal.entries[0].path.clone();
+    assert!(matches!(scan(&encode(&journal)), Err(Corrupt::Unexpected { line: 3, .. })));
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        prop_assert!(scan(&bytes).is_err());
+    }
+
+    #[test]
+    fn any_chained_lines_are_answered(lines in prop::collection::vec("[ -~]{0,80}", 0..6)) {
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        prop_assert!(scan(&chained(&lines)).is_err());
+    }
+}

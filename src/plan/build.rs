@@ -1,0 +1,192 @@
+//! A request and what was read become a plan.
+
+use std::collections::BTreeSet;
+
+use super::{Change, Content, Entry, FileState, New, Plan, SourceId};
+use crate::digest::{Digest, Digester};
+use crate::error::{Error, ErrorKind};
+use crate::path::RelPath;
+use crate::request::{self, FileRequest};
+use crate::text::{self, Applied, splice::Splices};
+
+/// A path that a request names, resolved.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// The path in the workspace, without symlinks.
+    pub path: RelPath,
+    /// Folders on the way that are not there yet, parents first.
+    pub missing: Vec<RelPath>,
+    /// The mode that its folder gives a new file.
+    pub new_mode: u32,
+    /// What stands there; told later by [`Builder::saw`].
+    pub before: Option<FileState>,
+}
+
+/// The targets of one file of a request, as indices.
+#[derive(Debug, Clone, Copy)]
+pub struct Roles {
+    /// The path that the entry names.
+    pub subject: usize,
+    /// Where the file is moved.
+    pub destination: Option<usize>,
+    /// Where a copy of the old content goes.
+    pub backup: Option<usize>,
+}
+
+/// Collects what becomes of each target.
+#[derive(Debug)]
+pub struct Builder {
+    targets: Vec<Target>,
+    fates: Vec<Fate>,
+}
+
+/// What becomes of one target.
+#[derive(Debug, Default)]
+struct Fate {
+    vacated_by: Option<usize>,
+    filled: Option<(usize, New)>,
+}
+
+impl Builder {
+    /// A builder of a plan for these targets, which the roles count.
+    #[must_use]
+    pub fn new(targets: Vec<Target>) -> Self {
+        Self { fates: targets.iter().map(|_| Fate::default()).collect(), targets }
+    }
+
+    /// Says what stands at a target. Each target that is there is told before [`finish`](Self::finish), and the
+    /// subject of a file before the file is added.
+    pub fn saw(&mut self, target: usize, state: FileState) {
+        self.targets[target].before = Some(state);
+    }
+
+    /// Says that a file of the request leaves a target. Told of all files before the first is added: the path is free
+    /// for others, wherever in the request they stand.
+    pub fn vacate(&mut self, target: usize, file: usize) {
+        self.fates[target].vacated_by = Some(file);
+    }
+
+    /// What a target will be, as far as it is known by now.
+    #[must_use]
+    pub fn becomes(&self, target: usize) -> Option<&New> {
+        self.fates[target].filled.as_ref().map(|(_, new)| new)
+    }
+
+    /// Adds one file of the request, whose content is `bytes` (empty where it is not there or not needed).
+    /// The caller has checked that the subject is there where it must be, and that destinations are free.
+    pub fn add(
+        &mut self,
+        file: usize,
+        request: &FileRequest,
+        roles: Roles,
+        bytes: &[u8],
+    ) -> Result<Vec<Applied>, Error> {
+        if let (Some(backup), Some(before)) = (roles.backup, self.targets[roles.subject].before) {
+            let copy = Self::moved(roles.subject, before, None);
+            self.fates[backup].filled = Some((file, copy));
+        }
+        let mut applied = Vec::new();
+        let new = match &request.change {
+            request::Change::Delete => None,
+            request::Change::Write { content, .. } => Some(self.written(roles.subject, content, request.mode)),
+            request::Change::Rename(_) | request::Change::Mode => {
+                Some(Self::moved(roles.subject, self.present(roles.subject)?, request.mode))
+            }
+            request::Change::Edit { edits, .. } => {
+                let edited = text::edit(bytes, edits).map_err(|refused| {
+                    Error::new(refused.kind, refused.message).in_file(file).in_edit(refused.edit).detail(refused.detail)
+                })?;
+                applied = edited.applied;
+                Some(self.edited(roles.subject, bytes, edited.splices, request.mode)?)
+            }
+        };
+        if let Some(new) = new {
+            self.fates[roles.destination.unwrap_or(roles.subject)].filled = Some((file, new));
+        }
+        Ok(applied)
+    }
+
+    fn present(&self, target: usize) -> Result<FileState, Error> {
+        let Target { path, before, .. } = &self.targets[target];
+        before.ok_or_else(|| Error::new(ErrorKind::FileNotFound, format!("{path} is not there")).at(path.as_path()))
+    }
+
+    /// The same content, elsewhere or with another mode.
+    fn moved(from: usize, before: FileState, mode: Option<u32>) -> New {
+        let source = SourceId(from);
+        New {
+            state: FileState { mode: mode.unwrap_or(before.mode), ..before },
+            content: Content::Spliced(source, Splices::none()),
+            dressed_as: Some(source),
+            keeps_time: true,
+        }
+    }
+
+    fn edited(&self, from: usize, old: &[u8], splices: Splices, mode: Option<u32>) -> Result<New, Error> {
+        let before = self.present(from)?;
+        if splices.is_empty() {
+            return Ok(Self::moved(from, before, mode));
+        }
+        let mut digester = Digester::new();
+        splices.for_each_piece(old, |piece| digester.update(piece));
+        let size = splices.new_len(old.len()) as u64;
+        let state = FileState { digest: digester.finish(), size, mode: mode.unwrap_or(before.mode) };
+        let source = SourceId(from);
+        Ok(New { state, content: Content::Spliced(source, splices), dressed_as: Some(source), keeps_time: false })
+    }
+
+    /// A whole new content. Where a file stays in place it keeps its mode and attributes.
+    fn written(&self, at: usize, content: &[u8], mode: Option<u32>) -> New {
+        let target = &self.targets[at];
+        let stays = target.before.filter(|_| self.fates[at].vacated_by.is_none());
+        let mode = mode.unwrap_or(stays.map_or(target.new_mode, |before| before.mode));
+        let state = FileState { digest: Digest::of(content), size: content.len() as u64, mode };
+        let dressed_as = stays.map(|_| SourceId(at));
+        New { state, content: Content::Bytes(content.to_vec()), dressed_as, keeps_time: false }
+    }
+
+    /// The plan, in its normal form. Entries that change nothing are folded away.
+    pub fn finish(self) -> Result<Plan, Error> {
+        let mut folders = BTreeSet::new();
+        let mut entries = Vec::new();
+        for (target, fate) in self.targets.iter().zip(self.fates) {
+            let (asked_by, change) = match (target.before, fate.filled, fate.vacated_by) {
+                (None, Some((file, new)), _) => {
+                    folders.extend(target.missing.iter().map(|path| (path.clone(), file)));
+                    (file, Change::Create(new))
+                }
+                (Some(before), Some((file, new)), _) if new.state != before => (file, Change::Edit(before, new)),
+                (Some(before), None, Some(file)) => (file, Change::Delete(before)),
+                _ => continue,
+            };
+            entries.push(Entry { path: target.path.clone(), change, asked_by: Some(asked_by) });
+        }
+        Plan::assemble(folders, entries)
+    }
+}
+
+impl Plan {
+    /// Puts folders first, parents before children, and refuses a path that would be a folder and a file.
+    pub(crate) fn assemble(folders: BTreeSet<(RelPath, usize)>, mut files: Vec<Entry>) -> Result<Self, Error> {
+        let mut entries: Vec<Entry> = Vec::with_capacity(folders.len() + files.len());
+        for (path, file) in folders {
+            if entries.last().is_none_or(|last| last.path != path) {
+                entries.push(Entry { path, change: Change::Folder, asked_by: Some(file) });
+            }
+        }
+        let folders: BTreeSet<&RelPath> = entries.iter().map(|entry| &entry.path).collect();
+        if let Some(clash) = files.iter().find(|entry| folders.contains(&entry.path)) {
+            let message = format!("{} would be a file and a folder in one transaction; use two", clash.path);
+            let error = Error::new(ErrorKind::NotARegularFile, message).at(clash.path.as_path());
+            return Err(match clash.asked_by {
+                Some(file) => error.in_file(file),
+                None => error,
+            });
+        }
+        entries.append(&mut files);
+        Ok(Self { entries })
+    }
+}
+
+#[cfg(test)]
+mod tests;

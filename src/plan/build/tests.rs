@@ -1,0 +1,136 @@
+//! The normal form of a plan, case by case.
+
+use super::*;
+use crate::request::edit::{Anchor, Count, Edit};
+use crate::request::{Change as Asked, IfExists, RenameTo};
+
+const CONTENTS: [&[u8]; 3] = [b"alpha", b"beta", b"gamma"];
+
+fn path(name: &str) -> RelPath {
+    RelPath::new(name).unwrap()
+}
+
+fn state(content: &[u8]) -> FileState {
+    FileState { digest: Digest::of(content), size: content.len() as u64, mode: 0o644 }
+}
+
+/// Files `a`, `b` and `c` are there; `d` and `new/e` are not.
+fn targets() -> Vec<Target> {
+    let target = |name: &str, missing: &[&str]| Target {
+        path: path(name),
+        missing: missing.iter().map(|folder| path(folder)).collect(),
+        new_mode: 0o640,
+        before: None,
+    };
+    vec![target("a", &[]), target("b", &[]), target("c", &[]), target("d", &[]), target("new/x/e", &["new", "new/x"])]
+}
+
+fn request(change: Asked) -> FileRequest {
+    FileRequest { path: "unused".into(), expected_hash: None, change, mode: None }
+}
+
+fn rename_to(index: usize) -> (Asked, Roles, usize) {
+    let to = RenameTo { path: "unused".into(), if_exists: IfExists::Replace };
+    (Asked::Rename(to), Roles { subject: 0, destination: Some(index), backup: None }, 0)
+}
+
+fn renamed(from: usize, to: usize) -> (Asked, Roles) {
+    let (asked, roles, _) = rename_to(to);
+    (asked, Roles { subject: from, ..roles })
+}
+
+fn at(subject: usize, asked: Asked) -> (Asked, Roles) {
+    (asked, Roles { subject, destination: None, backup: None })
+}
+
+fn write(content: &[u8]) -> Asked {
+    Asked::Write { content: content.to_vec(), if_exists: IfExists::Replace }
+}
+
+/// Builds the plan, and spells it: `edit a=beta`, `create d=alpha*` (`*`: keeps its time), `delete a`, `folder new`.
+fn plan(files: Vec<(Asked, Roles)>) -> Vec<String> {
+    let mut builder = Builder::new(targets());
+    for (index, content) in CONTENTS.iter().enumerate() {
+        builder.saw(index, state(content));
+    }
+    for (file, (asked, roles)) in files.iter().enumerate() {
+        if matches!(asked, Asked::Delete | Asked::Rename(_)) {
+            builder.vacate(roles.subject, file);
+        }
+    }
+    for (file, (asked, roles)) in files.into_iter().enumerate() {
+        let bytes = CONTENTS.get(roles.subject).copied().unwrap_or_default();
+        builder.add(file, &request(asked), roles, bytes).unwrap();
+    }
+    builder.finish().unwrap().entries.iter().map(spell).collect()
+}
+
+fn spell(entry: &Entry) -> String {
+    let new = |new: &New| {
+        let known = [b"alpha", b"beta" as &[u8], b"gamma", b"ALPHA", b"text"];
+        let content = known.iter().find(|content| Digest::of(content) == new.state.digest).unwrap();
+        let star = if new.keeps_time { "*" } else { "" };
+        format!("={}{star} {:o}", String::from_utf8_lossy(content), new.state.mode)
+    };
+    match &entry.change {
+        Change::Edit(_, after) => format!("edit {}{}", entry.path, new(after)),
+        Change::Create(after) => format!("create {}{}", entry.path, new(after)),
+        Change::Delete(_) => format!("delete {}", entry.path),
+        Change::Folder => format!("folder {}", entry.path),
+    }
+}
+
+#[test]
+fn a_rename_is_a_create_and_a_delete() {
+    assert_eq!(plan(vec![renamed(0, 3)]), ["delete a", "create d=alpha* 644"]);
+}
+
+#[test]
+fn a_vacated_path_is_free_wherever_in_the_request_it_is_vacated() {
+    let expected = ["edit a=text 640", "create d=alpha* 644"];
+    assert_eq!(plan(vec![renamed(0, 3), at(0, write(b"text"))]), expected);
+    assert_eq!(plan(vec![at(0, write(b"text")), renamed(0, 3)]), expected);
+}
+
+#[test]
+fn two_names_swapped_are_two_edits() {
+    assert_eq!(plan(vec![renamed(0, 1), renamed(1, 0)]), ["edit a=beta* 644", "edit b=alpha* 644"]);
+}
+
+#[test]
+fn a_chain_is_an_edit_in_the_middle() {
+    assert_eq!(plan(vec![renamed(0, 1), renamed(1, 3)]), ["delete a", "edit b=alpha* 644", "create d=beta* 644"]);
+}
+
+#[test]
+fn new_folders_come_first_parents_before_children() {
+    let expected = ["folder new", "folder new/x", "delete a", "create new/x/e=alpha* 644"];
+    assert_eq!(plan(vec![renamed(0, 4)]), expected);
+}
+
+#[test]
+fn edits_and_whole_contents_keep_the_mode_and_not_the_time() {
+    let edit =
+        Edit { anchor: Anchor::Text { text: b"alpha".to_vec(), count: Count::Once }, replacement: b"ALPHA".to_vec() };
+    assert_eq!(plan(vec![at(0, Asked::Edit { edits: vec![edit], rename: None })]), ["edit a=ALPHA 644"]);
+    assert_eq!(plan(vec![at(1, write(b"text"))]), ["edit b=text 644"]);
+    assert_eq!(plan(vec![at(3, write(b"text"))]), ["create d=text 640"]);
+}
+
+#[test]
+fn what_changes_nothing_is_folded_away() {
+    assert_eq!(plan(vec![at(0, write(b"alpha")), at(1, Asked::Mode)]), [""; 0]);
+}
+
+#[test]
+fn a_path_cannot_be_a_file_and_a_folder() {
+    let mut targets = targets();
+    targets[3].path = path("new");
+    let mut builder = Builder::new(targets);
+    for (file, subject) in [3, 4].into_iter().enumerate() {
+        let (asked, roles) = at(subject, write(b"text"));
+        builder.add(file, &request(asked), roles, b"").unwrap();
+    }
+    let error = builder.finish().unwrap_err();
+    assert_eq!((error.kind(), error.file()), (ErrorKind::NotARegularFile, Some(0)));
+}

@@ -1,0 +1,85 @@
+//! What a transaction will do: for each path its content before and after, and where the new content comes from.
+//!
+//! A plan is a value. A dry run prints it, a commit writes it into a journal, and an undo is a plan like any other.
+
+use crate::digest::Digest;
+use crate::path::RelPath;
+use crate::text::splice::Splices;
+
+pub mod build;
+
+/// All entries: folders first, parents before children, and each path once.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    /// The entries; the index of one is its slot.
+    pub entries: Vec<Entry>,
+}
+
+/// What happens to one path.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// The path in the workspace.
+    pub path: RelPath,
+    /// What happens.
+    pub change: Change,
+    /// The file of the request that asked for it, from 0.
+    pub asked_by: Option<usize>,
+}
+
+/// What happens to a path. A rename is a create and a delete; two names swapped are two edits.
+#[derive(Debug, Clone)]
+pub enum Change {
+    /// A file gets another content, another mode, or both.
+    Edit(FileState, New),
+    /// A file appears.
+    Create(New),
+    /// A file goes.
+    Delete(FileState),
+    /// A folder appears, empty.
+    Folder,
+}
+
+/// The state of a file that recovery can tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileState {
+    /// The digest of its content.
+    pub digest: Digest,
+    /// Its length in bytes.
+    pub size: u64,
+    /// Its permission, set-id and sticky bits.
+    pub mode: u32,
+}
+
+/// A file as it will be.
+#[derive(Debug, Clone)]
+pub struct New {
+    /// What it will be.
+    pub state: FileState,
+    /// Where its bytes come from.
+    pub content: Content,
+    /// The file whose owner, attributes and flags it gets; `None` for what its folder gives a new file.
+    pub dressed_as: Option<SourceId>,
+    /// Whether it keeps the modification time of the source: its content only moves.
+    pub keeps_time: bool,
+}
+
+/// A file that was read for the plan: an index into the snapshots that it was built from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SourceId(pub usize);
+
+/// Where new bytes come from.
+#[derive(Debug, Clone)]
+pub enum Content {
+    /// They are here.
+    Bytes(Vec<u8>),
+    /// The content of a file that was read, with some ranges replaced.
+    Spliced(SourceId, Splices),
+}
+
+impl Plan {
+    /// Whether there is nothing to do.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
