@@ -2,6 +2,7 @@
 
 pub mod commit;
 pub mod digest;
+pub mod engine;
 pub mod errno;
 pub mod error;
 pub mod fs;
@@ -12,3 +13,4 @@ pub mod path;
 pub mod plan;
 pub mod request;
 pub mod text;
+pub mod wire;

@@ -1,0 +1,300 @@
+//! One request, from its paths to its report.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Instant;
+
+use super::execute::{Draft, Source};
+use super::ground::{Ground, Parents};
+use super::lock::check_cancelled;
+use super::report::{FileReport, Operation, Report};
+use super::resolve::Place;
+use super::roles::{Cast, vacates};
+use super::snapshot::{self, Snapshot};
+use super::{Engine, Phase, Run};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::{Handle, Name};
+use crate::limits;
+use crate::path::RelPath;
+use crate::plan::build::{Builder, Roles, Target};
+use crate::plan::{Change as Planned, Content, New, SourceId};
+use crate::request::{Change, Request};
+use crate::text::diff;
+
+impl Engine {
+    /// Does what `request` asks, all of it or nothing. On failure the error's outcome says what is true of the
+    /// files: `Unchanged` and `RolledBack` both mean that all of them are as they were.
+    pub fn apply(&self, request: &Request, run: Run<'_>) -> Result<Report> {
+        let cast = Cast::of(request);
+        let mut warnings = Vec::new();
+        if request.dry_run {
+            let (places, parents) = self.glance(&cast.paths(), &|found| cast.judge(found), &mut warnings)?;
+            let (_, files) = self.draft(request, &cast, &places, parents, run)?;
+            return Ok(Report { transaction: None, dry_run: true, files, warnings });
+        }
+        self.recover_own(&mut warnings, run)?;
+        let Ground { places, parents, locks } =
+            self.stand(&cast.paths(), &|found| cast.judge(found), &mut warnings, run)?;
+        let (draft, files) = self.draft(request, &cast, &places, parents, run)?;
+        if draft.plan.is_empty() {
+            return Ok(Report { transaction: None, dry_run: false, files, warnings });
+        }
+        let committed = self.commit(draft, locks, run)?;
+        warnings.extend(committed.warnings);
+        Ok(Report { transaction: Some(committed.id), dry_run: false, files, warnings })
+    }
+
+    /// Reads everything, and decides what will be done.
+    fn draft(
+        &self,
+        request: &Request,
+        cast: &Cast,
+        places: &[Place],
+        parents: Parents,
+        run: Run<'_>,
+    ) -> Result<(Draft, Vec<FileReport>)> {
+        let closed = self.closed_folders(&parents)?;
+        let subjects = cast.roles(request, places, &|place| self.check(place, &parents, &closed))?;
+        let read_at = Instant::now();
+        let mut reader =
+            Reader { engine: self, places: &subjects.places, parents: &parents, room: limits::CACHED_BYTES };
+        let leaving = request.files.iter().zip(&subjects.roles).enumerate().filter(|(_, (entry, _))| vacates(entry));
+        let vacated: HashMap<usize, usize> = leaving.map(|(file, (_, roles))| (roles.subject, file)).collect();
+        let mut builder = Builder::new(self.targets(&subjects.places, &vacated, &parents)?);
+        for (&target, &file) in &vacated {
+            builder.vacate(target, file);
+        }
+        let mut sources = HashMap::new();
+        let mut reports = Vec::with_capacity(request.files.len());
+        for (file, (entry, roles)) in request.files.iter().zip(&subjects.roles).enumerate() {
+            run.observer.progress(Phase::Read, file, request.files.len());
+            check_cancelled(run.cancel)?;
+            let wants_bytes = matches!(entry.change, Change::Edit { .. }) || request.dry_run || request.include_content;
+            // What leaves a path is no business of the new file that takes it.
+            let is_new = matches!(entry.change, Change::Write { .. }) && vacated.contains_key(&roles.subject);
+            let bytes = if is_new {
+                Vec::new()
+            } else {
+                reader.read(roles.subject, wants_bytes, &mut sources).map_err(|e| e.in_file(file))?
+            };
+            let source = sources.get(&SourceId(roles.subject)).filter(|_| !is_new);
+            if let Some(source) = source {
+                builder.saw(roles.subject, source.snapshot.state());
+            }
+            check_expected_hash(entry, source, &subjects.places[roles.subject], file)?;
+            let edits = builder.add(file, entry, *roles, &bytes).map_err(|e| e.in_file(file).at(&entry.path))?;
+            let asked = Asked { request, file, roles: *roles };
+            let new = match entry.change {
+                Change::Delete => None,
+                _ => builder.becomes(roles.destination.unwrap_or(roles.subject)),
+            };
+            reports.push(asked.report(&subjects.places, source, &bytes, new, edits));
+            reader.keep(roles.subject, bytes, &mut sources);
+        }
+        for target in 0..subjects.places.len() {
+            reader.read(target, false, &mut sources)?;
+            if let Some(source) = sources.get(&SourceId(target)) {
+                builder.saw(target, source.snapshot.state());
+            }
+        }
+        let plan = builder.finish()?;
+        let index: HashMap<&RelPath, usize> =
+            subjects.places.iter().enumerate().map(|(target, place)| (&place.path, target)).collect();
+        let snapshot_of = |path: &RelPath| -> Option<Snapshot> {
+            let source = sources.get(&SourceId(*index.get(path)?))?;
+            Some(source.snapshot.clone())
+        };
+        let targets = plan.entries.iter().map(|entry| match entry.change {
+            Planned::Folder => None,
+            _ => snapshot_of(&entry.path),
+        });
+        let targets = targets.collect();
+        let report = super::history::report_text(&self.settings.program, request.label.as_deref(), &reports);
+        let draft =
+            Draft { plan, sources, targets, parents, read_at, reverts: None, label: request.label.clone(), report };
+        Ok((draft, reports))
+    }
+
+    /// Whether what stands at a place can be edited, replaced, moved or deleted, or a file made there.
+    fn check(&self, place: &Place, parents: &Parents, closed: &HashSet<&Path>) -> Result<()> {
+        let path = self.root.path().join(place.path.as_path());
+        let (folder_stat, folder) = &parents[&place.folder];
+        let name = Name::new(folder, place.path.name());
+        match &place.stat {
+            Some(stat) => snapshot::check_target(&*self.fs, &path, name, stat, folder_stat)?,
+            None => snapshot::check_folder(&path, folder_stat)?,
+        }
+        if closed.contains(place.folder.as_path()) {
+            let message = format!("you may not change the names in {}", folder.path().display());
+            return Err(Error::new(ErrorKind::PermissionDenied, message).at(path));
+        }
+        Ok(())
+    }
+
+    /// The folders in which this user may not change names. The root is not looked at: the state folder is in it.
+    fn closed_folders<'p>(&self, parents: &'p Parents) -> Result<HashSet<&'p Path>> {
+        let mut closed = HashSet::new();
+        if self.fs.host().map_err(|e| Error::io("ask who runs", self.root.path(), e))?.user == 0 {
+            return Ok(closed);
+        }
+        for folder in parents.keys() {
+            let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else { continue };
+            let io = |e| Error::io("ask for access to", self.root.path().join(folder), e);
+            let parent = self.fs.open_beneath(&self.root, parent).map_err(io)?;
+            if !self.fs.may_write(Name::new(&parent, name)).map_err(io)? {
+                closed.insert(folder.as_path());
+            }
+        }
+        Ok(closed)
+    }
+
+    fn targets(&self, places: &[Place], vacated: &HashMap<usize, usize>, parents: &Parents) -> Result<Vec<Target>> {
+        let mut new_modes: HashMap<&Path, u32> = HashMap::new();
+        let mut targets = Vec::with_capacity(places.len());
+        for (target, place) in places.iter().enumerate() {
+            // One that stays keeps the mode that it has.
+            let stays = place.stat.is_some() && !vacated.contains_key(&target);
+            let new_mode = match new_modes.get(place.folder.as_path()) {
+                _ if stays => 0,
+                Some(mode) => *mode,
+                None => *new_modes.entry(&place.folder).or_insert(self.new_mode(&parents[&place.folder].1)?),
+            };
+            targets.push(Target { path: place.path.clone(), missing: place.missing.clone(), new_mode, before: None });
+        }
+        Ok(targets)
+    }
+
+    /// The mode that a folder gives a new file.
+    fn new_mode(&self, folder: &Handle) -> Result<u32> {
+        let inherited = self.fs.inherited(folder, false);
+        Ok(inherited.map_err(|e| Error::io("ask what a new file gets in", folder.path(), e))?.mode)
+    }
+}
+
+/// Reads targets, each once.
+struct Reader<'a> {
+    engine: &'a Engine,
+    places: &'a [Place],
+    parents: &'a Parents,
+    /// Bytes that may still be kept in memory.
+    room: u64,
+}
+
+impl Reader<'_> {
+    /// The content of a target, where it is wanted and the target is there; its snapshot goes to `sources`.
+    fn read(&self, target: usize, wanted: bool, sources: &mut HashMap<SourceId, Source>) -> Result<Vec<u8>> {
+        let place = &self.places[target];
+        let Some(stat) = &place.stat else { return Ok(Vec::new()) };
+        if sources.contains_key(&SourceId(target)) {
+            return Ok(Vec::new());
+        }
+        let (_, folder) = &self.parents[&place.folder];
+        let name = OsString::from(place.path.name());
+        let path = self.engine.root.path().join(place.path.as_path());
+        let (mut snapshot, bytes) = snapshot::read(&*self.engine.fs, &path, Name::new(folder, &name), stat, wanted)?;
+        if self.places.len() > limits::SYNC_EACH_UP_TO {
+            // Only a sync of each file needs it open; many open files would be too many.
+            snapshot.file = None;
+        }
+        sources.insert(SourceId(target), Source { folder: folder.clone(), name, snapshot, bytes: None });
+        Ok(bytes)
+    }
+
+    /// Keeps a content for staging, as long as there is room.
+    fn keep(&mut self, target: usize, bytes: Vec<u8>, sources: &mut HashMap<SourceId, Source>) {
+        let size = bytes.len() as u64;
+        if size == 0 || size > self.room {
+            return;
+        }
+        if let Some(source) = sources.get_mut(&SourceId(target)) {
+            self.room -= size;
+            source.bytes = Some(bytes);
+        }
+    }
+}
+
+fn check_expected_hash(
+    entry: &crate::request::FileRequest,
+    source: Option<&Source>,
+    place: &Place,
+    file: usize,
+) -> Result<()> {
+    let Some(expected) = entry.expected_hash else { return Ok(()) };
+    let found = source.map(|source| source.snapshot.digest);
+    if found == Some(expected) {
+        return Ok(());
+    }
+    let found = found.map_or_else(|| "it is not there".to_owned(), |digest| format!("its hash is {digest}"));
+    let message = format!("{} is not the file that the edits were made for: {found}, expected {expected}", place.path);
+    Err(Error::new(ErrorKind::HashMismatch, message).in_file(file).at(&entry.path))
+}
+
+/// One file of a request, to be reported.
+struct Asked<'a> {
+    request: &'a Request,
+    file: usize,
+    roles: Roles,
+}
+
+impl Asked<'_> {
+    fn report(
+        &self,
+        places: &[Place],
+        source: Option<&Source>,
+        old: &[u8],
+        new: Option<&New>,
+        edits: Vec<crate::text::Applied>,
+    ) -> FileReport {
+        let entry = &self.request.files[self.file];
+        let before = source.map(|source| source.snapshot.state());
+        let subject = &places[self.roles.subject];
+        let unchanged = before.is_some() && new.is_some_and(|new| Some(new.state) == before);
+        let operation = match &entry.change {
+            Change::Delete => Operation::Delete,
+            Change::Rename(_) | Change::Edit { rename: Some(_), .. } => Operation::Rename,
+            _ if unchanged => Operation::None,
+            Change::Edit { .. } => Operation::Edit,
+            Change::Write { .. } if before.is_some() => Operation::Replace,
+            Change::Write { .. } => Operation::Create,
+            Change::Mode => Operation::Mode,
+        };
+        let content =
+            new.filter(|_| self.request.dry_run || self.request.include_content).map(|new| rendered(new, old));
+        let mut warnings = Vec::new();
+        let links = source.map_or(1, |source| source.snapshot.stat.links);
+        if links > 1 && operation != Operation::None {
+            warnings.push(format!("{} had {links} hard links; the other names keep the old content", subject.path));
+        }
+        let renamed_to = match &entry.change {
+            Change::Rename(to) | Change::Edit { rename: Some(to), .. } => Some(to.path.clone()),
+            _ => None,
+        };
+        let destination = renamed_to.as_ref().map_or(&entry.path, |path| path);
+        let diff = self.request.dry_run.then(|| {
+            let old_name = if before.is_some() { entry.path.display().to_string() } else { "/dev/null".to_owned() };
+            let new_name = if new.is_some() { destination.display().to_string() } else { "/dev/null".to_owned() };
+            diff::unified(old, content.as_deref().unwrap_or_default(), &old_name, &new_name, limits::DIFF_BYTES)
+        });
+        FileReport {
+            path: entry.path.clone(),
+            operation,
+            renamed_to,
+            edits,
+            hash_before: before.map(|state| state.digest),
+            hash_after: new.map(|new| new.state.digest),
+            backup: self.roles.backup.map(|target| places[target].path.as_path().to_owned()),
+            content: content.filter(|_| self.request.include_content),
+            diff,
+            warnings,
+        }
+    }
+}
+
+/// The bytes of a new content, from the old one.
+fn rendered(new: &New, old: &[u8]) -> Vec<u8> {
+    match &new.content {
+        Content::Bytes(bytes) => bytes.clone(),
+        Content::Spliced(_, splices) => splices.apply(old),
+    }
+}

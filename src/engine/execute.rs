@@ -1,0 +1,370 @@
+//! Walks the steps of a commit, from a draft to a report, and takes everything back where one fails.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use super::lock::{Locks, check_cancelled};
+use super::snapshot::{self, Snapshot};
+use super::stage::Staging;
+use super::state::{Section, State};
+use super::transaction::{TakenBack, Transaction};
+use super::{Phase as Progress, Run, sweep};
+use crate::commit::step::{Barrier, OnFailure, Step};
+use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::fs::{Fs, Handle, Name, Stat};
+use crate::identity::Timestamp;
+use crate::journal::recover::{Class, Decision};
+use crate::journal::{Change, Mark, slot_name};
+use crate::plan::{Plan, SourceId};
+
+/// A transaction that is decided and read, under locks, and not yet staged.
+#[derive(Debug)]
+pub(super) struct Draft {
+    pub plan: Plan,
+    /// The files that new contents are made from.
+    pub sources: HashMap<SourceId, Source>,
+    /// What stands at the target of each entry.
+    pub targets: Vec<Option<Snapshot>>,
+    /// The folders of the targets that are there, by their path in the workspace.
+    pub parents: HashMap<PathBuf, (Stat, Handle)>,
+    /// When reading began.
+    pub read_at: Instant,
+    pub reverts: Option<String>,
+    pub label: Option<String>,
+    /// The text of `report.json`.
+    pub report: String,
+}
+
+/// A file that new content is made from.
+#[derive(Debug)]
+pub(super) struct Source {
+    pub folder: Handle,
+    pub name: std::ffi::OsString,
+    pub snapshot: Snapshot,
+    /// Its content, where there was room to keep it.
+    pub bytes: Option<Vec<u8>>,
+}
+
+/// A commit that succeeded.
+#[derive(Debug)]
+pub(super) struct Committed {
+    pub id: String,
+    pub warnings: Vec<String>,
+}
+
+/// Commits a draft. On failure everything is as it was, or the error says that recovery is required.
+pub(super) fn commit(
+    fs: &dyn Fs,
+    state: &State,
+    draft: Draft,
+    locks: Locks,
+    durable: bool,
+    program: &str,
+    run: Run<'_>,
+) -> Result<Committed> {
+    let trash = sweep::list_trash(fs, state)?;
+    let each = durable && syncs_each(fs, state, &draft)?;
+    let staging = Staging::begin(fs, state, &draft, program)?;
+    let id = staging.id().to_owned();
+    let read_at = staging.read_at(&draft);
+    let mut walk = Walk { staging, draft: &draft, read_at, each, trash: &trash, run, warnings: Vec::new() };
+    let result = walk.phases(durable);
+    let warnings = std::mem::take(&mut walk.warnings);
+    drop(walk);
+    // The others need not wait until the trash is emptied.
+    drop((locks, draft));
+    result.map_err(|e| e.of_transaction(&id))?;
+    sweep::after_commit(fs, state, &trash, durable);
+    Ok(Committed { id, warnings })
+}
+
+/// Whether syncing each file is quicker here than syncing the file system.
+fn syncs_each(fs: &dyn Fs, state: &State, draft: &Draft) -> Result<bool> {
+    if state.fresh || draft.plan.entries.len() > crate::limits::SYNC_EACH_UP_TO {
+        return Ok(false);
+    }
+    let path = state.root.path();
+    Ok(fs.file_system(&state.root).map_err(|e| Error::io("ask for the file system of", path, e))?.sync_each)
+}
+
+struct Walk<'a> {
+    staging: Staging<'a>,
+    draft: &'a Draft,
+    read_at: Timestamp,
+    /// Sync each file, not the file system.
+    each: bool,
+    trash: &'a sweep::Trash,
+    run: Run<'a>,
+    warnings: Vec<String>,
+}
+
+impl Walk<'_> {
+    fn phases(&mut self, durable: bool) -> Result<()> {
+        for phase in (self.transaction().state.protocol.commit)(self.draft.plan.entries.len(), durable) {
+            let failed = phase.steps.iter().find_map(|step| self.perform(*step).err());
+            match (failed, phase.on_failure) {
+                (None, _) => {}
+                (Some(error), OnFailure::Forget) => {
+                    self.staging.forget();
+                    return Err(error.outcome_is(Outcome::Unchanged));
+                }
+                (Some(error), OnFailure::Undo) => return Err(self.undo(error, durable)),
+                (Some(error), OnFailure::Leave) => return Err(error.outcome_is(Outcome::RecoveryRequired)),
+                (Some(error), OnFailure::Warn) => {
+                    self.warnings.push(format!("committed, but {error}; the next command will put that right"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn perform(&mut self, step: Step) -> Result<()> {
+        let total = self.draft.plan.entries.len();
+        match step {
+            Step::Stage(entry) => {
+                check_cancelled(self.run.cancel)?;
+                self.run.observer.progress(Progress::Stage, entry, total);
+                self.staging.stage(entry, self.draft)
+            }
+            Step::WriteJournal => self.staging.write_journal(),
+            Step::SyncJournal => self.staging.sync_journal(),
+            Step::NameJournal => self.staging.name_journal(),
+            Step::Barrier(Barrier::First) => self.first_barrier(),
+            Step::Barrier(Barrier::Second | Barrier::Undone) => self.later_barrier(),
+            Step::Recheck(entry) => {
+                check_cancelled(self.run.cancel)?;
+                self.recheck(entry)
+            }
+            Step::Swap(entry) => {
+                self.run.observer.progress(Progress::Swap, entry, total);
+                self.transaction().swap(entry).map_err(|e| self.name_edit(e, entry))
+            }
+            Step::Look(entry) => self.look(entry).map_err(|e| self.name_edit(e, entry)),
+            Step::WriteReport => self.staging.write_report(&self.draft.report),
+            Step::Mark(mark) => self.staging.transaction_mut().set_mark(mark),
+            Step::SyncFolder => self.transaction().sync_folder(),
+            Step::Tidy => {
+                self.transaction().tidy();
+                Ok(())
+            }
+            Step::Archive => self.transaction().move_to(Section::History),
+            Step::TakeBack(_) | Step::Drop => unreachable!("a commit only goes forward"),
+        }
+    }
+
+    fn transaction(&self) -> &Transaction<'_> {
+        self.staging.transaction()
+    }
+
+    fn name_edit(&self, error: Error, entry: usize) -> Error {
+        match self.draft.plan.entries[entry].asked_by {
+            Some(file) => error.in_file(file),
+            None => error,
+        }
+    }
+
+    /// Everything staged, the originals and all names up to the root are durable after this.
+    fn first_barrier(&self) -> Result<()> {
+        let transaction = self.transaction();
+        if !self.each {
+            return transaction.sync_file_system();
+        }
+        let originals = self.draft.targets.iter().flatten().filter_map(|snapshot| snapshot.file.as_ref());
+        let sections = self.staging.sections(self.trash);
+        let files = self.staging.files();
+        sync_all(transaction.fs, files.iter().chain(originals).chain([&transaction.folder]).chain(&sections))
+    }
+
+    /// Every name that was swapped, and the names in the transaction's folder, are durable after this.
+    fn later_barrier(&self) -> Result<()> {
+        let transaction = self.transaction();
+        if !self.each {
+            return transaction.sync_file_system();
+        }
+        let folders = transaction.parents.values().chain([&transaction.folder]);
+        sync_all(transaction.fs, self.staging.report().into_iter().chain(folders))
+    }
+
+    /// Whether the target, and its folder, are still what was read.
+    fn recheck(&self, entry: usize) -> Result<()> {
+        let transaction = self.transaction();
+        let path = transaction.path(entry);
+        let record = transaction.record(entry);
+        let changed = |how| self.name_edit(snapshot::changed(&path, how), entry);
+        let io = |e| Error::io("look at", &path, e);
+        if let Some((stat, _)) = self.draft.parents.get(record.path.parent()) {
+            let there = transaction.fs.open_beneath(&transaction.state.root, record.path.parent());
+            let there = there.and_then(|folder| transaction.fs.stat_handle(&folder)).map_err(io)?;
+            if there.identity != stat.identity {
+                return Err(changed("is in a folder that was moved"));
+            }
+        }
+        let parent = transaction.parent(entry)?;
+        let stat = transaction.fs.stat(Name::new(parent, record.path.name())).map_err(io)?;
+        match (&self.draft.targets[entry], stat) {
+            (None, None) => Ok(()),
+            (Some(snapshot), Some(stat)) if snapshot.is_same(&stat, false) => Ok(()),
+            (None, Some(_)) => Err(changed("was made meanwhile")),
+            (Some(_), None) => Err(changed("was removed meanwhile")),
+            (Some(_), Some(_)) => Err(changed("changed since it was read")),
+        }
+    }
+
+    /// Looks at what a swap brought out. The file that came out is what was there: no check before it could tell.
+    fn look(&self, entry: usize) -> Result<()> {
+        let Some(snapshot) = &self.draft.targets[entry] else { return Ok(()) };
+        let transaction = self.transaction();
+        let slot = slot_name(entry);
+        let slot = Name::new(&transaction.folder, &slot);
+        let path = transaction.path(entry);
+        let came_out = transaction.fs.stat(slot).map_err(|e| Error::io("look at", &path, e))?;
+        let same = match &came_out {
+            Some(stat)
+                if snapshot.is_same(stat, true)
+                    && !(transaction.state.protocol.is_young)(snapshot.stat.modified, self.read_at) =>
+            {
+                true
+            }
+            Some(stat) if snapshot.is_alike(stat) => {
+                let file = transaction.fs.open_file(slot).map_err(|e| Error::io("open", &path, e))?;
+                snapshot::digest(transaction.fs, &file, &path)? == snapshot.digest
+            }
+            _ => false,
+        };
+        if same {
+            return Ok(());
+        }
+        // At once, before anybody misses it. What returns to the slot is looked at by the undo that follows.
+        transaction.swap_back(entry)?;
+        if matches!(transaction.record(entry).change, Change::Edit { .. }) && !transaction.slot_is_ours(entry)? {
+            transaction.swap(entry)?;
+        }
+        Err(snapshot::changed(&path, "was written in the moment of the swap"))
+    }
+
+    /// Takes back what was swapped, and says what is true of the files now.
+    fn undo(&mut self, error: Error, durable: bool) -> Error {
+        let transaction = self.staging.transaction_mut();
+        match undo(transaction, durable, self.run) {
+            Ok(kept) => error.outcome_is(Outcome::RolledBack).keeping(kept),
+            Err(second) => {
+                let message = format!("{error}; and taking it back: {second}");
+                let mut worse = Error::new(ErrorKind::RecoveryRequired, message).outcome_is(Outcome::RecoveryRequired);
+                if let Some(path) = error.path() {
+                    worse = worse.at(path);
+                }
+                if let Some(file) = error.file() {
+                    worse = worse.in_file(file);
+                }
+                worse
+            }
+        }
+    }
+}
+
+/// Takes back a transaction, at run time and in recovery alike. On failure the folder stays for a recovery.
+pub(super) fn undo(transaction: &mut Transaction<'_>, durable: bool, run: Run<'_>) -> Result<Vec<crate::error::Kept>> {
+    let total = transaction.journal.entries.len();
+    let mut conflicts = HashMap::new();
+    let mut first_error = None;
+    let mut kept = Vec::new();
+    for step in (transaction.state.protocol.undo)(total, transaction.mark, durable) {
+        match step {
+            Step::Mark(mark) => transaction.set_mark(mark)?,
+            Step::SyncFolder => transaction.sync_folder()?,
+            Step::TakeBack(entry) => {
+                run.observer.progress(Progress::Undo, total - entry - 1, total);
+                match transaction.take_back(entry) {
+                    Ok(TakenBack::Clean) => {}
+                    Ok(TakenBack::Conflict(why)) => {
+                        conflicts.insert(entry, why);
+                    }
+                    // The others can still be put back; the folder stays for those that cannot.
+                    Err(error) => first_error = first_error.or(Some(error)),
+                }
+            }
+            Step::Barrier(_) => transaction.sync_file_system()?,
+            Step::Drop => match first_error.take() {
+                Some(error) => return Err(error),
+                None => kept = drop_folder(transaction, &conflicts, durable)?,
+            },
+            _ => unreachable!("an undo only goes backward"),
+        }
+    }
+    Ok(kept)
+}
+
+/// Moves the folder to the trash; to `kept/`, durably, where it holds what is not ours to delete.
+pub(super) fn drop_folder(
+    transaction: &Transaction<'_>,
+    conflicts: &HashMap<usize, &'static str>,
+    durable: bool,
+) -> Result<Vec<crate::error::Kept>> {
+    let kept = transaction.foreign_slots(conflicts)?;
+    if kept.is_empty() {
+        transaction.move_to(Section::Trash)?;
+    } else {
+        transaction.move_to(Section::Kept)?;
+        if durable {
+            transaction.sync_file_system()?;
+        }
+    }
+    Ok(kept)
+}
+
+/// Finishes the swaps of an interrupted transaction. `false` where what came out of a swap was not the original, or
+/// another program wrote meanwhile: the decision must be taken again. A person's word (`insisted`) overrides that.
+pub(super) fn finish(transaction: &mut Transaction<'_>, ready: &[usize], insisted: bool) -> Result<bool> {
+    for step in (transaction.state.protocol.finish)(ready, transaction.mark) {
+        match step {
+            Step::Swap(entry) => transaction.swap(entry)?,
+            Step::Look(entry) => {
+                if !came_out_old(transaction, entry)? {
+                    transaction.swap_back(entry)?;
+                    return Ok(false);
+                }
+            }
+            Step::Mark(mark) => {
+                // Every entry once more: a late writer must not end up under a done mark unseen.
+                let classes = transaction.classes()?;
+                if !insisted
+                    && (transaction.state.protocol.decide)(transaction.mark, false, &classes) != Decision::Forward
+                {
+                    return Ok(false);
+                }
+                transaction.set_mark(mark)?;
+            }
+            Step::Tidy => transaction.tidy(),
+            Step::Barrier(_) => transaction.sync_file_system()?,
+            Step::Archive => transaction.move_to(Section::History)?,
+            _ => unreachable!("a recovery stages nothing"),
+        }
+    }
+    Ok(true)
+}
+
+/// Whether what a swap of recovery brought out is the original, by its digest. Nothing comes out of a create.
+fn came_out_old(transaction: &Transaction<'_>, entry: usize) -> Result<bool> {
+    if transaction.record(entry).change.before().is_none() {
+        return Ok(true);
+    }
+    Ok(matches!(transaction.classify(entry)?, Class::Done | Class::OnTop))
+}
+
+/// Syncs each of these once.
+fn sync_all<'h>(fs: &dyn Fs, handles: impl Iterator<Item = &'h Handle>) -> Result<()> {
+    for handle in handles {
+        fs.sync(handle).map_err(|e| Error::io("sync", handle.path(), e))?;
+    }
+    Ok(())
+}
+
+/// The mark that a recovery found, for messages.
+pub(super) const fn mark_word(mark: Mark) -> &'static str {
+    match mark {
+        Mark::Sealed => "interrupted",
+        Mark::Done => "done, not yet in history",
+        Mark::Undo => "being taken back",
+    }
+}

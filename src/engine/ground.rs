@@ -1,0 +1,102 @@
+//! Standing on firm ground: the folders of all targets locked, every path resolved under the locks, and no
+//! interrupted transaction in the way.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use super::lock::{Locks, Patience};
+use super::nearby;
+use super::recovery;
+use super::resolve::{Place, Resolver};
+use super::{Engine, RecoverOptions, Run};
+use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::fs::{Handle, Stat};
+use crate::path::RelPath;
+
+/// The folders of places, by their path in the workspace.
+pub(super) type Parents = HashMap<PathBuf, (Stat, Handle)>;
+
+/// Places under locks.
+#[derive(Debug)]
+pub(super) struct Ground {
+    /// One for each path, in their order.
+    pub places: Vec<Place>,
+    pub parents: Parents,
+    pub locks: Locks,
+}
+
+/// Turns what came of each path into places, or into one error that names all that is wrong.
+pub(super) type Judge<'a> = &'a dyn Fn(Vec<Result<Place>>) -> Result<Vec<Place>>;
+
+impl Engine {
+    /// Takes the locks, and lets go of them again as often as something moved or must be recovered first.
+    pub(super) fn stand(
+        &self,
+        paths: &[&Path],
+        judge: Judge<'_>,
+        warnings: &mut Vec<String>,
+        run: Run<'_>,
+    ) -> Result<Ground> {
+        let patience = Patience::new(self.settings.lock_timeout, run.cancel);
+        loop {
+            patience.check_cancelled()?;
+            let fs = &*self.fs;
+            let (before, parents) = self.resolve(paths, judge)?;
+            let locks = Locks::acquire(fs, parents.values().cloned().collect(), patience)?;
+            let (places, again) = self.resolve(paths, judge)?;
+            let same = before.iter().zip(&places).all(|(b, a)| (&b.path, &b.folder) == (&a.path, &a.folder))
+                && again.values().all(|(stat, _)| locks.holds(stat));
+            if !same {
+                drop((locks, parents));
+                patience.pause(self.root())?;
+                continue;
+            }
+            let ours: Vec<RelPath> = places.iter().map(|place| place.path.clone()).collect();
+            let Some(touching) = nearby::find(fs, &self.root, &ours, self.protocol, warnings)? else {
+                return Ok(Ground { places, parents, locks });
+            };
+            // Its owner is dead. Recovering needs the locks that we hold, and what we looked at is about to change.
+            drop((locks, parents));
+            self.recover_first(&touching, patience, run)?;
+        }
+    }
+
+    /// The same without locks, for a dry run: an interrupted transaction in the way is an error.
+    pub(super) fn glance(
+        &self,
+        paths: &[&Path],
+        judge: Judge<'_>,
+        warnings: &mut Vec<String>,
+    ) -> Result<(Vec<Place>, Parents)> {
+        let (places, parents) = self.resolve(paths, judge)?;
+        let ours: Vec<RelPath> = places.iter().map(|place| place.path.clone()).collect();
+        match nearby::find(&*self.fs, &self.root, &ours, self.protocol, warnings)? {
+            None => Ok((places, parents)),
+            Some(touching) => Err(in_the_way(&touching.id, "a dry run recovers nothing")),
+        }
+    }
+
+    fn resolve(&self, paths: &[&Path], judge: Judge<'_>) -> Result<(Vec<Place>, Parents)> {
+        let mut resolver = Resolver::new(&*self.fs, &self.root);
+        let places = judge(paths.iter().map(|path| resolver.place(path)).collect())?;
+        let parents = resolver.folders_of(places.iter());
+        Ok((places, parents))
+    }
+
+    fn recover_first(&self, touching: &nearby::Touching, patience: Patience<'_>, run: Run<'_>) -> Result<()> {
+        let options = RecoverOptions::default();
+        let done = recovery::recover_one(&*self.fs, &touching.state, &touching.id, options, patience, run)?;
+        match done.action.as_str() {
+            _ if done.required => Err(in_the_way(&touching.id, &done.reason)),
+            // Its owner cannot be alive, since we had its locks: another process is looking at it, or recovering it.
+            "running" => patience.pause(touching.state.root.path()),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn in_the_way(id: &str, why: &str) -> Error {
+    let message = format!("an interrupted transaction, {id}, touches these files: {why}; run `txedit recover`");
+    // The files of this request are as they were: it is the other one that wants recovery.
+    Error::new(ErrorKind::RecoveryRequired, message).outcome_is(Outcome::Unchanged).of_transaction(id)
+}

@@ -1,0 +1,50 @@
+//! Ids of transactions.
+
+use std::time::SystemTime;
+
+/// A new id: the UTC time to the microsecond, so that ids sort by time, and 16 random hex digits.
+#[must_use]
+pub(super) fn fresh() -> String {
+    let now = jiff::Timestamp::try_from(SystemTime::now()).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    format!("{}-{}", now.strftime("%Y%m%dT%H%M%S.%6fZ"), random_hex(16))
+}
+
+/// The time in an id, as RFC 3339.
+#[must_use]
+pub(super) fn time_of(id: &str) -> String {
+    instant_of(id).map_or_else(|| "an unknown time".to_owned(), |t| t.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+}
+
+/// The time in an id.
+#[must_use]
+pub(super) fn instant_of(id: &str) -> Option<jiff::Timestamp> {
+    let civil = jiff::civil::DateTime::strptime("%Y%m%dT%H%M%S%.fZ", id.split('-').next()?).ok()?;
+    civil.to_zoned(jiff::tz::TimeZone::UTC).ok().map(|zoned| zoned.timestamp())
+}
+
+/// Random hex digits, an even number of them.
+#[must_use]
+pub(super) fn random_hex(digits: usize) -> String {
+    use std::fmt::Write as _;
+    let mut bytes = vec![0; digits / 2];
+    getrandom::fill(&mut bytes).expect("Linux has random numbers from version 3.17 on");
+    bytes.iter().fold(String::with_capacity(digits), |mut hex, byte| {
+        write!(hex, "{byte:02x}").expect("writing into a String does not fail");
+        hex
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_ids_and_hold_their_time() {
+        let id = fresh();
+        assert!(crate::journal::is_id(id.as_ref()), "{id}");
+        let now = jiff::Timestamp::now();
+        let age = now.as_second() - instant_of(&id).unwrap().as_second();
+        assert!((0..5).contains(&age), "{age}");
+        assert_eq!(time_of("20261121T231459.000001Z-0123456789abcdef"), "2026-11-21T23:14:59Z");
+    }
+}

@@ -1,0 +1,117 @@
+//! Contents that a rollback put aside, since they are not txedit's to delete.
+
+use std::path::Path;
+
+use super::hot;
+use super::report::{Kept, Report};
+use super::state::{Section, State, list_ids, open_transaction};
+use super::transaction::see;
+use super::{Engine, Run, sweep};
+use crate::error::{self, Error, ErrorKind, Result};
+use crate::fs::{Fs, Handle, Name, Rename};
+use crate::journal::recover::{Seen, is_new};
+use crate::journal::{Journal, slot_name};
+use crate::request::{Change, FileRequest, IfExists, Request};
+
+impl Engine {
+    /// What is kept, oldest first.
+    pub fn kept(&self) -> Result<Vec<Kept>> {
+        let Some(state) = self.state()? else { return Ok(Vec::new()) };
+        list(&*self.fs, &state)
+    }
+
+    /// Writes one kept content over its file, as a transaction of its own; without a path, the only one of its
+    /// transaction. The kept copy stays until it is dropped.
+    pub fn kept_restore(&self, id: &str, path: Option<&Path>, run: Run<'_>) -> Result<Report> {
+        let (state, folder, journal) = self.kept_folder(id)?;
+        let contents = contents(&*self.fs, &state, &folder, &journal)?;
+        let wanted = path.map(|path| self.rel_path(path)).transpose()?;
+        let mut fitting = contents
+            .iter()
+            .filter(|(entry, _)| wanted.as_ref().is_none_or(|wanted| journal.entries[*entry].path == *wanted));
+        let (Some((entry, _)), None) = (fitting.next(), fitting.next()) else {
+            let message =
+                format!("{id} keeps {} contents; name the one to restore (`txedit kept list`)", contents.len());
+            return Err(Error::new(ErrorKind::UnknownTransaction, message));
+        };
+        let slot = slot_name(*entry);
+        let name = Name::new(&folder, &slot);
+        let path = name.path();
+        let file = self.fs.open_file(name).map_err(|e| Error::io("open", &path, e))?;
+        let stat = self.fs.stat_handle(&file).map_err(|e| Error::io("look at", &path, e))?;
+        let content = super::snapshot::read_whole(&*self.fs, &file, &path, stat.size)?;
+        let request = Request {
+            files: vec![FileRequest {
+                path: journal.entries[*entry].path.as_path().to_owned(),
+                expected_hash: None,
+                change: Change::Write { content, if_exists: IfExists::Replace },
+                mode: None,
+            }],
+            label: Some(format!("restore what {id} kept")),
+            ..Request::default()
+        };
+        self.apply(&request, run)
+    }
+
+    /// Deletes what is kept of one transaction. On failure it is still there.
+    pub fn kept_drop(&self, id: &str) -> Result<()> {
+        let (state, _, _) = self.kept_folder(id)?;
+        let from = state.need_section(&*self.fs, Section::Kept)?;
+        let to = state.need_section(&*self.fs, Section::Trash)?;
+        let name = Name::new(&from, id);
+        let moved = self.fs.rename(name, Name::new(&to, id), Rename::NoReplace);
+        moved.map_err(|e| Error::io("rename", name.path(), e))?;
+        sweep::sync_and_empty_trash(&*self.fs, &state)
+    }
+
+    fn kept_folder(&self, id: &str) -> Result<(State, Handle, Journal)> {
+        let unknown = || Error::new(ErrorKind::UnknownTransaction, format!("nothing is kept of a transaction {id}"));
+        if !crate::journal::is_id(id.as_ref()) {
+            return Err(unknown());
+        }
+        let state = self.state()?.ok_or_else(unknown)?;
+        let section = state.section(&*self.fs, Section::Kept)?.ok_or_else(unknown)?;
+        let folder = open_transaction(&*self.fs, &section, id)?.ok_or_else(unknown)?;
+        match hot::read_journal(&*self.fs, &folder)? {
+            Some(Ok((journal, _))) => Ok((state, folder, journal)),
+            _ => Err(Error::new(ErrorKind::RecoveryRequired, format!("the journal of {id} does not verify"))
+                .at(folder.path())),
+        }
+    }
+}
+
+/// What is kept in a workspace.
+pub(super) fn list(fs: &dyn Fs, state: &State) -> Result<Vec<Kept>> {
+    let Some(section) = state.section(fs, Section::Kept)? else { return Ok(Vec::new()) };
+    let mut kept = Vec::new();
+    for id in list_ids(fs, &section)? {
+        let Some(folder) = open_transaction(fs, &section, &id)? else { continue };
+        let found = match hot::read_journal(fs, &folder)? {
+            Some(Ok((journal, _))) => {
+                contents(fs, state, &folder, &journal)?.into_iter().map(|(_, kept)| kept).collect()
+            }
+            _ => Vec::new(),
+        };
+        kept.push(Kept { id, contents: found });
+    }
+    Ok(kept)
+}
+
+/// The slots of a kept folder that hold what is not the transaction's own new content.
+fn contents(fs: &dyn Fs, state: &State, folder: &Handle, journal: &Journal) -> Result<Vec<(usize, error::Kept)>> {
+    let mut found = Vec::new();
+    for (entry, record) in journal.entries.iter().enumerate() {
+        let slot = slot_name(entry);
+        let name = Name::new(folder, &slot);
+        let seen = see(fs, name)?;
+        if seen == Seen::Missing || is_new(record, seen) {
+            continue;
+        }
+        let original = matches!(seen, Seen::File { digest, .. }
+            if record.change.before().is_some_and(|before| before.digest == digest));
+        let reason = if original { "the content before the transaction" } else { "another program's content" };
+        let path = state.root.path().join(record.path.as_path());
+        found.push((entry, error::Kept { path, kept_path: name.path(), reason: reason.to_owned() }));
+    }
+    Ok(found)
+}

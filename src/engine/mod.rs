@@ -1,0 +1,288 @@
+//! Read, decide, do: the transactions of one workspace.
+
+pub mod report;
+
+mod apply;
+mod execute;
+mod ground;
+mod history;
+mod hot;
+mod id;
+mod kept;
+mod lock;
+mod nearby;
+mod prune;
+mod read;
+mod recovery;
+mod resolve;
+mod roles;
+mod snapshot;
+mod stage;
+mod state;
+mod status;
+mod sweep;
+mod transaction;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::commit::protocol::{PROTOCOL, Protocol};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::os::OsFs;
+use crate::fs::{Fs, Handle, Name, Stat};
+use crate::journal::Journal;
+use crate::limits;
+use crate::path::RelPath;
+use execute::{Committed, Draft};
+use lock::{Locks, Patience};
+use report::{Recovered, Status};
+use state::{Found, Section, State};
+
+/// What a commit waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// Safe against power loss: two barriers.
+    #[default]
+    Power,
+    /// Safe against `kill -9`, not against power loss: no barriers.
+    Process,
+}
+
+/// How much history is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retention {
+    /// Transactions.
+    pub count: usize,
+    /// Bytes of their originals.
+    pub bytes: u64,
+    /// Time since the commit.
+    pub age: Duration,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self { count: limits::HISTORY_COUNT, bytes: limits::HISTORY_BYTES, age: limits::HISTORY_AGE }
+    }
+}
+
+/// How an engine works.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// What a commit waits for.
+    pub durability: Durability,
+    /// How long to wait for locks.
+    pub lock_timeout: Duration,
+    /// How much history is kept.
+    pub retention: Retention,
+    /// Who runs the engine, for messages and the log: `txedit 0.1.0`.
+    pub program: String,
+}
+
+/// What an engine is doing, for progress bars.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Reading, hashing, matching.
+    Read,
+    /// Writing new contents into the transaction's folder.
+    Stage,
+    /// Exchanging them with the targets.
+    Swap,
+    /// Putting targets back.
+    Undo,
+}
+
+/// Is told how far the work is, before each file.
+pub trait Observer: Sync {
+    /// `done` of `total` files are through `phase`.
+    fn progress(&self, phase: Phase, done: usize, total: usize);
+}
+
+/// Looks at nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct Unobserved;
+
+impl Observer for Unobserved {
+    fn progress(&self, _phase: Phase, _done: usize, _total: usize) {}
+}
+
+/// How one call is watched and stopped.
+#[derive(Clone, Copy)]
+pub struct Run<'a> {
+    /// Set to stop before the first swap; from there on the call finishes.
+    pub cancel: &'a AtomicBool,
+    /// Is told how far the work is.
+    pub observer: &'a dyn Observer,
+}
+
+/// What a person decides of an interrupted transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Decision {
+    /// What the recovery table says.
+    #[default]
+    Table,
+    /// Finish it.
+    Forward,
+    /// Take it back.
+    Back,
+    /// Put its folder aside, files as they are.
+    Discard,
+}
+
+/// How to recover.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RecoverOptions {
+    /// The decision.
+    pub decision: Decision,
+    /// Say what would be done; do nothing.
+    pub plan_only: bool,
+    /// Act on a journal that was not born where it is.
+    pub trust_journal: bool,
+    /// Act on a journal of another machine.
+    pub other_host: bool,
+}
+
+/// The transactions of one workspace.
+#[derive(Debug)]
+pub struct Engine {
+    fs: Arc<dyn Fs>,
+    root: Handle,
+    settings: Settings,
+    protocol: &'static Protocol,
+}
+
+impl Engine {
+    /// An engine for the files beneath `root`, on the real file system. Nothing is written.
+    pub fn open(root: &Path, settings: Settings) -> Result<Self> {
+        Self::with_fs(Arc::new(OsFs::new()), root, settings)
+    }
+
+    /// The same on any file system.
+    pub fn with_fs(fs: Arc<dyn Fs>, root: &Path, settings: Settings) -> Result<Self> {
+        let real = fs.canonical(root).map_err(|e| Error::io("resolve the root", root, e))?;
+        let root = fs.open_folder(&real).map_err(|e| Error::io("open the root", &real, e))?;
+        fs.raise_open_files();
+        Ok(Self { fs, root, settings, protocol: &PROTOCOL })
+    }
+
+    /// The same engine with another protocol: one that a test has broken, to see that it is noticed.
+    #[cfg(feature = "testing")]
+    #[must_use]
+    pub fn with_protocol(self, protocol: &'static Protocol) -> Self {
+        Self { protocol, ..self }
+    }
+
+    /// The root, without symlinks.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// What is going on: interrupted transactions, kept contents. Nothing is changed.
+    pub fn status(&self) -> Result<Status> {
+        let state = match State::find(&*self.fs, &self.root, self.protocol)? {
+            Found::State(state) => state,
+            Found::Nothing => return Ok(Status::default()),
+            Found::Ignored(why) => return Ok(Status { warnings: vec![why], ..Status::default() }),
+        };
+        status::status(&*self.fs, &state, self.settings.lock_timeout)
+    }
+
+    /// Recovers one interrupted transaction, or all. What cannot be recovered is left as it is and says why; on
+    /// failure a later recovery finds everything that it needs.
+    pub fn recover(&self, id: Option<&str>, options: RecoverOptions) -> Result<Vec<Recovered>> {
+        let state = match (self.state()?, id) {
+            (Some(state), _) => state,
+            (None, None) => return Ok(Vec::new()),
+            (None, Some(id)) => return Err(recovery::unknown(id)),
+        };
+        let never = AtomicBool::new(false);
+        let run = Run { cancel: &never, observer: &Unobserved };
+        let patience = Patience::new(self.settings.lock_timeout, &never);
+        match id {
+            Some(id) => recovery::recover_named(&*self.fs, &state, id, options, patience, run),
+            None if options.plan_only || options.decision != Decision::Table => {
+                let message = "a decision is for one transaction: name it (`txedit status` lists them)";
+                match options.decision {
+                    Decision::Table => recovery::plan_all(&*self.fs, &state, options, patience, run),
+                    _ => Err(Error::new(ErrorKind::ValidationFailed, message)),
+                }
+            }
+            None => recovery::recover_all(&*self.fs, &state, options, patience, run),
+        }
+    }
+
+    /// Verifies and reads a journal file anywhere. Nothing is changed.
+    pub fn read_journal(&self, path: &Path) -> Result<Journal> {
+        let real = self.fs.canonical(path).map_err(|e| Error::io("resolve", path, e))?;
+        let (Some(parent), Some(name)) = (real.parent(), real.file_name()) else {
+            return Err(Error::new(ErrorKind::NotARegularFile, "a journal is a file").at(path));
+        };
+        let folder = self.fs.open_folder(parent).map_err(|e| Error::io("open", parent, e))?;
+        hot::read_marked(&*self.fs, Name::new(&folder, name))?
+            .map_err(|why| Error::new(ErrorKind::RecoveryRequired, format!("{}: {why}", path.display())).at(path))
+    }
+
+    /// Recovers whatever is interrupted in this workspace before something else is written. What cannot be recovered
+    /// blocks only those whose files it touches.
+    fn recover_own(&self, warnings: &mut Vec<String>, run: Run<'_>) -> Result<()> {
+        let state = match State::find(&*self.fs, &self.root, self.protocol)? {
+            Found::State(state) => state,
+            Found::Nothing | Found::Ignored(_) => return Ok(()),
+        };
+        let fs = &*self.fs;
+        let Some(section) = state.section(fs, Section::Transactions)? else { return Ok(()) };
+        let names = fs.list(&section).map_err(|e| Error::io("list", section.path(), e))?;
+        if names.is_empty() {
+            return Ok(());
+        }
+        let patience = Patience::new(self.settings.lock_timeout, run.cancel);
+        match recovery::recover_all(fs, &state, RecoverOptions::default(), patience, run) {
+            Ok(recovered) => warnings.extend(recovered.iter().filter_map(recovery::told)),
+            Err(error) => warnings.push(format!("an interrupted transaction could not be recovered: {error}")),
+        }
+        Ok(())
+    }
+
+    /// Commits a draft under locks, then bounds history.
+    fn commit(&self, draft: Draft, locks: Locks, run: Run<'_>) -> Result<Committed> {
+        let found = State::find(&*self.fs, &self.root, self.protocol)?;
+        self.check_one_file_system(&draft, &found)?;
+        let state = State::ensure(&*self.fs, &self.root, self.protocol, found)?;
+        let durable = self.settings.durability == Durability::Power;
+        let mut committed = execute::commit(&*self.fs, &state, draft, locks, durable, &self.settings.program, run)?;
+        if let Err(error) = self.prune_by_the_way(&state, &committed.id) {
+            committed.warnings.push(format!("history could not be pruned: {error}"));
+        }
+        Ok(committed)
+    }
+
+    /// Whether all targets can be swapped with what is staged. Before the state folder is made: what is refused leaves
+    /// nothing behind.
+    fn check_one_file_system(&self, draft: &Draft, found: &Found) -> Result<()> {
+        let root;
+        let place = if let Found::State(state) = found {
+            &state.stat
+        } else {
+            root = self.fs.stat_handle(&self.root).map_err(|e| Error::io("look at", self.root(), e))?;
+            &root
+        };
+        let same = |stat: &Stat| (stat.device, stat.mount) == (place.device, place.mount);
+        let Some((_, folder)) = draft.parents.values().find(|(stat, _)| !same(stat)) else { return Ok(()) };
+        let message = format!(
+            "{} is on another file system or mount than the state folder of {}; one transaction, one file system (use \
+             --root there)",
+            folder.path().display(),
+            self.root().display()
+        );
+        Err(Error::new(ErrorKind::CrossDevice, message).at(folder.path()))
+    }
+
+    /// A path in the workspace, by letter.
+    fn rel_path(&self, path: &Path) -> Result<RelPath> {
+        let rel = path.strip_prefix(self.root()).unwrap_or(path);
+        RelPath::normalised(rel)
+            .map_err(|problem| Error::new(ErrorKind::OutsideRoot, format!("{}: {problem}", path.display())).at(path))
+    }
+}

@@ -1,0 +1,91 @@
+//! Interrupted transactions that touch our paths, in the state folders of every ancestor.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::hot::{self, Standing};
+use super::state::{Found, Section, State, list_ids, open_transaction};
+use crate::commit::Protocol;
+use crate::errno::{self, Errno};
+use crate::error::{Error, Result};
+use crate::fs::{Fs, Handle};
+use crate::journal::Journal;
+use crate::path::{RelPath, STATE_FOLDER};
+
+/// An interrupted transaction that touches our paths.
+#[derive(Debug)]
+pub(super) struct Touching {
+    pub state: State,
+    pub id: String,
+}
+
+/// Looks for a hot journal that touches `paths`, which are in the workspace at `root`. State folders that cannot be
+/// trusted are named in `warnings`.
+pub(super) fn find(
+    fs: &dyn Fs,
+    root: &Handle,
+    paths: &[RelPath],
+    protocol: &'static Protocol,
+    warnings: &mut Vec<String>,
+) -> Result<Option<Touching>> {
+    for folder in state_folders(fs, root, paths)? {
+        let state = match State::find(fs, &folder, protocol)? {
+            Found::State(state) => state,
+            Found::Nothing => continue,
+            Found::Ignored(why) => {
+                warnings.push(format!("{why}: interrupted transactions in it are not looked at"));
+                continue;
+            }
+        };
+        let Some(section) = state.section(fs, Section::Transactions)? else { continue };
+        for id in list_ids(fs, &section)? {
+            // Read without its lock first: whoever only looks at it holds the lock too, and for us, who hold the locks
+            // of its targets, a busy lock never means that its owner is alive.
+            let Some(journal) = peek(fs, &section, &id)? else { continue };
+            let touches = journal.entries.iter().any(|record| {
+                let theirs = folder.path().join(record.path.as_path());
+                paths.iter().any(|ours| (protocol.touches)(&root.path().join(ours.as_path()), &theirs))
+            });
+            if touches && matches!(hot::examine(fs, &state, &id)?.0, Standing::Hot(..) | Standing::Running) {
+                return Ok(Some(Touching { state, id }));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The journal of a transaction, where it has one that verifies.
+fn peek(fs: &dyn Fs, section: &Handle, id: &str) -> Result<Option<Journal>> {
+    let Some(folder) = open_transaction(fs, section, id)? else { return Ok(None) };
+    match hot::read_journal(fs, &folder) {
+        Ok(found) => Ok(found.and_then(std::result::Result::ok).map(|(journal, _)| journal)),
+        // Its owner, or whoever recovers it, moved it on in this moment.
+        Err(e) if e.os_error().is_some_and(errno::is_missing) => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+/// Every folder that has a state folder: the root's ancestors up to the mount's root, the root, and what is between
+/// it and the paths.
+fn state_folders(fs: &dyn Fs, root: &Handle, paths: &[RelPath]) -> Result<Vec<Handle>> {
+    let mut found = Vec::new();
+    let root_stat = fs.stat_handle(root).map_err(|e| Error::io("look at", root.path(), e))?;
+    for ancestor in root.path().ancestors().skip(1) {
+        let Ok(folder) = fs.open_folder(&ancestor.join(STATE_FOLDER)) else { continue };
+        let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
+        if stat.mount != root_stat.mount {
+            break;
+        }
+        found.push(fs.open_folder(ancestor).map_err(|e| Error::io("open", ancestor, e))?);
+    }
+    let between: BTreeSet<PathBuf> =
+        paths.iter().flat_map(|path| path.as_path().ancestors().skip(1)).map(Path::to_owned).collect();
+    for folder in between {
+        match fs.open_beneath(root, &folder.join(STATE_FOLDER)) {
+            Ok(_) => found.push(fs.open_beneath(root, &folder).map_err(|e| Error::io("open", &folder, e))?),
+            Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS)) => {}
+            Err(e) => return Err(Error::io("open", &folder, e)),
+        }
+    }
+    Ok(found)
+}

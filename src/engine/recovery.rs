@@ -1,0 +1,357 @@
+//! Recovery: scan, decide, do, report.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use super::execute::{self, mark_word};
+use super::hot::{self, Standing};
+use super::lock::{Locks, Patience};
+use super::report::Recovered;
+use super::state::{Section, State, list_ids};
+use super::transaction::Transaction;
+use super::{Decision as Wish, RecoverOptions, Run, sweep};
+use crate::commit::step::Step;
+use crate::errno::{self, Errno};
+use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::fs::{Fs, Handle, Name, Rename, Stat};
+use crate::journal::recover::{Class, Decision};
+use crate::journal::{Change, Journal, Mark, slot_name};
+
+/// How often a decision is taken anew where somebody else keeps writing.
+const TRIES: usize = 8;
+
+/// Recovers one transaction. What cannot be recovered is left as it is, and the answer says why.
+pub(super) fn recover_one(
+    fs: &dyn Fs,
+    state: &State,
+    id: &str,
+    options: RecoverOptions,
+    patience: Patience<'_>,
+    run: Run<'_>,
+) -> Result<Recovered> {
+    let (standing, folder) = hot::examine(fs, state, id)?;
+    let journal = match actionable(standing, options) {
+        Ok((journal, _)) => journal,
+        Err(left) => return Ok(left.into_report(id)),
+    };
+    // The lock on its folder comes last, after those of its targets, as in a commit.
+    drop(folder);
+    let (locks, parents) = lock_targets(fs, state, id, &journal, patience)?;
+    let (standing, folder) = hot::examine(fs, state, id)?;
+    let (journal, mark) = match actionable(standing, options) {
+        Ok(actionable) => actionable,
+        Err(left) => return Ok(left.into_report(id)),
+    };
+    let Some(folder) = folder else { return Ok(Left::Running.into_report(id)) };
+    let mut transaction = Transaction { fs, state, folder, journal, mark, parents };
+    if options.plan_only {
+        return plan_only(&transaction, options.decision);
+    }
+    // What is seen must be what is on the disk: else a decision could rest on pages that the next power cut takes.
+    transaction.sync_file_system().map_err(required)?;
+    let report = act(&mut transaction, options.decision, run);
+    drop(locks);
+    report.map_err(|e| required(e).of_transaction(id))
+}
+
+fn required(error: Error) -> Error {
+    error.outcome_is(Outcome::RecoveryRequired)
+}
+
+/// Why a transaction is left as it is.
+enum Left {
+    Running,
+    Unfinished,
+    Corrupt(String),
+    NotOurs(Box<Journal>, hot::Doubt),
+}
+
+impl Left {
+    fn into_report(self, id: &str) -> Recovered {
+        let (action, required, reason, journal) = match self {
+            Self::Running => ("running", false, "its owner is alive, or it is gone".to_owned(), None),
+            Self::Unfinished => ("left", false, "it never came to its journal; it is swept away".to_owned(), None),
+            Self::Corrupt(why) => {
+                ("left", true, format!("{why}; look at it, then `txedit recover {id} --discard`"), None)
+            }
+            Self::NotOurs(journal, doubt) => ("left", false, doubt.reason().replace("ID", id), Some(*journal)),
+        };
+        let paths = journal.iter().flat_map(|journal| &journal.entries);
+        let files = paths.map(|record| (record.path.as_path().to_owned(), record.change.kind().to_owned())).collect();
+        Recovered { id: id.to_owned(), action: action.to_owned(), required, reason, files, kept: Vec::new() }
+    }
+}
+
+fn actionable(standing: Standing, options: RecoverOptions) -> std::result::Result<(Journal, Mark), Left> {
+    match standing {
+        Standing::Hot(journal, mark) => Ok((journal, mark)),
+        Standing::NotOurs(journal, mark, hot::Doubt::Copied) if options.trust_journal => Ok((journal, mark)),
+        Standing::NotOurs(journal, mark, hot::Doubt::OtherHost) if options.other_host => Ok((journal, mark)),
+        // A folder that is only put aside is not acted on.
+        Standing::NotOurs(journal, mark, _) if options.decision == Wish::Discard => Ok((journal, mark)),
+        Standing::NotOurs(journal, _, doubt) => Err(Left::NotOurs(Box::new(journal), doubt)),
+        Standing::Running => Err(Left::Running),
+        Standing::Unfinished => Err(Left::Unfinished),
+        Standing::Corrupt(why) => Err(Left::Corrupt(why)),
+    }
+}
+
+/// The folders of the targets, by their path in the workspace.
+type Parents = HashMap<PathBuf, Handle>;
+
+/// Locks the folders of all targets and all folders that the transaction makes, and looks again whether they are
+/// still where they were.
+fn lock_targets(
+    fs: &dyn Fs,
+    state: &State,
+    id: &str,
+    journal: &Journal,
+    patience: Patience<'_>,
+) -> Result<(Locks, Parents)> {
+    loop {
+        let before = open_parents(fs, state, id, journal)?;
+        let found: HashMap<PathBuf, Stat> =
+            before.iter().map(|(path, (stat, _))| (path.clone(), stat.clone())).collect();
+        let parents: Parents = before.iter().map(|(path, (_, handle))| (path.clone(), handle.clone())).collect();
+        let locks = Locks::acquire(fs, before.into_values().collect(), patience)?;
+        let after = open_parents(fs, state, id, journal)?;
+        let same = after.len() == found.len()
+            && after.iter().all(|(path, (stat, _))| found.get(path).is_some_and(|f| f.identity == stat.identity));
+        if same {
+            return Ok((locks, parents));
+        }
+        drop((locks, parents));
+        patience.pause(state.root.path())?;
+    }
+}
+
+/// Opens the folder of each target, where it is there: at its path, or still in its slot.
+fn open_parents(fs: &dyn Fs, state: &State, id: &str, journal: &Journal) -> Result<HashMap<PathBuf, (Stat, Handle)>> {
+    let mut open: HashMap<PathBuf, (Stat, Handle)> = HashMap::new();
+    let mut add = |path: &Path, handle: Option<Handle>| -> Result<()> {
+        if let Some(handle) = handle {
+            let stat = fs.stat_handle(&handle).map_err(|e| Error::io("look at", handle.path(), e))?;
+            open.insert(path.to_owned(), (stat, handle));
+        }
+        Ok(())
+    };
+    for record in &journal.entries {
+        let parent = record.path.parent();
+        add(parent, open_folder(fs, &state.root, parent)?)?;
+    }
+    for (index, record) in journal.entries.iter().enumerate() {
+        if !matches!(record.change, Change::Folder { .. }) {
+            continue;
+        }
+        let path = record.path.as_path();
+        let at_target = open_folder(fs, &state.root, path)?;
+        let handle = match at_target {
+            Some(handle) => Some(handle),
+            None => open_folder(
+                fs,
+                &state.folder,
+                &Path::new(Section::Transactions.name()).join(id).join(slot_name(index)),
+            )?,
+        };
+        add(path, handle)?;
+    }
+    Ok(open)
+}
+
+fn open_folder(fs: &dyn Fs, base: &Handle, path: &Path) -> Result<Option<Handle>> {
+    match fs.open_beneath(base, path) {
+        Ok(handle) => Ok(Some(handle)),
+        Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(None),
+        Err(e) => Err(Error::io("open", base.path().join(path), e)),
+    }
+}
+
+/// What is to be done, from the classes and what a person wishes.
+fn choose(transaction: &Transaction<'_>, classes: &[Class], wish: Wish) -> Result<Decision> {
+    let table = (transaction.state.protocol.decide)(transaction.mark, transaction.journal.back_on_crash, classes);
+    match wish {
+        Wish::Table | Wish::Discard => Ok(table),
+        Wish::Back => Ok(Decision::Back),
+        Wish::Forward if transaction.mark == Mark::Undo => {
+            let message = "its undo was begun, and what was taken back may have been built on; use --back or --discard";
+            Err(Error::new(ErrorKind::RecoveryRequired, message))
+        }
+        Wish::Forward => Ok(Decision::Forward),
+    }
+}
+
+fn plan_only(transaction: &Transaction<'_>, wish: Wish) -> Result<Recovered> {
+    let classes = transaction.classes()?;
+    let (action, required) = match (wish, choose(transaction, &classes, wish)?) {
+        (Wish::Discard, _) => ("discard", false),
+        (_, Decision::Forward) => ("forward", false),
+        (_, Decision::Back) => ("back", false),
+        (_, Decision::Drop) => ("drop", false),
+        (_, Decision::Wait) => ("wait", true),
+    };
+    Ok(describe(transaction, &classes, action, required))
+}
+
+fn act(transaction: &mut Transaction<'_>, wish: Wish, run: Run<'_>) -> Result<Recovered> {
+    for _ in 0..TRIES {
+        let classes = transaction.classes()?;
+        if wish == Wish::Discard {
+            transaction.move_to(Section::Kept)?;
+            transaction.sync_file_system()?;
+            return Ok(describe(transaction, &classes, "discarded", false));
+        }
+        let decision = choose(transaction, &classes, wish)?;
+        let mut report = match decision {
+            Decision::Forward => {
+                let ready: Vec<usize> = (0..classes.len()).filter(|&entry| classes[entry] == Class::Ready).collect();
+                // What it was, not what it is by then.
+                let report = describe(transaction, &classes, "committed", false);
+                if !execute::finish(transaction, &ready, wish == Wish::Forward)? {
+                    continue;
+                }
+                report
+            }
+            Decision::Back => {
+                let report = describe(transaction, &classes, "rolled_back", false);
+                let kept = execute::undo(transaction, true, run)?;
+                Recovered { kept, ..report }
+            }
+            Decision::Drop => {
+                let report = describe(transaction, &classes, "dropped", false);
+                Recovered { kept: drop_unswapped(transaction)?, ..report }
+            }
+            Decision::Wait => describe(transaction, &classes, "left", true),
+        };
+        if decision == Decision::Wait {
+            report.reason.push_str("; decide with `txedit recover ID --forward | --back | --discard`");
+        }
+        return Ok(report);
+    }
+    Err(Error::new(ErrorKind::RecoveryRequired, "another program keeps writing the files; stop it and recover again"))
+}
+
+fn drop_unswapped(transaction: &mut Transaction<'_>) -> Result<Vec<crate::error::Kept>> {
+    let mut kept = Vec::new();
+    for step in (transaction.state.protocol.drop_unswapped)(transaction.mark) {
+        match step {
+            Step::Mark(mark) => transaction.set_mark(mark)?,
+            Step::SyncFolder => transaction.sync_folder()?,
+            Step::Drop => kept = execute::drop_folder(transaction, &HashMap::new(), true)?,
+            _ => unreachable!("nothing was swapped"),
+        }
+    }
+    Ok(kept)
+}
+
+fn describe(transaction: &Transaction<'_>, classes: &[Class], action: &str, required: bool) -> Recovered {
+    let entries = transaction.journal.entries.iter().zip(classes);
+    let files: Vec<_> =
+        entries.map(|(record, class)| (record.path.as_path().to_owned(), class.as_str().to_owned())).collect();
+    let count = |class| classes.iter().filter(|c| **c == class).count();
+    let reason = format!(
+        "it was {}: {} of {} swapped, {} not, {} changed by another program",
+        mark_word(transaction.mark),
+        count(Class::Done),
+        classes.len(),
+        count(Class::Ready),
+        count(Class::OnTop) + count(Class::Before) + count(Class::Captured),
+    );
+    let id = transaction.journal.header.id.clone();
+    Recovered { id, action: action.to_owned(), required, reason, files, kept: Vec::new() }
+}
+
+/// Recovers everything in `txn/` of a workspace that can be recovered, sweeps what is unfinished, and empties the
+/// trash. One that fails does not keep the others from their recovery.
+pub(super) fn recover_all(
+    fs: &dyn Fs,
+    state: &State,
+    options: RecoverOptions,
+    patience: Patience<'_>,
+    run: Run<'_>,
+) -> Result<Vec<Recovered>> {
+    sweep::sweep_unfinished(fs, state)?;
+    let mut recovered = Vec::new();
+    let mut failed = None;
+    // A power cut may have left the trash without the section that its folders came from.
+    let ids = state.section(fs, Section::Transactions)?.map_or(Ok(Vec::new()), |section| list_ids(fs, &section))?;
+    for id in ids {
+        match recover_one(fs, state, &id, options, patience, run) {
+            Ok(report) => recovered.push(report),
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    sweep::sync_and_empty_trash(fs, state)?;
+    failed.map_or(Ok(recovered), Err)
+}
+
+/// Nothing is interrupted by that name.
+pub(super) fn unknown(id: &str) -> Error {
+    let message = format!("there is no interrupted transaction {id}; `txedit status` lists them");
+    Error::new(ErrorKind::UnknownTransaction, message)
+}
+
+/// Recovers the one that a person named.
+pub(super) fn recover_named(
+    fs: &dyn Fs,
+    state: &State,
+    id: &str,
+    options: RecoverOptions,
+    patience: Patience<'_>,
+    run: Run<'_>,
+) -> Result<Vec<Recovered>> {
+    let known = match state.section(fs, Section::Transactions)? {
+        Some(section) => list_ids(fs, &section)?.iter().any(|known| known == id),
+        None => false,
+    };
+    if !known {
+        return Err(unknown(id));
+    }
+    let recovered = discard_unreadable(fs, state, id, options)
+        .transpose()
+        .unwrap_or_else(|| recover_one(fs, state, id, options, patience, run))?;
+    if !options.plan_only {
+        sweep::sync_and_empty_trash(fs, state)?;
+    }
+    Ok(vec![recovered])
+}
+
+/// What would be done with each, without doing it.
+pub(super) fn plan_all(
+    fs: &dyn Fs,
+    state: &State,
+    options: RecoverOptions,
+    patience: Patience<'_>,
+    run: Run<'_>,
+) -> Result<Vec<Recovered>> {
+    let Some(section) = state.section(fs, Section::Transactions)? else { return Ok(Vec::new()) };
+    list_ids(fs, &section)?.iter().map(|id| recover_one(fs, state, id, options, patience, run)).collect()
+}
+
+/// A folder whose journal does not verify can only be put aside, and only on a person's word.
+fn discard_unreadable(fs: &dyn Fs, state: &State, id: &str, options: RecoverOptions) -> Result<Option<Recovered>> {
+    let (Standing::Corrupt(why), Some(_folder)) = hot::examine(fs, state, id)? else { return Ok(None) };
+    if options.decision != Wish::Discard {
+        return Ok(None);
+    }
+    if !options.plan_only {
+        let from = state.need_section(fs, Section::Transactions)?;
+        let to = state.need_section(fs, Section::Kept)?;
+        let name = Name::new(&from, id);
+        let moved = fs.rename(name, Name::new(&to, id), Rename::NoReplace);
+        moved.map_err(|e| Error::io("rename", name.path(), e))?;
+        fs.sync_file_system(&state.root).map_err(|e| Error::io("sync the file system of", state.root.path(), e))?;
+    }
+    let action = if options.plan_only { "discard" } else { "discarded" }.to_owned();
+    let (files, kept) = (Vec::new(), Vec::new());
+    Ok(Some(Recovered { id: id.to_owned(), action, required: false, reason: why, files, kept }))
+}
+
+/// What the user of another command is told of a recovery that came before it.
+pub(super) fn told(recovered: &Recovered) -> Option<String> {
+    let Recovered { id, action, reason, .. } = recovered;
+    match action.as_str() {
+        "running" => None,
+        "left" => Some(format!("an interrupted transaction, {id}, is left as it is: {reason}")),
+        _ => Some(format!("an interrupted transaction, {id}, was recovered first: {action}; {reason}")),
+    }
+}

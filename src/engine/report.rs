@@ -1,0 +1,198 @@
+//! What the engine answers.
+
+use std::path::PathBuf;
+
+use crate::digest::Digest;
+use crate::text::Applied;
+
+/// A request that was done, or would be.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// The transaction; `None` for a dry run, and where nothing had to be changed.
+    pub transaction: Option<String>,
+    /// Whether nothing was written because nothing should be.
+    pub dry_run: bool,
+    /// One for each file of the request, in its order.
+    pub files: Vec<FileReport>,
+    /// What the caller should know.
+    pub warnings: Vec<String>,
+}
+
+/// One file of a request.
+#[derive(Debug, Clone)]
+pub struct FileReport {
+    /// The path as the caller wrote it.
+    pub path: PathBuf,
+    /// What was done.
+    pub operation: Operation,
+    /// Where it was moved.
+    pub renamed_to: Option<PathBuf>,
+    /// One for each edit.
+    pub edits: Vec<Applied>,
+    /// The digest before; `None` for a file that was not there.
+    pub hash_before: Option<Digest>,
+    /// The digest after; `None` for a file that is gone.
+    pub hash_after: Option<Digest>,
+    /// The copy of the old content.
+    pub backup: Option<PathBuf>,
+    /// The whole new content, if asked for.
+    pub content: Option<Vec<u8>>,
+    /// A bounded unified diff, for a dry run.
+    pub diff: Option<String>,
+    /// What the caller should know of this file.
+    pub warnings: Vec<String>,
+}
+
+/// The content of a file, and the digest that a request may expect of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Content {
+    /// All of its bytes.
+    pub bytes: Vec<u8>,
+    /// Their digest.
+    pub digest: Digest,
+}
+
+/// What was done with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// Some bytes were replaced.
+    Edit,
+    /// It is new.
+    Create,
+    /// It has a whole new content.
+    Replace,
+    /// It is gone.
+    Delete,
+    /// It was moved, perhaps with edits.
+    Rename,
+    /// Only its mode changed.
+    Mode,
+    /// Nothing had to be changed.
+    None,
+}
+
+impl Operation {
+    /// The word in answers.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Edit => "edit",
+            Self::Create => "create",
+            Self::Replace => "replace",
+            Self::Delete => "delete",
+            Self::Rename => "rename",
+            Self::Mode => "mode",
+            Self::None => "none",
+        }
+    }
+}
+
+/// A committed transaction in the log.
+#[derive(Debug, Clone)]
+pub struct Logged {
+    /// Its id.
+    pub id: String,
+    /// When it was committed: RFC 3339, UTC.
+    pub time: String,
+    /// Who committed it, as it said of itself.
+    pub owner: String,
+    /// Its label.
+    pub label: Option<String>,
+    /// The transaction that it undid.
+    pub reverts: Option<String>,
+    /// The transaction that undid it.
+    pub reverted_by: Option<String>,
+    /// What it did to which file, relative to the workspace: `("edit", "src/a.rs")`.
+    pub files: Vec<(String, PathBuf)>,
+    /// What is odd about it: originals that changed since, a journal that was not born here.
+    pub warnings: Vec<String>,
+}
+
+/// One transaction with its diff.
+#[derive(Debug, Clone)]
+pub struct Shown {
+    /// As in the log.
+    pub logged: Logged,
+    /// For each file: kind, path, added lines, removed lines, unified diff.
+    pub files: Vec<ShownFile>,
+}
+
+/// One file of a transaction, with its diff.
+#[derive(Debug, Clone)]
+pub struct ShownFile {
+    /// The kind: `edit`, `create`, `delete`, `folder`.
+    pub kind: String,
+    /// The path, relative to the workspace.
+    pub path: PathBuf,
+    /// Lines added.
+    pub added: usize,
+    /// Lines removed.
+    pub removed: usize,
+    /// The unified diff; where the new content is no longer there, says so.
+    pub diff: String,
+}
+
+/// What is going on in a workspace.
+#[derive(Debug, Clone, Default)]
+pub struct Status {
+    /// Transactions whose folder is in `txn/`.
+    pub interrupted: Vec<Interrupted>,
+    /// Kept contents.
+    pub kept: Vec<Kept>,
+    /// Anything else: a state folder that is ignored, originals that changed in history.
+    pub warnings: Vec<String>,
+}
+
+/// A transaction in `txn/`.
+#[derive(Debug, Clone)]
+pub struct Interrupted {
+    /// The name of its folder.
+    pub id: String,
+    /// Whether its owner is alive.
+    pub running: bool,
+    /// Who owns it, as it said of itself.
+    pub owner: String,
+    /// Its files, relative to the workspace, each with its class.
+    pub files: Vec<(PathBuf, String)>,
+    /// What recovery would do: `forward`, `back`, `drop`, `wait`, `leave`.
+    pub action: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// What a recovery did, or would do, with one transaction.
+#[derive(Debug, Clone)]
+pub struct Recovered {
+    /// The transaction.
+    pub id: String,
+    /// `committed`, `rolled_back`, `dropped`, `discarded`, `running`, `left`.
+    pub action: String,
+    /// Whether a person must decide.
+    pub required: bool,
+    /// Why, in a sentence.
+    pub reason: String,
+    /// The files with the class of each.
+    pub files: Vec<(PathBuf, String)>,
+    /// What was put aside.
+    pub kept: Vec<crate::error::Kept>,
+}
+
+/// A folder in `kept/`.
+#[derive(Debug, Clone)]
+pub struct Kept {
+    /// The transaction.
+    pub id: String,
+    /// Its contents that belong to somebody.
+    pub contents: Vec<crate::error::Kept>,
+}
+
+/// What pruning removed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// The transactions.
+    pub ids: Vec<String>,
+    /// The bytes of their originals.
+    pub bytes: u64,
+    /// Those that were left since somebody wrote into their originals.
+    pub left: Vec<String>,
+}

@@ -1,0 +1,195 @@
+//! Paths of a request to places in the workspace: symlinks followed, folders open.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use crate::errno::{self, Errno};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::{FileKind, Fs, Handle, Name, Stat};
+use crate::limits;
+use crate::path::{PathProblem, RelPath};
+
+/// A path of a request, resolved.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    /// The path in the workspace, without symlinks.
+    pub path: RelPath,
+    /// The nearest folder on the way that is there, as a path in the workspace.
+    pub folder: PathBuf,
+    /// Folders on the way that are not there, parents first.
+    pub missing: Vec<RelPath>,
+    /// What stands there, unless it is nothing.
+    pub stat: Option<Stat>,
+    /// Whether the last name was a symlink.
+    pub is_link: bool,
+}
+
+/// Resolves paths, and keeps every folder on the way that it opened.
+#[derive(Debug)]
+pub(super) struct Resolver<'a> {
+    fs: &'a dyn Fs,
+    root: &'a Handle,
+    folders: HashMap<PathBuf, Folder>,
+}
+
+#[derive(Debug, Clone)]
+enum Folder {
+    Open(Handle, Stat),
+    Missing,
+    Obstacle,
+    ThroughLink,
+}
+
+impl<'a> Resolver<'a> {
+    pub(super) fn new(fs: &'a dyn Fs, root: &'a Handle) -> Self {
+        Self { fs, root, folders: HashMap::new() }
+    }
+
+    /// The folder of a place, open.
+    pub(super) fn folder(&self, place: &Place) -> (&Handle, &Stat) {
+        match &self.folders[&place.folder] {
+            Folder::Open(handle, stat) => (handle, stat),
+            _ => unreachable!("the folder of a place is open"),
+        }
+    }
+
+    /// Every folder that was opened and is the folder of a place in `places`, each once.
+    pub(super) fn folders_of<'p>(&self, places: impl Iterator<Item = &'p Place>) -> HashMap<PathBuf, (Stat, Handle)> {
+        places
+            .map(|place| {
+                let (handle, stat) = self.folder(place);
+                (place.folder.clone(), (stat.clone(), handle.clone()))
+            })
+            .collect()
+    }
+
+    /// Resolves one path as the caller wrote it.
+    pub(super) fn place(&mut self, path: &Path) -> Result<Place> {
+        let mut rel = self.relative(path)?;
+        let mut is_link = false;
+        for _ in 0..limits::SYMLINKS {
+            match self.step(&rel)? {
+                Step::There(mut place) => {
+                    place.is_link = is_link;
+                    return Ok(place);
+                }
+                Step::LinkedFolder => {
+                    let folder = self.canonical(&self.root.path().join(rel.parent()))?;
+                    rel = self.inside(&folder.join(rel.name()), path)?;
+                }
+                Step::Link => {
+                    is_link = true;
+                    let target = self.canonical(&self.root.path().join(rel.as_path()))?;
+                    rel = self.inside(&target, path)?;
+                }
+            }
+        }
+        Err(Error::io("resolve", path, Errno::LOOP.into()))
+    }
+
+    /// The path in the workspace, by letter; where that fails for an absolute one, by where its folder really is.
+    fn relative(&self, path: &Path) -> Result<RelPath> {
+        if !path.is_absolute() {
+            return RelPath::normalised(path).map_err(|problem| refused(problem, path));
+        }
+        if let Ok(beneath) = path.strip_prefix(self.root.path()) {
+            return RelPath::normalised(beneath).map_err(|problem| refused(problem, path));
+        }
+        let (folder, name) = path.parent().zip(path.file_name()).ok_or_else(|| self.outside(path))?;
+        let folder = self.fs.canonical(folder).map_err(|_| self.outside(path))?;
+        self.inside(&folder.join(name), path)
+    }
+
+    fn inside(&self, real: &Path, path: &Path) -> Result<RelPath> {
+        let beneath = real.strip_prefix(self.root.path()).map_err(|_| self.outside(path))?;
+        RelPath::new(beneath).map_err(|problem| refused(problem, path))
+    }
+
+    fn outside(&self, path: &Path) -> Error {
+        let message = format!("{} is outside the root {}", path.display(), self.root.path().display());
+        Error::new(ErrorKind::OutsideRoot, message).at(path)
+    }
+
+    fn canonical(&self, path: &Path) -> Result<PathBuf> {
+        self.fs.canonical(path).map_err(|e| {
+            if errno::is_missing(&e) {
+                let message = format!("{} is a symlink that leads nowhere", path.display());
+                Error::new(ErrorKind::FileNotFound, message).at(path)
+            } else {
+                Error::io("resolve", path, e)
+            }
+        })
+    }
+
+    fn step(&mut self, rel: &RelPath) -> Result<Step> {
+        let mut missing = Vec::new();
+        let mut folder = rel.parent().to_owned();
+        loop {
+            match self.open(&folder)? {
+                Folder::Open(..) => break,
+                Folder::ThroughLink => return Ok(Step::LinkedFolder),
+                Folder::Obstacle => {
+                    let message = format!("{} is not a folder", folder.display());
+                    return Err(Error::new(ErrorKind::NotARegularFile, message).at(rel.as_path()));
+                }
+                Folder::Missing => {
+                    missing.push(RelPath::new(folder.clone()).map_err(|problem| refused(problem, rel.as_path()))?);
+                    folder.pop();
+                }
+            }
+        }
+        missing.reverse();
+        let mut place = Place { path: rel.clone(), folder, missing, stat: None, is_link: false };
+        if place.missing.is_empty() {
+            let (handle, _) = self.folder(&place);
+            let name = Name::new(handle, rel.name());
+            place.stat = self.fs.stat(name).map_err(|e| Error::io("look at", rel.as_path(), e))?;
+        }
+        let is_symlink = place.stat.as_ref().is_some_and(|stat| stat.kind == FileKind::Symlink);
+        Ok(if is_symlink { Step::Link } else { Step::There(place) })
+    }
+
+    fn open(&mut self, folder: &Path) -> Result<&Folder> {
+        if !self.folders.contains_key(folder) {
+            let opened = match self.fs.open_beneath(self.root, folder) {
+                Ok(handle) => {
+                    let stat = self.fs.stat_handle(&handle).map_err(|e| Error::io("look at", folder, e))?;
+                    Folder::Open(handle, stat)
+                }
+                Err(e) => match errno::of(&e) {
+                    Some(Errno::NOENT) => Folder::Missing,
+                    Some(Errno::LOOP) => Folder::ThroughLink,
+                    Some(Errno::NOTDIR) => self.not_a_folder(folder)?,
+                    _ => return Err(Error::io("open", folder, e)),
+                },
+            };
+            self.folders.insert(folder.to_owned(), opened);
+        }
+        Ok(&self.folders[folder])
+    }
+
+    /// A symlink as the last segment is reported as "not a directory" by some kernels: look again.
+    fn not_a_folder(&self, folder: &Path) -> Result<Folder> {
+        let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else { return Ok(Folder::Obstacle) };
+        let Ok(parent) = self.fs.open_beneath(self.root, parent) else { return Ok(Folder::Obstacle) };
+        let stat = self.fs.stat(Name::new(&parent, name)).map_err(|e| Error::io("look at", folder, e))?;
+        let is_symlink = stat.is_some_and(|stat| stat.kind == FileKind::Symlink);
+        Ok(if is_symlink { Folder::ThroughLink } else { Folder::Obstacle })
+    }
+}
+
+enum Step {
+    There(Place),
+    Link,
+    LinkedFolder,
+}
+
+fn refused(problem: PathProblem, path: &Path) -> Error {
+    let kind = match problem {
+        PathProblem::Traversal => ErrorKind::PathTraversal,
+        PathProblem::Absolute | PathProblem::StateFolder => ErrorKind::OutsideRoot,
+        PathProblem::Empty => ErrorKind::NotARegularFile,
+        PathProblem::NotNormal | PathProblem::Nul | PathProblem::TooLong => ErrorKind::ValidationFailed,
+    };
+    Error::new(kind, format!("{}: {problem}", path.display())).at(path)
+}

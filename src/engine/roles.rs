@@ -1,0 +1,246 @@
+//! Which path of a request plays which part, and the two validation layers that need the disk: existence and kind,
+//! then duplicates.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use super::resolve::Place;
+use crate::error::{ErrorKind, Result};
+use crate::path::RelPath;
+use crate::plan::build::Roles;
+use crate::request::validate::{Findings, at_file};
+use crate::request::{Change, FileRequest, IfExists, Request};
+
+/// All paths that a request names or implies.
+#[derive(Debug)]
+pub(super) struct Cast {
+    parts: Vec<Part>,
+}
+
+#[derive(Debug)]
+struct Part {
+    file: usize,
+    field: &'static str,
+    path: PathBuf,
+}
+
+/// The places of a request, each once, and the parts that they play for each file.
+#[derive(Debug)]
+pub(super) struct Subjects {
+    pub places: Vec<Place>,
+    pub roles: Vec<Roles>,
+}
+
+const SUBJECT: &str = "file_path";
+const DESTINATION: &str = "rename_to";
+const BACKUP: &str = "backup";
+
+/// Whether an entry leaves its path: the path is free for another entry.
+pub(super) fn vacates(entry: &FileRequest) -> bool {
+    matches!(entry.change, Change::Delete | Change::Rename(_) | Change::Edit { rename: Some(_), .. })
+}
+
+fn destination(entry: &FileRequest) -> Option<(&Path, IfExists)> {
+    match &entry.change {
+        Change::Rename(to) | Change::Edit { rename: Some(to), .. } => Some((&to.path, to.if_exists)),
+        _ => None,
+    }
+}
+
+impl Cast {
+    pub(super) fn of(request: &Request) -> Self {
+        let mut parts = Vec::with_capacity(request.files.len());
+        for (file, entry) in request.files.iter().enumerate() {
+            parts.push(Part { file, field: SUBJECT, path: entry.path.clone() });
+            if let Some((path, _)) = destination(entry) {
+                parts.push(Part { file, field: DESTINATION, path: path.to_owned() });
+            }
+            if request.backup {
+                let mut name = entry.path.file_name().unwrap_or_default().to_owned();
+                name.push(".bak");
+                parts.push(Part { file, field: BACKUP, path: entry.path.with_file_name(name) });
+            }
+        }
+        Self { parts }
+    }
+
+    pub(super) fn paths(&self) -> Vec<&Path> {
+        self.parts.iter().map(|part| part.path.as_path()).collect()
+    }
+
+    /// All paths that lead nowhere or where they may not, as one error.
+    pub(super) fn judge(&self, found: Vec<Result<Place>>) -> Result<Vec<Place>> {
+        let mut findings = Findings::new();
+        let mut places = Vec::with_capacity(found.len());
+        for (part, found) in self.parts.iter().zip(found) {
+            match found {
+                Ok(place) => places.push(place),
+                Err(error) if is_about_the_path(error.kind()) => {
+                    part.find(&mut findings, error.kind(), error.to_string());
+                }
+                Err(error) => return Err(error.in_file(part.file)),
+            }
+        }
+        findings.finish()?;
+        Ok(places)
+    }
+
+    /// The parts of each place; `check` says whether what stands there may be touched at all.
+    pub(super) fn roles(
+        &self,
+        request: &Request,
+        places: &[Place],
+        check: &dyn Fn(&Place) -> Result<()>,
+    ) -> Result<Subjects> {
+        let leaving = request.files.iter().enumerate().filter(|(_, entry)| vacates(entry));
+        let leaving: HashSet<usize> = leaving.map(|(file, _)| file).collect();
+        let vacated: HashSet<&RelPath> = self
+            .parts
+            .iter()
+            .zip(places)
+            .filter(|(part, _)| part.field == SUBJECT && leaving.contains(&part.file))
+            .map(|(_, place)| &place.path)
+            .collect();
+        self.check_existence(request, places, &vacated, check)?;
+        self.check_duplicates(request, places, &vacated)?;
+        Ok(self.assign(request, places))
+    }
+
+    fn check_existence(
+        &self,
+        request: &Request,
+        places: &[Place],
+        vacated: &HashSet<&RelPath>,
+        check: &dyn Fn(&Place) -> Result<()>,
+    ) -> Result<()> {
+        let mut findings = Findings::new();
+        for (part, place) in self.parts.iter().zip(places) {
+            let entry = &request.files[part.file];
+            if let Err(error) = check(place) {
+                part.find(&mut findings, error.kind(), error.to_string());
+            } else if let Some((kind, message)) = part.misfit(entry, place, vacated) {
+                part.find(&mut findings, kind, message);
+            }
+        }
+        findings.finish()
+    }
+
+    /// Sources must differ from each other, and so must destinations, each by what they resolve to.
+    fn check_duplicates(&self, request: &Request, places: &[Place], vacated: &HashSet<&RelPath>) -> Result<()> {
+        let mut findings = Findings::new();
+        let mut sources: HashMap<&RelPath, usize> = HashMap::new();
+        let mut inodes: HashMap<(u64, u64), (usize, &RelPath)> = HashMap::new();
+        let mut results: HashMap<&RelPath, usize> = HashMap::new();
+        // Of the file whose parts these are: its own path comes first.
+        let mut subject = None;
+        for (part, place) in self.parts.iter().zip(places) {
+            let entry = &request.files[part.file];
+            if part.field == SUBJECT {
+                subject = Some(&place.path);
+            } else if part.field == DESTINATION && subject == Some(&place.path) {
+                let message = format!("{} is the file itself: it cannot be moved onto itself", part.path.display());
+                part.find(&mut findings, ErrorKind::DuplicateFilePath, message);
+                continue;
+            }
+            let is_source = part.field == SUBJECT && !matches!(entry.change, Change::Write { .. });
+            let is_result = part.field != SUBJECT || !vacates(entry);
+            let earlier = [
+                is_source.then(|| sources.insert(&place.path, part.file)),
+                is_result.then(|| results.insert(&place.path, part.file)),
+            ];
+            if let Some(first) = earlier.into_iter().flatten().flatten().next() {
+                let message = format!("{} is the same file as in files[{first}]: {}", part.path.display(), place.path);
+                part.find(&mut findings, ErrorKind::DuplicateFilePath, message);
+                continue;
+            }
+            if part.field == DESTINATION && sources.get(&place.path) == Some(&part.file) {
+                let message = format!("{} is renamed to itself", part.path.display());
+                part.find(&mut findings, ErrorKind::DuplicateFilePath, message);
+                continue;
+            }
+            let Some(stat) = &place.stat else { continue };
+            match inodes.insert((stat.device, stat.identity.inode), (part.file, &place.path)) {
+                Some((_, path)) if *path == place.path => {}
+                Some((first, other)) => {
+                    let message = one_inode(&part.path, other, first, stat.links, vacated.contains(other));
+                    part.find(&mut findings, ErrorKind::DuplicateFilePath, message);
+                }
+                None => {}
+            }
+        }
+        findings.finish()
+    }
+
+    fn assign(&self, request: &Request, places: &[Place]) -> Subjects {
+        let mut index: HashMap<&RelPath, usize> = HashMap::new();
+        let mut unique: Vec<Place> = Vec::with_capacity(places.len());
+        let mut roles = vec![Roles { subject: 0, destination: None, backup: None }; request.files.len()];
+        for (part, place) in self.parts.iter().zip(places) {
+            let at = *index.entry(&place.path).or_insert_with(|| {
+                unique.push(place.clone());
+                unique.len() - 1
+            });
+            let roles = &mut roles[part.file];
+            match part.field {
+                SUBJECT => roles.subject = at,
+                DESTINATION => roles.destination = Some(at),
+                _ => roles.backup = Some(at),
+            }
+        }
+        Subjects { places: unique, roles }
+    }
+}
+
+impl Part {
+    fn find(&self, findings: &mut Findings, kind: ErrorKind, message: String) {
+        findings.push(kind, at_file(self.file, Some(self.field)), message);
+    }
+
+    /// What is wrong with what stands at the place, for the part that it plays.
+    fn misfit(&self, entry: &FileRequest, place: &Place, vacated: &HashSet<&RelPath>) -> Option<(ErrorKind, String)> {
+        let path = self.path.display();
+        let is_free = place.stat.is_none() || vacated.contains(&place.path);
+        let if_exists = match (self.field, &entry.change) {
+            (SUBJECT, Change::Write { if_exists, .. }) => *if_exists,
+            (SUBJECT, _) if place.stat.is_none() => {
+                return Some((ErrorKind::FileNotFound, format!("{path} is not there")));
+            }
+            (SUBJECT, _) if place.is_link && vacates(entry) => {
+                let message = format!("{path} is a symlink; only what it leads to can be deleted or renamed");
+                return Some((ErrorKind::NotARegularFile, message));
+            }
+            (DESTINATION, _) => destination(entry).map_or(IfExists::Fail, |(_, if_exists)| if_exists),
+            _ => IfExists::Replace,
+        };
+        let taken = if_exists == IfExists::Fail && !is_free;
+        taken.then(|| {
+            (ErrorKind::FileExists, format!("{path} is there already (\"if_exists\": \"replace\" replaces it)"))
+        })
+    }
+}
+
+pub(super) fn is_about_the_path(kind: ErrorKind) -> bool {
+    use ErrorKind::{
+        FileNotFound, NotARegularFile, OutsideRoot, PathTraversal, PermissionDenied, SymlinkLoop, ValidationFailed,
+    };
+    matches!(
+        kind,
+        FileNotFound
+            | NotARegularFile
+            | OutsideRoot
+            | PathTraversal
+            | PermissionDenied
+            | SymlinkLoop
+            | ValidationFailed
+    )
+}
+
+fn one_inode(path: &Path, other: &RelPath, first: usize, links: u64, vacated: bool) -> String {
+    let path = path.display();
+    if links == 1 && vacated {
+        return format!(
+            "{path} and {other} (files[{first}]) are one name to this folder, which folds case; rename in two steps"
+        );
+    }
+    format!("{path} and {other} (files[{first}]) are two names of one file")
+}

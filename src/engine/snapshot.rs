@@ -1,0 +1,170 @@
+//! What a file was when it was read: bytes, digest, identity and metadata.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::digest::{Digest, Digester};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::{Attributes, FileKind, Fs, Handle, Name, Stat};
+use crate::identity::Timestamp;
+use crate::limits;
+use crate::plan::FileState;
+
+/// A file as it was read.
+#[derive(Debug, Clone)]
+pub(super) struct Snapshot {
+    /// What it was.
+    pub stat: Stat,
+    /// The digest of what was read.
+    pub digest: Digest,
+    /// Its attributes and flags.
+    pub attributes: Attributes,
+    /// It, still open.
+    pub file: Option<Handle>,
+}
+
+impl Snapshot {
+    /// The state by which recovery tells it.
+    pub(super) fn state(&self) -> FileState {
+        FileState { digest: self.digest, size: self.stat.size, mode: self.stat.mode }
+    }
+
+    /// Whether `stat` is this very file, unchanged as far as its metadata tell. `changed` moves with every rename,
+    /// so it counts only where the file was not moved.
+    pub(super) fn is_same(&self, stat: &Stat, moved: bool) -> bool {
+        self.stat.identity == stat.identity && self.is_alike(stat) && (moved || self.stat.changed == stat.changed)
+    }
+
+    /// Whether `stat` tells of the same content and permissions, perhaps in another inode (overlay copies a file up
+    /// when it is renamed).
+    pub(super) fn is_alike(&self, stat: &Stat) -> bool {
+        let Stat { kind, size, modified, mode, user, group, .. } = &self.stat;
+        *kind == stat.kind
+            && *size == stat.size
+            && *modified == stat.modified
+            && (*mode, *user, *group) == (stat.mode, stat.user, stat.group)
+    }
+}
+
+/// `then` before `now`, as a time of a file system.
+pub(super) fn earlier(now: Timestamp, by: Duration) -> Timestamp {
+    let seconds = now.seconds - by.as_secs().cast_signed() - 1;
+    Timestamp { seconds, nanos: 0 }
+}
+
+/// Whether names in a folder can be swapped at all; `path` is the one in question.
+pub(super) fn check_folder(path: &Path, folder: &Stat) -> Result<()> {
+    let refuse = |why: &str| Err(Error::new(ErrorKind::Immutable, format!("{} {why}", path.display())).at(path));
+    if folder.immutable {
+        return refuse("is in an immutable folder (chattr +i); clear the flag first");
+    }
+    // New names it would take, but what was made there could not be taken back.
+    if folder.append_only {
+        return refuse("is in an append-only folder (chattr +a); clear the flag first");
+    }
+    Ok(())
+}
+
+/// Whether a file can be edited, replaced, moved or deleted at all; `folder` is what it is in.
+pub(super) fn check_target(fs: &dyn Fs, path: &Path, name: Name<'_>, stat: &Stat, folder: &Stat) -> Result<()> {
+    let refuse = |kind, why: &str| Err(Error::new(kind, format!("{} {why}", path.display())).at(path));
+    if stat.mount_root {
+        return refuse(ErrorKind::MountPoint, "is a mount point; edit it where it is mounted from");
+    }
+    match stat.kind {
+        FileKind::File => {}
+        FileKind::Folder => return refuse(ErrorKind::NotARegularFile, "is a folder, not a regular file"),
+        FileKind::Symlink => return refuse(ErrorKind::NotARegularFile, "is a symlink; name the file it leads to"),
+        FileKind::Special => {
+            return refuse(ErrorKind::NotARegularFile, "is a pipe, socket or device, not a regular file");
+        }
+    }
+    check_folder(path, folder)?;
+    if stat.immutable {
+        return refuse(ErrorKind::Immutable, "is immutable (chattr +i); clear the flag first");
+    }
+    if stat.append_only {
+        return refuse(ErrorKind::Immutable, "is append-only (chattr +a); clear the flag first");
+    }
+    if stat.mode & 0o222 == 0 {
+        return refuse(ErrorKind::PermissionDenied, "is read-only: it has no write bit (chmod u+w to allow edits)");
+    }
+    let host = fs.host().map_err(|e| Error::io("ask who runs", path, e))?;
+    if host.user == 0 {
+        return Ok(());
+    }
+    if stat.user != host.user {
+        return refuse(
+            ErrorKind::PermissionDenied,
+            "belongs to another user, whom a replacement could not keep as owner",
+        );
+    }
+    // The owner's bits are what counts for the owner, whatever an ACL says.
+    if stat.mode & 0o400 == 0 {
+        return refuse(ErrorKind::PermissionDenied, "cannot be read by you (chmod u+r to allow edits)");
+    }
+    if !fs.may_write(name).map_err(|e| Error::io("ask for access to", path, e))? {
+        return refuse(ErrorKind::PermissionDenied, "cannot be written by you");
+    }
+    Ok(())
+}
+
+/// Reads a file: `stat` is what its name stood for. The content comes along where it is wanted. Fails where the file
+/// changes meanwhile.
+pub(super) fn read(fs: &dyn Fs, path: &Path, name: Name<'_>, stat: &Stat, wanted: bool) -> Result<(Snapshot, Vec<u8>)> {
+    let file = fs.open_file(name).map_err(|e| Error::io("open", path, e))?;
+    let (digest, bytes) = if wanted {
+        let bytes = read_whole(fs, &file, path, stat.size)?;
+        (Digest::of(&bytes), bytes)
+    } else {
+        (digest(fs, &file, path)?, Vec::new())
+    };
+    let attributes = fs.attributes(&file).map_err(|e| Error::io("read the attributes of", path, e))?;
+    let after = fs.stat_handle(&file).map_err(|e| Error::io("look at", path, e))?;
+    let snapshot = Snapshot { stat: stat.clone(), digest, attributes, file: Some(file) };
+    if !snapshot.is_same(&after, false) || (wanted && bytes.len() as u64 != stat.size) {
+        return Err(changed(path, "changed while it was read"));
+    }
+    Ok((snapshot, bytes))
+}
+
+/// The whole content of an open file.
+pub(super) fn read_whole(fs: &dyn Fs, file: &Handle, path: &Path, expected: u64) -> Result<Vec<u8>> {
+    if expected > limits::EDITED_FILE_BYTES {
+        let message = format!("{} has {expected} bytes, more than {}", path.display(), limits::EDITED_FILE_BYTES);
+        return Err(Error::new(ErrorKind::FileTooLarge, message).at(path));
+    }
+    let expected = usize::try_from(expected).unwrap_or(usize::MAX);
+    let mut bytes = vec![0; expected];
+    let mut filled = 0;
+    while filled < expected {
+        match fs.read_at(file, filled as u64, &mut bytes[filled..]).map_err(|e| Error::io("read", path, e))? {
+            0 => break,
+            read => filled += read,
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
+}
+
+/// The digest of an open file's content, without keeping it.
+pub(super) fn digest(fs: &dyn Fs, file: &Handle, path: &Path) -> Result<Digest> {
+    let mut digester = Digester::new();
+    let mut buffer = vec![0; limits::CHUNK_BYTES];
+    let mut offset = 0;
+    loop {
+        match fs.read_at(file, offset, &mut buffer).map_err(|e| Error::io("read", path, e))? {
+            0 => return Ok(digester.finish()),
+            read => {
+                digester.update(&buffer[..read]);
+                offset += read as u64;
+            }
+        }
+    }
+}
+
+/// The error of a file that somebody else changed.
+pub(super) fn changed(path: &Path, how: &str) -> Error {
+    let message = format!("{} {how}: another program is writing it; read it again and retry", path.display());
+    Error::new(ErrorKind::ConcurrentModification, message).at(path)
+}

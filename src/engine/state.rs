@@ -1,0 +1,278 @@
+//! The state folder of a workspace: `.txedit` and its sections.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use crate::commit::Protocol;
+use crate::errno::{self, Errno};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::{FileKind, Fs, Handle, Name, Rename, Stat, probe};
+use crate::identity::Identity;
+use crate::path::STATE_FOLDER;
+
+/// A folder in the state folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Section {
+    /// Transactions in commit.
+    Transactions,
+    /// Committed ones, with their originals.
+    History,
+    /// What a rollback must not delete.
+    Kept,
+    /// What is about to go.
+    Trash,
+}
+
+impl Section {
+    const ALL: [Self; 4] = [Self::Transactions, Self::History, Self::Kept, Self::Trash];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Transactions => "txn",
+            Self::History => "history",
+            Self::Kept => "kept",
+            Self::Trash => "trash",
+        }
+    }
+}
+
+/// An open state folder that is this user's alone.
+#[derive(Debug, Clone)]
+pub(super) struct State {
+    /// The workspace.
+    pub root: Handle,
+    /// `.txedit`.
+    pub folder: Handle,
+    /// What `.txedit` is.
+    pub stat: Stat,
+    /// The workspace's random id.
+    pub id: String,
+    /// Whether something of it was made just now, so that its own names are not durable yet.
+    pub fresh: bool,
+    /// What is followed in it.
+    pub protocol: &'static Protocol,
+}
+
+/// What stands at `.txedit`.
+#[derive(Debug)]
+pub(super) enum Found {
+    Nothing,
+    State(State),
+    /// Not to be trusted, and why.
+    Ignored(String),
+}
+
+/// The mode of everything in a state folder: it holds old contents of files that others may not read.
+const PRIVATE: u32 = 0o700;
+
+impl State {
+    /// Looks for the state folder of `root`.
+    pub(super) fn find(fs: &dyn Fs, root: &Handle, protocol: &'static Protocol) -> Result<Found> {
+        let name = Name::new(root, STATE_FOLDER);
+        let path = name.path();
+        let Some(stat) = fs.stat(name).map_err(|e| Error::io("look at", &path, e))? else {
+            return Ok(Found::Nothing);
+        };
+        let host = fs.host().map_err(|e| Error::io("ask who runs", &path, e))?;
+        if stat.kind != FileKind::Folder {
+            return Ok(Found::Ignored(format!("{} is not a folder", path.display())));
+        }
+        if stat.user != host.user {
+            return Ok(Found::Ignored(format!("{} belongs to user {}, not to you", path.display(), stat.user)));
+        }
+        if stat.mode & 0o022 != 0 {
+            return Ok(Found::Ignored(format!("{} can be written by others (mode {:o})", path.display(), stat.mode)));
+        }
+        let folder = fs.open_beneath(root, STATE_FOLDER.as_ref()).map_err(|e| Error::io("open", &path, e))?;
+        let id = read_small(fs, Name::new(&folder, "id"))?.unwrap_or_default();
+        Ok(Found::State(Self {
+            root: root.clone(),
+            folder,
+            stat,
+            id: id.trim_end().to_owned(),
+            fresh: false,
+            protocol,
+        }))
+    }
+
+    /// The state folder of `root`, made where none was found. On failure nothing of it is left behind.
+    pub(super) fn ensure(fs: &dyn Fs, root: &Handle, protocol: &'static Protocol, found: Found) -> Result<Self> {
+        match found {
+            Found::State(state) if state.is_probed() => return Ok(state),
+            Found::State(state) => return state.complete(fs),
+            Found::Ignored(why) => {
+                let message = format!("{why}: one user for a workspace; move it away or use another --root");
+                return Err(Error::new(ErrorKind::PermissionDenied, message).at(root.path().join(STATE_FOLDER)));
+            }
+            Found::Nothing => {}
+        }
+        let name = Name::new(root, STATE_FOLDER);
+        match fs.make_folder(name, PRIVATE) {
+            Err(e) if errno::is_taken(&e) => return Self::ensure_again(fs, root, protocol),
+            other => other.map_err(|e| Error::io("make the state folder", name.path(), e))?,
+        }
+        let folder = fs.open_beneath(root, STATE_FOLDER.as_ref()).map_err(|e| Error::io("open", name.path(), e))?;
+        let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", name.path(), e))?;
+        let state = Self { root: root.clone(), folder, stat, id: String::new(), fresh: true, protocol };
+        state.complete(fs).inspect_err(|_| {
+            // Only where it is still empty: a probe that failed leaves nothing, and anything else is not ours.
+            drop(fs.remove_folder(name));
+        })
+    }
+
+    /// Another process made it in this moment; its `id` may be a moment away.
+    fn ensure_again(fs: &dyn Fs, root: &Handle, protocol: &'static Protocol) -> Result<Self> {
+        match Self::find(fs, root, protocol)? {
+            Found::State(state) => state.complete(fs),
+            _ => Err(Error::new(ErrorKind::ConcurrentModification, "the state folder came and went; try again")
+                .at(root.path().join(STATE_FOLDER))),
+        }
+    }
+
+    /// Whether exchanging names was tried out in this very folder. A copy of a workspace brings the id of the
+    /// original along, not the folder's identity.
+    fn is_probed(&self) -> bool {
+        self.id.split_once(' ').is_some_and(|(_, probed)| probed == spell(&self.stat.identity))
+    }
+
+    /// Tries out what a commit needs, then writes what belongs into a state folder.
+    fn complete(mut self, fs: &dyn Fs) -> Result<Self> {
+        let path = self.folder.path().to_owned();
+        if !probe::exchanges(fs, &self.folder).map_err(|e| Error::io("try to exchange names in", &path, e))? {
+            let message = format!(
+                "the file system of {} cannot exchange two names (renameat2 RENAME_EXCHANGE); `txedit doctor` explains",
+                self.root.path().display()
+            );
+            return Err(Error::new(ErrorKind::UnsupportedFileSystem, message).at(self.root.path()));
+        }
+        self.fresh = true;
+        write_once(fs, Name::new(&self.folder, ".gitignore"), b"*\n")?;
+        for section in Section::ALL {
+            make_folder_once(fs, Name::new(&self.folder, section.name()))?;
+        }
+        let random: String = super::id::random_hex(32);
+        let text = format!("{random} {}\n", spell(&self.stat.identity));
+        text.trim_end().clone_into(&mut self.id);
+        replace(fs, &self.folder, "id", text.as_bytes())?;
+        Ok(self)
+    }
+
+    /// The workspace's id without what was probed.
+    pub(super) fn workspace_id(&self) -> &str {
+        self.id.split(' ').next().unwrap_or_default()
+    }
+
+    /// Opens a section; `None` where it is not there.
+    pub(super) fn section(&self, fs: &dyn Fs, section: Section) -> Result<Option<Handle>> {
+        match fs.open_beneath(&self.folder, section.name().as_ref()) {
+            Ok(handle) => Ok(Some(handle)),
+            Err(e) if errno::is_missing(&e) => Ok(None),
+            Err(e) => Err(Error::io("open", self.folder.path().join(section.name()), e)),
+        }
+    }
+
+    /// Opens a section, making it where somebody removed it.
+    pub(super) fn need_section(&self, fs: &dyn Fs, section: Section) -> Result<Handle> {
+        if let Some(handle) = self.section(fs, section)? {
+            return Ok(handle);
+        }
+        make_folder_once(fs, Name::new(&self.folder, section.name()))?;
+        let path = self.folder.path().join(section.name());
+        fs.open_beneath(&self.folder, section.name().as_ref()).map_err(|e| Error::io("open", path, e))
+    }
+}
+
+fn spell(identity: &Identity) -> String {
+    let born = identity.born.map_or_else(|| "-".to_owned(), |t| t.to_string());
+    format!("{} {born}", identity.inode)
+}
+
+/// Makes a folder unless it is there.
+fn make_folder_once(fs: &dyn Fs, name: Name<'_>) -> Result<()> {
+    match fs.make_folder(name, PRIVATE) {
+        Err(e) if errno::is_taken(&e) => Ok(()),
+        other => other.map_err(|e| Error::io("make", name.path(), e)),
+    }
+}
+
+/// Writes a file unless it is there.
+fn write_once(fs: &dyn Fs, name: Name<'_>, content: &[u8]) -> Result<()> {
+    match write_new(fs, name, content) {
+        Err(e) if e.kind() == ErrorKind::FileExists => Ok(()),
+        other => other.map(drop),
+    }
+}
+
+/// Writes a file whose name must be free, and answers it open.
+pub(super) fn write_new(fs: &dyn Fs, name: Name<'_>, content: &[u8]) -> Result<Handle> {
+    let (file, guard) = fs.create(name).map_err(|e| Error::io("create", name.path(), e))?;
+    write_all(fs, &file, 0, content)?;
+    guard.disarm();
+    Ok(file)
+}
+
+/// Writes all of `content` at `offset`.
+pub(super) fn write_all(fs: &dyn Fs, file: &Handle, mut offset: u64, mut content: &[u8]) -> Result<()> {
+    while !content.is_empty() {
+        let written = fs.write_at(file, offset, content).map_err(|e| Error::io("write", file.path(), e))?;
+        if written == 0 {
+            return Err(Error::io("write", file.path(), Errno::NOSPC.into()));
+        }
+        offset += written as u64;
+        content = &content[written..];
+    }
+    Ok(())
+}
+
+/// Puts a file in place whole, over what stands there.
+fn replace(fs: &dyn Fs, folder: &Handle, name: &str, content: &[u8]) -> Result<()> {
+    let fresh = format!(".{name}-{}", super::id::random_hex(8));
+    let fresh = Name::new(folder, &fresh);
+    let name = Name::new(folder, name);
+    write_new(fs, fresh, content)?;
+    let failed = |e| Error::io("rename", name.path(), e);
+    match fs.rename(fresh, name, Rename::NoReplace) {
+        Err(e) if errno::is_taken(&e) => {
+            fs.rename(fresh, name, Rename::Exchange).map_err(failed)?;
+            fs.unlink(fresh).map_err(|e| Error::io("remove", fresh.path(), e))
+        }
+        other => other.map_err(failed),
+    }
+}
+
+/// Reads a file of a few bytes; `None` where it is missing.
+pub(super) fn read_small(fs: &dyn Fs, name: Name<'_>) -> Result<Option<String>> {
+    let file = match fs.open_file(name) {
+        Ok(file) => file,
+        Err(e) if errno::is_missing(&e) => return Ok(None),
+        Err(e) => return Err(Error::io("open", name.path(), e)),
+    };
+    let mut buffer = [0; 256];
+    let read = fs.read_at(&file, 0, &mut buffer).map_err(|e| Error::io("read", name.path(), e))?;
+    Ok(Some(String::from_utf8_lossy(&buffer[..read]).into_owned()))
+}
+
+/// The names in a folder that can be transactions, oldest first.
+pub(super) fn list_ids(fs: &dyn Fs, folder: &Handle) -> Result<Vec<String>> {
+    let names = fs.list(folder).map_err(|e| Error::io("list", folder.path(), e))?;
+    let mut ids: Vec<String> = names
+        .into_iter()
+        .filter(|name| crate::journal::is_id(Path::new(name)))
+        .filter_map(|name| name.into_string().ok())
+        .collect();
+    ids.sort_unstable();
+    Ok(ids)
+}
+
+/// Opens the folder of a transaction in a section; `None` where it is not there.
+pub(super) fn open_transaction(
+    fs: &dyn Fs,
+    section: &Handle,
+    id: &(impl AsRef<OsStr> + ?Sized),
+) -> Result<Option<Handle>> {
+    match fs.open_beneath(section, Path::new(id)) {
+        Ok(handle) => Ok(Some(handle)),
+        Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(None),
+        Err(e) => Err(Error::io("open", section.path().join(id.as_ref()), e)),
+    }
+}

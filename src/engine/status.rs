@@ -1,0 +1,69 @@
+//! What is going on in a workspace.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use super::hot::{self, Standing};
+use super::lock::Patience;
+use super::report::{Interrupted, Status};
+use super::state::{Section, State, list_ids, open_transaction};
+use super::{RecoverOptions, Run, Unobserved, kept, recovery};
+use crate::error::Result;
+use crate::fs::Fs;
+use crate::journal::Journal;
+
+/// Interrupted and running transactions, and what is kept.
+pub(super) fn status(fs: &dyn Fs, state: &State, lock_timeout: Duration) -> Result<Status> {
+    let mut status = Status { kept: kept::list(fs, state)?, ..Status::default() };
+    let Some(section) = state.section(fs, Section::Transactions)? else { return Ok(status) };
+    for id in list_ids(fs, &section)? {
+        if let Some(interrupted) = look(fs, state, &id, lock_timeout)? {
+            status.interrupted.push(interrupted);
+        }
+    }
+    Ok(status)
+}
+
+fn look(fs: &dyn Fs, state: &State, id: &str, lock_timeout: Duration) -> Result<Option<Interrupted>> {
+    let (standing, folder) = hot::examine(fs, state, id)?;
+    drop(folder);
+    let entry = |running, journal: Option<&Journal>, action: &str, reason: String| Interrupted {
+        id: id.to_owned(),
+        running,
+        owner: journal.map_or_else(|| "unknown".to_owned(), owner),
+        files: journal.map(files).unwrap_or_default(),
+        action: action.to_owned(),
+        reason,
+    };
+    Ok(Some(match standing {
+        Standing::Running => {
+            let Some(section) = state.section(fs, Section::Transactions)? else { return Ok(None) };
+            let Some(folder) = open_transaction(fs, &section, id)? else { return Ok(None) };
+            // It has a journal once it is staged.
+            let journal = hot::read_journal(fs, &folder)?.and_then(std::result::Result::ok);
+            entry(true, journal.as_ref().map(|(journal, _)| journal), "leave", "its owner is alive".to_owned())
+        }
+        Standing::Unfinished => entry(false, None, "drop", "it never came to its journal".to_owned()),
+        Standing::Corrupt(why) => entry(false, None, "wait", why),
+        Standing::NotOurs(journal, _, doubt) => entry(false, Some(&journal), "leave", doubt.reason().replace("ID", id)),
+        Standing::Hot(journal, _) => {
+            let never = AtomicBool::new(false);
+            let run = Run { cancel: &never, observer: &Unobserved };
+            let options = RecoverOptions { plan_only: true, ..RecoverOptions::default() };
+            let plan = recovery::recover_one(fs, state, id, options, Patience::new(lock_timeout, &never), run)?;
+            let mut found = entry(false, Some(&journal), &plan.action, plan.reason);
+            found.files = plan.files;
+            found
+        }
+    }))
+}
+
+fn owner(journal: &Journal) -> String {
+    let owner = &journal.header.owner;
+    format!("{}, process {} of user {} on {}", owner.program, owner.process, owner.user, owner.host)
+}
+
+fn files(journal: &Journal) -> Vec<(std::path::PathBuf, String)> {
+    let records = journal.entries.iter();
+    records.map(|record| (record.path.as_path().to_owned(), record.change.kind().to_owned())).collect()
+}

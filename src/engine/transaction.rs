@@ -1,0 +1,273 @@
+//! A transaction's folder with its journal: the primitives that a commit, an undo and a recovery share.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use super::snapshot;
+use super::state::{Section, State, open_transaction};
+use crate::errno::{self, Errno};
+use crate::error::{Error, ErrorKind, Kept, Result};
+use crate::fs::{FileKind, Fs, Handle, Name, Rename, Stat};
+use crate::journal::recover::{Class, Observed, Seen};
+use crate::journal::{Change, Journal, Mark, Record, slot_name};
+
+/// A transaction in `txn/`, its folder and the folders of its targets locked by this process.
+#[derive(Debug)]
+pub(super) struct Transaction<'a> {
+    pub fs: &'a dyn Fs,
+    pub state: &'a State,
+    /// `txn/<id>`, locked.
+    pub folder: Handle,
+    pub journal: Journal,
+    pub mark: Mark,
+    /// The folders of the targets, by their path in the workspace; what is not there has none.
+    pub parents: HashMap<PathBuf, Handle>,
+}
+
+/// What taking an entry back came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum TakenBack {
+    /// It was not swapped, or is as it was again.
+    Clean,
+    /// It was left as it is, and why.
+    Conflict(&'static str),
+}
+
+impl Transaction<'_> {
+    pub(super) fn record(&self, entry: usize) -> &Record {
+        &self.journal.entries[entry]
+    }
+
+    pub(super) fn path(&self, entry: usize) -> PathBuf {
+        self.state.root.path().join(self.record(entry).path.as_path())
+    }
+
+    /// The folder of the entry's target.
+    pub(super) fn parent(&self, entry: usize) -> Result<&Handle> {
+        let path = &self.record(entry).path;
+        self.parents.get(path.parent()).ok_or_else(|| {
+            let message = format!("the folder of {path} is gone");
+            Error::new(ErrorKind::ConcurrentModification, message).at(path.as_path())
+        })
+    }
+
+    /// What stands at a name, read to the end.
+    pub(super) fn see(&self, name: Name<'_>) -> Result<Seen> {
+        see(self.fs, name)
+    }
+
+    /// What stands at the entry's target and in its slot.
+    pub(super) fn observe(&self, entry: usize) -> Result<Observed> {
+        let slot = slot_name(entry);
+        let slot = self.see(Name::new(&self.folder, &slot))?;
+        let record = self.record(entry);
+        let target = match self.parents.get(record.path.parent()) {
+            Some(parent) => self.see(Name::new(parent, record.path.name()))?,
+            None => Seen::Missing,
+        };
+        Ok(Observed { target, slot })
+    }
+
+    pub(super) fn classify(&self, entry: usize) -> Result<Class> {
+        Ok((self.state.protocol.classify)(self.record(entry), &self.observe(entry)?))
+    }
+
+    pub(super) fn classes(&self) -> Result<Vec<Class>> {
+        (0..self.journal.entries.len()).map(|entry| self.classify(entry)).collect()
+    }
+
+    /// Exchanges slot and target, or moves the one that is there.
+    pub(super) fn swap(&self, entry: usize) -> Result<()> {
+        let slot = slot_name(entry);
+        let slot = Name::new(&self.folder, &slot);
+        let target = Name::new(self.parent(entry)?, self.record(entry).path.name());
+        let (from, to, how) = match self.record(entry).change {
+            Change::Edit { .. } => (slot, target, Rename::Exchange),
+            Change::Create { .. } | Change::Folder { .. } => (slot, target, Rename::NoReplace),
+            Change::Delete { .. } => (target, slot, Rename::NoReplace),
+        };
+        self.fs.rename(from, to, how).map_err(|e| self.swap_failed(entry, e))
+    }
+
+    /// The reverse of [`swap`](Self::swap).
+    pub(super) fn swap_back(&self, entry: usize) -> Result<()> {
+        let slot = slot_name(entry);
+        let slot = Name::new(&self.folder, &slot);
+        let target = Name::new(self.parent(entry)?, self.record(entry).path.name());
+        let (from, to, how) = match self.record(entry).change {
+            Change::Edit { .. } => (slot, target, Rename::Exchange),
+            Change::Create { .. } | Change::Folder { .. } => (target, slot, Rename::NoReplace),
+            Change::Delete { .. } => (slot, target, Rename::NoReplace),
+        };
+        self.fs.rename(from, to, how).map_err(|e| Error::io("put back", self.path(entry), e))
+    }
+
+    fn swap_failed(&self, entry: usize, error: std::io::Error) -> Error {
+        let path = self.path(entry);
+        match errno::of(&error) {
+            // A name that came or went between the re-check and the swap: somebody else's doing.
+            Some(Errno::EXIST | Errno::NOENT) => snapshot::changed(&path, "appeared or vanished"),
+            Some(Errno::INVAL) => {
+                let message = format!("{} is on a file system that cannot exchange names", path.display());
+                Error::new(ErrorKind::UnsupportedFileSystem, message).at(path)
+            }
+            _ => Error::io("swap", path, error),
+        }
+    }
+
+    /// Takes an entry back where it was swapped. Classified just before it is touched; what returns to the slot is
+    /// looked at, and goes out again where it is not verified new content.
+    pub(super) fn take_back(&self, entry: usize) -> Result<TakenBack> {
+        let record = self.record(entry);
+        let is_folder = matches!(record.change, Change::Folder { .. });
+        match self.classify(entry)? {
+            Class::Done if is_folder => self.take_back_folder(entry),
+            Class::Done | Class::Captured => {
+                match self.swap_back(entry) {
+                    Err(e) if e.os_error().is_some_and(errno::is_taken) => {
+                        return Ok(TakenBack::Conflict("another program made a file there meanwhile"));
+                    }
+                    other => other?,
+                }
+                if matches!(record.change, Change::Delete { .. }) || self.slot_is_ours(entry)? {
+                    return Ok(TakenBack::Clean);
+                }
+                self.swap(entry)?;
+                Ok(TakenBack::Conflict("another program wrote it while it was taken back"))
+            }
+            Class::OnTop => Ok(TakenBack::Conflict("another program changed the new content")),
+            Class::OriginalLost => Ok(TakenBack::Conflict("its original is gone")),
+            Class::Unknown => Ok(TakenBack::Conflict("neither its old nor its new content is there")),
+            Class::Ready | Class::Before | Class::Same | Class::Torn => Ok(TakenBack::Clean),
+        }
+    }
+
+    fn take_back_folder(&self, entry: usize) -> Result<TakenBack> {
+        const NOT_EMPTY: TakenBack = TakenBack::Conflict("the new folder is not empty; it stays");
+        if !self.target_folder_is_empty(entry)? {
+            return Ok(NOT_EMPTY);
+        }
+        self.swap_back(entry)?;
+        // Somebody may have put a file into it in this moment, or a folder of theirs in its place.
+        if self.slot_is_ours(entry)? {
+            return Ok(TakenBack::Clean);
+        }
+        self.swap(entry)?;
+        Ok(NOT_EMPTY)
+    }
+
+    fn target_folder_is_empty(&self, entry: usize) -> Result<bool> {
+        is_empty_folder(self.fs, self.parent(entry)?, Path::new(self.record(entry).path.name()))
+    }
+
+    fn slot_folder_is_empty(&self, entry: usize) -> Result<bool> {
+        is_empty_folder(self.fs, &self.folder, Path::new(&slot_name(entry)))
+    }
+
+    /// Whether the slot holds verified new content, or nothing.
+    pub(super) fn slot_is_ours(&self, entry: usize) -> Result<bool> {
+        let seen = self.see(Name::new(&self.folder, &slot_name(entry)))?;
+        Ok(match seen {
+            Seen::Missing => true,
+            // A power cut can take the folder's swap and leave what somebody had put into it since.
+            Seen::Folder(_) => {
+                (self.state.protocol.is_new)(self.record(entry), seen) && self.slot_folder_is_empty(entry)?
+            }
+            _ => (self.state.protocol.is_new)(self.record(entry), seen),
+        })
+    }
+
+    /// Renames the journal: its name is its state.
+    pub(super) fn set_mark(&mut self, mark: Mark) -> Result<()> {
+        let from = Name::new(&self.folder, self.mark.file_name());
+        let to = Name::new(&self.folder, mark.file_name());
+        self.fs.rename(from, to, Rename::NoReplace).map_err(|e| Error::io("rename", from.path(), e))?;
+        self.mark = mark;
+        Ok(())
+    }
+
+    /// Makes the names in the transaction's folder durable.
+    pub(super) fn sync_folder(&self) -> Result<()> {
+        self.fs.sync(&self.folder).map_err(|e| Error::io("sync", self.folder.path(), e))
+    }
+
+    /// Makes everything on the file system durable.
+    pub(super) fn sync_file_system(&self) -> Result<()> {
+        let root = &self.state.root;
+        self.fs.sync_file_system(root).map_err(|e| Error::io("sync the file system of", root.path(), e))
+    }
+
+    /// Moves the transaction's folder to another section.
+    pub(super) fn move_to(&self, section: Section) -> Result<()> {
+        let from = self.state.need_section(self.fs, Section::Transactions)?;
+        let to = self.state.need_section(self.fs, section)?;
+        let id = &self.journal.header.id;
+        let (from, to) = (Name::new(&from, id), Name::new(&to, id));
+        self.fs.rename(from, to, Rename::NoReplace).map_err(|e| Error::io("rename", from.path(), e))
+    }
+
+    /// What the slots hold that is not txedit's to delete.
+    pub(super) fn foreign_slots(&self, conflicts: &HashMap<usize, &'static str>) -> Result<Vec<Kept>> {
+        let kept_folder = self.state.folder.path().join(Section::Kept.name()).join(&self.journal.header.id);
+        let mut kept = Vec::new();
+        for entry in 0..self.journal.entries.len() {
+            let ours = self.slot_is_ours(entry)?;
+            let reason = match conflicts.get(&entry) {
+                Some(reason) => reason,
+                None if ours => continue,
+                None => "another program's content came out of the swap",
+            };
+            let kept_path = if ours { self.path(entry) } else { kept_folder.join(slot_name(entry)) };
+            kept.push(Kept { path: self.path(entry), kept_path, reason: (*reason).to_owned() });
+        }
+        Ok(kept)
+    }
+
+    /// Removes the folders that the transaction which this one undoes had made, children first, where they are empty
+    /// and still the same. An empty folder that stays harms nothing: no failure is worth a rollback.
+    pub(super) fn tidy(&self) {
+        let Some(reverts) = &self.journal.header.reverts else { return };
+        let Ok(Some(reverted)) = super::history::load(self.fs, self.state, reverts) else { return };
+        for record in reverted.journal.entries.iter().rev() {
+            let Change::Folder { staged } = record.change else { continue };
+            let Ok(parent) = self.fs.open_beneath(&self.state.root, record.path.parent()) else { continue };
+            let name = Name::new(&parent, record.path.name());
+            if matches!(self.fs.stat(name), Ok(Some(stat)) if stat.identity == staged) {
+                drop(self.fs.remove_folder(name));
+            }
+        }
+    }
+}
+
+/// What stands at a name, read to the end.
+pub(super) fn see(fs: &dyn Fs, name: Name<'_>) -> Result<Seen> {
+    let path = name.path();
+    let Some(stat) = fs.stat(name).map_err(|e| Error::io("look at", &path, e))? else { return Ok(Seen::Missing) };
+    match stat.kind {
+        FileKind::Folder => Ok(Seen::Folder(stat.identity)),
+        FileKind::Symlink | FileKind::Special => Ok(Seen::Other),
+        FileKind::File => {
+            let file = fs.open_file(name).map_err(|e| Error::io("open", &path, e))?;
+            let digest = snapshot::digest(fs, &file, &path)?;
+            Ok(Seen::File { digest, mode: stat.mode, identity: stat.identity })
+        }
+    }
+}
+
+fn is_empty_folder(fs: &dyn Fs, parent: &Handle, name: &Path) -> Result<bool> {
+    let path = parent.path().join(name);
+    let folder = fs.open_beneath(parent, name).map_err(|e| Error::io("open", &path, e))?;
+    Ok(fs.list(&folder).map_err(|e| Error::io("list", &path, e))?.is_empty())
+}
+
+/// Opens and locks `txn/<id>`; `None` where it is not there, or its owner is alive.
+pub(super) fn lock_folder(fs: &dyn Fs, section: &Handle, id: &str) -> Result<Option<(Handle, Stat)>> {
+    let Some(folder) = open_transaction(fs, section, id)? else { return Ok(None) };
+    if !fs.try_lock(&folder).map_err(|e| Error::io("lock", folder.path(), e))? {
+        return Ok(None);
+    }
+    // It may have been moved between the opening and the lock.
+    let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
+    let there = fs.stat(Name::new(section, id)).map_err(|e| Error::io("look at", folder.path(), e))?;
+    Ok(there.filter(|there| there.identity == stat.identity).map(|_| (folder, stat)))
+}

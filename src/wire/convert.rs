@@ -1,0 +1,159 @@
+//! From what was written to what is asked: afterwards it is valid.
+
+use super::request::{Edit, File, Request};
+use crate::digest::Digest;
+use crate::error::{ErrorKind, Result};
+use crate::request::edit::{Anchor, Count};
+use crate::request::validate::{self, Findings, PathRule, at_edit, at_file};
+use crate::request::{Change, FileRequest, IfExists, RenameTo, edit};
+
+impl Request {
+    /// Checks the shape, then the paths by their letters. No file is touched.
+    pub fn into_request(self, paths: PathRule) -> Result<crate::request::Request> {
+        let mut findings = Findings::new();
+        let request = self.convert(&mut findings);
+        findings.finish()?;
+        validate::check_paths(&request, paths)?;
+        Ok(request)
+    }
+
+    /// Layer 1. The request is whole only if nothing was found.
+    pub(super) fn convert(self, findings: &mut Findings) -> crate::request::Request {
+        let files = self.files.unwrap_or_default();
+        validate::check_size(files.len(), findings);
+        validate::check_label(self.label.as_deref(), findings);
+        let entries = files.into_iter().enumerate();
+        crate::request::Request {
+            files: entries.filter_map(|(index, file)| file.convert(index, findings)).collect(),
+            dry_run: self.dry_run.unwrap_or(false),
+            include_content: self.include_content.unwrap_or(false),
+            backup: self.backup.unwrap_or(false),
+            label: self.label,
+        }
+    }
+}
+
+/// A finding of no kind of its own.
+fn invalid<T>(findings: &mut Findings, place: Vec<String>, message: impl Into<String>) -> Option<T> {
+    findings.push(ErrorKind::ValidationFailed, place, message);
+    None
+}
+
+impl File {
+    /// `None` if anything was found that leaves no entry.
+    fn convert(self, index: usize, findings: &mut Findings) -> Option<FileRequest> {
+        let place = |field| at_file(index, Some(field));
+        let if_exists = self.if_exists(index, findings);
+        self.check_kinds(index, findings);
+        let path = match self.file_path {
+            Some(path) => Some(path.into()),
+            None => invalid(findings, place("file_path"), "`file_path` is missing"),
+        };
+        let expected_hash = self.expected_hash.and_then(|hash| match hash.parse::<Digest>() {
+            Ok(digest) => Some(digest),
+            Err(error) => invalid(findings, place("expected_hash"), error.to_string()),
+        });
+        let mode = self.mode.and_then(|digits| match mode(&digits) {
+            Some(mode) => Some(mode),
+            None => invalid(findings, place("mode"), "`mode` takes octal digits, \"7777\" at most, like \"755\""),
+        });
+        let rename = self.rename_to.map(|path| RenameTo { path: path.into(), if_exists });
+        let change = match (self.edits, self.content) {
+            (Some(edits), _) => Change::Edit { edits: convert_edits(index, edits, findings), rename },
+            (None, Some(content)) => Change::Write { content: content.into_bytes(), if_exists },
+            (None, None) if self.delete == Some(true) => Change::Delete,
+            (None, None) => rename.map_or(Change::Mode, Change::Rename),
+        };
+        Some(FileRequest { path: path?, expected_hash, change, mode })
+    }
+
+    /// What is asked of the file must be one thing.
+    fn check_kinds(&self, index: usize, findings: &mut Findings) {
+        let delete = self.delete == Some(true);
+        let given = [
+            ("edits", self.edits.is_some()),
+            ("content", self.content.is_some()),
+            ("delete", delete),
+            ("rename_to", self.rename_to.is_some()),
+            ("mode", self.mode.is_some()),
+        ];
+        let names = || {
+            let names: Vec<_> = given.iter().filter(|(_, given)| *given).map(|(name, _)| format!("`{name}`")).collect();
+            names.join(" and ")
+        };
+        let others = |but: &str| given.iter().any(|(name, given)| *given && *name != but);
+        let place = at_file(index, None);
+        if !others("") {
+            let message = "nothing is asked of the file: give `edits`, `content`, `delete`, `rename_to` or `mode`";
+            findings.push(ErrorKind::ValidationFailed, place, message);
+        } else if delete && others("delete") {
+            let message = format!("{} exclude each other: `delete` goes alone", names());
+            findings.push(ErrorKind::ValidationFailed, place, message);
+        } else if self.content.is_some() && (self.edits.is_some() || self.rename_to.is_some()) {
+            let message = format!("{} exclude each other: `content` goes alone or with `mode`", names());
+            findings.push(ErrorKind::ValidationFailed, place, message);
+        }
+        if self.if_exists.is_some() && self.content.is_none() && self.rename_to.is_none() {
+            let message = "`if_exists` goes with `content` or `rename_to` only";
+            findings.push(ErrorKind::ValidationFailed, at_file(index, Some("if_exists")), message);
+        }
+    }
+
+    fn if_exists(&self, index: usize, findings: &mut Findings) -> IfExists {
+        match self.if_exists.as_deref() {
+            None | Some("fail") => IfExists::Fail,
+            Some("replace") => IfExists::Replace,
+            Some(_) => {
+                let message = "`if_exists` takes \"fail\" or \"replace\"";
+                findings.push(ErrorKind::ValidationFailed, at_file(index, Some("if_exists")), message);
+                IfExists::Fail
+            }
+        }
+    }
+}
+
+/// One to five octal digits, so that `755`, `0755` and `00755` are the same.
+fn mode(digits: &str) -> Option<u32> {
+    // The parser of the standard library takes a sign as well.
+    let octal = (1..=5).contains(&digits.len()) && digits.bytes().all(|digit| matches!(digit, b'0'..=b'7'));
+    let mode = u32::from_str_radix(digits, 8).ok().filter(|_| octal)?;
+    (mode <= validate::MODE_MAX).then_some(mode)
+}
+
+fn convert_edits(file: usize, edits: Vec<Edit>, findings: &mut Findings) -> Vec<edit::Edit> {
+    let total = edits.len();
+    validate::check_anchors(file, edits.iter().map(|edit| edit.old_string.as_deref().map(str::as_bytes)), findings);
+    let edits = edits.into_iter().enumerate();
+    edits.filter_map(|(index, edit)| edit.convert(file, index, total, findings)).collect()
+}
+
+impl Edit {
+    /// `None` if anything was found that leaves no edit. What an anchor must be is checked for all of a file together.
+    fn convert(self, file: usize, index: usize, total: usize, findings: &mut Findings) -> Option<edit::Edit> {
+        let place = |field| at_edit(file, index, Some(field));
+        let number = index + 1;
+        if self.match_mode.is_some_and(|mode| mode != "exact") {
+            invalid::<()>(findings, place("match"), "`match` takes \"exact\"");
+        }
+        if let Some(expected) = self.expected_matches {
+            validate::check_expected_matches(place("expected_matches"), expected, findings);
+            if self.replace_all == Some(true) {
+                let message = "`expected_matches` and `replace_all` exclude each other";
+                invalid::<()>(findings, place("expected_matches"), message);
+            }
+        }
+        let count = match (self.replace_all, self.expected_matches) {
+            (Some(true), _) => Count::All,
+            (_, Some(expected)) => Count::Exactly(expected),
+            (_, None) => Count::Once,
+        };
+        let old = self
+            .old_string
+            .or_else(|| invalid(findings, place("old_string"), format!("Edit {number} of {total} has no old_string")));
+        let new = self
+            .new_string
+            .or_else(|| invalid(findings, place("new_string"), format!("Edit {number} of {total} has no new_string")));
+        let anchor = Anchor::Text { text: old?.into_bytes(), count };
+        Some(edit::Edit { anchor, replacement: new?.into_bytes() })
+    }
+}

@@ -1,0 +1,181 @@
+//! The answer to a request that failed: which edit, why, and what is true of the files now.
+
+mod context;
+mod status;
+
+use serde::Serialize;
+
+use super::hints::{recovery_hint, recovery_hint_of};
+use super::response::{Shape, edits_of, text};
+use crate::error::{Detail, Error, Outcome};
+use crate::request::{FileRequest, Request};
+use context::context;
+use status::{edit_status, file_statuses, rollback};
+
+pub use context::{Context, MatchLocation};
+pub use status::{EditStatus, FileState, FileStatus, Rollback, RollbackDetail, RollbackState};
+
+/// Failure of any command or tool.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+pub struct Failure {
+    pub success: bool,
+    pub error_code: &'static str,
+    pub error: String,
+    pub message: String,
+    pub retryable: bool,
+    pub recovery_hint: String,
+    /// 0, or absent where it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub edits_applied: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_file_index: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_edit_index: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<Context>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub edit_status: Vec<EditStatus>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub file_statuses: Vec<FileStatus>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rollback: Option<Rollback>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<KeptContent>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<FindingEntry>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<String>,
+    pub outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transaction_id: Option<String>,
+}
+
+/// A content that a rollback put aside.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+pub struct KeptContent {
+    pub path: String,
+    pub kept_path: String,
+    pub reason: String,
+}
+
+/// One thing that validation found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+pub struct FindingEntry {
+    pub code: &'static str,
+    pub message: String,
+    pub path: Vec<String>,
+    pub recovery_hint: &'static str,
+}
+
+/// The answer for `error`. `request` is `None` where there was none that could be read.
+#[must_use]
+pub fn failure(error: &Error, request: Option<&Request>, shape: Shape) -> Failure {
+    let files = request.map_or(&[][..], |request| &request.files);
+    let file = failed_file(error, files);
+    let asked = file.and_then(|index| files.get(index));
+    let named = asked.or_else(|| files.first().filter(|_| shape == Shape::Single));
+    let file_path = named.map(|file| text(&file.path)).or_else(|| error.path().map(text));
+    let statuses = file_statuses(error, files, file);
+    let recovery_required = error.outcome() == Outcome::RecoveryRequired;
+    Failure {
+        success: false,
+        error_code: error.kind().code(),
+        error: sentence(error, files, file),
+        message: message(error, shape).to_owned(),
+        // What was asked may have been done in part: to send it again could do it twice.
+        retryable: error.kind().is_retryable() && !recovery_required,
+        recovery_hint: recovery_hint(error),
+        edits_applied: (!recovery_required).then_some(0),
+        file_path,
+        failed_file_index: file.filter(|_| shape == Shape::Multi),
+        failed_edit_index: error.edit(),
+        context: context(error.details()),
+        edit_status: asked.zip(error.edit()).map_or_else(Vec::new, |(file, edit)| edit_status(file, edit)),
+        // Without a request nothing can be said of its files, except that none was touched.
+        rollback: (shape == Shape::Multi && (request.is_some() || error.outcome() == Outcome::Unchanged))
+            .then(|| rollback(&statuses)),
+        file_statuses: if shape == Shape::Multi { statuses } else { Vec::new() },
+        kept: error.kept().iter().map(KeptContent::from).collect(),
+        errors: findings(error.details(), shape),
+        conflicts: conflicts(error.details()),
+        outcome: error.outcome().as_str(),
+        transaction_id: error.transaction().map(str::to_owned),
+    }
+}
+
+/// The file entry that failed: as the engine counted it, or else the one of that path.
+fn failed_file(error: &Error, files: &[FileRequest]) -> Option<usize> {
+    let by_path = || files.iter().position(|file| Some(&*file.path) == error.path());
+    let only = || (files.len() == 1 && error.edit().is_some()).then_some(0);
+    error.file().or_else(by_path).or_else(only)
+}
+
+/// The error with the place in front: "Edit 2 of 5 in file 1 of 3 failed: …".
+fn sentence(error: &Error, files: &[FileRequest], file: Option<usize>) -> String {
+    let total = file.and_then(|index| files.get(index)).map_or(0, |file| edits_of(file).len());
+    match (error.edit(), file) {
+        (Some(edit), Some(file)) if files.len() > 1 => {
+            format!("Edit {} of {total} in file {} of {} failed: {error}", edit + 1, file + 1, files.len())
+        }
+        (Some(edit), Some(_)) if total > 0 => format!("Edit {} of {total} failed: {error}", edit + 1),
+        (Some(edit), _) => format!("Edit {} failed: {error}", edit + 1),
+        (None, _) => error.to_string(),
+    }
+}
+
+fn message(error: &Error, shape: Shape) -> &'static str {
+    match (error.outcome(), shape) {
+        (Outcome::Unchanged | Outcome::RolledBack, Shape::Single) => {
+            "Operation failed. No changes applied - file unchanged."
+        }
+        (Outcome::Unchanged | Outcome::RolledBack, Shape::Multi) => {
+            "Operation failed. No changes applied - all files unchanged."
+        }
+        (Outcome::RecoveryRequired, Shape::Single) => {
+            "Operation failed. The file may be old or new until a recovery has run."
+        }
+        (Outcome::RecoveryRequired, Shape::Multi) => {
+            "Operation failed. Some files may be old and some new until a recovery has run."
+        }
+    }
+}
+
+impl From<&crate::error::Kept> for KeptContent {
+    fn from(kept: &crate::error::Kept) -> Self {
+        Self { path: text(&kept.path), kept_path: text(&kept.kept_path), reason: kept.reason.clone() }
+    }
+}
+
+fn findings(detail: &Detail, shape: Shape) -> Vec<FindingEntry> {
+    let Detail::Findings(findings) = detail else { return Vec::new() };
+    findings
+        .iter()
+        .map(|finding| FindingEntry {
+            code: finding.kind.code(),
+            message: finding.message.clone(),
+            path: place(&finding.path, shape).to_vec(),
+            recovery_hint: recovery_hint_of(finding.kind),
+        })
+        .collect()
+}
+
+/// The place in what the caller sent: with one file its fields stand at the top.
+fn place(path: &[String], shape: Shape) -> &[String] {
+    match path {
+        [files, index, rest @ ..] if shape == Shape::Single && files == "files" && index == "0" => rest,
+        _ => path,
+    }
+}
+
+fn conflicts(detail: &Detail) -> Vec<String> {
+    let Detail::Conflicts(paths) = detail else { return Vec::new() };
+    paths.iter().map(|path| text(path)).collect()
+}
+
+#[cfg(test)]
+mod tests;

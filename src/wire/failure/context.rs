@@ -1,0 +1,114 @@
+//! What stands in the file instead of what an edit looked for.
+
+use serde::Serialize;
+
+use crate::error::Detail;
+use crate::text::diagnose::{Cause, Diagnosis};
+use crate::text::locate::Places;
+
+/// What stands in the file: the nearest region for no match, the places for several.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+pub struct Context {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snippet: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub similarity: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<&'static str>,
+    /// The edit of `consumed_by_edit`, the file of `in_other_file`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause_index: Option<usize>,
+    /// The `old_string` that would have matched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suggestion: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub match_locations: Vec<MatchLocation>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_matches: Option<usize>,
+}
+
+/// One place of several.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+pub struct MatchLocation {
+    pub line: usize,
+    pub snippet: String,
+}
+
+pub(super) fn context(detail: &Detail) -> Option<Context> {
+    match detail {
+        Detail::NoMatch(diagnosis) => Some(Context::from(&**diagnosis)),
+        Detail::Matches(places) => Some(Context::from(places)),
+        Detail::None | Detail::Findings(_) | Detail::Conflicts(_) => None,
+    }
+}
+
+impl From<&Diagnosis> for Context {
+    fn from(diagnosis: &Diagnosis) -> Self {
+        let (cause, cause_index) = diagnosis.cause.map(cause).unzip();
+        Self {
+            snippet: Some(diagnosis.snippet.clone()),
+            line: Some(diagnosis.line),
+            similarity: Some(diagnosis.similarity),
+            diff: Some(diagnosis.diff.clone()),
+            cause,
+            cause_index: cause_index.flatten(),
+            suggestion: diagnosis.suggestion.clone(),
+            ..Self::default()
+        }
+    }
+}
+
+impl From<&Places> for Context {
+    fn from(places: &Places) -> Self {
+        let shown = places.shown.iter();
+        Self {
+            match_locations: shown
+                .map(|place| MatchLocation { line: place.line, snippet: place.snippet.clone() })
+                .collect(),
+            total_matches: Some(places.total),
+            ..Self::default()
+        }
+    }
+}
+
+/// The word for a cause, and the index that belongs to it.
+fn cause(cause: Cause) -> (&'static str, Option<usize>) {
+    match cause {
+        Cause::WhiteSpace => ("white_space", None),
+        Cause::TabsAgainstSpaces => ("tabs_against_spaces", None),
+        Cause::LookAlike => ("look_alike", None),
+        Cause::EscapedText => ("escaped_text", None),
+        Cause::LineNumbers => ("line_numbers", None),
+        Cause::AlreadyApplied => ("already_applied", None),
+        Cause::ConsumedByEdit(edit) => ("consumed_by_edit", Some(edit)),
+        Cause::InOtherFile(file) => ("in_other_file", Some(file)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cause_has_a_word_of_its_own() {
+        let causes = [
+            Cause::WhiteSpace,
+            Cause::TabsAgainstSpaces,
+            Cause::LookAlike,
+            Cause::EscapedText,
+            Cause::LineNumbers,
+            Cause::AlreadyApplied,
+            Cause::ConsumedByEdit(3),
+            Cause::InOtherFile(3),
+        ];
+        let words: std::collections::HashSet<_> = causes.map(|it| cause(it).0).into();
+        assert_eq!(words.len(), causes.len());
+        assert_eq!(cause(Cause::InOtherFile(3)), ("in_other_file", Some(3)));
+    }
+}

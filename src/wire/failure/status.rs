@@ -1,0 +1,122 @@
+//! What is true of each edit and each file after a failure.
+
+use serde::Serialize;
+
+use crate::error::{Detail, Error, Finding, Outcome};
+use crate::request::FileRequest;
+use crate::wire::response::{edits_of, old_string, text};
+
+/// The failed edit, or one after it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+pub struct EditStatus {
+    pub edit_index: usize,
+    /// `failed` or `skipped`.
+    pub status: &'static str,
+    pub old_string: String,
+}
+
+/// One file of the request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+pub struct FileStatus {
+    pub file_path: String,
+    pub status: FileState,
+}
+
+/// What is true of a file of a request that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileState {
+    /// It is why the request failed.
+    Failed,
+    /// It has its old content again.
+    RolledBack,
+    /// It was looked at, and not touched.
+    Unchanged,
+    /// The request failed before it was looked at.
+    Skipped,
+    /// It is old or new; recovery will tell.
+    Unknown,
+}
+
+/// What a rollback did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+pub struct Rollback {
+    pub files_rolled_back: usize,
+    pub files_failed_rollback: usize,
+    pub details: Vec<RollbackDetail>,
+}
+
+/// What a rollback did with one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+pub struct RollbackDetail {
+    pub file_path: String,
+    pub status: RollbackState,
+}
+
+/// How the rollback of one file went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RollbackState {
+    /// The old content is there.
+    Restored,
+    /// It is not known to be there.
+    Failed,
+}
+
+pub(super) fn edit_status(file: &FileRequest, failed: usize) -> Vec<EditStatus> {
+    let edits = edits_of(file).iter().enumerate().skip(failed);
+    edits
+        .map(|(edit_index, edit)| EditStatus {
+            edit_index,
+            status: if edit_index == failed { "failed" } else { "skipped" },
+            old_string: old_string(edit),
+        })
+        .collect()
+}
+
+pub(super) fn file_statuses(error: &Error, files: &[FileRequest], failed: Option<usize>) -> Vec<FileStatus> {
+    let state = |index: usize| match (error.outcome(), failed) {
+        // The error does not say how far each file was.
+        (Outcome::RecoveryRequired, _) => FileState::Unknown,
+        (_, Some(failed)) if index == failed => FileState::Failed,
+        (Outcome::RolledBack, _) => FileState::RolledBack,
+        (Outcome::Unchanged, Some(failed)) if index > failed => FileState::Skipped,
+        (Outcome::Unchanged, _) if has_finding(error.details(), index) => FileState::Failed,
+        (Outcome::Unchanged, _) => FileState::Unchanged,
+    };
+    let files = files.iter().enumerate();
+    files.map(|(index, file)| FileStatus { file_path: text(&file.path), status: state(index) }).collect()
+}
+
+fn has_finding(detail: &Detail, file: usize) -> bool {
+    let Detail::Findings(findings) = detail else { return false };
+    let is_there = |finding: &Finding| {
+        finding.path.first().is_some_and(|name| name == "files")
+            && finding.path.get(1).and_then(|index| index.parse().ok()) == Some(file)
+    };
+    findings.iter().any(is_there)
+}
+
+pub(super) fn rollback(statuses: &[FileStatus]) -> Rollback {
+    let details: Vec<_> = statuses
+        .iter()
+        .filter_map(|file| {
+            let status = match file.status {
+                FileState::RolledBack => RollbackState::Restored,
+                FileState::Unknown => RollbackState::Failed,
+                FileState::Failed | FileState::Unchanged | FileState::Skipped => return None,
+            };
+            Some(RollbackDetail { file_path: file.file_path.clone(), status })
+        })
+        .collect();
+    let count = |state| details.iter().filter(|detail| detail.status == state).count();
+    Rollback {
+        files_rolled_back: count(RollbackState::Restored),
+        files_failed_rollback: count(RollbackState::Failed),
+        details,
+    }
+}

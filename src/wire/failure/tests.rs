@@ -1,0 +1,156 @@
+use serde_json::{Value, json, to_value};
+
+use super::*;
+use crate::error::{ErrorKind, Finding, Kept};
+use crate::request::validate::{PathRule, at_edit, at_file};
+use crate::text::diagnose::{Cause, Diagnosis};
+use crate::text::locate::{Place, Places};
+use crate::wire::parse;
+
+/// As many files as there are numbers, each with so many edits.
+fn request(edits: &[usize]) -> Request {
+    let edit = |index| json!({"old_string": format!("old {index}"), "new_string": "new"});
+    let file = |(file, edits): (usize, &usize)| {
+        let edits: Vec<_> = (0..*edits).map(edit).collect();
+        json!({"file_path": format!("f{file}"), "edits": edits})
+    };
+    let json = json!({"files": edits.iter().enumerate().map(file).collect::<Vec<_>>()});
+    parse(json.to_string().as_bytes()).unwrap().into_request(PathRule::AbsoluteOrRelative).unwrap()
+}
+
+fn answer(error: &Error, request: &Request, shape: Shape) -> Value {
+    to_value(failure(error, Some(request), shape)).unwrap()
+}
+
+#[test]
+fn no_match_in_one_file() {
+    let diagnosis = Diagnosis {
+        snippet: "7: old  1".into(),
+        line: 7,
+        similarity: 0.5,
+        diff: "-old 1\n+old  1\n".into(),
+        cause: Some(Cause::ConsumedByEdit(0)),
+        suggestion: Some("old  1".into()),
+    };
+    let error = Error::new(ErrorKind::MatchNotFound, "old_string is not in f0")
+        .in_file(0)
+        .in_edit(1)
+        .detail(Detail::NoMatch(Box::new(diagnosis)));
+    let expected = json!({
+        "success": false, "error_code": "MATCH_NOT_FOUND",
+        "error": "Edit 2 of 3 failed: old_string is not in f0",
+        "message": "Operation failed. No changes applied - file unchanged.",
+        "retryable": false,
+        "recovery_hint": "Read the file to see current content, then retry with correct old_string.",
+        "edits_applied": 0, "file_path": "f0", "failed_edit_index": 1, "outcome": "unchanged",
+        "context": {"snippet": "7: old  1", "line": 7, "similarity": 0.5, "diff": "-old 1\n+old  1\n",
+                    "cause": "consumed_by_edit", "cause_index": 0, "suggestion": "old  1"},
+        "edit_status": [{"edit_index": 1, "status": "failed", "old_string": "old 1"},
+                        {"edit_index": 2, "status": "skipped", "old_string": "old 2"}]});
+    assert_eq!(answer(&error, &request(&[3]), Shape::Single), expected);
+}
+
+#[test]
+fn several_matches_in_one_file_of_several() {
+    let places = Places { total: 9, shown: vec![Place { line: 4, snippet: "4: old 0".into() }] };
+    let error =
+        Error::new(ErrorKind::AmbiguousMatch, "9 matches").in_file(1).in_edit(0).detail(Detail::Matches(places));
+    let answer = answer(&error, &request(&[1, 2, 1]), Shape::Multi);
+    assert_eq!(answer["error"], "Edit 1 of 2 in file 2 of 3 failed: 9 matches");
+    assert_eq!(answer["message"], "Operation failed. No changes applied - all files unchanged.");
+    assert_eq!((&answer["failed_file_index"], &answer["failed_edit_index"]), (&json!(1), &json!(0)));
+    assert_eq!(answer["context"], json!({"match_locations": [{"line": 4, "snippet": "4: old 0"}], "total_matches": 9}));
+    assert_eq!(
+        answer["file_statuses"],
+        json!([{"file_path": "f0", "status": "unchanged"}, {"file_path": "f1", "status": "failed"},
+               {"file_path": "f2", "status": "skipped"}])
+    );
+    assert_eq!(answer["rollback"], json!({"files_rolled_back": 0, "files_failed_rollback": 0, "details": []}));
+    assert_eq!(answer["edit_status"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_rollback_lists_what_it_restored_and_what_it_kept() {
+    let kept = Kept { path: "f1".into(), kept_path: ".txedit/kept/t/1".into(), reason: "changed meanwhile".into() };
+    let error = Error::new(ErrorKind::ConcurrentModification, "f1 changed")
+        .in_file(1)
+        .outcome_is(Outcome::RolledBack)
+        .keeping(vec![kept])
+        .of_transaction("t");
+    let answer = answer(&error, &request(&[1, 1, 1]), Shape::Multi);
+    assert_eq!(answer["error"], "f1 changed");
+    assert_eq!((&answer["outcome"], &answer["edits_applied"]), (&json!("rolled_back"), &json!(0)));
+    assert_eq!((&answer["retryable"], &answer["transaction_id"]), (&json!(true), &json!("t")));
+    assert_eq!(
+        answer["rollback"],
+        json!({"files_rolled_back": 2, "files_failed_rollback": 0, "details": [
+            {"file_path": "f0", "status": "restored"}, {"file_path": "f2", "status": "restored"}]})
+    );
+    assert_eq!(answer["kept"], json!([{"path": "f1", "kept_path": ".txedit/kept/t/1", "reason": "changed meanwhile"}]));
+}
+
+#[test]
+fn where_a_check_failed_no_file_did() {
+    let error = Error::new(ErrorKind::CheckFailed, "exit status 1").outcome_is(Outcome::RolledBack);
+    let answer = answer(&error, &request(&[1]), Shape::Multi);
+    assert_eq!(answer["file_statuses"], json!([{"file_path": "f0", "status": "rolled_back"}]));
+    assert_eq!(answer["rollback"]["files_rolled_back"], 1);
+    assert_eq!(answer.get("failed_file_index"), None);
+}
+
+#[test]
+fn nothing_is_claimed_where_recovery_is_required() {
+    let error = Error::new(ErrorKind::Timeout, "sync failed").outcome_is(Outcome::RecoveryRequired).in_file(0);
+    for (shape, message) in [
+        (Shape::Single, "Operation failed. The file may be old or new until a recovery has run."),
+        (Shape::Multi, "Operation failed. Some files may be old and some new until a recovery has run."),
+    ] {
+        let answer = answer(&error, &request(&[1, 1]), shape);
+        assert_eq!(answer["message"], message);
+        assert_eq!(answer.get("edits_applied"), None);
+        assert_eq!(answer["retryable"], false);
+        assert_eq!(answer["outcome"], "recovery_required");
+        if shape == Shape::Multi {
+            assert_eq!(answer["rollback"]["files_failed_rollback"], 2);
+            assert_eq!(answer["file_statuses"][1], json!({"file_path": "f1", "status": "unknown"}));
+        }
+    }
+}
+
+#[test]
+fn findings_are_listed_each_with_its_hint() {
+    let finding = |kind, path| Finding { kind, message: "m".into(), path };
+    let error = Error::findings(vec![
+        finding(ErrorKind::EmptyOldString, at_edit(0, 1, Some("old_string"))),
+        finding(ErrorKind::FileNotFound, at_file(0, Some("file_path"))),
+        finding(ErrorKind::ValidationFailed, vec!["label".into()]),
+    ]);
+    let multi = answer(&error, &request(&[1, 1]), Shape::Multi);
+    assert_eq!((&multi["error"], &multi["error_code"]), (&json!("Validation failed"), &json!("VALIDATION_FAILED")));
+    assert_eq!(
+        multi["errors"][0],
+        json!({"code": "EMPTY_OLD_STRING", "message": "m", "path": ["files", "0", "edits", "1", "old_string"],
+               "recovery_hint": "Give the text to be replaced as old_string; use `content` to write a whole file."})
+    );
+    assert_eq!(
+        multi["file_statuses"],
+        json!([{"file_path": "f0", "status": "failed"}, {"file_path": "f1", "status": "unchanged"}])
+    );
+    let single = answer(&error, &request(&[1]), Shape::Single);
+    let places: Vec<_> = single["errors"].as_array().unwrap().iter().map(|entry| entry["path"].clone()).collect();
+    assert_eq!(places, [json!(["edits", "1", "old_string"]), json!(["file_path"]), json!(["label"])]);
+    assert_eq!(single["file_path"], "f0");
+}
+
+#[test]
+fn a_failure_without_a_request_is_an_answer_too() {
+    let error = parse(b"{").unwrap_err();
+    let answer = to_value(failure(&error, None, Shape::Multi)).unwrap();
+    assert_eq!(answer["errors"][0]["code"], "VALIDATION_FAILED");
+    assert_eq!(answer["rollback"]["files_rolled_back"], 0);
+    let error = Error::new(ErrorKind::UndoConflict, "cannot undo").detail(Detail::Conflicts(vec!["f0".into()]));
+    let answer = to_value(failure(&error, None, Shape::Multi)).unwrap();
+    assert_eq!(answer["conflicts"], json!(["f0"]));
+    let error = Error::new(ErrorKind::UndoConflict, "x").outcome_is(Outcome::RolledBack);
+    assert_eq!(to_value(failure(&error, None, Shape::Multi)).unwrap().get("rollback"), None);
+}

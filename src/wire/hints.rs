@@ -1,0 +1,156 @@
+//! What to send next: one sentence for each kind of failure.
+
+use crate::error::{Error, ErrorKind, Outcome};
+
+/// The hint for `error`. Where files may be half-way, nothing else matters until they are recovered.
+#[must_use]
+pub fn recovery_hint(error: &Error) -> String {
+    let hint = match error.outcome() {
+        Outcome::RecoveryRequired => recovery_hint_of(ErrorKind::RecoveryRequired),
+        Outcome::Unchanged | Outcome::RolledBack => recovery_hint_of(error.kind()),
+    };
+    hint.to_owned()
+}
+
+/// The hint for a kind, for findings too.
+#[must_use]
+pub const fn recovery_hint_of(kind: ErrorKind) -> &'static str {
+    use ErrorKind as K;
+    match kind {
+        K::ValidationFailed => "Correct what the message names, then send the whole request again.",
+        K::RelativePath => "Send the absolute path of the file.",
+        K::PathTraversal => "Send the path without `..` segments.",
+        K::OutsideRoot => "Name a file inside the root, or start txedit with a root that contains it.",
+        K::FileNotFound => "Check the path, or create the file with `content`.",
+        K::FileExists => "Use if_exists: \"replace\" to replace the file, or choose another path.",
+        K::NotARegularFile => "Name a regular file; folders, devices and symlinks themselves cannot be changed.",
+        K::PermissionDenied => "Check file permissions.",
+        K::SymlinkLoop => "Name the file that the symlinks were meant to lead to.",
+        K::FileTooLarge => "Leave this file out; it is too large to be edited.",
+        K::EmptyEdits => "Give at least one edit with old_string and new_string.",
+        K::EmptyOldString => "Give the text to be replaced as old_string; use `content` to write a whole file.",
+        K::DuplicateOldString => {
+            "Merge the edits with this old_string into one, or make each old_string more specific."
+        }
+        K::DuplicateFilePath => "Put all edits of this file into one entry of `files`.",
+        K::EmptyFile => "Use `content` with if_exists: \"replace\" to write into an empty file.",
+        K::MatchNotFound => "Read the file to see current content, then retry with correct old_string.",
+        K::AmbiguousMatch => "Use replace_all: true or make old_string more specific.",
+        K::MatchCountMismatch => "Read the file, then correct expected_matches or make old_string more specific.",
+        K::InvalidEncoding => "Ensure file uses UTF-8 encoding.",
+        K::HashMismatch => "Read the file again, then send the edits with the hash of what you read.",
+        K::ConcurrentModification => "Another program changed the file: read it again, then retry.",
+        K::LockTimeout => "Another transaction holds these folders: retry in a few seconds.",
+        K::DiskFull => "Free some disk space, then send the same request again.",
+        K::ReadOnlyFs => "Name files on a file system that can be written to.",
+        K::WriteFailed => "Read the error, check the disk with `txedit doctor`, then retry.",
+        K::CheckFailed => "Read the output of the check, correct the edits, then send the whole request again.",
+        K::PatchParseFailed => "Correct the patch at the line that the message names, then send it again.",
+        K::UnknownTransaction => "List the transactions to find the right id.",
+        K::TransactionExpired => "Open a new transaction and stage the edits again.",
+        K::UndoConflict => "Read the files named in `conflicts`; undo what changed them first, or edit them by hand.",
+        K::RecoveryRequired => {
+            "Run `txedit recover` and read the files before sending anything else; `txedit status` explains."
+        }
+        K::CrossDevice => "Send one request for each file system.",
+        K::UnsupportedFileSystem => "Run `txedit doctor` to see what this file system lacks, or move the workspace.",
+        K::MountPoint => "Leave this path out; a mount point cannot be exchanged.",
+        K::Immutable => "Remove the immutable or append-only attribute (chattr -i -a), then retry.",
+        K::RequestTooLarge => "Split the request into smaller ones.",
+        K::InvalidPattern => "Correct the pattern at the place that the message names.",
+        K::ChecksNotAllowed => "Send the request without `check`, or start the server with --allow-checks.",
+        K::DelegateFailed => "Read the delegate's output in the message; no file was changed by it.",
+        K::Timeout => "Retry, with a longer timeout or a smaller request.",
+        K::Cancelled => "Nothing was changed; send the request again when it is wanted.",
+        K::ReadOnlyMode => "Use dry_run: true, or start the server without --read-only.",
+        K::UnknownError => "Read the message; run `txedit status` if it is not clear what is true of the files.",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The documented codes, and the kind of each.
+    fn documented() -> Vec<ErrorKind> {
+        use ErrorKind as K;
+        let kinds = [
+            ("VALIDATION_FAILED", K::ValidationFailed),
+            ("RELATIVE_PATH", K::RelativePath),
+            ("PATH_TRAVERSAL", K::PathTraversal),
+            ("OUTSIDE_ROOT", K::OutsideRoot),
+            ("FILE_NOT_FOUND", K::FileNotFound),
+            ("FILE_EXISTS", K::FileExists),
+            ("NOT_A_REGULAR_FILE", K::NotARegularFile),
+            ("PERMISSION_DENIED", K::PermissionDenied),
+            ("SYMLINK_LOOP", K::SymlinkLoop),
+            ("FILE_TOO_LARGE", K::FileTooLarge),
+            ("EMPTY_EDITS", K::EmptyEdits),
+            ("EMPTY_OLD_STRING", K::EmptyOldString),
+            ("DUPLICATE_OLD_STRING", K::DuplicateOldString),
+            ("DUPLICATE_FILE_PATH", K::DuplicateFilePath),
+            ("EMPTY_FILE", K::EmptyFile),
+            ("MATCH_NOT_FOUND", K::MatchNotFound),
+            ("AMBIGUOUS_MATCH", K::AmbiguousMatch),
+            ("MATCH_COUNT_MISMATCH", K::MatchCountMismatch),
+            ("INVALID_ENCODING", K::InvalidEncoding),
+            ("HASH_MISMATCH", K::HashMismatch),
+            ("CONCURRENT_MODIFICATION", K::ConcurrentModification),
+            ("LOCK_TIMEOUT", K::LockTimeout),
+            ("DISK_FULL", K::DiskFull),
+            ("READ_ONLY_FS", K::ReadOnlyFs),
+            ("WRITE_FAILED", K::WriteFailed),
+            ("CHECK_FAILED", K::CheckFailed),
+            ("PATCH_PARSE_FAILED", K::PatchParseFailed),
+            ("UNKNOWN_TRANSACTION", K::UnknownTransaction),
+            ("TRANSACTION_EXPIRED", K::TransactionExpired),
+            ("UNDO_CONFLICT", K::UndoConflict),
+            ("RECOVERY_REQUIRED", K::RecoveryRequired),
+            ("CROSS_DEVICE", K::CrossDevice),
+            ("UNSUPPORTED_FILE_SYSTEM", K::UnsupportedFileSystem),
+            ("MOUNT_POINT", K::MountPoint),
+            ("IMMUTABLE", K::Immutable),
+            ("REQUEST_TOO_LARGE", K::RequestTooLarge),
+            ("INVALID_PATTERN", K::InvalidPattern),
+            ("CHECKS_NOT_ALLOWED", K::ChecksNotAllowed),
+            ("DELEGATE_FAILED", K::DelegateFailed),
+            ("TIMEOUT", K::Timeout),
+            ("CANCELLED", K::Cancelled),
+            ("READ_ONLY_MODE", K::ReadOnlyMode),
+            ("UNKNOWN_ERROR", K::UnknownError),
+        ];
+        for (code, kind) in kinds {
+            assert_eq!(kind.code(), code);
+        }
+        // The last kind is the last of the list, so none is missing in it.
+        assert_eq!(K::UnknownError as usize + 1, kinds.len());
+        kinds.map(|(_, kind)| kind).to_vec()
+    }
+
+    #[test]
+    fn every_kind_has_a_hint_of_one_sentence() {
+        for kind in documented() {
+            let hint = recovery_hint_of(kind);
+            assert!(hint.len() > 20 && hint.ends_with('.') && !hint.contains('\n'), "{kind:?}: {hint}");
+            assert!(hint.len() <= 120, "{kind:?}: {hint}");
+        }
+    }
+
+    #[test]
+    fn the_documented_hints_are_word_for_word() {
+        let hint = |kind| recovery_hint(&Error::new(kind, "x"));
+        assert_eq!(
+            hint(ErrorKind::MatchNotFound),
+            "Read the file to see current content, then retry with correct old_string."
+        );
+        assert_eq!(hint(ErrorKind::AmbiguousMatch), "Use replace_all: true or make old_string more specific.");
+        assert_eq!(hint(ErrorKind::PermissionDenied), "Check file permissions.");
+        assert_eq!(hint(ErrorKind::InvalidEncoding), "Ensure file uses UTF-8 encoding.");
+    }
+
+    #[test]
+    fn files_that_may_be_half_way_come_first() {
+        let error = Error::new(ErrorKind::WriteFailed, "x").outcome_is(Outcome::RecoveryRequired);
+        assert!(recovery_hint(&error).starts_with("Run `txedit recover`"), "{}", recovery_hint(&error));
+    }
+}

@@ -1,0 +1,344 @@
+//! The answers of the commands that look at transactions, as one JSON object each.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::failure::KeptContent;
+use super::response::text;
+use crate::engine::report;
+
+/// The answer of a command that has nothing to tell but that it is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Done {
+    /// Always.
+    pub success: bool,
+}
+
+impl Default for Done {
+    fn default() -> Self {
+        Self { success: true }
+    }
+}
+
+/// A file of a transaction, with what was done to it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are those of the report")]
+pub struct LoggedFile {
+    pub operation: String,
+    pub path: String,
+}
+
+/// A committed transaction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are those of the report")]
+pub struct Logged {
+    pub transaction_id: String,
+    pub time: String,
+    pub owner: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reverts: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reverted_by: Option<String>,
+    pub files: Vec<LoggedFile>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+impl From<&report::Logged> for Logged {
+    fn from(logged: &report::Logged) -> Self {
+        let file =
+            |(operation, path): &(String, PathBuf)| LoggedFile { operation: operation.clone(), path: text(path) };
+        Self {
+            transaction_id: logged.id.clone(),
+            time: logged.time.clone(),
+            owner: logged.owner.clone(),
+            label: logged.label.clone(),
+            reverts: logged.reverts.clone(),
+            reverted_by: logged.reverted_by.clone(),
+            files: logged.files.iter().map(file).collect(),
+            warnings: logged.warnings.clone(),
+        }
+    }
+}
+
+/// The answer of `log`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are those of the report")]
+pub struct Log {
+    pub success: bool,
+    pub transactions: Vec<Logged>,
+}
+
+impl From<&[report::Logged]> for Log {
+    fn from(logged: &[report::Logged]) -> Self {
+        Self { success: true, transactions: logged.iter().map(Logged::from).collect() }
+    }
+}
+
+/// A file of a transaction, with its diff.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are those of the report")]
+pub struct ShownFile {
+    pub operation: String,
+    pub path: String,
+    pub added: usize,
+    pub removed: usize,
+    pub diff: String,
+}
+
+/// The answer of `show`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are those of the report")]
+pub struct Show {
+    pub success: bool,
+    pub transaction_id: String,
+    pub time: String,
+    pub owner: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reverts: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reverted_by: Option<String>,
+    pub files: Vec<ShownFile>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+impl From<&report::Shown> for Show {
+    fn from(shown: &report::Shown) -> Self {
+        let Logged { transaction_id, time, owner, label, reverts, reverted_by, files: _, warnings } =
+            Logged::from(&shown.logged);
+        let file = |file: &report::ShownFile| ShownFile {
+            operation: file.kind.clone(),
+            path: text(&file.path),
+            added: file.added,
+            removed: file.removed,
+            diff: file.diff.clone(),
+        };
+        let files = shown.files.iter().map(file).collect();
+        Self { success: true, transaction_id, time, owner, label, reverts, reverted_by, files, warnings }
+    }
+}
+
+/// A file of an interrupted transaction, with its class in the recovery table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are those of the report")]
+pub struct ClassifiedFile {
+    pub path: String,
+    pub class: String,
+}
+
+fn classified(files: &[(PathBuf, String)]) -> Vec<ClassifiedFile> {
+    files.iter().map(|(path, class)| ClassifiedFile { path: text(path), class: class.clone() }).collect()
+}
+
+/// An interrupted or running transaction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are those of the report")]
+pub struct Interrupted {
+    pub transaction_id: String,
+    pub running: bool,
+    pub owner: String,
+    pub files: Vec<ClassifiedFile>,
+    pub action: String,
+    pub reason: String,
+}
+
+/// The answer of `status`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are those of the report")]
+pub struct Status {
+    pub success: bool,
+    pub interrupted: Vec<Interrupted>,
+    pub kept: Vec<KeptFolder>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+impl From<&report::Status> for Status {
+    fn from(status: &report::Status) -> Self {
+        let interrupted = |interrupted: &report::Interrupted| Interrupted {
+            transaction_id: interrupted.id.clone(),
+            running: interrupted.running,
+            owner: interrupted.owner.clone(),
+            files: classified(&interrupted.files),
+            action: interrupted.action.clone(),
+            reason: interrupted.reason.clone(),
+        };
+        Self {
+            success: true,
+            interrupted: status.interrupted.iter().map(interrupted).collect(),
+            kept: status.kept.iter().map(KeptFolder::from).collect(),
+            warnings: status.warnings.clone(),
+        }
+    }
+}
+
+/// What recovery did, or would do, with one transaction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are those of the report")]
+pub struct Recovered {
+    pub transaction_id: String,
+    pub action: String,
+    pub required: bool,
+    pub reason: String,
+    pub files: Vec<ClassifiedFile>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<KeptContent>,
+}
+
+/// The answer of `recover`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are those of the report")]
+pub struct Recovery {
+    pub success: bool,
+    pub recovered: Vec<Recovered>,
+}
+
+impl From<&[report::Recovered]> for Recovery {
+    fn from(recovered: &[report::Recovered]) -> Self {
+        let entry = |recovered: &report::Recovered| Recovered {
+            transaction_id: recovered.id.clone(),
+            action: recovered.action.clone(),
+            required: recovered.required,
+            reason: recovered.reason.clone(),
+            files: classified(&recovered.files),
+            kept: recovered.kept.iter().map(KeptContent::from).collect(),
+        };
+        Self { success: true, recovered: recovered.iter().map(entry).collect() }
+    }
+}
+
+/// What one transaction put aside.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are those of the report")]
+pub struct KeptFolder {
+    pub transaction_id: String,
+    pub contents: Vec<KeptContent>,
+}
+
+impl From<&report::Kept> for KeptFolder {
+    fn from(kept: &report::Kept) -> Self {
+        Self { transaction_id: kept.id.clone(), contents: kept.contents.iter().map(KeptContent::from).collect() }
+    }
+}
+
+/// The answer of `kept list`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are those of the report")]
+pub struct KeptList {
+    pub success: bool,
+    pub kept: Vec<KeptFolder>,
+}
+
+impl From<&[report::Kept]> for KeptList {
+    fn from(kept: &[report::Kept]) -> Self {
+        Self { success: true, kept: kept.iter().map(KeptFolder::from).collect() }
+    }
+}
+
+/// The answer of `history prune`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are those of the report")]
+pub struct Pruned {
+    pub success: bool,
+    /// The ids of the transactions that are gone.
+    pub pruned: Vec<String>,
+    pub bytes: u64,
+    /// The ids of those that were left since somebody wrote into their originals.
+    pub left: Vec<String>,
+}
+
+impl From<&report::Pruned> for Pruned {
+    fn from(pruned: &report::Pruned) -> Self {
+        Self { success: true, pruned: pruned.ids.clone(), bytes: pruned.bytes, left: pruned.left.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{json, to_value};
+
+    use super::*;
+    use crate::error;
+
+    fn logged() -> report::Logged {
+        report::Logged {
+            id: "t1".into(),
+            time: "2026-01-02T03:04:05Z".into(),
+            owner: "txedit 0.1.0".into(),
+            label: None,
+            reverts: Some("t0".into()),
+            reverted_by: None,
+            files: vec![("edit".into(), "a".into())],
+            warnings: Vec::new(),
+        }
+    }
+
+    fn kept() -> error::Kept {
+        error::Kept { path: "a".into(), kept_path: ".txedit/kept/t1/000000".into(), reason: "foreign".into() }
+    }
+
+    #[test]
+    fn what_was_committed_is_one_object() {
+        let entry = json!({"transaction_id": "t1", "time": "2026-01-02T03:04:05Z", "owner": "txedit 0.1.0",
+            "reverts": "t0", "files": [{"operation": "edit", "path": "a"}]});
+        let log = Log::from(&[logged()][..]);
+        assert_eq!(to_value(log).unwrap(), json!({"success": true, "transactions": [entry]}));
+
+        let file =
+            report::ShownFile { kind: "edit".into(), path: "a".into(), added: 1, removed: 2, diff: "-x\n".into() };
+        let show = Show::from(&report::Shown { logged: logged(), files: vec![file] });
+        let mut expected = entry;
+        expected["success"] = true.into();
+        expected["files"] = json!([{"operation": "edit", "path": "a", "added": 1, "removed": 2, "diff": "-x\n"}]);
+        assert_eq!(to_value(show).unwrap(), expected);
+
+        let pruned = report::Pruned { ids: vec!["t1".into()], bytes: 7, left: Vec::new() };
+        let expected = json!({"success": true, "pruned": ["t1"], "bytes": 7, "left": []});
+        assert_eq!(to_value(Pruned::from(&pruned)).unwrap(), expected);
+        assert_eq!(to_value(Done::default()).unwrap(), json!({"success": true}));
+    }
+
+    #[test]
+    fn what_was_interrupted_is_one_object() {
+        let folder = report::Kept { id: "t1".into(), contents: vec![kept()] };
+        let status = report::Status {
+            interrupted: vec![report::Interrupted {
+                id: "t2".into(),
+                running: false,
+                owner: "someone".into(),
+                files: vec![("a".into(), "done".into())],
+                action: "forward".into(),
+                reason: "evidence".into(),
+            }],
+            kept: vec![folder.clone()],
+            warnings: vec!["w".into()],
+        };
+        let content = json!({"path": "a", "kept_path": ".txedit/kept/t1/000000", "reason": "foreign"});
+        let contents = json!([{"transaction_id": "t1", "contents": [content]}]);
+        let expected = json!({"success": true, "kept": contents, "warnings": ["w"], "interrupted": [
+            {"transaction_id": "t2", "running": false, "owner": "someone", "action": "forward", "reason": "evidence",
+             "files": [{"path": "a", "class": "done"}]}]});
+        assert_eq!(to_value(Status::from(&status)).unwrap(), expected);
+        let list = KeptList::from(&[folder][..]);
+        assert_eq!(to_value(list).unwrap(), json!({"success": true, "kept": contents}));
+
+        let recovered = report::Recovered {
+            id: "t2".into(),
+            action: "rolled_back".into(),
+            required: true,
+            reason: "r".into(),
+            files: vec![("a".into(), "before".into())],
+            kept: vec![kept()],
+        };
+        let expected = json!({"success": true, "recovered": [
+            {"transaction_id": "t2", "action": "rolled_back", "required": true, "reason": "r",
+             "files": [{"path": "a", "class": "before"}], "kept": [content]}]});
+        assert_eq!(to_value(Recovery::from(&[recovered][..])).unwrap(), expected);
+    }
+}

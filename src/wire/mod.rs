@@ -1,0 +1,14 @@
+//! The JSON that goes over the wire: one request, one answer, for the command line and for MCP alike.
+
+mod convert;
+pub mod failure;
+pub mod hints;
+pub mod history;
+pub mod read;
+pub mod request;
+pub mod response;
+pub mod tools;
+
+pub use failure::failure;
+pub use request::{Edit, File, Request, parse};
+pub use response::{Shape, success_multi, success_single};

@@ -1,0 +1,288 @@
+//! The request as it is written: flat, every field optional, every unknown field refused by name.
+//!
+//! What must be there is looked for afterwards, so that one answer can name everything that is missing.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_path_to_error::Segment;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits;
+use crate::request::validate::{Findings, at_edit, at_file};
+
+/// Many changes of many files. `F` differs from [`File`] only while faults are being listed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Request<F = File> {
+    /// One entry for each file: all are changed, or none.
+    #[cfg_attr(feature = "mcp", schemars(required))]
+    pub files: Option<Vec<F>>,
+    /// Answer with what would be done, as a diff; write nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dry_run: Option<bool>,
+    /// Put the whole new content of each file into the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub include_content: Option<bool>,
+    /// Add a copy of each file as it was, as `<file>.bak`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backup: Option<bool>,
+    /// A text for the log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+}
+
+/// What is asked of one file. `E` differs from [`Edit`] only while faults are being listed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct File<E = Edit> {
+    /// The path of the file, absolute.
+    #[cfg_attr(feature = "mcp", schemars(required))]
+    pub file_path: Option<String>,
+    /// The hash of the content that the caller saw: refused if the file is another by now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected_hash: Option<String>,
+    /// Replacements, in order, each on the result of the one before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub edits: Option<Vec<E>>,
+    /// The whole content of a new file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+    /// What to do where a file is there: `fail` or `replace`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub if_exists: Option<String>,
+    /// Delete the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delete: Option<bool>,
+    /// Where to move the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rename_to: Option<String>,
+    /// The permission bits afterwards, as octal digits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+}
+
+/// One replacement.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Edit {
+    /// The exact text to look for; it must be there exactly once, unless told otherwise.
+    #[cfg_attr(feature = "mcp", schemars(required))]
+    pub old_string: Option<String>,
+    /// The text to put in its place.
+    #[cfg_attr(feature = "mcp", schemars(required))]
+    pub new_string: Option<String>,
+    /// Replace every match, one or more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replace_all: Option<bool>,
+    /// How many matches there must be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected_matches: Option<usize>,
+    /// How to compare: `exact`.
+    #[serde(rename = "match", skip_serializing_if = "Option::is_none")]
+    pub match_mode: Option<String>,
+}
+
+// Derived, these two would ask the same of `F` and `E`.
+impl<F> Default for Request<F> {
+    fn default() -> Self {
+        Self { files: None, dry_run: None, include_content: None, backup: None, label: None }
+    }
+}
+
+impl<E> Default for File<E> {
+    fn default() -> Self {
+        Self {
+            file_path: None,
+            expected_hash: None,
+            edits: None,
+            content: None,
+            if_exists: None,
+            delete: None,
+            rename_to: None,
+            mode: None,
+        }
+    }
+}
+
+impl<F> Request<F> {
+    pub(super) fn with_files<G>(self, files: Option<Vec<G>>) -> Request<G> {
+        let Self { files: _, dry_run, include_content, backup, label } = self;
+        Request { files, dry_run, include_content, backup, label }
+    }
+}
+
+impl<E> File<E> {
+    fn with_edits<D>(self, edits: Option<Vec<D>>) -> File<D> {
+        let Self { file_path, expected_hash, edits: _, content, if_exists, delete, rename_to, mode } = self;
+        File { file_path, expected_hash, edits, content, if_exists, delete, rename_to, mode }
+    }
+}
+
+/// Reads a request. No file is touched.
+///
+/// What is not JSON, not of the right type or not known is reported with its place, line and column, together with
+/// whatever else is wrong with the shape of the request.
+pub fn parse(json: &[u8]) -> Result<Request> {
+    if json.len() as u64 > limits::REQUEST_BYTES {
+        let message =
+            format!("the request has {} bytes; {} are the most that is read", json.len(), limits::REQUEST_BYTES);
+        return Err(Error::new(ErrorKind::RequestTooLarge, message));
+    }
+    read(json).map_err(|first| all_faults(json, first, true))
+}
+
+/// Reads a request from JSON that the caller never saw: faults are told by their place in the request, not by line and
+/// column. No file is touched.
+pub(super) fn parse_unseen(json: &[u8]) -> Result<Request> {
+    read(json).map_err(|first| all_faults(json, first, false))
+}
+
+/// What serde found, at which place, how far into the text that it was given.
+struct Fault {
+    place: Vec<String>,
+    message: String,
+    line: usize,
+    column: usize,
+}
+
+impl Fault {
+    fn new(place: Vec<String>, error: &serde_json::Error) -> Self {
+        let (line, column) = (error.line(), error.column());
+        let text = error.to_string();
+        let text = text.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&text);
+        let message = if error.is_data() { text.to_owned() } else { format!("not JSON: {text}") };
+        Self { place, message, line, column }
+    }
+}
+
+fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, Fault> {
+    let mut deserializer = serde_json::Deserializer::from_slice(json);
+    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let place = error.path().iter().filter_map(segment).collect();
+        Fault::new(place, error.inner())
+    })?;
+    deserializer.end().map_err(|error| Fault::new(Vec::new(), &error))?;
+    Ok(value)
+}
+
+fn segment(segment: &Segment) -> Option<String> {
+    match segment {
+        Segment::Seq { index } => Some(index.to_string()),
+        Segment::Map { key } => Some(key.clone()),
+        Segment::Enum { variant } => Some(variant.clone()),
+        Segment::Unknown => None,
+    }
+}
+
+/// The request with nothing told apart but its file entries.
+#[derive(Deserialize)]
+struct Entries<'a> {
+    #[serde(borrow)]
+    files: Option<Vec<&'a RawValue>>,
+}
+
+/// Reads the request again, entry by entry, since serde stops at the first fault.
+///
+/// One fault is named for each edit, one for each file entry around its edits, one for what is around the files; what
+/// could be read is looked at for its shape as well.
+fn all_faults(json: &[u8], first: Fault, with_lines: bool) -> Error {
+    let mut faults = Faults { json, with_lines, at: 0, line: 0, line_start: 0, findings: Findings::new() };
+    let request = match read::<Request<&RawValue>>(json) {
+        Ok(request) => request,
+        Err(fault) => {
+            faults.push(json, Vec::new(), fault);
+            match read::<Entries<'_>>(json) {
+                Ok(Entries { files }) => Request { files, ..Request::default() },
+                Err(_) => return faults.findings.into_error(),
+            }
+        }
+    };
+    let files = request.files.as_ref().map(|files| {
+        let entries = files.iter().enumerate();
+        entries.map(|(index, file)| read_file(index, file, &mut faults)).collect::<Vec<File>>()
+    });
+    let mut findings = faults.findings;
+    let unreadable: Vec<_> = findings.as_slice().iter().map(|finding| entry_of(&finding.path).to_vec()).collect();
+    let mut shape = Findings::new();
+    request.with_files(files).convert(&mut shape);
+    for finding in shape.as_slice() {
+        if !unreadable.iter().any(|entry| !entry.is_empty() && finding.path.starts_with(entry)) {
+            findings.push(finding.kind, finding.path.clone(), finding.message.clone());
+        }
+    }
+    if findings.is_empty() {
+        // What is passed over when entries are only told apart is not looked at as closely as the first time.
+        findings.push(ErrorKind::ValidationFailed, first.place, first.message);
+    }
+    findings.into_error()
+}
+
+/// Reads one file entry. What cannot be read is empty, so that the others keep their index.
+fn read_file(index: usize, json: &RawValue, faults: &mut Faults<'_>) -> File {
+    let json = json.get().as_bytes();
+    let file = match read::<File<&RawValue>>(json) {
+        Ok(file) => file,
+        Err(fault) => {
+            faults.push(json, at_file(index, None), fault);
+            return File::default();
+        }
+    };
+    let edits = file.edits.as_ref().map(|edits| {
+        let edits = edits.iter().enumerate().map(|(edit, json)| {
+            let json = json.get().as_bytes();
+            read(json).unwrap_or_else(|fault| {
+                faults.push(json, at_edit(index, edit, None), fault);
+                Edit::default()
+            })
+        });
+        edits.collect()
+    });
+    file.with_edits(edits)
+}
+
+/// The place of the edit, or else the file entry, that `place` lies in; empty where it lies in neither.
+fn entry_of(place: &[String]) -> &[String] {
+    match place {
+        [files, _, edits, _, ..] if files == "files" && edits == "edits" => &place[..4],
+        [files, _, ..] if files == "files" => &place[..2],
+        _ => &[],
+    }
+}
+
+/// The faults of one text, found from its start to its end.
+struct Faults<'a> {
+    json: &'a [u8],
+    /// Whether the caller can count lines in this text.
+    with_lines: bool,
+    /// How far lines are counted, so that no byte is counted twice.
+    at: usize,
+    /// Line breaks before `at`.
+    line: usize,
+    /// Where the line of `at` starts.
+    line_start: usize,
+    findings: Findings,
+}
+
+impl Faults<'_> {
+    /// Adds `fault`, found in `piece` of the text, which stands at `place` of the request.
+    fn push(&mut self, piece: &[u8], mut place: Vec<String>, fault: Fault) {
+        let start = piece.as_ptr().addr() - self.json.as_ptr().addr();
+        for newline in memchr::memchr_iter(b'\n', &self.json[self.at..start]) {
+            self.line += 1;
+            self.line_start = self.at + newline + 1;
+        }
+        self.at = start;
+        let line = self.line + fault.line;
+        let column = if fault.line == 1 { start - self.line_start + fault.column } else { fault.column };
+        place.extend(fault.place);
+        let message =
+            if self.with_lines { format!("{} at line {line}, column {column}", fault.message) } else { fault.message };
+        self.findings.push(ErrorKind::ValidationFailed, place, message);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,199 @@
+//! The answer to a request that was done, or would be.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::engine::report::{FileReport, Operation, Report};
+use crate::request::edit::{Anchor, Edit};
+use crate::request::{Change, FileRequest, Request};
+use crate::text::{Applied, MatchKind};
+
+/// How many characters of an `old_string` an answer repeats.
+pub const OLD_STRING_CHARS: usize = 50;
+
+/// Which tool's answer is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// That of `multi_edit`: one file, whose fields stand at the top.
+    Single,
+    /// That of `multi_edit_files`.
+    Multi,
+}
+
+/// Success with one file, and each file of a success with several.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+pub struct FileSuccess {
+    pub success: bool,
+    pub file_path: String,
+    /// Only where there are several files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operation: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub renamed_to: Option<String>,
+    pub edits_applied: usize,
+    pub dry_run: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<&'static str>,
+    pub edits: Vec<EditSuccess>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transaction_id: Option<String>,
+    /// Absent where there was no file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hash_before: Option<String>,
+    /// Absent where there is no file any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hash_after: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backup_path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub final_content: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+}
+
+/// One edit that was applied.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+pub struct EditSuccess {
+    pub old_string: String,
+    pub matched: bool,
+    pub occurrences_replaced: usize,
+    pub lines: Vec<usize>,
+    pub match_kind: &'static str,
+}
+
+/// Success with several files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+pub struct MultiSuccess {
+    pub success: bool,
+    pub dry_run: bool,
+    /// Those that were changed in any way.
+    pub files_edited: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transaction_id: Option<String>,
+    pub file_results: Vec<FileSuccess>,
+    pub summary: Summary,
+    /// What belongs to no single file.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// The sums of a success with several files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+pub struct Summary {
+    pub total_files: usize,
+    pub files_succeeded: usize,
+    pub files_failed: usize,
+    pub total_edits: usize,
+}
+
+/// The answer of `multi_edit`. `None` only for a report of no file.
+#[must_use]
+pub fn success_single(report: &Report, request: &Request) -> Option<FileSuccess> {
+    let mut file = file_success(report, report.files.first()?, request.files.first());
+    file.transaction_id.clone_from(&report.transaction);
+    file.warnings.splice(0..0, report.warnings.iter().cloned());
+    Some(file)
+}
+
+/// The answer of `multi_edit_files`.
+#[must_use]
+pub fn success_multi(report: &Report, request: &Request) -> MultiSuccess {
+    let file_results: Vec<_> = report
+        .files
+        .iter()
+        .enumerate()
+        .map(|(index, file)| {
+            let operation = Some(file.operation.as_str());
+            FileSuccess { operation, ..file_success(report, file, request.files.get(index)) }
+        })
+        .collect();
+    let total_files = file_results.len();
+    let files_succeeded = file_results.iter().filter(|file| file.success).count();
+    MultiSuccess {
+        success: true,
+        dry_run: report.dry_run,
+        files_edited: report.files.iter().filter(|file| file.operation != Operation::None).count(),
+        transaction_id: report.transaction.clone(),
+        summary: Summary {
+            total_files,
+            files_succeeded,
+            files_failed: total_files - files_succeeded,
+            total_edits: file_results.iter().map(|file| file.edits_applied).sum(),
+        },
+        file_results,
+        warnings: report.warnings.clone(),
+    }
+}
+
+fn file_success(report: &Report, file: &FileReport, asked: Option<&FileRequest>) -> FileSuccess {
+    let mut warnings = file.warnings.clone();
+    let final_content = file.content.as_deref().map(|bytes| {
+        let text = String::from_utf8_lossy(bytes);
+        if matches!(text, std::borrow::Cow::Owned(_)) {
+            warnings.push("final_content is not the file to the byte: what is not UTF-8 stands as U+FFFD".to_owned());
+        }
+        text.into_owned()
+    });
+    let asked = asked.map_or(&[][..], edits_of);
+    FileSuccess {
+        success: true,
+        file_path: text(&file.path),
+        operation: None,
+        renamed_to: file.renamed_to.as_deref().map(text),
+        edits_applied: file.edits.len(),
+        dry_run: report.dry_run,
+        message: report.dry_run.then_some("DRY RUN - No changes made to file"),
+        edits: file.edits.iter().enumerate().map(|(index, applied)| edit_success(applied, asked.get(index))).collect(),
+        transaction_id: None,
+        hash_before: file.hash_before.map(|digest| digest.to_hex()),
+        hash_after: file.hash_after.map(|digest| digest.to_hex()),
+        warnings,
+        backup_path: file.backup.as_deref().map(text),
+        final_content,
+        diff: file.diff.clone(),
+    }
+}
+
+fn edit_success(applied: &Applied, asked: Option<&Edit>) -> EditSuccess {
+    EditSuccess {
+        old_string: asked.map(old_string).unwrap_or_default(),
+        // An edit that found nothing fails its transaction; one that replaces a text by itself has matched too.
+        matched: true,
+        occurrences_replaced: applied.replaced,
+        lines: applied.lines.clone(),
+        match_kind: match applied.match_kind {
+            MatchKind::Exact => "exact",
+        },
+    }
+}
+
+/// The edits that are asked of a file; none where something else is.
+pub(super) fn edits_of(file: &FileRequest) -> &[Edit] {
+    match &file.change {
+        Change::Edit { edits, .. } => edits,
+        Change::Write { .. } | Change::Delete | Change::Rename(_) | Change::Mode => &[],
+    }
+}
+
+/// What an edit looks for, cut to [`OLD_STRING_CHARS`].
+pub(super) fn old_string(edit: &Edit) -> String {
+    let (Anchor::Text { text: bytes, .. } | Anchor::Range { expected: bytes, .. }) = &edit.anchor;
+    // A character has four bytes at most, and there is no need to look at more.
+    let start = &bytes[..bytes.len().min(OLD_STRING_CHARS * 4)];
+    String::from_utf8_lossy(start).chars().take(OLD_STRING_CHARS).collect()
+}
+
+/// A path as JSON can have it.
+pub(super) fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests;

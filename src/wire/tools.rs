@@ -1,0 +1,280 @@
+//! The arguments of the tools that are not a [`Request`] as it stands, and how those become one.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use serde_path_to_error::Segment;
+
+use super::failure::Failure;
+use super::request::{self, Edit, Request};
+use crate::error::{Detail, Error, ErrorKind, Finding, Result};
+use crate::request::validate::at_file;
+
+/// What a caller of a tool sends.
+pub type Arguments = Map<String, Value>;
+
+/// The arguments of `multi_edit`: many edits of one file.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct MultiEdit {
+    /// The path of the file, absolute.
+    #[cfg_attr(feature = "mcp", schemars(required))]
+    pub file_path: Option<String>,
+    /// Replacements, in order, each on the result of the one before.
+    #[cfg_attr(feature = "mcp", schemars(required))]
+    pub edits: Option<Vec<Edit>>,
+    /// The hash of the content that the caller saw: refused if the file is another by now.
+    pub expected_hash: Option<String>,
+    /// Answer with what would be done, as a diff; write nothing.
+    pub dry_run: Option<bool>,
+    /// Put the whole new content into the answer.
+    pub include_content: Option<bool>,
+    /// Add a copy of the file as it was, as `<file>.bak`.
+    pub backup: Option<bool>,
+}
+
+/// The arguments of `edit_file`: one replacement in one file.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct EditFile {
+    /// The path of the file, absolute or relative to the root.
+    #[cfg_attr(feature = "mcp", schemars(required))]
+    pub path: Option<String>,
+    /// The exact text to look for; it must be there exactly once, unless `replace_all` is set.
+    #[cfg_attr(feature = "mcp", schemars(required))]
+    pub old_string: Option<String>,
+    /// The text to put in its place.
+    #[cfg_attr(feature = "mcp", schemars(required))]
+    pub new_string: Option<String>,
+    /// Replace every match, one or more.
+    pub replace_all: Option<bool>,
+}
+
+/// The arguments of `read_files`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ReadFiles {
+    /// The paths of the files, absolute.
+    #[cfg_attr(feature = "mcp", schemars(required))]
+    pub paths: Option<Vec<String>>,
+    /// Skip files with more bytes than this.
+    pub max_bytes: Option<u64>,
+}
+
+/// The arguments of `list_transactions`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ListTransactions {
+    /// How many to list, the newest first; 20 unless told otherwise.
+    pub limit: Option<usize>,
+    /// Only those that touched this file or folder.
+    pub path: Option<String>,
+}
+
+/// The arguments of `undo_transaction`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct UndoTransaction {
+    /// The id of the transaction; without one, the newest that is not undone.
+    pub transaction_id: Option<String>,
+    /// Answer with what would be done, as a diff; write nothing.
+    pub dry_run: Option<bool>,
+}
+
+/// Reads arguments of one level. What is missing is left to the tool.
+pub fn parse_flat<T: DeserializeOwned>(arguments: Arguments) -> Result<T> {
+    serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
+        let segment = |segment: &Segment| match segment {
+            Segment::Seq { index } => Some(index.to_string()),
+            Segment::Map { key } => Some(key.clone()),
+            Segment::Enum { variant } => Some(variant.clone()),
+            Segment::Unknown => None,
+        };
+        let path = error.path().iter().filter_map(segment).collect();
+        Error::findings(vec![finding(path, error.inner().to_string())])
+    })
+}
+
+/// Reads the arguments of `multi_edit_files`.
+pub fn parse_request(arguments: Arguments) -> Result<Request> {
+    request::parse_unseen(Value::Object(arguments).to_string().as_bytes())
+}
+
+/// Where an argument of a tool with one file stands in a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Request,
+    File,
+    Edit,
+}
+
+/// An argument of a tool with one file: its name there, where it stands in a request, its name there.
+type Field = (&'static str, Level, &'static str);
+
+const MULTI_EDIT: &[Field] = &[
+    ("file_path", Level::File, "file_path"),
+    ("edits", Level::File, "edits"),
+    ("expected_hash", Level::File, "expected_hash"),
+    ("dry_run", Level::Request, "dry_run"),
+    ("include_content", Level::Request, "include_content"),
+    ("backup", Level::Request, "backup"),
+];
+
+const EDIT_FILE: &[Field] = &[
+    ("path", Level::File, "file_path"),
+    ("old_string", Level::Edit, "old_string"),
+    ("new_string", Level::Edit, "new_string"),
+    ("replace_all", Level::Edit, "replace_all"),
+];
+
+/// Reads the arguments of `multi_edit`.
+pub fn parse_multi_edit(arguments: Arguments) -> Result<Request> {
+    one_file(arguments, MULTI_EDIT, &["file_path", "edits"])
+}
+
+/// Reads the arguments of `edit_file`.
+pub fn parse_edit_file(arguments: Arguments) -> Result<Request> {
+    one_file(arguments, EDIT_FILE, &["path", "old_string", "new_string"])
+}
+
+/// Puts the places of an answer where the caller of `edit_file` has them: it knows no `file_path` and no `edits`.
+pub fn place_in_edit_file(failure: &mut Failure) {
+    for finding in &mut failure.errors {
+        finding.path = match finding.path.as_slice() {
+            [field] if field == "file_path" => vec!["path".to_owned()],
+            [edits, _, rest @ ..] if edits == "edits" => rest.to_vec(),
+            path => path.to_vec(),
+        };
+    }
+    failure.failed_edit_index = None;
+    failure.edit_status.clear();
+}
+
+/// A request for one file, with everything that is wrong with it found at once.
+fn one_file(arguments: Arguments, fields: &[Field], required: &[&str]) -> Result<Request> {
+    let mut found = Vec::new();
+    for name in required.iter().filter(|name| !arguments.contains_key(**name)) {
+        found.push(finding(vec![(*name).to_owned()], format!("`{name}` is missing")));
+    }
+    let (mut request, mut file, mut edit) = (Map::new(), Map::new(), Map::new());
+    for (name, value) in arguments {
+        match fields.iter().find(|(known, ..)| *known == name) {
+            Some((_, Level::Request, inner)) => drop(request.insert((*inner).to_owned(), value)),
+            Some((_, Level::File, inner)) => drop(file.insert((*inner).to_owned(), value)),
+            Some((_, Level::Edit, inner)) => drop(edit.insert((*inner).to_owned(), value)),
+            None => {
+                let known: Vec<_> = fields.iter().map(|(known, ..)| format!("`{known}`")).collect();
+                let message = format!("unknown field `{name}`, expected one of {}", known.join(", "));
+                found.push(finding(vec![name], message));
+            }
+        }
+    }
+    if fields.iter().any(|(_, level, _)| *level == Level::Edit) {
+        file.insert("edits".to_owned(), vec![Value::Object(edit)].into());
+    }
+    request.insert("files".to_owned(), vec![Value::Object(file)].into());
+    let parsed = parse_request(request).and_then(|request| {
+        // Only to find what is missing or contradicts itself, together with the rest.
+        request.clone().into_request(crate::request::validate::PathRule::AbsoluteOrRelative)?;
+        Ok(request)
+    });
+    match parsed {
+        Ok(request) if found.is_empty() => Ok(request),
+        Ok(_) => Err(Error::findings(found)),
+        Err(error) => Err(joined(found, &error, fields)),
+    }
+}
+
+/// What was found here, then what was found in the request that is not the same.
+fn joined(mut found: Vec<Finding>, error: &Error, fields: &[Field]) -> Error {
+    let Detail::Findings(inner) = error.details() else {
+        return Error::new(error.kind(), error.to_string());
+    };
+    for finding in inner {
+        let named = finding.path.last().map(String::as_str);
+        let is_said = fields.iter().any(|(name, _, inner)| {
+            Some(*inner) == named && found.iter().any(|said| said.path.len() == 1 && said.path[0] == *name)
+        });
+        // Of what is missing in the one file, the caller was told by its own name.
+        let is_of_the_file = !found.is_empty() && finding.path == at_file(0, None);
+        if !is_said && !is_of_the_file {
+            found.push(finding.clone());
+        }
+    }
+    Error::findings(found)
+}
+
+/// A finding of no kind of its own.
+fn finding(path: Vec<String>, message: String) -> Finding {
+    Finding { kind: ErrorKind::ValidationFailed, message, path }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::wire::{Shape, failure};
+
+    fn arguments(json: Value) -> Arguments {
+        let Value::Object(arguments) = json else { panic!("arguments are an object") };
+        arguments
+    }
+
+    fn findings(error: &Error) -> Vec<(String, String)> {
+        let failure = failure(error, None, Shape::Single);
+        failure.errors.iter().map(|finding| (finding.path.join("/"), finding.message.clone())).collect()
+    }
+
+    #[test]
+    fn one_file_becomes_a_request() {
+        let request =
+            parse_multi_edit(arguments(json!({"file_path": "/a", "dry_run": true, "expected_hash": "0".repeat(64),
+            "edits": [{"old_string": "a", "new_string": "b"}]})))
+            .unwrap();
+        let file = &request.files.unwrap()[0];
+        assert_eq!((file.file_path.as_deref(), request.dry_run), (Some("/a"), Some(true)));
+        assert_eq!(file.edits.as_ref().unwrap()[0].old_string.as_deref(), Some("a"));
+
+        let request =
+            parse_edit_file(arguments(json!({"path": "a", "old_string": "a", "new_string": "", "replace_all": true})))
+                .unwrap();
+        let edit = &request.files.unwrap()[0].edits.clone().unwrap()[0];
+        assert_eq!((edit.new_string.as_deref(), edit.replace_all), (Some(""), Some(true)));
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_found_at_once_and_once() {
+        let error = parse_multi_edit(arguments(json!({"path": "/a", "dry_run": "yes",
+            "edits": [{"old_string": "a"}, {"old_string": 5, "new_string": "b"}]})))
+        .unwrap_err();
+        let found = findings(&error);
+        let places: Vec<_> = found.iter().map(|(place, _)| place.as_str()).collect();
+        assert_eq!(places, ["file_path", "path", "dry_run", "edits/1/old_string", "edits/0/new_string"], "{found:?}");
+        assert!(found.iter().all(|(_, message)| !message.contains("column")), "{found:?}");
+        assert!(found[1].1.starts_with("unknown field `path`, expected one of `file_path`"), "{found:?}");
+    }
+
+    #[test]
+    fn edit_file_hears_of_its_own_fields() {
+        let error = parse_edit_file(arguments(json!({"file": "a", "old_string": ""}))).unwrap_err();
+        let mut failure = failure(&error, None, Shape::Single);
+        place_in_edit_file(&mut failure);
+        let places: Vec<_> = failure.errors.iter().map(|finding| finding.path.join("/")).collect();
+        assert_eq!(places, ["path", "new_string", "file", "old_string"]);
+        assert!(!failure.errors.iter().any(|finding| finding.message.contains("file_path")));
+    }
+
+    #[test]
+    fn flat_arguments_name_the_place_of_their_fault() {
+        let error = parse_flat::<ReadFiles>(arguments(json!({"paths": ["/a", 5]}))).unwrap_err();
+        assert_eq!(findings(&error)[0].0, "paths/1");
+        let error = parse_flat::<UndoTransaction>(arguments(json!({"id": "x"}))).unwrap_err();
+        assert!(findings(&error)[0].1.contains("expected `transaction_id` or `dry_run`"));
+    }
+}
