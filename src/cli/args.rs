@@ -1,0 +1,376 @@
+//! The command line as it was typed: nothing is checked here beyond its shape.
+
+use std::ffi::OsString;
+#[cfg(feature = "mcp")]
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::builder::FalseyValueParser;
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+/// Many edits over many files, as one transaction, or nothing at all.
+#[derive(Debug, Parser)]
+#[command(name = "txedit", version, max_term_width = 100, after_help = STATUSES)]
+pub(crate) struct CommandLine {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const STATUSES: &str = "\
+Exit status:
+  0    done
+  1    an edit did not apply, nothing changed
+  2    usage or validation
+  3    conflict: hash, concurrent change, undo
+  4    lock timeout
+  5    input or output failed; rolled back, or nothing swapped
+  6    recovery required
+  7    the check failed; rolled back
+  130  interrupted before the swap, nothing changed";
+
+const ROOT: &str = "The workspace [default: $CLAUDE_PROJECT_DIR, else the nearest folder upwards with .txedit or a \
+                    VCS folder, else the current folder]";
+
+/// What every command takes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Common options")]
+pub(crate) struct Common {
+    /// The workspace
+    #[arg(long, global = true, value_name = "DIR", env = "TXEDIT_ROOT", hide_env_values = true, help = ROOT)]
+    pub(crate) root: Option<PathBuf>,
+
+    /// What a commit is safe against
+    #[arg(long, global = true, value_enum, default_value_t, env = "TXEDIT_DURABILITY", hide_env_values = true)]
+    pub(crate) durability: Durability,
+
+    /// Seconds to wait for other transactions
+    #[arg(
+        long,
+        global = true,
+        value_name = "S",
+        default_value = "10",
+        env = "TXEDIT_LOCK_TIMEOUT",
+        hide_env_values = true
+    )]
+    pub(crate) lock_timeout: f64,
+
+    /// Print one JSON object on stdout, failures too
+    #[arg(long, global = true, env = "TXEDIT_JSON", hide_env_values = true, value_parser = FalseyValueParser::new())]
+    pub(crate) json: bool,
+
+    /// When to use colours
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t,
+        env = "TXEDIT_COLOR",
+        hide_env_values = true
+    )]
+    pub(crate) color: ColorChoice,
+
+    /// Nothing for people: no notes, no progress bars
+    #[arg(
+        short,
+        long,
+        global = true,
+        env = "TXEDIT_QUIET",
+        hide_env_values = true,
+        value_parser = FalseyValueParser::new()
+    )]
+    pub(crate) quiet: bool,
+
+    /// More for people: every file and every edit
+    #[arg(
+        short,
+        long,
+        global = true,
+        env = "TXEDIT_VERBOSE",
+        hide_env_values = true,
+        value_parser = FalseyValueParser::new()
+    )]
+    pub(crate) verbose: bool,
+}
+
+/// What a commit is safe against.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Durability {
+    /// Power loss, and kill -9.
+    #[default]
+    Power,
+    /// kill -9, not power loss; quicker.
+    Process,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Apply a plan: many edits of many files, all or nothing
+    Apply(ApplyArgs),
+    /// Replace a text in one file
+    Edit(EditArgs),
+    /// List committed transactions, the newest first
+    Log(LogArgs),
+    /// Show what a transaction changed
+    Show(ShowArgs),
+    /// Take a committed transaction back, by a transaction of its own
+    Undo(UndoArgs),
+    /// Interrupted transactions, kept contents, anything odd
+    Status,
+    /// Finish or take back interrupted transactions
+    Recover(RecoverArgs),
+    /// Contents of others that a rollback put aside
+    #[command(subcommand)]
+    Kept(KeptCommand),
+    /// The transactions that can be undone
+    #[command(subcommand)]
+    History(HistoryCommand),
+    /// Verify a journal and print it
+    Journal(JournalArgs),
+    /// Try out what the file system of a folder guarantees
+    Doctor(DoctorArgs),
+    /// See it work in a scratch folder: a commit, a failing edit, a kill -9 and its recovery, an undo
+    Tour,
+    /// The process that the tour kills
+    #[command(hide = true)]
+    TourChild(TourChildArgs),
+    /// The process that `doctor --torture` kills
+    #[command(hide = true)]
+    TortureChild(TortureChildArgs),
+    /// Serve MCP clients, over stdio unless told otherwise
+    #[cfg(feature = "mcp")]
+    Mcp(McpArgs),
+    /// Print the completion script of a shell
+    Completions(CompletionsArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ApplyArgs {
+    /// The plan, a JSON file, or - for stdin; relative paths inside it start at the root
+    pub(crate) plan: PathBuf,
+    /// Print what would change as a diff; write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EditArgs {
+    /// The file
+    pub(crate) file: PathBuf,
+    /// The text to replace; it must be there exactly once
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) old: OsString,
+    /// The text that takes its place
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) new: OsString,
+    /// Replace it wherever it is, once at least
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Print what would change as a diff; write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LogArgs {
+    /// Only those that changed this file, or something in this folder
+    #[arg(long)]
+    pub(crate) path: Option<PathBuf>,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) limit: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// The transaction, as in the log
+    pub(crate) id: String,
+    /// Only count the lines
+    #[arg(long)]
+    pub(crate) stat: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UndoArgs {
+    /// The transaction [default: the newest that is not undone and no undo itself]
+    pub(crate) id: Option<String>,
+    /// Print what would change as a diff; write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RecoverArgs {
+    /// The transaction [default: all that are interrupted]
+    pub(crate) id: Option<String>,
+    /// Print what would be done; do nothing
+    #[arg(long)]
+    pub(crate) plan: bool,
+    #[command(flatten)]
+    pub(crate) decision: DecisionArgs,
+    /// Act on a journal that was not born where it is: a copy, a restored backup
+    #[arg(long)]
+    pub(crate) trust_journal: bool,
+    /// Act on a journal of another machine; make sure that nobody works on it there
+    #[arg(long)]
+    pub(crate) other_host: bool,
+}
+
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+pub(crate) struct DecisionArgs {
+    /// Finish it, whatever speaks against it
+    #[arg(long, requires = "id")]
+    pub(crate) forward: bool,
+    /// Take it back, whatever speaks against it
+    #[arg(long, requires = "id")]
+    pub(crate) back: bool,
+    /// Leave the files as they are and put its folder aside, into kept
+    #[arg(long, requires = "id")]
+    pub(crate) discard: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeptCommand {
+    /// List what was put aside
+    List,
+    /// Put a content back to where it belongs, as a transaction
+    Restore {
+        /// The transaction that put it aside
+        id: String,
+        /// The file [default: the only one that it put aside]
+        path: Option<PathBuf>,
+    },
+    /// Delete what a transaction put aside
+    Drop {
+        /// The transaction that put it aside
+        id: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum HistoryCommand {
+    /// Forget old transactions; they can no longer be undone
+    Prune {
+        /// Keep at most so many
+        #[arg(long, value_name = "N")]
+        keep: Option<usize>,
+        /// Keep at most so many bytes of old contents
+        #[arg(long, value_name = "B")]
+        max_bytes: Option<u64>,
+        /// Forget those that are older than so many days
+        #[arg(long, value_name = "DAYS")]
+        max_age: Option<u64>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct JournalArgs {
+    /// The journal file
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// The folder [default: the root]
+    pub(crate) folder: Option<PathBuf>,
+    /// Instead, kill N processes in a scratch folder there, at random moments of their commits, and check what is left
+    #[arg(long, value_name = "N")]
+    pub(crate) torture: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TortureChildArgs {
+    /// Which transactions it commits.
+    pub(crate) seed: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TourChildArgs {
+    /// The plan that it applies.
+    pub(crate) plan: PathBuf,
+    /// Where it stops to be killed.
+    #[arg(value_enum)]
+    pub(crate) stop: StopAt,
+}
+
+/// Where the tour's child stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StopAt {
+    /// With some contents staged and none swapped.
+    Stage,
+    /// With some files swapped and some not.
+    Swap,
+}
+
+#[cfg(feature = "mcp")]
+#[derive(Debug, Args)]
+pub(crate) struct McpArgs {
+    /// Serve streamable HTTP there, at /mcp, like 127.0.0.1:8137; the address is printed
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) http: Option<SocketAddr>,
+    /// A file with the token that HTTP clients must send [default: the variable `TXEDIT_MCP_TOKEN`]
+    #[arg(long, value_name = "FILE", requires = "http")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// A name by which HTTP clients may reach this server, besides those of this machine
+    #[arg(long = "allow-host", value_name = "NAME", requires = "http")]
+    pub(crate) hosts: Vec<String>,
+    /// A web page that may call this server, like `https://app.example.com:443`
+    #[arg(long = "allow-origin", value_name = "ORIGIN", requires = "http")]
+    pub(crate) origins: Vec<String>,
+    /// Toolsets: edit,history names them; +delegate,-history changes the default, edit,transactions,history
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub(crate) toolsets: Option<String>,
+    /// Hide and refuse whatever changes files
+    #[arg(long)]
+    pub(crate) read_only: bool,
+    /// Cut answers beyond so many bytes
+    #[arg(long, value_name = "BYTES", default_value_t = crate::limits::ANSWER_BYTES)]
+    pub(crate) max_answer_bytes: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+    use clap::error::ErrorKind::{ArgumentConflict, MissingRequiredArgument};
+
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn texts_may_begin_with_a_hyphen() {
+        let line = ["txedit", "edit", "a", "--old", "--x", "--new", "-y"];
+        let Command::Edit(edit) = CommandLine::try_parse_from(line).unwrap().command else {
+            panic!("another command");
+        };
+        assert_eq!((edit.old, edit.new), ("--x".into(), "-y".into()));
+    }
+
+    #[test]
+    fn a_decision_needs_its_transaction_and_excludes_others() {
+        let refused = |line: &[&str]| CommandLine::try_parse_from(line).unwrap_err().kind();
+        assert_eq!(refused(&["txedit", "recover", "--forward"]), MissingRequiredArgument);
+        assert_eq!(refused(&["txedit", "recover", "x", "--forward", "--back"]), ArgumentConflict);
+    }
+
+    #[test]
+    fn common_options_go_before_and_after_the_command() {
+        for line in [["txedit", "--json", "status"], ["txedit", "status", "--json"]] {
+            assert!(CommandLine::try_parse_from(line).unwrap().common.json);
+        }
+    }
+}

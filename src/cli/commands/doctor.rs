@@ -1,0 +1,172 @@
+//! `txedit doctor [DIR]`; with `--torture N` the work is done next door.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use crate::cli::args::DoctorArgs;
+use crate::cli::exit;
+use crate::cli::failure::Failure;
+use crate::cli::options::Options;
+use crate::cli::output::{Answer, BAD, GOOD, HEADING, NOTE, styled};
+use crate::engine::Durability;
+use crate::error::{Error, Result};
+use crate::fs::probe::{self, Guarantees};
+
+pub(super) fn run(args: &DoctorArgs, options: &Options) -> Result<Answer, Failure> {
+    let folder = args.folder.as_ref().map_or_else(|| options.root.clone(), |folder| options.absolute(folder));
+    if let Some(rounds) = args.torture {
+        return super::torture::run(rounds, &folder, options);
+    }
+    let found = probe::guarantees(&folder).map_err(|e| Error::io("try out", &folder, e))?;
+    let facts = facts(&found);
+    let steps = steps(&found, options.durability);
+    let usable = facts.iter().all(|fact| fact.holds || !fact.needed);
+
+    let mut text = String::new();
+    let system = &found.file_system;
+    let place = if system.local { "local" } else { "shared with other machines" };
+    let _ = writeln!(text, "{}: {}, {place}", styled(HEADING, folder.display()), system.name);
+    for fact in &facts {
+        let (style, word) = match (fact.holds, fact.needed) {
+            (true, _) => (GOOD, "yes"),
+            (false, true) => (BAD, "no"),
+            (false, false) => (NOTE, "no"),
+        };
+        let _ = writeln!(text, "  {:4}{}", styled(style, format!("{word:4}")), fact.what);
+        if !fact.holds {
+            let _ = writeln!(text, "      {}", fact.without);
+        }
+    }
+    if usable {
+        let _ = writeln!(text, "{}", styled(HEADING, "so a commit here does this:"));
+        for (number, step) in steps.iter().enumerate() {
+            let _ = writeln!(text, "  {}. {step}", number + 1);
+        }
+    } else {
+        let _ = writeln!(text, "{}", styled(BAD, "no transaction can be committed here; move the workspace"));
+    }
+    let json = View {
+        success: true,
+        folder: folder.display().to_string(),
+        file_system: &system.name,
+        local: system.local,
+        usable,
+        guarantees: &facts,
+        commit_steps: if usable { &steps } else { &[] },
+    };
+    let status = if usable { exit::DONE } else { exit::IO };
+    Ok(Answer::new(&json, text)?.exiting(status))
+}
+
+#[derive(Serialize)]
+struct View<'a> {
+    success: bool,
+    folder: String,
+    file_system: &'a str,
+    local: bool,
+    usable: bool,
+    guarantees: &'a [Fact],
+    commit_steps: &'a [String],
+}
+
+/// One thing that was tried.
+#[derive(Serialize)]
+struct Fact {
+    name: &'static str,
+    holds: bool,
+    /// Whether nothing can be committed without it.
+    needed: bool,
+    #[serde(skip)]
+    what: &'static str,
+    /// What it means where it does not hold.
+    #[serde(skip)]
+    without: &'static str,
+}
+
+fn facts(found: &Guarantees) -> Vec<Fact> {
+    let fact = |name, holds, needed, what, without| Fact { name, holds, needed, what, without };
+    vec![
+        fact(
+            "exchanges",
+            found.exchanges,
+            true,
+            "two names can change places in one step",
+            "an edit cannot be swapped in without a moment in which the file is missing",
+        ),
+        fact(
+            "keeps_existing",
+            found.keeps_existing,
+            true,
+            "a rename can be told to leave alone what is there",
+            "a new file could overwrite one that somebody made in the meantime",
+        ),
+        fact(
+            "locks",
+            found.locks,
+            true,
+            "folders can be locked against other processes",
+            "two transactions at once could lose an update",
+        ),
+        fact(
+            "syncs_whole",
+            found.syncs_whole,
+            false,
+            "all of it can be made durable in one call",
+            "each file and each folder is synced by itself, which is slower for many",
+        ),
+        fact(
+            "birth_times",
+            found.birth_times,
+            false,
+            "files tell when they were made",
+            "an interrupted transaction can only be recovered before the next boot without --trust-journal",
+        ),
+        fact(
+            "shares_copies",
+            found.shares_copies,
+            false,
+            "copies can share their bytes",
+            "large files are copied whole",
+        ),
+        fact(
+            "opens_beneath",
+            found.opens_beneath,
+            false,
+            "a path can be opened in one step without following symlinks",
+            "paths are walked name by name",
+        ),
+        fact("attributes", found.attributes, false, "files have extended attributes", "there are none to be kept"),
+    ]
+}
+
+fn steps(found: &Guarantees, durability: Durability) -> Vec<String> {
+    let open = if found.opens_beneath { "openat2" } else { "a walk with O_NOFOLLOW" };
+    let copy = if found.shares_copies { "sharing unchanged bytes" } else { "copying unchanged bytes" };
+    let mut steps = vec![
+        "lock the folders of all files".to_owned(),
+        format!("read every file through its locked folder ({open}), and work out what it becomes"),
+        format!("write the new contents into .txedit/txn, {copy}"),
+        "write the journal, seal it, sync it, give it its name".to_owned(),
+    ];
+    let barrier = match (durability, found.syncs_whole, found.file_system.sync_each) {
+        (Durability::Process, _, _) => None,
+        (Durability::Power, true, true) => Some("fsync of each of a few files, one syncfs for many"),
+        (Durability::Power, true, false) => Some("one syncfs"),
+        (Durability::Power, false, _) => Some("fsync of every file and folder"),
+    };
+    let barrier_step = |purpose: &str, steps: &mut Vec<String>| {
+        if let Some(how) = barrier {
+            steps.push(format!("barrier: {how}; {purpose}"));
+        }
+    };
+    barrier_step("from here on, power loss ends in all-old or all-new", &mut steps);
+    steps.push("exchange each new content with its file, and look at what came out".to_owned());
+    steps.push("name the journal done".to_owned());
+    barrier_step("from here on, it is committed", &mut steps);
+    steps.push("move the old contents into .txedit/history, for undo".to_owned());
+    if barrier.is_none() {
+        steps.push("no barriers: safe against kill -9, not against power loss (--durability process)".to_owned());
+    }
+    steps
+}

@@ -1,0 +1,39 @@
+//! `txedit history prune`.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use crate::cli::args::HistoryCommand;
+use crate::cli::failure::Failure;
+use crate::cli::options::Options;
+use crate::cli::output::{Answer, NAME, count, styled};
+use crate::engine::Retention;
+use crate::error::Result;
+use crate::wire::history;
+
+const DAY: u64 = 24 * 60 * 60;
+
+pub(super) fn run(command: &HistoryCommand, options: &Options) -> Result<Answer, Failure> {
+    let HistoryCommand::Prune { keep, max_bytes, max_age } = command;
+    let usual = Retention::default();
+    let retention = Retention {
+        count: keep.unwrap_or(usual.count),
+        bytes: max_bytes.unwrap_or(usual.bytes),
+        age: max_age.map_or(usual.age, |days| Duration::from_secs(days.saturating_mul(DAY))),
+    };
+    let pruned = options.engine()?.prune(&retention)?;
+    let mut text = format!("pruned {}, {}\n", count(pruned.ids.len(), "transaction"), bytes(pruned.bytes));
+    for id in &pruned.left {
+        let _ = writeln!(text, "  left {}: somebody wrote into its originals", styled(NAME, id));
+    }
+    if options.verbose {
+        for id in &pruned.ids {
+            let _ = writeln!(text, "  {}", styled(NAME, id));
+        }
+    }
+    Ok(Answer::new(&history::Pruned::from(&pruned), text)?)
+}
+
+fn bytes(number: u64) -> String {
+    if number == 1 { "1 byte".to_owned() } else { format!("{number} bytes") }
+}

@@ -1,0 +1,197 @@
+//! `txedit journal FILE`.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::cli::args::JournalArgs;
+use crate::cli::failure::Failure;
+use crate::cli::options::Options;
+use crate::cli::output::{Answer, GOOD, NAME, count, styled};
+use crate::error::{Error, ErrorKind, Finding, Result};
+use crate::fs::input;
+use crate::identity::Identity;
+use crate::journal::{self, Journal, Mark, Record};
+use crate::limits;
+use crate::plan::FileState;
+
+pub(super) fn run(args: &JournalArgs, options: &Options) -> Result<Answer, Failure> {
+    let path = options.absolute(&args.file);
+    let bytes = input::read_file(&path, limits::JOURNAL_BYTES)?;
+    let journal = journal::scan(&bytes).map_err(|corrupt| {
+        let message = format!("{} does not verify: {corrupt}", args.file.display());
+        let finding = Finding { kind: ErrorKind::ValidationFailed, message, path: vec!["journal".to_owned()] };
+        Error::findings(vec![finding]).at(&path)
+    })?;
+    let mark = mark(&path);
+    Ok(Answer::new(&View::new(&journal, mark), for_people(&journal, mark))?)
+}
+
+/// The state that the file's name stands for, if it is one of the names that journals have.
+fn mark(path: &Path) -> Option<Mark> {
+    let name = path.file_name()?;
+    Mark::ALL.into_iter().find(|mark| name == mark.file_name())
+}
+
+fn word(mark: Mark) -> &'static str {
+    match mark {
+        Mark::Sealed => "sealed",
+        Mark::Done => "done",
+        Mark::Undo => "undo",
+    }
+}
+
+fn for_people(journal: &Journal, mark: Option<Mark>) -> String {
+    let mut text = String::new();
+    let header = &journal.header;
+    let _ = writeln!(text, "{} and has its seal", styled(GOOD, "the journal verifies"));
+    let mut line = |name: &str, value: &str| {
+        let _ = writeln!(text, "{name:13}{value}");
+    };
+    line("transaction", &styled(NAME, &header.id).to_string());
+    if let Some(mark) = mark {
+        line("state", word(mark));
+    }
+    line("entries", &journal.entries.len().to_string());
+    line("on a crash", if journal.back_on_crash { "all-old" } else { "by the evidence" });
+    line("workspace", &header.workspace);
+    line("folder", &identity(&header.folder));
+    line("boot", &header.boot);
+    let owner = &header.owner;
+    line("owner", &format!("{}, process {}, user {}, on {}", owner.program, owner.process, owner.user, owner.host));
+    for (name, value) in [("reverts", &header.reverts), ("label", &header.label)] {
+        if let Some(value) = value {
+            line(name, &value.escape_debug().to_string());
+        }
+    }
+    for (slot, record) in journal.entries.iter().enumerate() {
+        push(&mut text, slot, record);
+    }
+    text
+}
+
+fn push(text: &mut String, slot: usize, record: &Record) {
+    let change = &record.change;
+    let _ = writeln!(text, "{} {:8}{}", journal::slot_name(slot), change.kind(), record.path);
+    for (name, state) in [("before", change.before()), ("after", change.after())] {
+        if let Some(state) = state {
+            let (digest, mode) = (state.digest, state.mode);
+            let _ = writeln!(text, "       {name:9}{digest} {mode:04o} {}", count_bytes(state.size));
+        }
+    }
+    if let Some(staged) = change.staged() {
+        let _ = writeln!(text, "       staged   {}", identity(staged));
+    }
+}
+
+fn count_bytes(size: u64) -> String {
+    usize::try_from(size).map_or_else(|_| format!("{size} bytes"), |size| count(size, "byte"))
+}
+
+fn identity(identity: &Identity) -> String {
+    match identity.born {
+        Some(born) => format!("inode {}, born {born}", identity.inode),
+        None => format!("inode {}", identity.inode),
+    }
+}
+
+/// The journal for scripts.
+#[derive(Serialize)]
+struct View<'a> {
+    success: bool,
+    transaction_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<&'static str>,
+    back_on_crash: bool,
+    workspace: &'a str,
+    folder: IdentityView,
+    boot: &'a str,
+    owner: OwnerView<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reverts: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<&'a str>,
+    entries: Vec<EntryView>,
+}
+
+#[derive(Serialize)]
+struct OwnerView<'a> {
+    program: &'a str,
+    process: u32,
+    user: u32,
+    host: &'a str,
+}
+
+#[derive(Serialize)]
+struct EntryView {
+    slot: String,
+    kind: &'static str,
+    path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<StateView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<StateView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    staged: Option<IdentityView>,
+}
+
+#[derive(Serialize)]
+struct StateView {
+    digest: String,
+    size: u64,
+    mode: String,
+}
+
+#[derive(Serialize)]
+struct IdentityView {
+    inode: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    born: Option<String>,
+}
+
+impl<'a> View<'a> {
+    fn new(journal: &'a Journal, mark: Option<Mark>) -> Self {
+        let header = &journal.header;
+        let owner = &header.owner;
+        Self {
+            success: true,
+            transaction_id: &header.id,
+            state: mark.map(word),
+            back_on_crash: journal.back_on_crash,
+            workspace: &header.workspace,
+            folder: (&header.folder).into(),
+            boot: &header.boot,
+            owner: OwnerView { program: &owner.program, process: owner.process, user: owner.user, host: &owner.host },
+            reverts: header.reverts.as_deref(),
+            label: header.label.as_deref(),
+            entries: journal.entries.iter().enumerate().map(|(slot, record)| EntryView::new(slot, record)).collect(),
+        }
+    }
+}
+
+impl EntryView {
+    fn new(slot: usize, record: &Record) -> Self {
+        let change = &record.change;
+        Self {
+            slot: journal::slot_name(slot),
+            kind: change.kind(),
+            path: record.path.to_string(),
+            before: change.before().map(StateView::from),
+            after: change.after().map(StateView::from),
+            staged: change.staged().map(IdentityView::from),
+        }
+    }
+}
+
+impl From<&FileState> for StateView {
+    fn from(state: &FileState) -> Self {
+        Self { digest: state.digest.to_hex(), size: state.size, mode: format!("{:04o}", state.mode) }
+    }
+}
+
+impl From<&Identity> for IdentityView {
+    fn from(identity: &Identity) -> Self {
+        Self { inode: identity.inode, born: identity.born.map(|born| born.to_string()) }
+    }
+}

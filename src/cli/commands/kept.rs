@@ -1,0 +1,53 @@
+//! `txedit kept list|restore|drop`.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use super::transact;
+use crate::cli::args::KeptCommand;
+use crate::cli::failure::Failure;
+use crate::cli::options::Options;
+use crate::cli::output::{Answer, NAME, styled};
+use crate::engine::report::Kept;
+use crate::error::{self, Result};
+use crate::wire::history;
+
+pub(super) fn run(command: &KeptCommand, options: &Options) -> Result<Answer, Failure> {
+    let engine = options.engine()?;
+    match command {
+        KeptCommand::List => {
+            let kept = engine.kept()?;
+            let mut text = String::new();
+            for one in &kept {
+                push(&mut text, one);
+            }
+            let note = kept.is_empty().then(|| "nothing was put aside".to_owned());
+            Ok(Answer::new(&history::KeptList::from(&kept[..]), text)?.noting(note))
+        }
+        KeptCommand::Restore { id, path } => {
+            let path = path.as_ref().map(|path| options.absolute(path));
+            let report = transact::watched(options, |run| engine.kept_restore(id, path.as_deref(), run))?;
+            Ok(transact::answer_without_request(&report, "restored by", options)?)
+        }
+        KeptCommand::Drop { id } => {
+            engine.kept_drop(id)?;
+            let text = format!("dropped {}\n", styled(NAME, id));
+            Ok(Answer::new(&json!({"transaction_id": id, "dropped": true}), text)?)
+        }
+    }
+}
+
+/// What one transaction put aside.
+pub(super) fn push(text: &mut String, one: &Kept) {
+    let _ = writeln!(text, "kept by {}", styled(NAME, &one.id));
+    for content in &one.contents {
+        push_content(text, content);
+    }
+}
+
+/// One content that was put aside.
+pub(super) fn push_content(text: &mut String, content: &error::Kept) {
+    let (path, place) = (content.path.display(), content.kept_path.display());
+    let _ = writeln!(text, "  {path}: {}\n    as {place}", content.reason);
+}

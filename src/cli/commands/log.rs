@@ -1,0 +1,51 @@
+//! `txedit log`.
+
+use std::fmt::Write as _;
+
+use crate::cli::args::LogArgs;
+use crate::cli::failure::Failure;
+use crate::cli::options::Options;
+use crate::cli::output::{Answer, NAME, NOTE, count, styled};
+use crate::engine::report::Logged;
+use crate::error::Result;
+use crate::wire::history;
+
+pub(super) fn run(args: &LogArgs, options: &Options) -> Result<Answer, Failure> {
+    let path = args.path.as_ref().map(|path| options.absolute(path));
+    let logged = options.engine()?.log(args.limit, path.as_deref())?;
+    let mut text = String::new();
+    for one in &logged {
+        push(&mut text, one);
+        if options.verbose {
+            for (kind, path) in &one.files {
+                let _ = writeln!(text, "    {kind:8}{}", path.display());
+            }
+        }
+    }
+    let mut notes = warnings(&logged);
+    if logged.is_empty() {
+        notes.push("no transactions".to_owned());
+    }
+    Ok(Answer::new(&history::Log::from(&logged[..]), text)?.noting(notes))
+}
+
+/// One line for one transaction.
+pub(super) fn push(text: &mut String, one: &Logged) {
+    let _ = write!(text, "{}  {}  {}", styled(NAME, &one.id), one.time, count(one.files.len(), "file"));
+    if let Some(reverts) = &one.reverts {
+        let _ = write!(text, "  undoes {reverts}");
+    }
+    if let Some(by) = &one.reverted_by {
+        let _ = write!(text, "  undone by {by}");
+    }
+    if let Some(label) = &one.label {
+        let _ = write!(text, "  {}", label.escape_debug());
+    }
+    text.push('\n');
+}
+
+/// What is odd about them.
+pub(super) fn warnings<'a>(logged: impl IntoIterator<Item = &'a Logged>) -> Vec<String> {
+    let of_one = |one: &'a Logged| one.warnings.iter().map(|w| format!("{} {}: {w}", styled(NOTE, "warning:"), one.id));
+    logged.into_iter().flat_map(of_one).collect()
+}

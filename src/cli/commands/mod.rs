@@ -1,0 +1,47 @@
+//! The commands, one file each.
+
+use super::args::Command;
+use super::failure::Failure;
+use super::options::Options;
+use super::output::Answer;
+
+mod apply;
+mod completions;
+mod doctor;
+mod edit;
+mod history;
+mod journal;
+mod kept;
+mod log;
+#[cfg(feature = "mcp")]
+mod mcp;
+mod recover;
+mod show;
+mod status;
+mod torture;
+mod tour;
+mod transact;
+mod undo;
+
+/// Runs a command.
+pub(crate) fn run(command: &Command, options: &Options) -> Result<Answer, Failure> {
+    match command {
+        Command::Apply(args) => apply::run(args, options),
+        Command::Edit(args) => edit::run(args, options),
+        Command::Log(args) => log::run(args, options),
+        Command::Show(args) => show::run(args, options),
+        Command::Undo(args) => undo::run(args, options),
+        Command::Status => status::run(options),
+        Command::Recover(args) => recover::run(args, options),
+        Command::Kept(command) => kept::run(command, options),
+        Command::History(command) => history::run(command, options),
+        Command::Journal(args) => journal::run(args, options),
+        Command::Doctor(args) => doctor::run(args, options),
+        Command::Tour => tour::run(options),
+        Command::TourChild(args) => tour::run_child(args, options),
+        Command::TortureChild(args) => torture::run_child(args, options),
+        #[cfg(feature = "mcp")]
+        Command::Mcp(args) => mcp::run(args, options),
+        Command::Completions(args) => completions::run(args),
+    }
+}

@@ -1,0 +1,99 @@
+//! `txedit recover [ID]`.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::{kept, status};
+use crate::cli::args::{DecisionArgs, RecoverArgs};
+use crate::cli::failure::Failure;
+use crate::cli::options::Options;
+use crate::cli::output::{self, Answer, BAD, HEADING, NAME, styled};
+use crate::cli::{exit, signals};
+use crate::engine::report::Recovered;
+use crate::engine::{Decision, RecoverOptions};
+use crate::error::Result;
+use crate::wire::{self, history::Recovery};
+
+pub(super) fn run(args: &RecoverArgs, options: &Options) -> Result<Answer, Failure> {
+    let engine = options.engine()?;
+    let id = args.id.as_deref();
+    let how = RecoverOptions {
+        decision: decision(&args.decision),
+        plan_only: true,
+        trust_journal: args.trust_journal,
+        other_host: args.other_host,
+    };
+    let plan = engine.recover(id, how)?;
+    if args.plan {
+        return Ok(answer(&plan, &plan, true)?);
+    }
+    // The plan comes before the deed, so it is not part of the answer for people.
+    if !options.quiet && !options.json {
+        for one in &plan {
+            output::note(format!("{} {}", styled(HEADING, "plan:"), describe(one, true).trim_end()));
+        }
+    }
+    // A recovery can be cut off and begun again at any point; but whoever runs it wants to have it behind them.
+    let _deferred = signals::cancel_flag()?;
+    let done = engine.recover(id, RecoverOptions { plan_only: false, ..how })?;
+    Ok(answer(&plan, &done, false)?)
+}
+
+fn decision(args: &DecisionArgs) -> Decision {
+    match (args.forward, args.back, args.discard) {
+        (true, _, _) => Decision::Forward,
+        (_, true, _) => Decision::Back,
+        (_, _, true) => Decision::Discard,
+        _ => Decision::Table,
+    }
+}
+
+fn answer(plan: &[Recovered], done: &[Recovered], plan_only: bool) -> Result<Answer> {
+    let mut text: String = done.iter().map(|one| describe(one, plan_only)).collect();
+    if done.is_empty() {
+        text.push_str("nothing to recover\n");
+    }
+    let required = done.iter().any(|one| one.required);
+    let status = if required { exit::RECOVERY_REQUIRED } else { exit::DONE };
+    let views = |some: &[Recovered]| Recovery::from(some).recovered;
+    let json = View { success: true, plan: views(plan), recovered: (!plan_only).then(|| views(done)) };
+    Ok(Answer::new(&json, text)?.exiting(status))
+}
+
+/// What would be done, and what was.
+#[derive(Serialize)]
+struct View {
+    success: bool,
+    plan: Vec<wire::history::Recovered>,
+    /// Absent where nothing was to be done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recovered: Option<Vec<wire::history::Recovered>>,
+}
+
+fn describe(one: &Recovered, plan_only: bool) -> String {
+    let planned = match one.action.as_str() {
+        "forward" => "will be finished, all files new",
+        "back" => "will be taken back, all files old",
+        "drop" => "will be dropped, nothing was changed",
+        "discard" => "will be put aside, files as they are",
+        "running" => "is at work",
+        "left" | "wait" => "will be left as it is",
+        other => other,
+    };
+    let action = if plan_only { planned.to_owned() } else { one.action.replace('_', " ") };
+    let mut text = format!("{} {action}: {}\n", styled(NAME, &one.id), one.reason);
+    status::push_files(&mut text, &one.files);
+    for content in &one.kept {
+        kept::push_content(&mut text, content);
+    }
+    if one.required {
+        let _ = write!(text, "  {}", styled(BAD, "you must decide"));
+        // Where there is less to choose from, the reason says what.
+        if one.action == "wait" {
+            let _ = write!(text, ": `txedit recover {} --forward`, `--back` or `--discard`", one.id);
+        }
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,66 @@
+//! `txedit status`.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use super::kept;
+use crate::cli::exit;
+use crate::cli::failure::Failure;
+use crate::cli::options::Options;
+use crate::cli::output::{Answer, BAD, GOOD, NAME, NOTE, styled};
+use crate::engine::report::{Interrupted, Status};
+use crate::error::Result;
+use crate::wire::history;
+
+/// What the engine says of a transaction that a person must decide on.
+const WAIT: &str = "wait";
+
+pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
+    let status = options.engine()?.status()?;
+    let text = for_people(&status);
+    let notes = status.warnings.iter().map(|warning| format!("{} {warning}", styled(NOTE, "warning:")));
+    let notes: Vec<String> = notes.collect();
+    let waits = status.interrupted.iter().any(|one| one.action == WAIT);
+    let exit = if waits { exit::RECOVERY_REQUIRED } else { exit::DONE };
+    Ok(Answer::new(&history::Status::from(&status), text)?.noting(notes).exiting(exit))
+}
+
+fn for_people(status: &Status) -> String {
+    let mut text = String::new();
+    for one in &status.interrupted {
+        push(&mut text, one);
+    }
+    for one in &status.kept {
+        kept::push(&mut text, one);
+    }
+    if status.interrupted.is_empty() {
+        let _ = writeln!(text, "{}", styled(GOOD, "no interrupted transactions"));
+    }
+    text
+}
+
+fn push(text: &mut String, one: &Interrupted) {
+    let state = if one.running { "running" } else { "interrupted" };
+    let id = styled(NAME, &one.id);
+    let _ = write!(text, "{state} {id}");
+    if !one.owner.is_empty() {
+        let _ = write!(text, " by {}", one.owner);
+    }
+    let action = match one.action.as_str() {
+        "forward" => "the next writing command finishes it".to_owned(),
+        "back" => "the next writing command takes it back".to_owned(),
+        "drop" => "nothing was changed; the next writing command drops it".to_owned(),
+        "leave" => "it is left alone".to_owned(),
+        WAIT => format!("{}, see `txedit recover {} --plan`", styled(BAD, "you must decide"), one.id),
+        other => other.to_owned(),
+    };
+    let _ = writeln!(text, "\n  {action}: {}", one.reason);
+    push_files(text, &one.files);
+}
+
+/// The files of an interrupted transaction, each with its class.
+pub(super) fn push_files(text: &mut String, files: &[(PathBuf, String)]) {
+    for (path, class) in files {
+        let _ = writeln!(text, "  {class:14}{}", path.display());
+    }
+}

@@ -1,0 +1,229 @@
+//! `txedit doctor --torture N [DIR]`: real kills on the user's own file system.
+//!
+//! Each round, a process commits random transactions and is killed (SIGKILL) at a random moment. After the recovery
+//! the files must be as before or as after the transaction that was under way, and all that was reported must be there.
+
+mod child;
+mod work;
+
+use std::env;
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+pub(super) use child::run as run_child;
+
+use crate::cli::exit;
+use crate::cli::failure::Failure;
+use crate::cli::options::Options;
+use crate::cli::output::{Answer, BAD, GOOD, count, styled};
+use crate::cli::progress::Progress;
+use crate::cli::signals;
+use crate::engine::{Durability, Engine, RecoverOptions, Run, Unobserved};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::scratch::Scratch;
+use child::REPORTED;
+use work::{Dice, Files};
+
+/// What came of it.
+#[derive(Debug, Default, Serialize)]
+struct Tally {
+    success: bool,
+    folder: PathBuf,
+    rounds: u32,
+    /// Reported as committed.
+    transactions: usize,
+    /// Kills that left something to recover.
+    killed_in_commit: u32,
+    /// Of those, how they ended.
+    all_old: u32,
+    all_new: u32,
+    /// What was not as promised, one sentence each.
+    violations: Vec<String>,
+    seconds: f64,
+}
+
+/// Tortures `rounds` times in a scratch folder in `folder`.
+pub(super) fn run(rounds: u32, folder: &Path, options: &Options) -> Result<Answer, Failure> {
+    let scratch = Scratch::new_in(folder)?;
+    let begun = Instant::now();
+    let cancel = signals::cancel_flag()?;
+    let progress = Progress::start(options.quiet);
+    let mut torture = Torture::new(&scratch, options)?;
+    for round in 0..rounds {
+        // Ctrl-C ends it after a round, with what was seen so far.
+        if cancel.load(Ordering::Relaxed) || !torture.tally.violations.is_empty() {
+            break;
+        }
+        progress.count("killing", u64::from(round), u64::from(rounds));
+        torture.round()?;
+    }
+    drop(progress);
+    let mut tally = torture.tally;
+    tally.seconds = begun.elapsed().as_secs_f64();
+    tally.success = tally.violations.is_empty();
+    folder.clone_into(&mut tally.folder);
+    let mut text = format!(
+        "{}, {} reported, {} in mid-commit: {} all-old, {} all-new\n",
+        count(tally.rounds as usize, "kill"),
+        count(tally.transactions, "transaction"),
+        tally.killed_in_commit,
+        tally.all_old,
+        tally.all_new
+    );
+    if tally.success {
+        let _ = writeln!(text, "{}", styled(GOOD, "0 violations"));
+        return Ok(Answer::new(&tally, text)?);
+    }
+    for violation in &tally.violations {
+        let _ = writeln!(text, "{}", styled(BAD, violation));
+    }
+    let kept = format!("the folder is left for you to look at: {}", scratch.keep().display());
+    Ok(Answer::new(&tally, text)?.noting([kept]).exiting(exit::NOT_APPLIED))
+}
+
+/// How a round went.
+enum Killed {
+    /// After it had reported so many transactions.
+    At(usize),
+    /// It had ended by itself, and why.
+    TooLate(String),
+}
+
+struct Torture<'a> {
+    options: &'a Options,
+    workspace: PathBuf,
+    /// What the files are.
+    files: Files,
+    dice: Dice,
+    /// About how long a transaction takes: kills are spread over a few of them.
+    each: Duration,
+    tally: Tally,
+}
+
+impl<'a> Torture<'a> {
+    fn new(scratch: &Scratch, options: &'a Options) -> Result<Self> {
+        let name = Path::new("workspace");
+        scratch.make_folder(name)?;
+        let workspace = scratch.path().join(name);
+        let seed = std::time::UNIX_EPOCH.elapsed().map_or(0, |now| now.subsec_nanos());
+        let mut dice = Dice::new(u64::from(seed));
+        let each = Duration::from_millis(20);
+        // A first one here tells, in its own words, where nothing can be committed at all.
+        let mut files = Files::new();
+        let request = work::next(&mut files, &mut dice);
+        let cancel = signals::cancel_flag()?;
+        Engine::open(&workspace, options.settings())?
+            .apply(&request, Run { cancel: &cancel, observer: &Unobserved })?;
+        Ok(Self { options, workspace, files, dice, each, tally: Tally::default() })
+    }
+
+    fn engine(&self) -> Result<Engine> {
+        Engine::open(&self.workspace, self.options.settings())
+    }
+
+    fn round(&mut self) -> Result<()> {
+        let seed = self.dice.below(u64::MAX);
+        self.tally.rounds += 1;
+        let reported = match self.kill(seed)? {
+            Killed::At(reported) => reported,
+            Killed::TooLate(why) => {
+                self.violate(&format!("a commit failed that was left alone: {why}"));
+                return Ok(());
+            }
+        };
+        self.tally.transactions += reported;
+        let engine = self.engine()?;
+        let in_commit = !engine.status()?.interrupted.is_empty();
+        engine.recover(None, RecoverOptions::default())?;
+        for left in engine.status()?.interrupted {
+            self.violate(&format!("{} is still there after the recovery: {}", left.id, left.reason));
+        }
+
+        // What was reported, and what the transaction under way would have left.
+        let mut dice = Dice::new(seed);
+        for _ in 0..reported {
+            work::next(&mut self.files, &mut dice);
+        }
+        let mut new = self.files.clone();
+        work::next(&mut new, &mut dice);
+        let found = work::look(&self.workspace)?;
+        let is_new = found == new;
+        if !is_new && found != self.files {
+            self.violate(&describe(&self.files, &new, &found));
+        }
+        if in_commit {
+            self.tally.killed_in_commit += 1;
+            *(if is_new { &mut self.tally.all_new } else { &mut self.tally.all_old }) += 1;
+        }
+        self.files = found;
+        Ok(())
+    }
+
+    fn violate(&mut self, what: &str) {
+        let round = self.tally.rounds;
+        self.tally.violations.push(format!("round {round}: {what}"));
+    }
+
+    /// Has a process work, and kills it.
+    fn kill(&mut self, seed: u64) -> Result<Killed> {
+        let name = Path::new("the child process");
+        let mut child = self.start(seed)?;
+        let mut said = String::new();
+        let Some(stdout) = child.stdout.take() else { return Err(off("the child process cannot be heard")) };
+        let mut stdout = BufReader::new(stdout);
+        stdout.read_line(&mut said).map_err(|e| Error::io("read from", name, e))?;
+        let begun = Instant::now();
+        let most = u64::try_from(self.each.as_micros()).unwrap_or(u64::MAX).saturating_mul(4).max(1);
+        thread::sleep(Duration::from_micros(self.dice.below(most)));
+        let ended = child.try_wait().map_err(|e| Error::io("wait for", name, e))?;
+        child.kill().map_err(|e| Error::io("kill", name, e))?;
+        let worked = begun.elapsed();
+        let status = child.wait().map_err(|e| Error::io("wait for", name, e))?;
+        // All that it said before it died is still in the pipe.
+        stdout.read_to_string(&mut said).map_err(|e| Error::io("read from", name, e))?;
+        if said.is_empty() || ended.is_some() {
+            let mut error = String::new();
+            if let Some(mut stderr) = child.stderr.take() {
+                stderr.read_to_string(&mut error).map_err(|e| Error::io("read from", name, e))?;
+            }
+            return Ok(Killed::TooLate(format!("{status}: {}", error.trim())));
+        }
+        let reported = said.matches(REPORTED).count().saturating_sub(1);
+        let each = worked / u32::try_from(reported + 1).unwrap_or(u32::MAX);
+        self.each = (self.each * 7 + each) / 8;
+        Ok(Killed::At(reported))
+    }
+
+    /// Starts the same program again.
+    fn start(&self, seed: u64) -> Result<Child> {
+        let program = env::current_exe().map_err(|e| Error::io("find", "the running program", e))?;
+        let durability = match self.options.durability {
+            Durability::Power => "power",
+            Durability::Process => "process",
+        };
+        let mut command = Command::new(&program);
+        command.arg("--root").arg(&self.workspace).args(["--durability", durability, "torture-child"]);
+        command.arg(seed.to_string()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().map_err(|e| Error::io("start", &program, e))
+    }
+}
+
+fn describe(old: &Files, new: &Files, found: &Files) -> String {
+    let differing = |expected: &Files| {
+        let names: std::collections::BTreeSet<_> = expected.keys().chain(found.keys()).collect();
+        let names = names.into_iter().filter(|name| expected.get(*name) != found.get(*name));
+        names.copied().collect::<Vec<_>>().join(", ")
+    };
+    format!("neither old (but for {}) nor new (but for {})", differing(old), differing(new))
+}
+
+fn off(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::UnknownError, message.into())
+}

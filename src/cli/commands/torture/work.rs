@@ -1,0 +1,124 @@
+//! The transactions of the torture: the process that is killed and the one that kills it work them out alike.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::error::Result;
+use crate::fs::scratch;
+use crate::request::edit::{Anchor, Count, Edit};
+use crate::request::{Change, FileRequest, IfExists, Request};
+
+/// The files; some are in folders that come with them.
+const NAMES: [&str; 14] = [
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "a/one",
+    "a/two",
+    "a/b/three",
+    "a/b/four",
+    "c/d/e/five",
+    "c/six",
+    "c/d/seven",
+    "f/eight",
+];
+
+/// The contents of the files that are there.
+pub(super) type Files = BTreeMap<&'static str, String>;
+
+/// Chance that both processes share: `SplitMix64`.
+#[derive(Debug, Clone)]
+pub(super) struct Dice(u64);
+
+impl Dice {
+    pub(super) const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// A number below `limit`, which is not 0.
+    pub(super) const fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (z ^ (z >> 31)) % limit
+    }
+}
+
+/// What is in the workspace, read with eyes of our own.
+pub(super) fn look(workspace: &Path) -> Result<Files> {
+    let mut files = Files::new();
+    for name in NAMES {
+        if let Some(content) = scratch::read(&workspace.join(name))? {
+            // What is no text is none of these contents, and will be told as such.
+            files.insert(name, String::from_utf8_lossy(&content).into_owned());
+        }
+    }
+    Ok(files)
+}
+
+/// The next transaction: two files or more, edited, replaced, created, deleted. `files` becomes what it leaves.
+pub(super) fn next(files: &mut Files, dice: &mut Dice) -> Request {
+    let count = 2 + dice.below(6);
+    let mut changes = BTreeMap::new();
+    for _ in 0..count {
+        let name = NAMES[usize::try_from(dice.below(NAMES.len() as u64)).unwrap_or(0)];
+        changes.entry(name).or_insert_with(|| change(name, files, dice));
+    }
+    let entry = |(name, change)| FileRequest { path: PathBuf::from(name), expected_hash: None, change, mode: None };
+    Request { files: changes.into_iter().map(entry).collect(), label: Some("torture".to_owned()), ..Request::default() }
+}
+
+fn change(name: &'static str, files: &mut Files, dice: &mut Dice) -> Change {
+    let text = content(dice);
+    match files.get_mut(name) {
+        Some(old) if dice.below(2) == 0 => {
+            let (first, _) = old.split_once('\n').unwrap_or((old, ""));
+            let (first, line) = (first.to_owned(), format!("edited {:016x}", dice.below(u64::MAX)));
+            *old = old.replacen(&first, &line, 1);
+            let anchor = Anchor::Text { text: first.into_bytes(), count: Count::Once };
+            Change::Edit { edits: vec![Edit { anchor, replacement: line.into_bytes() }], rename: None }
+        }
+        Some(_) if dice.below(3) == 0 => {
+            files.remove(name);
+            Change::Delete
+        }
+        _ => {
+            files.insert(name, text.clone());
+            Change::Write { content: text.into_bytes(), if_exists: IfExists::Replace }
+        }
+    }
+}
+
+/// Lines of which no two are alike; a few, or some ten thousand bytes.
+fn content(dice: &mut Dice) -> String {
+    let most = 1 << dice.below(12);
+    let lines = 1 + dice.below(most);
+    (0..lines).fold(String::new(), |mut text, line| {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{line:06} {:016x}", dice.below(u64::MAX));
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_that_start_alike_go_on_alike_and_change_something() {
+        let (mut one, mut two) = (Files::new(), Files::new());
+        let (mut dice, mut same) = (Dice::new(7), Dice::new(7));
+        for _ in 0..100 {
+            let before = one.clone();
+            let request = next(&mut one, &mut dice);
+            assert_eq!(request.files.len(), next(&mut two, &mut same).files.len());
+            assert_eq!(one, two);
+            assert_ne!(one, before);
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The process that the tour kills: it applies a plan, and stops on the way.
+
+use std::io;
+
+use crate::cli::args::{StopAt, TourChildArgs};
+use crate::cli::commands::{apply, transact};
+use crate::cli::failure::Failure;
+use crate::cli::options::Options;
+use crate::cli::output::{self, Answer};
+use crate::engine::{Observer, Phase, Run};
+use crate::error::Result;
+use crate::wire::Shape;
+
+/// What the child says when it has come to its stop.
+pub(super) const READY: &str = "ready\n";
+
+/// The stop is before the third file, so that some files are through and some are not.
+const THROUGH: usize = 2;
+
+/// Applies the plan.
+pub(in crate::cli::commands) fn run(args: &TourChildArgs, options: &Options) -> Result<Answer, Failure> {
+    let request = apply::read_plan(&args.plan, options)?;
+    let stop = Stop(args.stop);
+    let cancel = crate::cli::signals::cancel_flag()?;
+    let report = options.engine()?.apply(&request, Run { cancel: &cancel, observer: &stop })?;
+    Ok(transact::answer(&report, &request, Shape::Multi, "committed", options)?)
+}
+
+/// Waits for its end at one point.
+struct Stop(StopAt);
+
+impl Observer for Stop {
+    fn progress(&self, phase: Phase, done: usize, _total: usize) {
+        let wanted = match self.0 {
+            StopAt::Stage => Phase::Stage,
+            StopAt::Swap => Phase::Swap,
+        };
+        if phase == wanted && done == THROUGH && output::plain_result(READY).is_ok() {
+            // Nothing ever comes; but should the parent be gone first, its end of the pipe is, and this goes on.
+            let _ = io::stdin().read_line(&mut String::new());
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! `txedit tour`: the promise, kept before your eyes.
+//!
+//! Every step looks at the files itself, by their digests; the tour fails if anything is not as it says.
+
+mod child;
+mod killed;
+mod stage;
+
+use std::env;
+use std::path::Path;
+
+use serde_json::json;
+
+pub(super) use child::run as run_child;
+
+use crate::cli::args::StopAt;
+use crate::cli::failure::Failure;
+use crate::cli::options::Options;
+use crate::cli::output::{Answer, GOOD, styled};
+use crate::error::{Error, ErrorKind, Result};
+use crate::wire::Shape;
+use stage::{Contents, Stage};
+
+/// A small program in three files, and what it is after a rename in all of them.
+const OLD: Contents = &[
+    ("shape.rs", "pub fn area(width: u32, height: u32) -> u32 {\n    width * height\n}\n"),
+    ("main.rs", "mod shape;\n\nfn main() {\n    assert_eq!(shape::area(3, 4), 12);\n}\n"),
+    ("README.md", "# shapes\n\nCall `area` with a width and a height.\n"),
+];
+const NEW: Contents = &[
+    ("shape.rs", "pub fn surface(width: u32, height: u32) -> u32 {\n    width * height\n}\n"),
+    ("main.rs", "mod shape;\n\nfn main() {\n    assert_eq!(shape::surface(3, 4), 12);\n}\n"),
+    ("README.md", "# shapes\n\nCall `surface` with a width and a height.\n"),
+];
+
+/// Runs the tour.
+pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
+    let mut stage = Stage::set(&env::temp_dir(), options)?;
+    match walk(&mut stage) {
+        // Folders for a while are often in memory, on a file system that may not be able to exchange names.
+        Err(error) if error.kind() == ErrorKind::UnsupportedFileSystem => {
+            stage = Stage::set(&options.current, options)?;
+            walk(&mut stage).map_err(|error| stage.failed(error))?;
+        }
+        other => other.map_err(|error| stage.failed(error))?,
+    }
+    let text = format!("\n{}\n", styled(GOOD, "everything was as promised"));
+    Ok(Answer::new(&json!({"success": true, "steps": stage.steps}), text)?)
+}
+
+fn walk(stage: &mut Stage<'_>) -> Result<()> {
+    let first = commit(stage)?;
+    fail(stage)?;
+    killed::run(stage, StopAt::Swap)?;
+    killed::run(stage, StopAt::Stage)?;
+    undo(stage, &first)
+}
+
+fn commit(stage: &mut Stage<'_>) -> Result<String> {
+    stage.heading("a commit: a function gets another name in three files at once");
+    stage.write(OLD)?;
+    let request = stage::request(&[
+        ("shape.rs", "fn area(", "fn surface("),
+        ("main.rs", "shape::area(", "shape::surface("),
+        ("README.md", "`area`", "`surface`"),
+    ]);
+    let report = stage.apply(&request)?;
+    let id = report.transaction.ok_or_else(|| off("the commit has no transaction"))?;
+    stage.say(&format!("committed {id}"));
+    stage.expect(NEW, "new")?;
+    stage.done(&json!({"transaction_id": id}));
+    Ok(id)
+}
+
+fn fail(stage: &mut Stage<'_>) -> Result<()> {
+    stage.heading("a failing edit: two edits fit and the third does not, so none is done");
+    let request = stage::request(&[
+        ("shape.rs", "width * height", "width.saturating_mul(height)"),
+        ("main.rs", "12", "13"),
+        ("README.md", "Call `surface` with\ta width", "Give `surface` a width"),
+    ]);
+    let Err(error) = stage.apply(&request) else { return Err(off("an edit that cannot fit was applied")) };
+    if error.kind() != ErrorKind::MatchNotFound || error.file() != Some(2) {
+        return Err(error);
+    }
+    let code = error.kind().code();
+    stage.say_failure(&Failure::of(request, Shape::Multi)(error));
+    stage.expect(NEW, "unchanged")?;
+    stage.done(&json!({"error_code": code}));
+    Ok(())
+}
+
+fn undo(stage: &mut Stage<'_>, id: &str) -> Result<()> {
+    stage.heading("an undo: the first commit is taken back, by a transaction of its own");
+    let report = stage.undo(id)?;
+    let by = report.transaction.ok_or_else(|| off("the undo has no transaction"))?;
+    stage.say(&format!("undone by {by}"));
+    stage.expect(OLD, "as at the beginning")?;
+    stage.done(&json!({"transaction_id": by, "reverts": id}));
+    Ok(())
+}
+
+/// Something is not as the tour says.
+fn off(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::UnknownError, message.into())
+}
+
+/// The file of a step, which is not as the tour says.
+fn off_at(name: &str, message: &str) -> Error {
+    off(format!("{name}: {message}")).at(Path::new(name))
+}

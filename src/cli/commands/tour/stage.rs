@@ -1,0 +1,152 @@
+//! Where the tour takes place, and how it tells what happens.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::{off, off_at};
+use crate::cli::failure::Failure;
+use crate::cli::options::Options;
+use crate::cli::output::{self, GOOD, HEADING, styled};
+use crate::cli::signals;
+use crate::digest::Digest;
+use crate::engine::report::Report;
+use crate::engine::{Engine, Run, Unobserved};
+use crate::error::{Error, Result};
+use crate::fs::scratch::Scratch;
+use crate::request::edit::{Anchor, Count, Edit};
+use crate::request::{Change, FileRequest, Request};
+
+/// Files by name, with their contents.
+pub(super) type Contents = &'static [(&'static str, &'static str)];
+
+/// The folder in which the workspace of the tour is, so that a plan can lie beside it.
+const WORKSPACE: &str = "workspace";
+
+/// A scratch workspace, and what was done in it.
+pub(super) struct Stage<'a> {
+    scratch: Option<Scratch>,
+    folder: PathBuf,
+    pub(super) options: &'a Options,
+    title: &'static str,
+    /// One object for each step that was as promised.
+    pub(super) steps: Vec<Value>,
+}
+
+impl<'a> Stage<'a> {
+    /// A new scratch workspace in `parent`.
+    pub(super) fn set(parent: &Path, options: &'a Options) -> Result<Self> {
+        let scratch = Scratch::new_in(parent)?;
+        scratch.make_folder(Path::new(WORKSPACE))?;
+        let folder = scratch.path().to_owned();
+        Ok(Self { scratch: Some(scratch), folder, options, title: "", steps: Vec::new() })
+    }
+
+    /// The workspace.
+    pub(super) fn root(&self) -> PathBuf {
+        self.folder.join(WORKSPACE)
+    }
+
+    /// A new engine of the workspace, as every start of the program has one.
+    pub(super) fn engine(&self) -> Result<Engine> {
+        Engine::open(&self.root(), self.options.settings())
+    }
+
+    /// Begins a step.
+    pub(super) fn heading(&mut self, title: &'static str) {
+        self.title = title;
+        self.print(&format!("\n{}\n", styled(HEADING, format!("{}. {title}", self.steps.len() + 1))));
+    }
+
+    /// Says what happens; each line of it is indented.
+    pub(super) fn say(&self, text: &str) {
+        let lines: Vec<String> = text.lines().map(|line| format!("   {line}\n")).collect();
+        self.print(&lines.concat());
+    }
+
+    /// Says why a step failed that was to fail.
+    pub(super) fn say_failure(&self, failure: &Failure) {
+        self.say(&failure.for_people(Some(self.options)));
+    }
+
+    /// Ends a step that was as promised.
+    pub(super) fn done(&mut self, facts: &Value) {
+        self.steps.push(json!({"title": self.title, "facts": facts}));
+    }
+
+    fn print(&self, text: &str) {
+        if !self.options.json {
+            // Whoever closes the pipe has seen enough; the tour goes on, for its exit status.
+            let _ = output::result(text);
+        }
+    }
+
+    /// Writes files with eyes and hands of our own, not by the engine.
+    pub(super) fn write(&self, contents: Contents) -> Result<()> {
+        contents.iter().try_for_each(|(name, content)| self.scratch()?.write(&in_workspace(name), content.as_bytes()))
+    }
+
+    /// Writes the plan that lies beside the workspace; answers where it is.
+    pub(super) fn write_plan(&self, json: &[u8]) -> Result<PathBuf> {
+        let name = Path::new("plan.json");
+        self.scratch()?.write(name, json)?;
+        Ok(self.folder.join(name))
+    }
+
+    /// The digest of a file of the workspace.
+    pub(super) fn digest(&self, name: &str) -> Result<Digest> {
+        let content = self.scratch()?.read(&in_workspace(name))?;
+        content.map(|c| Digest::of(&c)).ok_or_else(|| off_at(name, "it is gone"))
+    }
+
+    /// Checks that the files have these contents, and says so.
+    pub(super) fn expect(&self, contents: Contents, word: &str) -> Result<()> {
+        for (name, content) in contents {
+            if self.digest(name)? != Digest::of(content.as_bytes()) {
+                return Err(off_at(name, &format!("it should be {word} and is not")));
+            }
+            self.say(&format!("{name:12} {}", styled(GOOD, word)));
+        }
+        Ok(())
+    }
+
+    /// Applies a request.
+    pub(super) fn apply(&self, request: &Request) -> Result<Report> {
+        let cancel = signals::cancel_flag()?;
+        self.engine()?.apply(request, Run { cancel: &cancel, observer: &Unobserved })
+    }
+
+    /// Takes a transaction back.
+    pub(super) fn undo(&self, id: &str) -> Result<Report> {
+        let cancel = signals::cancel_flag()?;
+        self.engine()?.undo(Some(id), false, Run { cancel: &cancel, observer: &Unobserved })
+    }
+
+    /// Leaves the folder behind for whoever wants to know why the tour failed.
+    pub(super) fn failed(&mut self, error: Error) -> Error {
+        if let Some(scratch) = self.scratch.take() {
+            output::note(format!("the tour failed in {}; that folder is left for you to look at", self.title));
+            output::note(scratch.keep().display());
+        }
+        error
+    }
+
+    fn scratch(&self) -> Result<&Scratch> {
+        self.scratch.as_ref().ok_or_else(|| off("the tour is over"))
+    }
+}
+
+fn in_workspace(name: &str) -> PathBuf {
+    Path::new(WORKSPACE).join(name)
+}
+
+/// A request of one edit for each file.
+pub(super) fn request(edits: &[(&str, &str, &str)]) -> Request {
+    let entry = |(name, old, new): &(&str, &str, &str)| {
+        let anchor = Anchor::Text { text: old.as_bytes().to_vec(), count: Count::Once };
+        let edits = vec![Edit { anchor, replacement: new.as_bytes().to_vec() }];
+        let change = Change::Edit { edits, rename: None };
+        FileRequest { path: PathBuf::from(name), expected_hash: None, change, mode: None }
+    };
+    Request { files: edits.iter().map(entry).collect(), label: Some("tour".to_owned()), ..Request::default() }
+}

@@ -1,0 +1,50 @@
+//! What the commands that change files have in common: they are watched, they can be stopped, they report.
+
+use crate::cli::failure::Failure;
+use crate::cli::options::Options;
+use crate::cli::output::Answer;
+use crate::cli::progress::Progress;
+use crate::cli::{report, signals};
+use crate::engine::Run;
+use crate::engine::report::Report;
+use crate::error::Result;
+use crate::request::Request;
+use crate::wire::{self, Shape};
+
+/// Applies a request.
+pub(super) fn apply(request: Request, shape: Shape, options: &Options) -> Result<Answer, Failure> {
+    let done = options.engine().and_then(|engine| watched(options, |run| engine.apply(&request, run)));
+    match done {
+        Ok(report) => Ok(answer(&report, &request, shape, "committed", options)?),
+        Err(error) => Err(Failure::of(request, shape)(error)),
+    }
+}
+
+/// Makes a call with a progress bar, that signals stop.
+pub(super) fn watched<T>(options: &Options, call: impl FnOnce(Run<'_>) -> Result<T>) -> Result<T> {
+    let cancel = signals::cancel_flag()?;
+    let progress = Progress::start(options.quiet);
+    call(Run { cancel: &cancel, observer: &progress })
+}
+
+/// The answer for a report of a request; `verb` is what stands before the transaction's id.
+pub(super) fn answer(
+    report: &Report,
+    request: &Request,
+    shape: Shape,
+    verb: &str,
+    options: &Options,
+) -> Result<Answer> {
+    let text = report::for_people(report, verb, options);
+    let single = if shape == Shape::Single { wire::success_single(report, request) } else { None };
+    let answer = match single {
+        Some(json) => Answer::new(&json, text),
+        None => Answer::new(&wire::success_multi(report, request), text),
+    };
+    Ok(answer?.noting(report::notes(report, options)))
+}
+
+/// The answer for a report of what the engine chose itself.
+pub(super) fn answer_without_request(report: &Report, verb: &str, options: &Options) -> Result<Answer> {
+    answer(report, &Request::default(), Shape::Multi, verb, options)
+}

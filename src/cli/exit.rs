@@ -1,0 +1,111 @@
+//! What a failure means to a script: the exit status.
+
+use crate::error::{Error, ErrorKind, Outcome};
+
+/// Done.
+pub(crate) const DONE: u8 = 0;
+/// An edit did not apply; nothing changed.
+pub(crate) const NOT_APPLIED: u8 = 1;
+/// Usage or validation.
+pub(crate) const USAGE: u8 = 2;
+/// Something changed that should not have: a hash, a concurrent change, an undo.
+pub(crate) const CONFLICT: u8 = 3;
+/// Somebody else holds the locks.
+pub(crate) const LOCK_TIMEOUT: u8 = 4;
+/// Input or output failed; rolled back, or nothing was swapped.
+pub(crate) const IO: u8 = 5;
+/// A recovery must run, or a person must decide.
+pub(crate) const RECOVERY_REQUIRED: u8 = 6;
+/// The check failed; rolled back.
+pub(crate) const CHECK_FAILED: u8 = 7;
+/// Interrupted before the swap; nothing changed.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// The exit status of a failure.
+pub(crate) fn status(error: &Error) -> u8 {
+    // Whatever went wrong first: that the files are in between is what a script must know.
+    if error.outcome() == Outcome::RecoveryRequired {
+        return RECOVERY_REQUIRED;
+    }
+    match error.kind() {
+        ErrorKind::MatchNotFound
+        | ErrorKind::AmbiguousMatch
+        | ErrorKind::MatchCountMismatch
+        | ErrorKind::EmptyFile
+        | ErrorKind::InvalidEncoding => NOT_APPLIED,
+        // Validation reports a file that is not as the request says among its findings; where such a kind stands by
+        // itself and names a file of the request, the file appeared or vanished after validation.
+        ErrorKind::FileNotFound | ErrorKind::FileExists if error.file().is_some() => CONFLICT,
+        ErrorKind::HashMismatch | ErrorKind::ConcurrentModification | ErrorKind::UndoConflict => CONFLICT,
+        ErrorKind::LockTimeout => LOCK_TIMEOUT,
+        ErrorKind::RecoveryRequired => RECOVERY_REQUIRED,
+        ErrorKind::CheckFailed => CHECK_FAILED,
+        ErrorKind::Cancelled => INTERRUPTED,
+        ErrorKind::PermissionDenied
+        | ErrorKind::DiskFull
+        | ErrorKind::ReadOnlyFs
+        | ErrorKind::WriteFailed
+        | ErrorKind::CrossDevice
+        | ErrorKind::UnsupportedFileSystem
+        | ErrorKind::MountPoint
+        | ErrorKind::Immutable
+        | ErrorKind::DelegateFailed
+        | ErrorKind::Timeout
+        | ErrorKind::UnknownError => IO,
+        ErrorKind::ValidationFailed
+        | ErrorKind::RelativePath
+        | ErrorKind::PathTraversal
+        | ErrorKind::OutsideRoot
+        | ErrorKind::FileNotFound
+        | ErrorKind::FileExists
+        | ErrorKind::NotARegularFile
+        | ErrorKind::SymlinkLoop
+        | ErrorKind::FileTooLarge
+        | ErrorKind::EmptyEdits
+        | ErrorKind::EmptyOldString
+        | ErrorKind::DuplicateOldString
+        | ErrorKind::DuplicateFilePath
+        | ErrorKind::PatchParseFailed
+        | ErrorKind::UnknownTransaction
+        | ErrorKind::TransactionExpired
+        | ErrorKind::RequestTooLarge
+        | ErrorKind::InvalidPattern
+        | ErrorKind::ChecksNotAllowed
+        | ErrorKind::ReadOnlyMode => USAGE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_class_of_failure_has_its_status() {
+        let of = |kind| status(&Error::new(kind, "x"));
+        assert_eq!(of(ErrorKind::MatchNotFound), 1);
+        assert_eq!(of(ErrorKind::ValidationFailed), 2);
+        assert_eq!(of(ErrorKind::UnknownTransaction), 2);
+        assert_eq!(of(ErrorKind::TransactionExpired), 2);
+        assert_eq!(of(ErrorKind::ReadOnlyMode), 2);
+        assert_eq!(of(ErrorKind::UndoConflict), 3);
+        assert_eq!(of(ErrorKind::LockTimeout), 4);
+        assert_eq!(of(ErrorKind::DiskFull), 5);
+        assert_eq!(of(ErrorKind::RecoveryRequired), 6);
+        assert_eq!(of(ErrorKind::CheckFailed), 7);
+        assert_eq!(of(ErrorKind::Cancelled), 130);
+    }
+
+    #[test]
+    fn files_in_between_outweigh_the_reason() {
+        let error = Error::new(ErrorKind::DiskFull, "x").outcome_is(Outcome::RecoveryRequired);
+        assert_eq!(status(&error), 6);
+        let error = Error::new(ErrorKind::DiskFull, "x").outcome_is(Outcome::RolledBack);
+        assert_eq!(status(&error), 5);
+    }
+
+    #[test]
+    fn a_file_of_the_request_that_vanished_is_a_conflict() {
+        assert_eq!(status(&Error::new(ErrorKind::FileNotFound, "x").in_file(0)), 3);
+        assert_eq!(status(&Error::new(ErrorKind::FileNotFound, "x")), 2);
+    }
+}

@@ -1,0 +1,217 @@
+//! A failure, as people read it: the place, what stands there instead, what to do, what is true of the files.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::options::Options;
+use super::output::{BAD, HEADING, NAME, NOTE, count, diff, styled};
+use crate::error::{Detail, Error, Finding, Outcome};
+use crate::request::{Change, Request};
+use crate::text::diagnose::{Cause, Diagnosis};
+use crate::text::locate::Places;
+use crate::wire::{self, Shape, hints};
+
+/// A failed command: the error, and the request that it is about, where there was one.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// What went wrong.
+    pub(crate) error: Error,
+    /// What was asked.
+    pub(crate) request: Option<Box<Request>>,
+    /// Whether the command is about one file.
+    pub(crate) shape: Shape,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self { error, request: None, shape: Shape::Multi }
+    }
+}
+
+impl Failure {
+    /// A failure of `request`.
+    pub(crate) fn of(request: Request, shape: Shape) -> impl FnOnce(Error) -> Self {
+        move |error| Self { error, request: Some(Box::new(request)), shape }
+    }
+
+    /// The answer for scripts.
+    pub(crate) fn for_scripts(&self) -> impl Serialize {
+        wire::failure(&self.error, self.request.as_deref(), self.shape)
+    }
+
+    /// The text for stderr; ends without a line break.
+    pub(crate) fn for_people(&self, options: Option<&Options>) -> String {
+        let error = &self.error;
+        let mut text = String::new();
+        let _ = write!(text, "{}{}{error}", styled(BAD, "error: "), self.place(options));
+        match error.details() {
+            Detail::None => {}
+            Detail::Findings(findings) => {
+                for finding in findings {
+                    push_finding(&mut text, finding, self.shape);
+                }
+            }
+            Detail::NoMatch(diagnosis) => push_diagnosis(&mut text, diagnosis),
+            Detail::Matches(places) => push_places(&mut text, places),
+            Detail::Conflicts(paths) => {
+                for path in paths {
+                    let _ = write!(text, "\n  changed since: {}", path.display());
+                }
+            }
+        }
+        for kept in error.kept() {
+            let _ = write!(text, "\n  kept: {} as {} ({})", kept.path.display(), kept.kept_path.display(), kept.reason);
+        }
+        let hint = hints::recovery_hint(error);
+        if !hint.is_empty() {
+            let _ = write!(text, "\n{} {hint}", styled(NOTE, "hint:"));
+        }
+        let _ = write!(text, "\n{}", outcome(error));
+        text
+    }
+
+    /// `edit 2 of 3 in src/a.rs: `, or less.
+    fn place(&self, options: Option<&Options>) -> String {
+        let entry = self.error.file().and_then(|index| self.request.as_ref()?.files.get(index));
+        let file = entry.map(|entry| {
+            let path = options.map_or(entry.path.as_path(), |o| o.shown(&entry.path));
+            styled(HEADING, path.display()).to_string()
+        });
+        let edits = entry.map_or(0, |entry| match &entry.change {
+            Change::Edit { edits, .. } => edits.len(),
+            _ => 0,
+        });
+        match (self.error.edit(), file) {
+            (Some(edit), Some(file)) => format!("edit {} of {edits} in {file}: ", edit + 1),
+            (None, Some(file)) => format!("{file}: "),
+            (_, None) => String::new(),
+        }
+    }
+}
+
+/// What is true of the files now.
+fn outcome(error: &Error) -> String {
+    let id = error.transaction().unwrap_or("ID");
+    match error.outcome() {
+        Outcome::Unchanged => "nothing was changed".to_owned(),
+        Outcome::RolledBack => "everything was put back, nothing is changed".to_owned(),
+        Outcome::RecoveryRequired => {
+            format!("some files may be old and some new: see `txedit status`, then run `txedit recover {id}`")
+        }
+    }
+}
+
+fn push_finding(text: &mut String, finding: &Finding, shape: Shape) {
+    // Whoever names one file on the command line has written no list of files.
+    let place = match finding.path.as_slice() {
+        [files, _, rest @ ..] if shape == Shape::Single && files == "files" => rest,
+        place => place,
+    };
+    let place = styled(NAME, place.join("."));
+    let _ = write!(text, "\n  {place}: {} ({})", finding.message, finding.kind.code());
+}
+
+fn push_diagnosis(text: &mut String, diagnosis: &Diagnosis) {
+    if let Some(cause) = diagnosis.cause {
+        let _ = write!(text, "\n  {} {}", styled(NOTE, "cause:"), explain(cause));
+    }
+    if diagnosis.snippet.is_empty() {
+        return;
+    }
+    let percent = (diagnosis.similarity * 100.0).round();
+    let _ = write!(text, "\n  nearest text, line {}, {percent} % alike:\n", diagnosis.line);
+    push_indented(text, &diagnosis.snippet);
+    if !diagnosis.diff.is_empty() {
+        text.push_str("\n  from what was looked for to what is there:\n");
+        push_indented(text, &diff(&diagnosis.diff));
+    }
+}
+
+fn push_places(text: &mut String, places: &Places) {
+    for place in &places.shown {
+        let _ = write!(text, "\n  line {}:\n", place.line);
+        push_indented(text, &place.snippet);
+    }
+    if let Some(more) = places.total.checked_sub(places.shown.len()).filter(|more| *more > 0) {
+        let _ = write!(text, "\n  and {}", count(more, "more place"));
+    }
+}
+
+fn push_indented(text: &mut String, block: &str) {
+    let lines: Vec<String> = block.lines().map(|line| format!("    {line}")).collect();
+    text.push_str(&lines.join("\n"));
+}
+
+fn explain(cause: Cause) -> String {
+    match cause {
+        Cause::WhiteSpace => "white space differs".to_owned(),
+        Cause::TabsAgainstSpaces => "tabs stand against spaces".to_owned(),
+        Cause::LookAlike => "a character only looks the same".to_owned(),
+        Cause::EscapedText => "escapes were not resolved: a backslash and a letter".to_owned(),
+        Cause::LineNumbers => "line numbers were copied from a listing".to_owned(),
+        Cause::AlreadyApplied => "the replacement is there already".to_owned(),
+        Cause::ConsumedByEdit(index) => format!("edit {} took the text away", index + 1),
+        Cause::InOtherFile(index) => format!("it stands in file {} of the request", index + 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::request::FileRequest;
+    use crate::request::edit::{Anchor, Count, Edit};
+    use crate::text::locate::Place;
+
+    fn plain(text: &str) -> String {
+        anstream::adapter::strip_str(text).to_string()
+    }
+
+    fn edit() -> Edit {
+        Edit { anchor: Anchor::Text { text: b"a".to_vec(), count: Count::Once }, replacement: Vec::new() }
+    }
+
+    #[test]
+    fn the_place_the_matches_and_the_state_of_the_files_are_told() {
+        let file = FileRequest {
+            path: PathBuf::from("src/a.rs"),
+            expected_hash: None,
+            change: Change::Edit { edits: vec![edit(), edit(), edit()], rename: None },
+            mode: None,
+        };
+        let places = Places { total: 7, shown: vec![Place { line: 4, snippet: "4 | a".to_owned() }] };
+        let error = Error::new(ErrorKind::AmbiguousMatch, "old_string was found 7 times")
+            .in_file(0)
+            .in_edit(1)
+            .detail(Detail::Matches(places));
+        let failure = Failure::of(Request { files: vec![file], ..Request::default() }, Shape::Multi)(error);
+        let text = plain(&failure.for_people(None));
+        let mut lines = text.lines();
+        assert_eq!(lines.next(), Some("error: edit 2 of 3 in src/a.rs: old_string was found 7 times"));
+        assert_eq!(lines.next(), Some("  line 4:"));
+        assert_eq!(lines.next(), Some("    4 | a"));
+        assert_eq!(lines.next(), Some("  and 6 more places"));
+        assert!(text.ends_with("\nnothing was changed"), "{text}");
+    }
+
+    #[test]
+    fn every_finding_is_told_with_its_place_in_the_request() {
+        let finding = |path: &str| Finding {
+            kind: ErrorKind::EmptyEdits,
+            message: "no edits".to_owned(),
+            path: vec!["files".to_owned(), path.to_owned()],
+        };
+        let failure = Failure::from(Error::findings(vec![finding("0"), finding("3")]));
+        let text = plain(&failure.for_people(None));
+        assert!(text.contains("\n  files.0: no edits (EMPTY_EDITS)\n  files.3: no edits (EMPTY_EDITS)\n"), "{text}");
+    }
+
+    #[test]
+    fn a_half_done_transaction_names_the_command_that_ends_it() {
+        let error = Error::new(ErrorKind::WriteFailed, "x").outcome_is(Outcome::RecoveryRequired).of_transaction("T1");
+        assert!(plain(&Failure::from(error).for_people(None)).contains("txedit recover T1"));
+    }
+}

@@ -1,0 +1,121 @@
+//! The command line: what is typed becomes one call of the engine, and its answer is printed once.
+//!
+//! `args` is what was typed, `options` what every command needs of it, checked once; each command is a file in
+//! `commands` and answers a value; only here and in `output` is anything printed.
+//!
+//! Architecture invariant: this is a front-end. It knows the engine and the wire types, no other front-end, and
+//! nothing in the library knows it. Only it reads the environment.
+
+mod args;
+mod commands;
+mod exit;
+mod failure;
+mod options;
+mod output;
+mod progress;
+mod report;
+mod signals;
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind as Misuse;
+
+use args::CommandLine;
+use failure::Failure;
+use options::Options;
+use output::Answer;
+
+/// Runs the program: reads the arguments and the environment, answers with the exit status.
+#[must_use]
+pub fn main() -> ExitCode {
+    let words: Vec<OsString> = env::args_os().collect();
+    let status = match CommandLine::try_parse_from(&words) {
+        Ok(line) => run(&line),
+        Err(misuse) => explain(&misuse, &words),
+    };
+    ExitCode::from(status)
+}
+
+fn run(line: &CommandLine) -> u8 {
+    output::choose_colors(line.common.color);
+    let options = match Options::new(&line.common) {
+        Ok(options) => options,
+        Err(error) => return print_failure(&error.into(), line.common.json, None),
+    };
+    match commands::run(&line.command, &options) {
+        Ok(answer) => print_answer(&answer, &options),
+        Err(failure) => print_failure(&failure, options.json, Some(&options)),
+    }
+}
+
+fn print_answer(answer: &Answer, options: &Options) -> u8 {
+    if !options.quiet {
+        answer.notes.iter().for_each(output::note);
+    }
+    let printed = if options.json { output::plain_result(&answer.json) } else { output::result(&answer.human) };
+    printed_or(answer.status, printed)
+}
+
+fn print_failure(failure: &Failure, json: bool, options: Option<&Options>) -> u8 {
+    let status = exit::status(&failure.error);
+    if !json {
+        output::note(failure.for_people(options));
+        return status;
+    }
+    match Answer::new(&failure.for_scripts(), "") {
+        Ok(answer) => printed_or(status, output::plain_result(&answer.json)),
+        Err(error) => printed_or(status, Err(io::Error::other(error))),
+    }
+}
+
+/// The status, unless the result could not be printed. A reader that has seen enough is no failure.
+fn printed_or(status: u8, printed: io::Result<()>) -> u8 {
+    match printed {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            output::note(format!("cannot print the result: {error}"));
+            if status == exit::DONE { exit::IO } else { status }
+        }
+        _ => status,
+    }
+}
+
+/// Help and version are results; anything else that the parser has to say is a mistake.
+fn explain(misuse: &clap::Error, words: &[OsString]) -> u8 {
+    let text = misuse.render().ansi().to_string();
+    if matches!(misuse.kind(), Misuse::DisplayHelp | Misuse::DisplayVersion) {
+        return printed_or(exit::DONE, output::result(&text));
+    }
+    if asks_for_json(words, env::var_os("TXEDIT_JSON").as_deref()) {
+        let plain = misuse.render().to_string();
+        let message = plain.trim_start_matches("error: ").split("\n\n").next().unwrap_or(&plain);
+        return print_failure(&options::usage("arguments", message).into(), true, None);
+    }
+    output::note(text.trim_end());
+    exit::USAGE
+}
+
+/// Whether a line that could not be parsed asks for JSON all the same.
+fn asks_for_json(words: &[OsString], variable: Option<&OsStr>) -> bool {
+    let mut options = words.iter().take_while(|word| *word != "--");
+    let no = ["", "0", "f", "false", "n", "no", "off"];
+    let by_variable = variable.is_some_and(|value| !no.iter().any(|word| value.eq_ignore_ascii_case(word)));
+    by_variable || options.any(|word| word == "--json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_recognised_in_a_line_that_is_wrong() {
+        let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
+        assert!(asks_for_json(&words("txedit aply --json"), None));
+        assert!(!asks_for_json(&words("txedit aply -- --json"), None));
+        assert!(asks_for_json(&words("txedit aply"), Some(OsStr::new("1"))));
+        assert!(!asks_for_json(&words("txedit aply"), Some(OsStr::new("False"))));
+    }
+}

@@ -1,0 +1,137 @@
+//! What every command needs, checked once.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::args::{self, Common};
+use crate::engine::{Durability, Engine, Retention, Settings};
+use crate::error::{Error, ErrorKind, Finding, Result};
+use crate::path::STATE_FOLDER;
+
+/// The folders by which a workspace of a version control system is known. `.git` is a file in a linked work tree.
+const VCS: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
+
+/// The common options, valid.
+#[derive(Debug)]
+pub(crate) struct Options {
+    /// The workspace, absolute.
+    pub(crate) root: PathBuf,
+    /// Where relative paths of the command line start.
+    pub(crate) current: PathBuf,
+    /// What a commit waits for.
+    pub(crate) durability: Durability,
+    /// How long to wait for locks.
+    pub(crate) lock_timeout: Duration,
+    /// Whether the result is for a script.
+    pub(crate) json: bool,
+    /// Whether people get less.
+    pub(crate) quiet: bool,
+    /// Whether people get more.
+    pub(crate) verbose: bool,
+}
+
+impl Options {
+    /// Checks what was typed.
+    pub(crate) fn new(common: &Common) -> Result<Self> {
+        let current = env::current_dir().map_err(|e| Error::io("find", "the current folder", e))?;
+        let root = match root_asked_for(common.root.as_ref(), env::var_os("CLAUDE_PROJECT_DIR")) {
+            Some((name, folder)) => named_folder(name, &current.join(folder))?,
+            None => root_around(&current),
+        };
+        let lock_timeout = Duration::try_from_secs_f64(common.lock_timeout)
+            .map_err(|_| usage("--lock-timeout", "the lock timeout is a number of seconds, 0 or more"))?;
+        let durability = match common.durability {
+            args::Durability::Power => Durability::Power,
+            args::Durability::Process => Durability::Process,
+        };
+        // A quiet run may be asked for by a script around one that is verbose by its environment.
+        let verbose = common.verbose && !common.quiet;
+        Ok(Self { root, current, durability, lock_timeout, json: common.json, quiet: common.quiet, verbose })
+    }
+
+    /// Opens the engine of the workspace.
+    pub(crate) fn engine(&self) -> Result<Engine> {
+        Engine::open(&self.root, self.settings())
+    }
+
+    /// How the engine works.
+    pub(crate) fn settings(&self) -> Settings {
+        Settings {
+            durability: self.durability,
+            lock_timeout: self.lock_timeout,
+            retention: Retention::default(),
+            program: concat!("txedit ", env!("CARGO_PKG_VERSION")).to_owned(),
+        }
+    }
+
+    /// A path of the command line, which starts at the current folder.
+    pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
+        self.current.join(path)
+    }
+
+    /// A path as a person at the current folder would write it.
+    pub(crate) fn shown<'a>(&self, path: &'a Path) -> &'a Path {
+        match path.strip_prefix(&self.current) {
+            Ok(rest) if !rest.as_os_str().is_empty() => rest,
+            _ => path,
+        }
+    }
+}
+
+/// A mistake on the command line.
+pub(crate) fn usage(argument: &str, message: impl Into<String>) -> Error {
+    let finding =
+        Finding { kind: ErrorKind::ValidationFailed, message: message.into(), path: vec![argument.to_owned()] };
+    Error::findings(vec![finding])
+}
+
+/// The root that somebody named, and what named it. An empty variable is none.
+fn root_asked_for(root: Option<&PathBuf>, project: Option<OsString>) -> Option<(&'static str, PathBuf)> {
+    if let Some(root) = root {
+        return Some(("--root", root.clone()));
+    }
+    project.filter(|p| !p.is_empty()).map(|p| ("CLAUDE_PROJECT_DIR", PathBuf::from(p)))
+}
+
+fn named_folder(name: &str, folder: &Path) -> Result<PathBuf> {
+    if folder.is_dir() {
+        return Ok(folder.to_owned());
+    }
+    Err(usage(name, format!("{name} names {}, which is no folder; name the folder of the project", folder.display())))
+}
+
+/// The nearest folder upwards with a state folder or a VCS folder, else `current` itself.
+fn root_around(current: &Path) -> PathBuf {
+    let marked = |folder: &&Path| {
+        folder.join(STATE_FOLDER).is_dir() || VCS.iter().any(|name| folder.join(name).symlink_metadata().is_ok())
+    };
+    current.ancestors().find(marked).unwrap_or(current).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_option_beats_the_variable_and_an_empty_variable_is_none() {
+        let option = PathBuf::from("/a");
+        assert_eq!(root_asked_for(Some(&option), Some("/b".into())), Some(("--root", option)));
+        assert_eq!(root_asked_for(None, Some("/b".into())), Some(("CLAUDE_PROJECT_DIR", PathBuf::from("/b"))));
+        assert_eq!(root_asked_for(None, Some("".into())), None);
+    }
+
+    #[test]
+    fn the_nearest_marked_folder_is_the_root() {
+        let scratch = tempfile::tempdir().unwrap();
+        let deep = scratch.path().join("outer/inner/deep");
+        std::fs::create_dir_all(&deep).unwrap();
+        std::fs::create_dir(scratch.path().join("outer/.hg")).unwrap();
+        assert_eq!(root_around(&deep), scratch.path().join("outer"));
+        std::fs::write(scratch.path().join("outer/inner/.git"), "gitdir: elsewhere").unwrap();
+        assert_eq!(root_around(&deep), scratch.path().join("outer/inner"));
+        std::fs::create_dir(deep.join(STATE_FOLDER)).unwrap();
+        assert_eq!(root_around(&deep), deep);
+    }
+}

@@ -1,0 +1,144 @@
+//! stdout is the result, stderr is for people.
+
+use std::fmt::{self, Display};
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+use clap::ColorChoice;
+use serde::Serialize;
+
+use super::exit;
+use crate::error::{Error, ErrorKind, Result};
+
+/// For what is wrong.
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
+/// For what is fine.
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+/// For what should be seen.
+pub(crate) const NOTE: Style = AnsiColor::Yellow.on_default();
+/// For names that are looked for: ids.
+pub(crate) const NAME: Style = AnsiColor::Cyan.on_default();
+/// For headings.
+pub(crate) const HEADING: Style = Style::new().bold();
+
+/// What a command answers. Nothing of it was printed yet, so that each run prints one result, in one form.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// For scripts: one object.
+    pub(crate) json: String,
+    /// For people, on stdout, with colours; ends in a line break unless it is empty.
+    pub(crate) human: String,
+    /// For people, on stderr.
+    pub(crate) notes: Vec<String>,
+    /// The exit status.
+    pub(crate) status: u8,
+}
+
+impl Answer {
+    /// An answer of a command that was done.
+    pub(crate) fn new(json: &impl Serialize, human: impl Into<String>) -> Result<Self> {
+        let mut json = serde_json::to_string_pretty(json)
+            .map_err(|e| Error::new(ErrorKind::UnknownError, format!("cannot write the answer as JSON: {e}")))?;
+        json.push('\n');
+        Ok(Self { json, human: human.into(), notes: Vec::new(), status: exit::DONE })
+    }
+
+    /// With notes for people.
+    pub(crate) fn noting(mut self, notes: impl IntoIterator<Item = String>) -> Self {
+        self.notes.extend(notes);
+        self
+    }
+
+    /// With another exit status.
+    pub(crate) fn exiting(mut self, status: u8) -> Self {
+        self.status = status;
+        self
+    }
+}
+
+/// Colours as asked for; without a word, on terminals that want them.
+pub(crate) fn choose_colors(choice: ColorChoice) {
+    match choice {
+        ColorChoice::Auto => anstream::ColorChoice::Auto,
+        ColorChoice::Always => anstream::ColorChoice::Always,
+        ColorChoice::Never => anstream::ColorChoice::Never,
+    }
+    .write_global();
+}
+
+/// Prints the result for people, in colours where they are wanted.
+pub(crate) fn result(text: &str) -> io::Result<()> {
+    let mut stdout = anstream::stdout();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()
+}
+
+/// Prints the result for scripts, to the byte.
+pub(crate) fn plain_result(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()
+}
+
+/// Tells people something. There is nobody to tell where that fails.
+pub(crate) fn note(text: impl Display) {
+    let _ = writeln!(anstream::stderr(), "{text}");
+}
+
+/// A text in a style.
+pub(crate) fn styled(style: Style, text: impl Display) -> impl Display {
+    struct Styled<T>(Style, T);
+    impl<T: Display> Display for Styled<T> {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "{}{}{}", self.0.render(), self.1, self.0.render_reset())
+        }
+    }
+    Styled(style, text)
+}
+
+/// A unified diff in colours.
+pub(crate) fn diff(text: &str) -> String {
+    let mut colored = String::with_capacity(text.len() + text.len() / 8);
+    for line in text.split_inclusive('\n') {
+        let (line, end) = line.strip_suffix('\n').map_or((line, ""), |l| (l, "\n"));
+        let style = if line.starts_with("+++") || line.starts_with("---") {
+            HEADING
+        } else if line.starts_with("@@") {
+            NAME
+        } else if line.starts_with('+') {
+            GOOD
+        } else if line.starts_with('-') {
+            AnsiColor::Red.on_default()
+        } else {
+            Style::new()
+        };
+        colored.push_str(&styled(style, line).to_string());
+        colored.push_str(end);
+    }
+    colored
+}
+
+/// `1 file`, `2 files`.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{s}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diff_keeps_its_text_and_gets_colours() {
+        let text = "--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new\n same\n\\ No newline at end of file";
+        let colored = diff(text);
+        assert_eq!(anstream::adapter::strip_str(&colored).to_string(), text);
+        assert!(colored.contains(&styled(GOOD, "+new").to_string()));
+    }
+
+    #[test]
+    fn nouns_are_counted() {
+        assert_eq!(count(1, "file"), "1 file");
+        assert_eq!(count(0, "edit"), "0 edits");
+    }
+}

@@ -1,0 +1,83 @@
+//! A progress bar on a terminal, for whatever takes longer than half a second.
+
+use std::io::{self, IsTerminal};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::engine::{Observer, Phase};
+
+/// What is quicker than this needs no bar.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// How often the bar turns, so that a long wait for one file or one lock is seen to be alive.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Shows how far a call is; gone from the terminal when it is dropped.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    clock: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+impl Progress {
+    /// Starts the clock; shows nothing where stderr is no terminal, or where nobody wants to see it.
+    pub(crate) fn start(quiet: bool) -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        if quiet || !io::stderr().is_terminal() {
+            return Self { bar, clock: None };
+        }
+        bar.set_style(style("{spinner} {msg}"));
+        bar.set_message("waiting");
+        let (stop, stopped) = mpsc::channel();
+        let shown = bar.clone();
+        let clock = thread::spawn(move || {
+            if stopped.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                shown.set_draw_target(ProgressDrawTarget::stderr());
+                shown.enable_steady_tick(TICK);
+            }
+        });
+        Self { bar, clock: Some((stop, clock)) }
+    }
+
+    /// `done` of `total` are through with what the verb says.
+    pub(crate) fn count(&self, verb: &'static str, done: u64, total: u64) {
+        if self.clock.is_none() {
+            return;
+        }
+        if self.bar.length().is_none() {
+            self.bar.set_style(style("{spinner} {msg:8} {bar:30} {pos}/{len}"));
+        }
+        self.bar.set_message(verb);
+        self.bar.set_length(total);
+        self.bar.set_position(done);
+    }
+}
+
+impl Observer for Progress {
+    fn progress(&self, phase: Phase, done: usize, total: usize) {
+        let verb = match phase {
+            Phase::Read => "reading",
+            Phase::Stage => "staging",
+            Phase::Swap => "swapping",
+            Phase::Undo => "undoing",
+        };
+        self.count(verb, done as u64, total as u64);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some((stop, clock)) = self.clock.take() {
+            drop(stop);
+            // A bar that cannot be drawn is no reason to fail what it watches.
+            let _ = clock.join();
+            self.bar.finish_and_clear();
+        }
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}

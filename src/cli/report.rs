@@ -1,0 +1,70 @@
+//! A report, as people read it.
+
+use std::fmt::Write as _;
+
+use super::options::Options;
+use super::output::{HEADING, NAME, NOTE, count, diff, styled};
+use crate::engine::report::{FileReport, Operation, Report};
+
+/// The result for stdout: one line, or the diff of a dry run.
+pub(crate) fn for_people(report: &Report, verb: &str, options: &Options) -> String {
+    let mut text = String::new();
+    if report.dry_run {
+        for file in &report.files {
+            text.push_str(&diff(file.diff.as_deref().unwrap_or_default()));
+        }
+        return text;
+    }
+    let what = extent(report);
+    let _ = match &report.transaction {
+        Some(id) => writeln!(text, "{verb} {}: {what}", styled(NAME, id)),
+        None => writeln!(text, "nothing to change: {what}"),
+    };
+    if options.verbose {
+        report.files.iter().for_each(|file| push_file(&mut text, file, options));
+    }
+    text
+}
+
+/// The notes for stderr.
+pub(crate) fn notes(report: &Report, options: &Options) -> Vec<String> {
+    let mut notes = Vec::new();
+    if report.dry_run {
+        notes.push(format!("dry run: {}; nothing was written", extent(report)));
+    }
+    let own = report.warnings.iter().map(|warning| format!("{} {warning}", styled(NOTE, "warning:")));
+    let of_files = report.files.iter().flat_map(|file| {
+        let path = options.shown(&file.path);
+        file.warnings.iter().map(move |w| format!("{} {}: {w}", styled(NOTE, "warning:"), path.display()))
+    });
+    notes.extend(own.chain(of_files));
+    notes
+}
+
+/// `3 files, 5 edits`.
+fn extent(report: &Report) -> String {
+    let edits = report.files.iter().map(|file| file.edits.len()).sum();
+    let files = count(report.files.len(), "file");
+    if edits == 0 { files } else { format!("{files}, {}", count(edits, "edit")) }
+}
+
+fn push_file(text: &mut String, file: &FileReport, options: &Options) {
+    let path = styled(HEADING, options.shown(&file.path).display());
+    let _ = write!(text, "  {:8}{path}", file.operation.as_str());
+    if let Some(to) = &file.renamed_to {
+        let _ = write!(text, " -> {}", options.shown(to).display());
+    }
+    if file.operation != Operation::Edit && file.edits.is_empty() {
+        text.push('\n');
+        return;
+    }
+    for (index, edit) in file.edits.iter().enumerate() {
+        let lines: Vec<String> = edit.lines.iter().map(usize::to_string).collect();
+        let noun = if edit.lines.len() == 1 { "line" } else { "lines" };
+        let _ = write!(text, "\n          edit {}: {noun} {}", index + 1, lines.join(", "));
+        if edit.replaced > edit.lines.len() {
+            let _ = write!(text, " and {}", count(edit.replaced - edit.lines.len(), "more place"));
+        }
+    }
+    text.push('\n');
+}

@@ -1,0 +1,7 @@
+//! The `txedit` program.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    txedit::cli::main()
+}

@@ -1,0 +1,96 @@
+//! The program as a user runs it: arguments, environment, exit status, what it prints.
+
+mod arguments;
+mod interrupted;
+mod journal;
+mod root;
+mod torture;
+mod tour;
+mod transactions;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A folder in which the program runs.
+struct Workspace(TempDir);
+
+/// What a run of the program gave.
+#[derive(Debug)]
+struct Ran {
+    status: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Workspace {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    /// The folder, without symlinks.
+    fn path(&self) -> PathBuf {
+        self.0.path().canonicalize().unwrap()
+    }
+
+    fn write(&self, name: &str, content: &str) -> &Self {
+        let path = self.0.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+        self
+    }
+
+    /// The program, about to run here, with nothing of the caller's own settings.
+    fn command(&self, line: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_txedit"));
+        command.args(line).current_dir(self.0.path()).stdin(Stdio::null());
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("TXEDIT_") || name == "CLAUDE_PROJECT_DIR" {
+                command.env_remove(name);
+            }
+        }
+        command
+    }
+
+    fn run(&self, line: &[&str]) -> Ran {
+        run(&mut self.command(line))
+    }
+}
+
+fn run(command: &mut Command) -> Ran {
+    Ran::from(command.output().unwrap())
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Self {
+            status: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Ran {
+    /// The one JSON object on stdout.
+    #[track_caller]
+    fn json(&self) -> Value {
+        let value: Value = serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e}: {self:?}"));
+        assert!(value.is_object(), "{self:?}");
+        value
+    }
+
+    #[track_caller]
+    fn exits(&self, status: i32) -> &Self {
+        assert_eq!(self.status, Some(status), "{self:?}");
+        self
+    }
+}
+
+/// The text of a path, for JSON.
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}

@@ -1,0 +1,152 @@
+//! Commits that are cut off, by signals and by kills, and what status, recover and kept make of them.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use super::{Ran, Workspace};
+
+const NAMES: [&str; 5] = ["1", "2", "3", "4", "5"];
+
+/// A workspace of five files, and a commit of all of them that waits at `stop`, with two of them through.
+fn waiting(stop: &str) -> (Workspace, Child) {
+    let here = Workspace::new();
+    here.write(".git/HEAD", "");
+    let entry = |name: &str| json!({"file_path": name, "edits": [{"old_string": "old", "new_string": "new"}]});
+    for name in NAMES {
+        here.write(name, "old");
+    }
+    here.write("plan.json", &json!({"files": NAMES.map(entry)}).to_string());
+    let mut command = here.command(&["tour-child", "plan.json", stop, "--json"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    // Unbuffered, as good as: the child says nothing after its first line until it may go on.
+    BufReader::with_capacity(1, child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    (here, child)
+}
+
+fn contents(here: &Workspace) -> Vec<String> {
+    NAMES.iter().map(|name| fs::read_to_string(here.path().join(name)).unwrap()).collect()
+}
+
+fn signal(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).unwrap();
+}
+
+/// Lets the child go on.
+fn finish(mut child: Child) -> Ran {
+    drop(child.stdin.take());
+    Ran::from(child.wait_with_output().unwrap())
+}
+
+/// Kills the commit between its swaps; answers the id of what it leaves.
+fn killed() -> (Workspace, String) {
+    let (here, mut child) = waiting("swap");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(contents(&here), ["new", "new", "old", "old", "old"]);
+    let status = here.run(&["status", "--json"]).json();
+    let id = status["interrupted"][0]["transaction_id"].as_str().unwrap().to_owned();
+    (here, id)
+}
+
+fn actions(json: &Value) -> Vec<&str> {
+    json.as_array().unwrap().iter().map(|one| one["action"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn signals_stop_a_commit_before_its_first_swap() {
+    for stop in [Signal::INT, Signal::TERM] {
+        let (here, child) = waiting("stage");
+        signal(&child, stop);
+        let ran = finish(child);
+        assert_eq!(ran.exits(130).json()["outcome"], "unchanged");
+        assert_eq!(contents(&here), ["old"; 5]);
+        assert_eq!(here.run(&["status", "--json"]).exits(0).json()["interrupted"], json!([]));
+    }
+}
+
+#[test]
+fn no_number_of_signals_stops_a_commit_in_its_swap() {
+    let (here, child) = waiting("swap");
+    for stop in [Signal::INT, Signal::INT, Signal::TERM] {
+        signal(&child, stop);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert_eq!(finish(child).exits(0).json()["files_edited"], 5);
+    assert_eq!(contents(&here), ["new"; 5]);
+}
+
+#[test]
+fn a_commit_at_work_is_told_and_not_recovered() {
+    let (here, child) = waiting("swap");
+    let json = here.run(&["status", "--json"]).exits(0).json();
+    assert_eq!(json["interrupted"][0]["running"], true);
+    assert!(here.run(&["status"]).exits(0).stdout.contains("running"));
+    let json = here.run(&["recover", "--json", "--lock-timeout", "0.1"]).exits(0).json();
+    assert_eq!(actions(&json["recovered"]), ["running"]);
+    assert_eq!(contents(&here), ["new", "new", "old", "old", "old"]);
+    finish(child).exits(0);
+}
+
+#[test]
+fn a_recovery_prints_its_plan_and_does_it() {
+    let (here, id) = killed();
+    let ran = here.run(&["status"]);
+    assert!(ran.exits(0).stdout.contains("the next writing command finishes it"), "{ran:?}");
+
+    let json = here.run(&["recover", "--plan", "--json"]).exits(0).json();
+    assert_eq!(actions(&json["plan"]), ["forward"]);
+    let ran = here.run(&["recover", "--plan"]);
+    assert!(ran.exits(0).stdout.contains("will be finished"), "{ran:?}");
+    assert_eq!(contents(&here), ["new", "new", "old", "old", "old"]);
+
+    let ran = here.run(&["recover", &id]);
+    assert!(ran.exits(0).stderr.contains("plan:") && ran.stderr.contains("will be finished"), "{ran:?}");
+    assert!(ran.stdout.starts_with(&format!("{id} committed")), "{ran:?}");
+    assert_eq!(contents(&here), ["new"; 5]);
+}
+
+#[test]
+fn a_person_can_decide_otherwise() {
+    let (here, id) = killed();
+    let json = here.run(&["recover", &id, "--back", "--json"]).exits(0).json();
+    assert_eq!((actions(&json["plan"]), actions(&json["recovered"])), (vec!["back"], vec!["rolled_back"]));
+    assert_eq!(contents(&here), ["old"; 5]);
+
+    let (here, id) = killed();
+    let ran = here.run(&["recover", &id, "--discard"]);
+    assert!(ran.exits(0).stdout.contains("discarded"), "{ran:?}");
+    assert_eq!(contents(&here), ["new", "new", "old", "old", "old"]);
+}
+
+#[test]
+fn what_cannot_be_told_waits_for_a_person_and_others_work_is_kept() {
+    let (here, id) = killed();
+    // One change on top of what was swapped, one of what was not: neither direction is free of loss.
+    here.write("1", "theirs").write("5", "theirs too");
+    here.run(&["status"]).exits(6);
+    let ran = here.run(&["recover", "--json"]);
+    assert_eq!(ran.exits(6).json()["recovered"][0]["required"], true);
+    let ran = here.run(&["edit", "2", "--old", "new", "--new", "x", "--json"]);
+    assert_eq!(ran.exits(6).json()["error_code"], "RECOVERY_REQUIRED");
+    assert_eq!(contents(&here), ["theirs", "new", "old", "old", "theirs too"]);
+
+    let json = here.run(&["recover", &id, "--back", "--json"]).exits(0).json();
+    assert_eq!(contents(&here), ["theirs", "old", "old", "old", "theirs too"]);
+    assert_eq!(json["recovered"][0]["kept"].as_array().unwrap().len(), 1, "{json}");
+
+    let list = here.run(&["kept", "list", "--json"]).exits(0).json();
+    assert_eq!(list["kept"][0]["transaction_id"], id);
+    assert!(here.run(&["kept", "list"]).exits(0).stdout.contains(&id));
+    assert!(here.run(&["status"]).exits(0).stdout.contains(&format!("kept by {id}")));
+    let ran = here.run(&["kept", "restore", &id, "1"]);
+    assert!(ran.exits(0).stdout.starts_with("restored by "), "{ran:?}");
+    assert_eq!(contents(&here), ["old", "old", "old", "old", "theirs too"]);
+    here.run(&["kept", "drop", &id]).exits(0);
+    assert_eq!(here.run(&["kept", "list", "--json"]).exits(0).json()["kept"], json!([]));
+}

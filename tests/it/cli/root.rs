@@ -1,0 +1,56 @@
+//! Which folder is the workspace, when nobody says so and when somebody does. `doctor` tells without writing state.
+
+use std::fs;
+use std::process::Command;
+
+use super::{Workspace, run, text};
+
+/// The root, as the program found it.
+#[track_caller]
+fn root(command: &mut Command) -> String {
+    run(command).exits(0).json()["folder"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_nearest_marked_folder_is_the_root_and_else_the_current_one() {
+    let here = Workspace::new();
+    let deep = here.path().join("a/b/c");
+    fs::create_dir_all(&deep).unwrap();
+    let found = || root(here.command(&["doctor", "--json"]).current_dir(&deep));
+    // Nothing is marked here; something above the scratch folder of this machine may be.
+    let unmarked = found();
+    assert!(deep.starts_with(&unmarked), "{unmarked}");
+    for (mark, at) in [(".git", "a"), (".hg", "a/b"), (".txedit", "a/b/c")] {
+        fs::create_dir(here.path().join(at).join(mark)).unwrap();
+        assert_eq!(found(), text(&here.path().join(at)), "{mark}");
+    }
+}
+
+#[test]
+fn a_named_root_wins_over_a_marked_folder() {
+    let here = Workspace::new();
+    here.write(".git/HEAD", "").write("project/a", "").write("variable/a", "").write("option/a", "");
+    let folder = |name: &str| here.path().join(name).to_str().unwrap().to_owned();
+    let doctor = || here.command(&["doctor", "--json"]);
+    assert_eq!(root(doctor().env("CLAUDE_PROJECT_DIR", folder("project"))), folder("project"));
+    assert_eq!(root(doctor().env("CLAUDE_PROJECT_DIR", "")), text(&here.path()));
+    let both = || {
+        let mut command = doctor();
+        command.env("CLAUDE_PROJECT_DIR", folder("project")).env("TXEDIT_ROOT", "variable");
+        command
+    };
+    assert_eq!(root(&mut both()), folder("variable"));
+    assert_eq!(root(both().args(["--root", "option"])), folder("option"));
+}
+
+#[test]
+fn a_root_that_is_no_folder_is_refused_by_name() {
+    let here = Workspace::new();
+    here.write("file", "");
+    let ran = here.run(&["doctor", "--root", "file"]);
+    assert!(ran.exits(2).stderr.contains("--root") && ran.stderr.contains("file"), "{ran:?}");
+    let ran = run(here.command(&["doctor", "--json"]).env("CLAUDE_PROJECT_DIR", "/nowhere/at/all"));
+    let json = ran.exits(2).json();
+    assert_eq!(json["error_code"], "VALIDATION_FAILED");
+    assert!(json["errors"][0]["message"].as_str().unwrap().contains("CLAUDE_PROJECT_DIR"), "{json}");
+}

@@ -1,0 +1,116 @@
+//! Engines that work on the same files at once never lose an edit that was reported as done.
+
+use std::sync::Barrier;
+use std::thread;
+
+use serde_json::{Value, json};
+use txedit::digest::Digest;
+use txedit::error::{ErrorKind, Outcome, Result};
+
+use crate::workspace::Workspace;
+
+/// Adds a line before the last one, whatever the others did.
+fn append(path: &str, line: &str) -> Value {
+    json!({ "file_path": path, "edits": [{ "old_string": "end\n", "new_string": format!("{line}\nend\n") }] })
+}
+
+/// Applies again as long as another was quicker.
+fn insist(workspace: &Workspace, request: &Value) -> Result<()> {
+    loop {
+        match workspace.apply(request) {
+            Ok(_) => return Ok(()),
+            Err(error) if error.kind().is_retryable() => assert_eq!(error.outcome(), Outcome::Unchanged, "{error}"),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn lines(workspace: &Workspace, path: &str) -> Vec<String> {
+    let mut lines: Vec<_> = workspace.read(path).lines().map(str::to_owned).collect();
+    assert_eq!(lines.pop().as_deref(), Some("end"));
+    lines.sort();
+    lines
+}
+
+#[test]
+fn two_engines_and_one_file() {
+    let workspace = Workspace::with(&[("a", "end\n")]);
+    let start = Barrier::new(2);
+    thread::scope(|scope| {
+        for engine in 0..2 {
+            let (root, start) = (workspace.root(), &start);
+            scope.spawn(move || {
+                let own = Workspace::at(root);
+                start.wait();
+                for at in 0..100 {
+                    insist(&own, &json!({ "files": [append("a", &format!("{engine}-{at:03}"))] })).unwrap();
+                }
+            });
+        }
+    });
+    let mut expected: Vec<_> = (0..2).flat_map(|e| (0..100).map(move |at| format!("{e}-{at:03}"))).collect();
+    expected.sort();
+    assert_eq!(lines(&workspace, "a"), expected);
+    assert_eq!(workspace.engine.log(1_000, None).unwrap().len(), 200);
+    assert!(workspace.engine.status().unwrap().interrupted.is_empty());
+}
+
+#[test]
+fn eight_threads_and_twenty_files() {
+    const ROUNDS: usize = 10;
+    let workspace = Workspace::new();
+    let paths: Vec<_> = (0..20).map(|file| format!("sub{}/{file}", file % 3)).collect();
+    for path in &paths {
+        workspace.write(path, "end\n");
+    }
+    thread::scope(|scope| {
+        for engine in 0..8 {
+            let (root, paths) = (workspace.root(), &paths);
+            scope.spawn(move || {
+                let own = Workspace::at(root);
+                for round in 0..ROUNDS {
+                    // Five files at once, in another order each time.
+                    let line = format!("{engine}-{round}");
+                    let files: Vec<_> =
+                        (0..5).map(|at| append(&paths[(engine * 3 + round * 7 + at * 4) % 20], &line)).collect();
+                    insist(&own, &json!({ "files": files })).unwrap();
+                }
+            });
+        }
+    });
+    let mut expected = vec![Vec::new(); 20];
+    for engine in 0..8 {
+        for round in 0..ROUNDS {
+            for at in 0..5 {
+                expected[(engine * 3 + round * 7 + at * 4) % 20].push(format!("{engine}-{round}"));
+            }
+        }
+    }
+    for (path, mut expected) in paths.iter().zip(expected) {
+        expected.sort();
+        assert_eq!(lines(&workspace, path), expected, "{path}");
+    }
+    // All of it, in whatever order it came, can be taken back.
+    for _ in 0..8 * ROUNDS {
+        workspace.undo(None).unwrap();
+    }
+    for path in &paths {
+        assert_eq!(workspace.read(path), "end\n");
+    }
+}
+
+#[test]
+fn a_file_that_is_not_the_one_that_was_seen() {
+    let workspace = Workspace::with(&[("a", "one\n"), ("b", "one\n")]);
+    let with_hash = |hash: &Digest| {
+        json!({ "files": [
+            { "file_path": "b", "content": "two\n", "if_exists": "replace" },
+            { "file_path": "a", "expected_hash": hash.to_hex(),
+              "edits": [{ "old_string": "one", "new_string": "two" }] },
+        ] })
+    };
+    let error = workspace.refuses(&with_hash(&Digest::of(b"other\n")));
+    assert_eq!((error.kind(), error.file()), (ErrorKind::HashMismatch, Some(1)), "{error}");
+    workspace.apply(&with_hash(&Digest::of(b"one\n"))).unwrap();
+    assert_eq!((workspace.read("a"), workspace.read("b")), ("two\n".to_owned(), "two\n".to_owned()));
+}

@@ -1,0 +1,23 @@
+//! Tests of the whole, on real file systems.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::print_stderr, reason = "a test that is skipped says why")]
+
+mod bad_request;
+mod bad_target;
+#[cfg(feature = "cli")]
+mod cli;
+mod concurrency;
+mod fs_os;
+mod fs_probe;
+mod journal_format;
+mod metadata;
+mod mounts;
+#[cfg(feature = "cli")]
+mod readme;
+mod real_tree;
+mod renames;
+mod text_rules;
+mod tidy;
+mod undo;
+mod workspace;
