@@ -80,6 +80,8 @@ pub mod limits;
 pub mod path;
 pub mod plan;
 pub mod request;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod text;
 pub mod wire;
 

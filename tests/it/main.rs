@@ -8,11 +8,22 @@ mod bad_target;
 #[cfg(feature = "cli")]
 mod cli;
 mod concurrency;
+mod crash;
+mod explore;
+mod faults;
+mod foreign;
 mod fs_os;
 mod fs_probe;
+mod fuzz_twins;
 mod journal_format;
 mod metadata;
+mod model;
 mod mounts;
+mod mutants;
+#[cfg(feature = "cli")]
+mod power;
+#[cfg(feature = "cli")]
+mod reader;
 #[cfg(feature = "cli")]
 mod readme;
 mod real_tree;

@@ -1,0 +1,164 @@
+//! The promise, as far as it can be checked in one world.
+//!
+//! - Before any recovery: every path that nobody else holds is as one of the allowed states has it. After a report
+//!   only the reported state is allowed.
+//! - After recovery: one of the allowed states, over all paths that nobody else holds.
+//! - No content of an original and none of a foreign program is out of reach.
+//! - Nothing is left in `txn/` or `trash/` unless a person must decide, and that is nobody's lot who was alone.
+//! - A second recovery changes nothing.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::world::{Files, Seen, same};
+use crate::fs::sim::Entry;
+
+/// A promise that was broken, and how that came.
+#[derive(Debug, Clone)]
+pub struct Violation {
+    /// What is wrong.
+    pub what: String,
+    /// What happened, in order.
+    pub trace: Vec<String>,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for line in &self.trace {
+            writeln!(f, "  {line}")?;
+        }
+        write!(f, "=> {}", self.what)
+    }
+}
+
+impl std::error::Error for Violation {}
+
+/// What a world is checked against.
+#[derive(Debug, Clone)]
+pub(super) struct Promise {
+    /// The user's files after so many acts. Strict up to `acked`: those were seen in this very run.
+    pub(super) states: Arc<Vec<Files>>,
+    /// How many of the states were seen in this run: of them inodes and times are compared, too.
+    pub(super) seen: usize,
+    /// The first state that is allowed.
+    pub(super) from: usize,
+    /// The last state that is allowed.
+    pub(super) to: usize,
+    /// Paths that a foreign program changed.
+    pub(super) held: Arc<BTreeSet<PathBuf>>,
+    /// What foreign programs left, and must not be lost once it is there.
+    pub(super) precious: Arc<BTreeSet<Precious>>,
+}
+
+impl Promise {
+    /// The same with only this state allowed.
+    pub(super) fn reported(&self, state: usize) -> Self {
+        Self { from: state, to: state, ..self.clone() }
+    }
+
+    /// This, too, must not be lost.
+    pub(super) fn add(&mut self, precious: impl Iterator<Item = Precious>) {
+        let mut all = BTreeSet::clone(&self.precious);
+        all.extend(precious);
+        self.precious = Arc::new(all);
+    }
+
+    fn allows(&self, state: usize, path: &PathBuf, seen: &Files) -> bool {
+        let expected = self.states[state].get(path);
+        let untouched = same(expected, self.states[self.seen - 1].get(path), true);
+        same(seen.get(path), expected, state < self.seen || untouched)
+    }
+
+    fn paths(&self, seen: &Files) -> BTreeSet<PathBuf> {
+        let known = self.states[self.from..=self.to].iter().flat_map(Files::keys);
+        let all = known.chain(seen.keys()).filter(|path| !self.held.contains(*path));
+        all.cloned().collect()
+    }
+
+    /// Before recovery: each path for itself.
+    pub(super) fn check_each(&self, seen: &Seen) -> Result<(), String> {
+        for path in self.paths(&seen.files) {
+            if !(self.from..=self.to).any(|state| self.allows(state, &path, &seen.files)) {
+                return Err(format!(
+                    "without recovery, {} is {}; allowed: {}",
+                    path.display(),
+                    told(&seen.files, &path),
+                    self.told(&path)
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// After recovery: all paths together. Answers the states that it can be.
+    pub(super) fn check_all(&self, seen: &Seen) -> Result<usize, String> {
+        let paths = self.paths(&seen.files);
+        let is = |state: &usize| paths.iter().all(|path| self.allows(*state, path, &seen.files));
+        (self.from..=self.to).rev().find(is).ok_or_else(|| {
+            let each: Vec<_> = paths
+                .iter()
+                .filter(|path| !(self.from..=self.to).all(|state| self.allows(state, path, &seen.files)))
+                .map(|path| format!("{} is {}; allowed: {}", path.display(), told(&seen.files, path), self.told(path)))
+                .collect();
+            format!("after recovery, neither all-old nor all-new: {}", each.join("; "))
+        })
+    }
+
+    fn told(&self, path: &PathBuf) -> String {
+        let each: Vec<_> = self.states[self.from..=self.to].iter().map(|files| told(files, path)).collect();
+        each.join(" or ")
+    }
+
+    /// Whether everything precious that `before` had is still in reach in `after`.
+    pub(super) fn check_reach(&self, before: &Seen, after: &Seen, required: bool) -> Result<(), String> {
+        // What somebody had before an act, or has since one that was acknowledged.
+        let files = self.states[..=self.from].iter().flat_map(Files::values);
+        let contents: BTreeSet<&Vec<u8>> = files.map(|entry| &entry.content).filter(|c| !c.is_empty()).collect();
+        let original = |content: &Vec<u8>| Precious { content: content.clone(), inode: None, may_be_late: false };
+        for precious in contents.into_iter().map(original).chain(self.precious.iter().cloned()) {
+            let had = before.in_reach().chain(&before.slots).any(|entry| precious.is(entry));
+            let late = after.late.iter().filter(|_| precious.may_be_late);
+            let slots = after.slots.iter().filter(|_| required);
+            if had && !after.in_reach().chain(late).chain(slots).any(|entry| precious.is(entry)) {
+                return Err(format!("{precious} is out of reach"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A content that must not be lost once it is there.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Precious {
+    pub(super) content: Vec<u8>,
+    /// The number of its inode, where a copy is not good enough.
+    pub(super) inode: Option<u64>,
+    /// It was written into a file that was no longer in place.
+    pub(super) may_be_late: bool,
+}
+
+impl Precious {
+    fn is(&self, entry: &Entry) -> bool {
+        entry.content == self.content && self.inode.is_none_or(|inode| inode == entry.identity.inode)
+    }
+}
+
+impl fmt::Display for Precious {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", String::from_utf8_lossy(&self.content))?;
+        self.inode.map_or(Ok(()), |inode| write!(f, " in inode {inode}"))
+    }
+}
+
+fn told(files: &Files, path: &PathBuf) -> String {
+    files.get(path).map_or_else(
+        || "missing".to_owned(),
+        |entry| {
+            let content = String::from_utf8_lossy(&entry.content);
+            let identity = entry.identity.inode;
+            format!("{:?} {content:?} mode {:o} inode {identity} at {}", entry.kind, entry.mode, entry.modified)
+        },
+    )
+}

@@ -1,0 +1,20 @@
+//! Proof by exploration: crashes, faults and foreign programs at every point of a script of the caller's own.
+//!
+//! A [`Script`] says which files there are and which calls of the engine follow each other. The [`Explorer`] runs it on
+//! a [`SimFs`](crate::fs::sim::SimFs) and, before each call that changes something, asks what a kill or a power loss
+//! would leave there; recovers each of these worlds; stops each of these recoveries at each of its own calls; and so
+//! on, until nothing new comes. In each world it checks the promise: see [`check`].
+
+pub mod check;
+pub mod explore;
+pub mod faults;
+pub mod foreign;
+pub mod script;
+
+mod world;
+
+pub use check::Violation;
+pub use explore::{Explored, Explorer};
+pub use faults::{Fault, Injected};
+pub use foreign::{Deed, Foreign};
+pub use script::{Role, Script};

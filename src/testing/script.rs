@@ -1,0 +1,179 @@
+//! What is explored: files, and calls of the engine that follow each other.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::commit::protocol::{PROTOCOL, Protocol};
+use crate::engine::{Durability, Engine, Run, Settings, Unobserved};
+use crate::error::Result;
+use crate::fs::Fs;
+use crate::fs::sim::SimFs;
+use crate::request::Request;
+
+/// The workspace of every script.
+pub const ROOT: &str = "/w";
+
+type Setup = Arc<dyn Fn(&SimFs) + Send + Sync>;
+/// Puts something between the engine and the machine.
+type Disturb = Arc<dyn Fn(&SimFs, Role, Arc<dyn Fs>) -> Arc<dyn Fs> + Send + Sync>;
+type Act = Arc<dyn Fn(&Engine) -> Result<()> + Send + Sync>;
+
+/// What an engine is there for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// It does the acts of the script.
+    Act,
+    /// It recovers.
+    Recover,
+}
+
+/// Files, and calls of the engine that follow each other. Each call is a transaction, or none.
+#[derive(Clone)]
+pub struct Script {
+    pub(super) name: String,
+    setup: Setup,
+    pub(super) acts: Vec<Act>,
+    durability: Durability,
+    is_warm: bool,
+    protocol: &'static Protocol,
+    pub(super) disturb: Option<Disturb>,
+}
+
+impl fmt::Debug for Script {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Script({})", self.name)
+    }
+}
+
+impl Script {
+    /// A script without acts. `setup` makes the files in [`ROOT`], which is there; all of it is durable before the
+    /// first act.
+    pub fn new(name: impl Into<String>, setup: impl Fn(&SimFs) + Send + Sync + 'static) -> Self {
+        Self {
+            name: name.into(),
+            setup: Arc::new(setup),
+            acts: Vec::new(),
+            durability: Durability::Power,
+            is_warm: true,
+            protocol: &PROTOCOL,
+            disturb: None,
+        }
+    }
+
+    /// Then does this. It must succeed where nobody interferes.
+    #[must_use]
+    pub fn then(mut self, act: impl Fn(&Engine) -> Result<()> + Send + Sync + 'static) -> Self {
+        self.acts.push(Arc::new(act));
+        self
+    }
+
+    /// Then applies this.
+    #[must_use]
+    pub fn apply(self, request: Request) -> Self {
+        self.then(move |engine| run(|run| engine.apply(&request, run).map(drop)))
+    }
+
+    /// Then undoes the newest transaction that is not undone.
+    #[must_use]
+    pub fn undo(self) -> Self {
+        self.then(|engine| run(|run| engine.undo(None, false, run).map(drop)))
+    }
+
+    /// What the commits wait for. With [`Durability::Process`] only kills are explored.
+    #[must_use]
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    /// The state folder is not there yet when the first act begins.
+    #[must_use]
+    pub fn cold(mut self) -> Self {
+        self.is_warm = false;
+        self
+    }
+
+    /// Follows another protocol: one that a test has broken.
+    #[must_use]
+    pub fn protocol(mut self, protocol: &'static Protocol) -> Self {
+        self.protocol = protocol;
+        self
+    }
+
+    /// Puts something between the engine and the machine, such as a file system that leaves out a sync.
+    #[must_use]
+    pub fn disturb(
+        mut self,
+        disturb: impl Fn(&SimFs, Role, Arc<dyn Fs>) -> Arc<dyn Fs> + Send + Sync + 'static,
+    ) -> Self {
+        self.disturb = Some(Arc::new(disturb));
+        self
+    }
+
+    pub(super) fn is_durable(&self) -> bool {
+        self.durability == Durability::Power
+    }
+
+    /// A machine on which the setup is done, and everything durable.
+    pub(super) fn machine(&self) -> SimFs {
+        let machine = SimFs::new();
+        let made = machine.make_folders(ROOT);
+        assert!(made.is_ok(), "{made:?}");
+        if self.is_warm {
+            self.warm_up(&machine);
+        }
+        (self.setup)(&machine);
+        machine.sync_everything();
+        machine
+    }
+
+    /// Makes the state folder, by a transaction that is not part of the script.
+    fn warm_up(&self, machine: &SimFs) {
+        let engine = self.engine(Arc::new(machine.process(1)));
+        let mut request = Request::default();
+        request.files.push(crate::request::FileRequest {
+            path: "warm".into(),
+            expected_hash: None,
+            change: crate::request::Change::Write {
+                content: b"warm\n".to_vec(),
+                if_exists: crate::request::IfExists::Fail,
+            },
+            mode: None,
+        });
+        let done = engine.and_then(|engine| run(|run| engine.apply(&request, run)));
+        assert!(done.is_ok(), "{done:?}");
+        machine.kill(1);
+        machine.advance(Duration::from_mins(1));
+    }
+
+    /// An engine of the script, in a process of its own.
+    pub(super) fn process(&self, machine: &SimFs, pid: u32, role: Role) -> Result<Engine> {
+        let process: Arc<dyn Fs> = Arc::new(machine.process(pid));
+        let fs = match &self.disturb {
+            Some(disturb) => disturb(machine, role, process),
+            None => process,
+        };
+        self.engine(fs)
+    }
+
+    /// An engine of the script on any file system that has [`ROOT`].
+    pub fn engine(&self, fs: Arc<dyn Fs>) -> Result<Engine> {
+        // Nobody waits for anybody: who has a lock in a simulation keeps it as long as another one waits.
+        let settings = Settings {
+            durability: self.durability,
+            lock_timeout: Duration::ZERO,
+            retention: crate::engine::Retention::default(),
+            program: "explorer".to_owned(),
+        };
+        Ok(Engine::with_fs(fs, Path::new(ROOT), settings)?.with_protocol(self.protocol))
+    }
+}
+
+/// Calls with a run that nobody cancels or watches.
+pub(super) fn run<T>(call: impl FnOnce(Run<'_>) -> Result<T>) -> Result<T> {
+    let never = AtomicBool::new(false);
+    call(Run { cancel: &never, observer: &Unobserved })
+}

@@ -1,0 +1,90 @@
+//! What can be seen of a machine: the user's files, and what the state folder holds.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::script::ROOT;
+use crate::digest::Digest;
+use crate::fs::FileKind;
+use crate::fs::sim::{Entry, SimFs, Tree};
+use crate::journal::{self, Mark};
+use crate::path::STATE_FOLDER;
+
+/// What is at a user's path. Times of folders and identities of what is new to them are left out.
+pub(super) type Files = BTreeMap<PathBuf, Entry>;
+
+/// A tree, taken apart.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    /// The user's files and folders.
+    pub(super) files: Files,
+    /// What is in `kept/`, and the originals in `history/` that are what their journals say: out of the way, not out of
+    /// reach.
+    pub(super) stored: Vec<Entry>,
+    /// What is in `history/` and was written there later, by somebody who still had it open.
+    pub(super) late: Vec<Entry>,
+    /// What is in the slots of transactions in `txn/`.
+    pub(super) slots: Vec<Entry>,
+    /// The folders in `txn/` and `trash/`.
+    pub(super) left: Vec<PathBuf>,
+}
+
+impl Seen {
+    pub(super) fn of(machine: &SimFs) -> Self {
+        Self::new(&machine.tree())
+    }
+
+    pub(super) fn new(tree: &Tree) -> Self {
+        let mut seen =
+            Self { files: Files::new(), stored: Vec::new(), late: Vec::new(), slots: Vec::new(), left: Vec::new() };
+        for (path, entry) in tree {
+            let Ok(path) = path.strip_prefix(ROOT) else { continue };
+            match path.strip_prefix(STATE_FOLDER) {
+                Ok(inner) => seen.note(inner, entry, tree),
+                Err(_) if path.as_os_str().is_empty() => {}
+                Err(_) => drop(seen.files.insert(path.to_owned(), entry.clone())),
+            }
+        }
+        seen
+    }
+
+    fn note(&mut self, path: &Path, entry: &Entry, tree: &Tree) {
+        let parts: Vec<_> = path.iter().filter_map(|part| part.to_str()).collect();
+        match parts[..] {
+            ["txn" | "trash", _] => self.left.push(path.to_owned()),
+            _ if entry.kind != FileKind::File => {}
+            ["txn", _, _] => self.slots.push(entry.clone()),
+            ["kept", _, _] => self.stored.push(entry.clone()),
+            ["history", id, slot] if is_original(tree, id, slot, &entry.content) => self.stored.push(entry.clone()),
+            ["history", _, _] => self.late.push(entry.clone()),
+            _ => {}
+        }
+    }
+
+    /// What somebody finds without txedit's help, or where txedit lists it.
+    pub(super) fn in_reach(&self) -> impl Iterator<Item = &Entry> {
+        self.files.values().chain(&self.stored).filter(|entry| entry.kind == FileKind::File)
+    }
+}
+
+/// Whether a slot in history holds what its journal says.
+fn is_original(tree: &Tree, id: &str, slot: &str, content: &[u8]) -> bool {
+    let folder = Path::new(ROOT).join(STATE_FOLDER).join("history").join(id);
+    let Some(journal) = tree.get(&folder.join(Mark::Done.file_name())) else { return false };
+    let (Ok(journal), Ok(slot)) = (journal::scan(&journal.content), slot.parse::<usize>()) else { return false };
+    let before = journal.entries.get(slot).and_then(|record| record.change.before());
+    before.is_some_and(|before| before.digest == Digest::of(content))
+}
+
+/// Whether two entries are the same file for a user; `strictly`: also the same inode and time.
+pub(super) fn same(a: Option<&Entry>, b: Option<&Entry>, strictly: bool) -> bool {
+    match (a, b) {
+        (None, None) => true,
+        (Some(a), Some(b)) => {
+            let looks = a.kind == b.kind && a.content == b.content && a.mode == b.mode && a.user == b.user;
+            let is = a.identity == b.identity && (a.kind != FileKind::File || a.modified == b.modified);
+            looks && (!strictly || is)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,45 @@
+//! Real processes that die, stop and race on real file systems, and what another process makes of it.
+//!
+//! Killing a process loses nothing that the kernel was told: these tests show that every state a process can leave
+//! behind is recovered, not that a disk keeps what it was given. The file system in memory is there for that.
+
+mod child;
+mod crafted;
+mod foreign;
+mod full;
+mod kills;
+mod moved;
+mod races;
+mod scene;
+mod second;
+#[cfg(feature = "cli")]
+mod syscalls;
+mod table;
+mod waiter;
+
+use std::time::Duration;
+
+use txedit::engine::{Durability, Engine, Run, Settings, Unobserved};
+
+/// Set to try every place in every file system, which takes minutes.
+const FULL: &str = "TXEDIT_TEST_FULL";
+
+/// Whether there is time for everything.
+fn is_full() -> bool {
+    std::env::var_os(FULL).is_some()
+}
+
+fn settings(lock_timeout: Duration) -> Settings {
+    let retention = txedit::engine::Retention::default();
+    Settings { durability: Durability::Power, lock_timeout, retention, program: "txedit tests".to_owned() }
+}
+
+fn engine(root: &std::path::Path) -> Engine {
+    Engine::open(root, settings(Duration::from_secs(20))).unwrap()
+}
+
+/// A call that nobody stops or watches.
+fn alone() -> Run<'static> {
+    static NEVER: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+    Run { cancel: &NEVER, observer: &Unobserved }
+}

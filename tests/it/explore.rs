@@ -1,0 +1,95 @@
+//! Crashes at every point of every kind of transaction.
+
+pub(crate) mod scripts;
+
+use txedit::testing::{Explored, Explorer, Script};
+
+/// How much more than usual: `TXEDIT_EXPLORE=20` for a long run.
+pub(crate) fn scale() -> usize {
+    std::env::var("TXEDIT_EXPLORE").ok().and_then(|scale| scale.parse().ok()).unwrap_or(1)
+}
+
+/// `TXEDIT_EXPLORE_SEED` chooses other samples; a failure names the seed that it came with.
+pub(crate) fn seeded(explorer: Explorer) -> Explorer {
+    let seed = std::env::var("TXEDIT_EXPLORE_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    let images = explorer.images * scale();
+    let images_in_recovery = explorer.images_in_recovery * scale();
+    Explorer { seed, images, images_in_recovery, ..explorer }
+}
+
+fn explore(script: &Script) -> Explored {
+    let explorer = seeded(Explorer::default());
+    let started = std::time::Instant::now();
+    match explorer.explore(script) {
+        Ok(found) => {
+            eprintln!("{script:?}: {found}, in {:.1} s", started.elapsed().as_secs_f32());
+            found
+        }
+        Err(violation) => panic!("{script:?}, TXEDIT_EXPLORE_SEED={}:\n{violation}", explorer.seed),
+    }
+}
+
+#[test]
+fn an_edit() {
+    explore(&scripts::edit());
+}
+
+#[test]
+fn a_pair() {
+    explore(&scripts::pair());
+}
+
+#[test]
+fn a_create() {
+    explore(&scripts::create());
+}
+
+#[test]
+fn a_delete() {
+    explore(&scripts::delete());
+}
+
+#[test]
+fn a_mode() {
+    explore(&scripts::mode());
+}
+
+#[test]
+fn a_file_in_a_new_folder() {
+    explore(&scripts::folder());
+}
+
+#[test]
+fn a_rename() {
+    explore(&scripts::rename());
+}
+
+#[test]
+fn names_that_change_places() {
+    explore(&scripts::change_places());
+}
+
+#[test]
+fn an_edit_a_create_and_a_delete() {
+    explore(&scripts::three());
+}
+
+#[test]
+fn a_transaction_and_its_undo() {
+    explore(&scripts::edit_and_undo());
+}
+
+#[test]
+fn everything_and_its_undo() {
+    explore(&scripts::everything_and_undo());
+}
+
+#[test]
+fn two_edits_of_one_file() {
+    explore(&scripts::twice());
+}
+
+#[test]
+fn the_first_transaction_of_a_workspace() {
+    explore(&scripts::edit().cold());
+}

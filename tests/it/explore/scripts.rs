@@ -1,0 +1,103 @@
+//! What is explored.
+
+use std::time::Duration;
+
+use txedit::fs::sim::SimFs;
+use txedit::request::edit::{Anchor, Count, Edit};
+use txedit::request::{Change, FileRequest, IfExists, RenameTo, Request};
+use txedit::testing::Script;
+
+pub(crate) fn file(path: &str, change: Change) -> FileRequest {
+    FileRequest { path: path.into(), expected_hash: None, change, mode: None }
+}
+
+pub(crate) fn request(files: Vec<FileRequest>) -> Request {
+    Request { files, ..Request::default() }
+}
+
+pub(crate) fn replaces(path: &str, old: &str, new: &str) -> FileRequest {
+    let anchor = Anchor::Text { text: old.into(), count: Count::Once };
+    file(path, Change::Edit { edits: vec![Edit { anchor, replacement: new.into() }], rename: None })
+}
+
+pub(crate) fn creates(path: &str, content: &str) -> FileRequest {
+    file(path, Change::Write { content: content.into(), if_exists: IfExists::Fail })
+}
+
+pub(crate) fn deletes(path: &str) -> FileRequest {
+    file(path, Change::Delete)
+}
+
+pub(crate) fn renames(path: &str, to: &str) -> FileRequest {
+    file(path, Change::Rename(RenameTo { path: to.into(), if_exists: IfExists::Fail }))
+}
+
+fn chmods(path: &str) -> FileRequest {
+    FileRequest { mode: Some(0o755), ..file(path, Change::Mode) }
+}
+
+/// Four files that are old enough for their times to prove something, and one that no transaction touches.
+pub(crate) fn files(machine: &SimFs) {
+    machine.make_folders("/w/sub").unwrap();
+    for (path, content) in
+        [("a", "a one\n"), ("b", "b one\n"), ("c", "c one\n"), ("sub/d", "d one\n"), ("z", "z one\n")]
+    {
+        machine.create(format!("/w/{path}"), content).unwrap();
+    }
+    machine.advance(Duration::from_mins(1));
+}
+
+fn script(name: &str) -> Script {
+    Script::new(name, files)
+}
+
+pub(crate) fn edit() -> Script {
+    script("edit").apply(request(vec![replaces("a", "one", "two")]))
+}
+
+pub(crate) fn pair() -> Script {
+    script("pair").apply(request(vec![replaces("a", "one", "two"), replaces("b", "one", "two")]))
+}
+
+pub(crate) fn create() -> Script {
+    script("create").apply(request(vec![creates("new", "new two\n")]))
+}
+
+pub(crate) fn delete() -> Script {
+    script("delete").apply(request(vec![deletes("a")]))
+}
+
+pub(crate) fn mode() -> Script {
+    script("mode").apply(request(vec![chmods("a")]))
+}
+
+pub(crate) fn folder() -> Script {
+    script("folder").apply(request(vec![creates("deep/er/new", "new two\n")]))
+}
+
+pub(crate) fn rename() -> Script {
+    script("rename").apply(request(vec![renames("a", "moved")]))
+}
+
+pub(crate) fn change_places() -> Script {
+    script("change places").apply(request(vec![renames("a", "b"), renames("b", "a")]))
+}
+
+pub(crate) fn three() -> Script {
+    let files = vec![replaces("a", "one", "two"), creates("sub/new", "new two\n"), deletes("b")];
+    script("three").apply(request(files))
+}
+
+pub(crate) fn edit_and_undo() -> Script {
+    edit().undo()
+}
+
+pub(crate) fn everything_and_undo() -> Script {
+    let files =
+        vec![replaces("a", "one", "two"), creates("deep/new", "new two\n"), deletes("b"), renames("c", "sub/c")];
+    script("everything").apply(request(files)).undo()
+}
+
+pub(crate) fn twice() -> Script {
+    edit().apply(request(vec![replaces("a", "two", "three")]))
+}

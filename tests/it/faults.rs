@@ -1,0 +1,66 @@
+//! Faults at every call of a transaction, of its rollback and of its recovery.
+
+use txedit::testing::{Deed, Explorer, Foreign, Injected, Script, Violation};
+
+use crate::explore::{scripts, seeded};
+
+fn explorer() -> Explorer {
+    seeded(Explorer { images: 4, images_in_recovery: 4, depth: 1, ..Explorer::default() })
+}
+
+fn check(script: &Script, injected: Result<Injected, Violation>, least: usize) {
+    match injected {
+        Ok(injected) => {
+            eprintln!("{script:?}: {injected}");
+            assert!(injected.faults >= least, "{injected}");
+        }
+        Err(violation) => panic!("{script:?}:\n{violation}"),
+    }
+}
+
+#[test]
+fn in_a_commit_of_three() {
+    let script = scripts::three();
+    check(&script, explorer().inject(&script, None, 1), 500);
+}
+
+#[test]
+fn in_a_new_folder() {
+    let script = scripts::folder();
+    check(&script, explorer().inject(&script, None, 1), 500);
+}
+
+#[test]
+fn in_a_rename() {
+    let script = scripts::rename();
+    check(&script, explorer().inject(&script, None, 1), 500);
+}
+
+#[test]
+fn in_the_first_transaction_of_a_workspace() {
+    let script = scripts::edit().cold();
+    check(&script, explorer().inject(&script, None, 1), 500);
+}
+
+#[test]
+fn in_a_rollback() {
+    let script = scripts::three();
+    let calls = Explorer::calls(&script).unwrap();
+    let mut injected = Injected::default();
+    // Somebody takes the name that is to be created: the later, the more there is to be taken back.
+    for call in (calls / 2..calls).step_by(7) {
+        let deed = Deed::Create(b"somebody else's\n".to_vec());
+        let foreign = Foreign { call, path: "/w/sub/new".into(), deed };
+        match explorer().inject(&script, Some(&foreign), 3) {
+            Ok(more) => injected += more,
+            Err(violation) => panic!("{script:?}:\n{violation}"),
+        }
+    }
+    check(&script, Ok(injected), 1_500);
+}
+
+#[test]
+fn in_a_recovery() {
+    let script = scripts::three();
+    check(&script, explorer().inject_into_recovery(&script, 2), 3_000);
+}
