@@ -77,6 +77,8 @@ pub mod fs;
 pub mod identity;
 pub mod journal;
 pub mod limits;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 pub mod path;
 pub mod plan;
 pub mod request;

@@ -16,6 +16,8 @@ mod fs_os;
 mod fs_probe;
 mod fuzz_twins;
 mod journal_format;
+#[cfg(all(feature = "cli", feature = "mcp"))]
+mod mcp;
 mod metadata;
 mod model;
 mod mounts;

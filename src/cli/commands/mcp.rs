@@ -1,0 +1,60 @@
+//! `txedit mcp`: what was typed becomes the options of the server.
+
+use std::env;
+use std::path::Path;
+
+use crate::cli::args::McpArgs;
+use crate::cli::exit;
+use crate::cli::failure::Failure;
+use crate::cli::options::{self, Options};
+use crate::cli::output::Answer;
+use crate::error::Result;
+use crate::fs::input;
+use crate::mcp::{self, Http, Token, Toolsets, Verbosity};
+
+/// The variable with the token, for those who do not want it in a file.
+const TOKEN: &str = "TXEDIT_MCP_TOKEN";
+
+/// Bytes of a token's file.
+const TOKEN_BYTES: u64 = 4_096;
+
+pub(super) fn run(args: &McpArgs, options: &Options) -> Result<Answer, Failure> {
+    let http = match args.http {
+        Some(address) => {
+            let token = token(args.token_file.as_deref())?;
+            Some(Http { address, token, hosts: args.hosts.clone(), origins: args.origins.clone() })
+        }
+        None => None,
+    };
+    let server = mcp::Options {
+        toolsets: toolsets(args.toolsets.as_deref())?,
+        read_only: args.read_only,
+        max_answer_bytes: args.max_answer_bytes,
+        verbosity: if options.verbose { Verbosity::Calls } else { Verbosity::Quiet },
+        http,
+    };
+    mcp::run(options.engine()?, server)?;
+    // Stdout was the protocol's.
+    Ok(Answer { json: String::new(), human: String::new(), notes: Vec::new(), status: exit::DONE })
+}
+
+fn toolsets(list: Option<&str>) -> Result<Toolsets> {
+    let Some(list) = list else { return Ok(Toolsets::default()) };
+    list.parse().map_err(|why: String| options::usage("--toolsets", why))
+}
+
+/// The token that was given, if one was. One that is empty or short is a mistake, not none.
+fn token(file: Option<&Path>) -> Result<Option<Token>> {
+    let (name, text) = match file {
+        Some(file) => ("--token-file", String::from_utf8_lossy(&input::read_file(file, TOKEN_BYTES)?).into_owned()),
+        None => match env::var(TOKEN) {
+            Ok(text) => (TOKEN, text),
+            Err(env::VarError::NotPresent) => return Ok(None),
+            Err(env::VarError::NotUnicode(_)) => return Err(options::usage(TOKEN, "the token is not UTF-8")),
+        },
+    };
+    match Token::new(&text) {
+        Some(token) => Ok(Some(token)),
+        None => Err(options::usage(name, format!("a token has {} characters at least", Token::MIN_CHARS))),
+    }
+}

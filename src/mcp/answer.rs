@@ -1,0 +1,84 @@
+//! What a tool answers: the same JSON as structured content and as text.
+
+use std::path::PathBuf;
+
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::bound;
+use crate::engine::report::Report;
+use crate::error::Error;
+use crate::request::Request;
+use crate::wire::failure::Failure;
+use crate::wire::{Shape, failure};
+
+/// The answer of a call.
+#[derive(Debug)]
+pub(super) struct Answer {
+    value: Value,
+    text: String,
+    /// The code of a failure.
+    pub(super) code: Option<&'static str>,
+    /// The transaction that was committed, or failed.
+    pub(super) transaction: Option<String>,
+    /// What subscribers are told of.
+    pub(super) changes: Changes,
+}
+
+/// What a call changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Changes {
+    /// The transaction, where one was committed.
+    pub(super) committed: Option<String>,
+    /// The transaction that it took back.
+    pub(super) reverted: Option<String>,
+    /// The files as they were named.
+    pub(super) files: Vec<PathBuf>,
+}
+
+impl Changes {
+    /// What a report tells of.
+    pub(super) fn of(report: &Report) -> Self {
+        let files = report.files.iter().flat_map(|file| [Some(&file.path), file.renamed_to.as_ref()]);
+        Self { committed: report.transaction.clone(), reverted: None, files: files.flatten().cloned().collect() }
+    }
+}
+
+impl Answer {
+    /// What was asked for was done.
+    pub(super) fn done(answer: &impl Serialize, changes: Changes) -> Self {
+        Self { code: None, transaction: changes.committed.clone(), changes, ..Self::new(answer) }
+    }
+
+    /// It was not.
+    pub(super) fn failed(failure: &Failure) -> Self {
+        let transaction = failure.transaction_id.clone();
+        Self { code: Some(failure.error_code), transaction, ..Self::new(failure) }
+    }
+
+    /// It was not, for `error`.
+    pub(super) fn error(error: &Error, request: Option<&Request>, shape: Shape) -> Self {
+        Self::failed(&failure(error, request, shape))
+    }
+
+    fn new(answer: &impl Serialize) -> Self {
+        // The wire types are strings, numbers and lists of them; they cannot fail to be JSON.
+        let value = serde_json::to_value(answer).unwrap_or_default();
+        let text = serde_json::to_string_pretty(answer).unwrap_or_default();
+        Self { value, text, code: None, transaction: None, changes: Changes::default() }
+    }
+
+    /// The result of the call, of about `max_bytes` at most.
+    pub(super) fn into_result(mut self, max_bytes: usize) -> CallToolResult {
+        if self.text.len() > max_bytes {
+            self.text = bound::cut(&mut self.value, max_bytes, self.changes.committed.as_deref());
+        }
+        let mut result = match self.code {
+            None => CallToolResult::success(vec![ContentBlock::text(self.text)]),
+            Some(_) => CallToolResult::error(vec![ContentBlock::text(self.text)]),
+        };
+        result.structured_content = Some(self.value);
+        result
+    }
+}

@@ -1,0 +1,118 @@
+//! One call of a tool: the engine blocks a thread of its own, is told to stop, and says how far it is.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rmcp::RoleServer;
+use rmcp::model::{ProgressNotificationParam, ProgressToken};
+use rmcp::service::RequestContext;
+use tokio::sync::mpsc;
+
+use super::answer::Answer;
+use super::shared::Shared;
+use super::tools::{Definition, Job};
+use crate::engine::{Observer, Phase, Run};
+use crate::error::{Error, ErrorKind, Outcome};
+use crate::wire::Shape;
+use crate::wire::tools::Arguments;
+
+/// How often progress is told at most: a client shows a bar, nobody reads the numbers.
+const PACE: Duration = Duration::from_millis(100);
+
+/// Runs `tool`. The engine call goes on when the caller goes away: it stops before the first swap or finishes.
+pub(super) async fn run(
+    shared: &Arc<Shared>,
+    tool: &'static Definition,
+    arguments: Arguments,
+    context: &RequestContext<RoleServer>,
+) -> Answer {
+    let started = Instant::now();
+    let cancel = Arc::new(AtomicBool::new(false));
+    // What the client is too slow to hear of is left out.
+    let (steps, mut heard) = mpsc::channel(16);
+    let token = context.meta.get_progress_token();
+    let mut working = shared.running.spawn_blocking({
+        let (shared, cancel) = (Arc::clone(shared), Arc::clone(&cancel));
+        let observer = Teller { steps: token.is_some().then_some(steps), last: Mutex::new(None) };
+        move || {
+            let job = Job {
+                engine: &shared.engine,
+                run: Run { cancel: &cancel, observer: &observer },
+                read_only: shared.options.read_only,
+                max_answer_bytes: shared.options.max_answer_bytes,
+            };
+            let answer = (tool.run)(&job, arguments);
+            log(tool, &answer, started, cancel.load(Ordering::Relaxed));
+            shared.subscriptions.announce(&answer.changes);
+            answer
+        }
+    });
+    let done = loop {
+        tokio::select! {
+            biased;
+            Some(step) = heard.recv() => tell(context, token.as_ref(), step).await,
+            done = &mut working => break done,
+            () = context.ct.cancelled(), if !cancel.load(Ordering::Relaxed) => cancel.store(true, Ordering::Relaxed),
+            () = shared.stop.cancelled(), if !cancel.load(Ordering::Relaxed) => cancel.store(true, Ordering::Relaxed),
+        }
+    };
+    done.unwrap_or_else(|_| {
+        let message = "the server failed inside; read the files before sending anything else";
+        let error = Error::new(ErrorKind::UnknownError, message).outcome_is(Outcome::RecoveryRequired);
+        Answer::error(&error, None, Shape::Multi)
+    })
+}
+
+fn log(tool: &Definition, answer: &Answer, started: Instant, is_cancelled: bool) {
+    let milliseconds = started.elapsed().as_secs_f64() * 1e3;
+    let transaction = answer.transaction.as_deref().unwrap_or("-");
+    let result = answer.code.unwrap_or("done");
+    // A client that cancelled hears no answer, so this is the only word on a commit that was too far to be stopped.
+    let note = if is_cancelled && answer.code.is_none() { ", finished although cancelled" } else { "" };
+    tracing::info!("{}: {result}{note}, transaction {transaction}, {milliseconds:.1} ms", tool.name);
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    phase: Phase,
+    done: usize,
+    total: usize,
+}
+
+/// Passes on how far the engine is, not too often.
+struct Teller {
+    steps: Option<mpsc::Sender<Step>>,
+    last: Mutex<Option<Instant>>,
+}
+
+impl Observer for Teller {
+    fn progress(&self, phase: Phase, done: usize, total: usize) {
+        let Some(steps) = &self.steps else { return };
+        let Ok(mut last) = self.last.lock() else { return };
+        if last.is_none_or(|last| last.elapsed() >= PACE) {
+            *last = Some(Instant::now());
+            let _ = steps.try_send(Step { phase, done, total });
+        }
+    }
+}
+
+/// Tells the client, in a number that only grows: each phase goes through all files once.
+#[expect(clippy::cast_precision_loss, reason = "files are counted in thousands")]
+async fn tell(context: &RequestContext<RoleServer>, token: Option<&ProgressToken>, step: Step) {
+    let Some(token) = token else { return };
+    let Step { phase, done, total } = step;
+    let (before, word) = match phase {
+        Phase::Read => (0, "read"),
+        Phase::Stage => (1, "staged"),
+        Phase::Swap => (2, "swapped"),
+        Phase::Undo => (3, "put back"),
+    };
+    let phases = before.max(2) + 1;
+    let progress = ProgressNotificationParam::new(token.clone(), (before * total + done) as f64)
+        .with_total((phases * total) as f64)
+        .with_message(format!("{word} {done} of {total} files"));
+    let _ = context.peer.notify_progress(progress).await;
+}

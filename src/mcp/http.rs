@@ -1,0 +1,146 @@
+//! Streamable HTTP: the same server for many clients, of this machine unless a token is asked for.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::serve::ListenerExt;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::net::TcpListener;
+
+use super::server::Server;
+use super::shared::Shared;
+use super::{Http, Token};
+use crate::error::{Error, ErrorKind, Finding, Result};
+use crate::limits;
+
+/// Where clients find the server.
+const PATH: &str = "/mcp";
+
+/// How long open streams may take to end once the server is to end.
+const CLOSING: Duration = Duration::from_secs(1);
+
+/// Serves until the server is to end.
+pub(super) async fn serve(shared: &Arc<Shared>, http: &Http) -> Result<()> {
+    check(http)?;
+    let listener =
+        TcpListener::bind(http.address).await.map_err(|e| Error::io("listen on", http.address.to_string(), e))?;
+    let address = listener.local_addr().map_err(|e| Error::io("listen on", http.address.to_string(), e))?;
+    announce(address);
+    let listener = listener.tap_io(|stream| {
+        // Answers are small and awaited; a stream that cannot be told so works all the same.
+        let _ = stream.set_nodelay(true);
+    });
+    let stop = shared.stop.clone();
+    let serving = axum::serve(listener, router(shared, http, address))
+        .with_graceful_shutdown({
+            let stop = stop.clone();
+            async move { stop.cancelled().await }
+        })
+        .into_future();
+    tokio::select! {
+        served = serving => served.map_err(|e| Error::io("serve", address.to_string(), e)),
+        () = async { stop.cancelled().await; tokio::time::sleep(CLOSING).await } => Ok(()),
+    }
+}
+
+/// Refuses what would let strangers in.
+fn check(http: &Http) -> Result<()> {
+    if http.address.ip().is_loopback() || http.token.is_some() {
+        return Ok(());
+    }
+    let message = format!(
+        "{} can be reached from other machines: give a token (--token-file or TXEDIT_MCP_TOKEN), or listen on 127.0.0.1",
+        http.address
+    );
+    let finding = Finding { kind: ErrorKind::ValidationFailed, message, path: vec!["--http".to_owned()] };
+    Err(Error::findings(vec![finding]))
+}
+
+/// Says where the server is, since port 0 leaves the choice to the system. Stdout has no other use here.
+#[expect(clippy::print_stdout, reason = "the address is the one result of starting a server over HTTP")]
+fn announce(address: SocketAddr) {
+    println!("http://{address}{PATH}");
+}
+
+fn router(shared: &Arc<Shared>, http: &Http, address: SocketAddr) -> Router {
+    let config = StreamableHttpServerConfig::default()
+        .with_allowed_hosts(hosts(http, address))
+        .with_allowed_origins(origins(http, address))
+        .enforce_origin_validation()
+        .with_max_request_body_bytes(limits::MESSAGE_BYTES)
+        .with_cancellation_token(shared.stop.child_token());
+    let connection = {
+        let shared = Arc::clone(shared);
+        move || Ok(Server::new(Arc::clone(&shared)))
+    };
+    let service = StreamableHttpService::new(connection, Arc::new(LocalSessionManager::default()), config);
+    let router = Router::new().route_service(PATH, service);
+    match &http.token {
+        Some(token) => router.layer(middleware::from_fn_with_state(token.clone(), authorise)),
+        None => router,
+    }
+}
+
+/// The names by which this server may be called. A page of the web that has its own name point to this machine is not
+/// among them.
+fn hosts(http: &Http, address: SocketAddr) -> Vec<String> {
+    let mut hosts: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into();
+    let ip: IpAddr = address.ip();
+    if !ip.is_unspecified() && !hosts.contains(&ip.to_string()) {
+        hosts.push(ip.to_string());
+    }
+    hosts.extend(http.hosts.iter().cloned());
+    hosts
+}
+
+/// The web pages that may call: those that were named and, where only this machine is served, those of this machine.
+fn origins(http: &Http, address: SocketAddr) -> Vec<String> {
+    let local = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"].map(str::to_owned);
+    let local = local.into_iter().filter(|_| address.ip().is_loopback());
+    local.chain(http.origins.iter().cloned()).collect()
+}
+
+/// Lets those pass who know the token.
+async fn authorise(State(token): State<Token>, request: Request, next: Next) -> Response {
+    let header = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    if header.is_some_and(|header| token.is_in(header)) {
+        return next.run(request).await;
+    }
+    let ask = [(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))];
+    (StatusCode::UNAUTHORIZED, ask, "Unauthorized: send the token as `Authorization: Bearer …`").into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn http(address: &str, token: Option<&str>) -> Http {
+        let token = token.and_then(Token::new);
+        Http { address: address.parse().unwrap(), token, hosts: Vec::new(), origins: Vec::new() }
+    }
+
+    #[test]
+    fn strangers_need_a_token() {
+        assert!(check(&http("127.0.0.1:0", None)).is_ok());
+        assert!(check(&http("[::1]:0", None)).is_ok());
+        for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:80"] {
+            assert!(check(&http(address, None)).is_err(), "{address}");
+            assert!(check(&http(address, Some("0123456789abcdef"))).is_ok(), "{address}");
+        }
+    }
+
+    #[test]
+    fn the_address_itself_is_a_name_of_the_server() {
+        let at = |address: &str| hosts(&http(address, None), address.parse().unwrap());
+        assert_eq!(at("127.0.0.1:1").len(), 3);
+        assert_eq!(at("0.0.0.0:1").len(), 3);
+        assert_eq!(at("192.0.2.1:1").last().map(String::as_str), Some("192.0.2.1"));
+    }
+}

@@ -1,0 +1,149 @@
+//! The MCP server: one engine behind the tools, over stdio or streamable HTTP, shared by all connections.
+//!
+//! `tools` says what there is, `call` runs one call of the synchronous engine where it may block, `answer` gives what it
+//! said both as structured content and as text. `server` is what `rmcp` asks; `stdio` and `http` carry the messages.
+//!
+//! Architecture invariant: this is a front-end. It knows the engine and the wire types, no other front-end; nothing in
+//! the library knows it, and only here are `rmcp` and `tokio` known. State lives behind ids, never behind a connection.
+
+mod answer;
+mod bound;
+mod call;
+mod http;
+mod logging;
+mod prompts;
+mod resources;
+mod schema;
+mod server;
+mod shared;
+mod stdio;
+mod subscriptions;
+mod token;
+mod tools;
+mod toolsets;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Builder;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::engine::{Engine, RecoverOptions};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits;
+use shared::Shared;
+
+pub use logging::Verbosity;
+pub use token::Token;
+pub use toolsets::Toolsets;
+
+/// How long an exit waits for calls that are past their first swap. Clients kill a server after about three seconds.
+const LAST_CALLS: Duration = Duration::from_millis(2_500);
+
+/// How the server works.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Which tools there are.
+    pub toolsets: Toolsets,
+    /// Whether nothing may be changed.
+    pub read_only: bool,
+    /// Bytes of an answer's text.
+    pub max_answer_bytes: usize,
+    /// What is logged to stderr.
+    pub verbosity: Verbosity,
+    /// Where to listen; `None` for stdio.
+    pub http: Option<Http>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            toolsets: Toolsets::default(),
+            read_only: false,
+            max_answer_bytes: limits::ANSWER_BYTES,
+            verbosity: Verbosity::default(),
+            http: None,
+        }
+    }
+}
+
+/// How the server is reached over HTTP.
+#[derive(Debug, Clone)]
+pub struct Http {
+    /// Where to listen.
+    pub address: SocketAddr,
+    /// What a caller must know. Without one only callers of this machine are served.
+    pub token: Option<Token>,
+    /// Names by which callers may reach the server, besides those of this machine.
+    pub hosts: Vec<String>,
+    /// Web pages that may call, like `https://app.example.com:443`; none unless told otherwise.
+    pub origins: Vec<String>,
+}
+
+/// Serves until the input ends or a signal says so. Calls that are past their first swap finish before the end, others
+/// are cancelled: no file is left half-way.
+pub fn run(engine: Engine, options: Options) -> Result<()> {
+    logging::start(options.verbosity);
+    let runtime = Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Error::io("start", "the threads of the server", e))?;
+    let done = runtime.block_on(serve(Arc::new(Shared::new(engine, options))));
+    // A thread that waits for more input would keep the runtime alive for ever.
+    runtime.shutdown_background();
+    done
+}
+
+async fn serve(shared: Arc<Shared>) -> Result<()> {
+    if !shared.options.read_only {
+        shared.running.spawn_blocking({
+            let shared = Arc::clone(&shared);
+            move || recover(&shared.engine)
+        });
+    }
+    let stop = shared.stop.clone();
+    let mut terminate = signal(SignalKind::terminate()).map_err(|e| Error::io("watch", "the signals", e))?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(|e| Error::io("watch", "the signals", e))?;
+    let served = {
+        let serving = async {
+            match &shared.options.http {
+                None => stdio::serve(&shared).await,
+                Some(http) => http::serve(&shared, http).await,
+            }
+        };
+        tokio::pin!(serving);
+        tokio::select! {
+            served = &mut serving => served,
+            _ = terminate.recv() => finish(&stop, serving).await,
+            _ = interrupt.recv() => finish(&stop, serving).await,
+        }
+    };
+    stop.cancel();
+    shared.running.close();
+    if tokio::time::timeout(LAST_CALLS, shared.running.wait()).await.is_err() {
+        tracing::warn!("a call is still running; the next start recovers what it leaves");
+    }
+    served
+}
+
+/// Stops serving; an answer that is ready still goes out.
+async fn finish(stop: &tokio_util::sync::CancellationToken, serving: impl Future<Output = Result<()>>) -> Result<()> {
+    tracing::info!("stopping");
+    stop.cancel();
+    tokio::time::timeout(LAST_CALLS, serving).await.unwrap_or(Ok(()))
+}
+
+/// Finishes or takes back what an earlier process left. What cannot be recovered blocks only those whose files it
+/// touches, and they are told.
+fn recover(engine: &Engine) {
+    match engine.recover(None, RecoverOptions::default()) {
+        Ok(recovered) => {
+            for transaction in recovered {
+                tracing::warn!(id = transaction.id, action = transaction.action, "recovered: {}", transaction.reason);
+            }
+        }
+        Err(error) if error.kind() == ErrorKind::Cancelled => {}
+        Err(error) => tracing::warn!("an interrupted transaction could not be recovered: {error}"),
+    }
+}

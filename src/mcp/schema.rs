@@ -1,0 +1,105 @@
+//! The schemas of the tools, plain enough for the strictest client.
+//!
+//! Input schemas come from the wire types: inlined, without `$ref`, unions, type lists or formats, with a description
+//! on every property. Output schemas name the main properties and leave the rest open, for success and failure alike.
+
+use std::sync::Arc;
+
+use rmcp::model::JsonObject;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Value, json};
+
+/// The schema of a tool's arguments.
+pub(super) fn input<T: JsonSchema>() -> Arc<JsonObject> {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    simplify(&mut schema);
+    let mut fields = object(schema);
+    fields.remove("description");
+    Arc::new(fields)
+}
+
+/// Leaves what every client knows. Looks at schemas only, not at properties that are called like a keyword.
+fn simplify(schema: &mut Value) {
+    let Value::Object(fields) = schema else { return };
+    for keyword in ["title", "format", "default", "minimum"] {
+        fields.remove(keyword);
+    }
+    // An optional field may be left out; to write null instead is not offered.
+    if let Some(Value::Array(types)) = fields.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            fields.insert("type".to_owned(), only);
+        }
+    }
+    if let Some(items) = fields.get_mut("items") {
+        simplify(items);
+        if let Value::Object(items) = items {
+            items.remove("description");
+        }
+    }
+    if let Some(Value::Object(properties)) = fields.get_mut("properties") {
+        properties.values_mut().for_each(simplify);
+    }
+}
+
+/// What a property of an answer is.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Kind {
+    /// A text.
+    Text,
+    /// True or false.
+    Flag,
+    /// A whole number.
+    Count,
+    /// An object.
+    Object,
+    /// A list of objects.
+    Objects,
+    /// A list of texts.
+    Texts,
+}
+
+/// A property of an answer: name, kind, what it is.
+pub(super) type Property = (&'static str, Kind, &'static str);
+
+/// What every failure says.
+const FAILURE: &[Property] = &[
+    ("error_code", Kind::Text, "On failure: a stable code such as MATCH_NOT_FOUND."),
+    ("error", Kind::Text, "On failure: what went wrong."),
+    ("message", Kind::Text, "What is true of the files now."),
+    ("recovery_hint", Kind::Text, "On failure: what to send next."),
+    ("retryable", Kind::Flag, "On failure: whether the same call may succeed later."),
+    ("outcome", Kind::Text, "On failure: unchanged, rolled_back or recovery_required."),
+    ("errors", Kind::Objects, "On VALIDATION_FAILED: every finding, with its path in the arguments."),
+];
+
+/// The schema of a tool's answer, done or failed.
+pub(super) fn output(properties: &[Property]) -> Arc<JsonObject> {
+    let mut all = JsonObject::new();
+    all.insert("success".to_owned(), json!({"type": "boolean", "description": "Whether it was done."}));
+    for (name, kind, description) in properties.iter().chain(FAILURE) {
+        let schema = match kind {
+            Kind::Text => json!({"type": "string", "description": description}),
+            Kind::Flag => json!({"type": "boolean", "description": description}),
+            Kind::Count => json!({"type": "integer", "description": description}),
+            Kind::Object => json!({"type": "object", "description": description}),
+            Kind::Objects => json!({"type": "array", "items": {"type": "object"}, "description": description}),
+            Kind::Texts => json!({"type": "array", "items": {"type": "string"}, "description": description}),
+        };
+        all.insert((*name).to_owned(), schema);
+    }
+    Arc::new(object(json!({"type": "object", "properties": all, "required": ["success"]})))
+}
+
+fn object(value: Value) -> JsonObject {
+    match value {
+        Value::Object(fields) => fields,
+        _ => JsonObject::new(),
+    }
+}

@@ -1,0 +1,211 @@
+//! What `rmcp` asks of the server, for one connection.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CompletionInfo, CustomRequest,
+    CustomResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, Reference, ServerCapabilities, ServerConfig,
+    SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
+};
+use rmcp::service::{RequestContext, SubscriptionContext};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+
+use super::shared::Shared;
+use super::subscriptions::Sink;
+use super::{call, prompts, resources};
+
+/// What a model is told of the server; the root comes on top.
+const INSTRUCTIONS: &str = include_str!("instructions.md");
+
+/// One connection, or one request of a client that has none.
+#[derive(Debug)]
+pub(super) struct Server {
+    shared: Arc<Shared>,
+    /// Tells its subscriptions from those of others.
+    owner: u64,
+}
+
+/// A number that nobody has yet.
+fn new_owner() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+impl Server {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, owner: new_owner() }
+    }
+
+    /// Runs what blocks on a thread where it may.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Shared) -> Result<T, ErrorData> + Send + 'static,
+    ) -> Result<T, ErrorData> {
+        let shared = Arc::clone(&self.shared);
+        let done = self.shared.running.spawn_blocking(move || work(&shared)).await;
+        done.unwrap_or_else(|_| Err(ErrorData::internal_error("the server failed inside", None)))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shared.subscriptions.remove(self.owner, None);
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_prompts()
+            .enable_resources()
+            .enable_resources_subscribe()
+            .enable_completions()
+            .build();
+        let program = Implementation::new("txedit", env!("CARGO_PKG_VERSION"))
+            .with_title("txedit: edits as transactions")
+            .with_description(env!("CARGO_PKG_DESCRIPTION"));
+        let root = self.shared.engine.root().display();
+        ServerConfig::new(capabilities)
+            .with_server_info(program)
+            .with_instructions(format!("{INSTRUCTIONS}\nThe root, to which all paths belong: {root}\n"))
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.shared.listed().map(super::tools::Definition::listed).collect()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(tool) = self.shared.tool(&request.name) else {
+            return Err(ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None));
+        };
+        let answer = call::run(&self.shared, tool, request.arguments.unwrap_or_default(), &context).await;
+        Ok(answer.into_result(self.shared.options.max_answer_bytes).into())
+    }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(prompts::list()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        Ok(prompts::get(&request.name, request.arguments.as_ref())?.into())
+    }
+
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Ok(ListResourcesResult::with_all_items(resources::list()))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        self.blocking(move |shared| resources::read(shared, &request.uri).map(Into::into)).await
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let completion = match &request.r#ref {
+            Reference::Resource(template) if template.uri == resources::DIFF && request.argument.name == "id" => {
+                let start = request.argument.value;
+                self.blocking(move |shared| resources::complete(shared, &start)).await?
+            }
+            _ => CompletionInfo::default(),
+        };
+        Ok(CompleteResult::new(completion))
+    }
+
+    // Until 2025-11-25; `listen` takes its place.
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if self.shared.subscriptions.add(self.owner, &request.uri, Sink::Connection(context.peer)) {
+            return Ok(());
+        }
+        Err(ErrorData::invalid_request("this connection has too many subscriptions", None))
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.shared.subscriptions.remove(self.owner, Some(&request.uri));
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        // The lists of tools, prompts and resources never change.
+        let uris = requested.resource_subscriptions.clone().unwrap_or_default();
+        Some(SubscriptionFilter::builder().resource_subscriptions(uris).build())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let owner = new_owner();
+        for uri in context.accepted().resource_subscriptions.iter().flatten() {
+            self.shared.subscriptions.add(owner, uri, Sink::Listening(context.sink().clone()));
+        }
+        tokio::select! {
+            () = context.cancelled() => {}
+            () = self.shared.stop.cancelled() => {}
+        }
+        self.shared.subscriptions.remove(owner, None);
+        Ok(())
+    }
+
+    /// What is no request of the protocol, or one of them with parameters that are not what they must be.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        // Without a revision the request came before the handshake, which only old clients know.
+        let is_old = context.protocol_version().is_none_or(|version| version.has_initialize());
+        let expected = match request.method.as_str() {
+            "tools/call" | "prompts/get" => "a `name` (a string) and `arguments` (an object)",
+            "resources/read" => "a `uri` (a string)",
+            "resources/subscribe" | "resources/unsubscribe" if is_old => "a `uri` (a string)",
+            "completion/complete" => "a `ref` and an `argument`",
+            "initialize" if is_old => "`protocolVersion`, `capabilities` and `clientInfo`",
+            "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" => "at most a `cursor`",
+            _ => return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None)),
+        };
+        Err(ErrorData::invalid_params(format!("{} takes {expected}", request.method), None))
+    }
+}

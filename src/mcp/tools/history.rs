@@ -1,0 +1,84 @@
+//! `list_transactions` and `undo_transaction`.
+
+use std::path::PathBuf;
+
+use super::{Definition, Job};
+use crate::error::Result;
+use crate::mcp::answer::{Answer, Changes};
+use crate::mcp::schema::{self, Kind};
+use crate::mcp::toolsets::Toolset;
+use crate::request::Request;
+use crate::wire::history::Log;
+use crate::wire::tools::{Arguments, ListTransactions, UndoTransaction, parse_flat};
+use crate::wire::{Shape, success_multi};
+
+/// Transactions that are listed unless told otherwise.
+const LISTED: usize = 20;
+
+pub(super) static LIST_TRANSACTIONS: Definition = Definition {
+    name: "list_transactions",
+    title: "List committed transactions",
+    toolset: Toolset::History,
+    description: "List what was changed through this server and can be undone, the newest first: id, time, files, and \
+                  what undid what. Use it to find the id for undo_transaction, or to see what has just been changed. \
+                  Not for the history of a version control system. Example: {\"limit\": 5, \"path\": \"/p/src\"}",
+    writes: false,
+    idempotent: true,
+    input: schema::input::<ListTransactions>,
+    output: || {
+        schema::output(&[(
+            "transactions",
+            Kind::Objects,
+            "transaction_id, time, owner, label, files, reverts and reverted_by of each.",
+        )])
+    },
+    run: |job, arguments| match list(job, arguments) {
+        Ok(log) => Answer::done(&log, Changes::default()),
+        Err(error) => Answer::error(&error, None, Shape::Single),
+    },
+};
+
+fn list(job: &Job<'_>, arguments: Arguments) -> Result<Log> {
+    let ListTransactions { limit, path } = parse_flat(arguments)?;
+    let log = job.engine.log(limit.unwrap_or(LISTED), path.map(PathBuf::from).as_deref())?;
+    Ok(Log::from(&log[..]))
+}
+
+pub(super) static UNDO_TRANSACTION: Definition = Definition {
+    name: "undo_transaction",
+    title: "Undo a transaction",
+    toolset: Toolset::History,
+    description: "Put every file of a committed transaction back as it was, all or nothing, as a transaction of its own \
+                  that can be undone too. Use it when a change turned out wrong, instead of editing back by hand. \
+                  Refused (UNDO_CONFLICT) where a file has been changed since; then edit by hand. Without an id it \
+                  undoes the newest. Not for changes that other programs made. Example: {\"transaction_id\": \
+                  \"20260101T120000Z-0123456789abcdef\", \"dry_run\": true}",
+    writes: true,
+    idempotent: false,
+    input: schema::input::<UndoTransaction>,
+    output: || {
+        schema::output(&[
+            ("dry_run", Kind::Flag, "Whether nothing was written."),
+            ("transaction_id", Kind::Text, "The transaction that did the undoing."),
+            ("files_edited", Kind::Count, "Files that were put back."),
+            ("file_results", Kind::Objects, "One for each file."),
+            ("conflicts", Kind::Texts, "On UNDO_CONFLICT: the files that were changed since."),
+        ])
+    },
+    run: |job, arguments| match undo(job, arguments) {
+        Ok(answer) => answer,
+        Err(error) => Answer::error(&error, None, Shape::Multi),
+    },
+};
+
+fn undo(job: &Job<'_>, arguments: Arguments) -> Result<Answer> {
+    let UndoTransaction { transaction_id, dry_run } = parse_flat(arguments)?;
+    let dry_run = dry_run.unwrap_or(false);
+    job.check_writing(dry_run)?;
+    let report = job.engine.undo(transaction_id.as_deref(), dry_run, job.run)?;
+    let mut changes = Changes::of(&report);
+    // Without an id the engine chose one; the log says which. Only subscribers want to know it.
+    let chosen = || job.engine.log(1, None).ok().and_then(|log| log.into_iter().next()?.reverts);
+    changes.reverted = report.transaction.as_ref().and_then(|_| transaction_id.or_else(chosen));
+    Ok(Answer::done(&success_multi(&report, &Request::default()), changes))
+}

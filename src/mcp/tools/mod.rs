@@ -1,0 +1,86 @@
+//! The tools: what each is called, takes and answers, and how it is run.
+
+mod edit;
+mod edit_file;
+mod history;
+mod multi_edit;
+mod read_files;
+
+use std::sync::Arc;
+
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+
+use super::answer::Answer;
+use super::toolsets::Toolset;
+use crate::engine::{Engine, Run};
+use crate::error::{Error, ErrorKind, Result};
+use crate::wire::tools::Arguments;
+
+/// A tool.
+#[derive(Debug)]
+pub(super) struct Definition {
+    pub(super) name: &'static str,
+    title: &'static str,
+    pub(super) toolset: Toolset,
+    /// When to use it, when not, and an example.
+    description: &'static str,
+    /// Whether it changes files unless it is a dry run.
+    pub(super) writes: bool,
+    /// Whether doing it twice is the same as doing it once.
+    idempotent: bool,
+    input: fn() -> Arc<JsonObject>,
+    output: fn() -> Arc<JsonObject>,
+    pub(super) run: fn(&Job<'_>, Arguments) -> Answer,
+}
+
+/// One call of a tool: it may block.
+pub(super) struct Job<'a> {
+    pub(super) engine: &'a Engine,
+    pub(super) run: Run<'a>,
+    /// Whether nothing but dry runs may be done.
+    pub(super) read_only: bool,
+    /// Bytes of the answer.
+    pub(super) max_answer_bytes: usize,
+}
+
+impl Job<'_> {
+    /// Refuses what would change files in read-only mode.
+    fn check_writing(&self, dry_run: bool) -> Result<()> {
+        if self.read_only && !dry_run {
+            let message = "the server is read-only: it was started with --read-only";
+            return Err(Error::new(ErrorKind::ReadOnlyMode, message));
+        }
+        Ok(())
+    }
+}
+
+/// All tools, in the order in which they are listed: it never changes, so that clients can cache the list.
+pub(super) fn all() -> impl Iterator<Item = &'static Definition> {
+    [
+        &multi_edit::MULTI_EDIT,
+        &edit::MULTI_EDIT_FILES,
+        &edit_file::EDIT_FILE,
+        &read_files::READ_FILES,
+        &history::LIST_TRANSACTIONS,
+        &history::UNDO_TRANSACTION,
+    ]
+    .into_iter()
+}
+
+impl Definition {
+    /// As clients see it.
+    pub(super) fn listed(&self) -> Tool {
+        let hints = ToolAnnotations::with_title(self.title)
+            .read_only(!self.writes)
+            .destructive(self.writes)
+            .idempotent(self.idempotent)
+            .open_world(false);
+        Tool::new(self.name, self.description, (self.input)())
+            .with_title(self.title)
+            .with_raw_output_schema((self.output)())
+            .with_annotations(hints)
+    }
+}
+
+#[cfg(test)]
+mod tests;

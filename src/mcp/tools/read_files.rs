@@ -1,0 +1,128 @@
+//! `read_files`: contents with the hashes that edits may expect.
+
+use std::path::Path;
+
+use super::{Definition, Job};
+use crate::error::{Error, ErrorKind, Finding, Result};
+use crate::limits;
+use crate::mcp::answer::{Answer, Changes};
+use crate::mcp::schema::{self, Kind};
+use crate::mcp::toolsets::Toolset;
+use crate::request::validate::{Findings, PathRule, check_path};
+use crate::wire::Shape;
+use crate::wire::hints::recovery_hint_of;
+use crate::wire::read::{ReadFile, ReadFilesSuccess, SkippedFile};
+use crate::wire::tools::{ReadFiles, parse_flat};
+
+pub(super) static READ_FILES: Definition = Definition {
+    name: "read_files",
+    title: "Read files with their hashes",
+    toolset: Toolset::Edit,
+    description: "Read several files at once, each with its hash and its number of lines. Use it before editing: give \
+                  the hash as expected_hash, and an edit made for a content that is gone is refused. Not for searching \
+                  or for listing folders. A file that is missing, binary or too large is skipped with its reason; the \
+                  others are read. Example: {\"paths\": [\"/p/a.rs\", \"/p/b.rs\"], \"max_bytes\": 20000}",
+    writes: false,
+    idempotent: true,
+    input: schema::input::<ReadFiles>,
+    output: || {
+        schema::output(&[
+            ("files", Kind::Objects, "file_path, hash, lines, bytes and content of each."),
+            ("skipped", Kind::Objects, "file_path, error_code, reason and recovery_hint of each."),
+        ])
+    },
+    run: |job, arguments| match parse_flat(arguments).and_then(checked) {
+        Ok(asked) => Answer::done(&read(job, &asked), Changes::default()),
+        Err(error) => Answer::error(&error, None, Shape::Single),
+    },
+};
+
+/// What is asked for, valid.
+struct Asked {
+    paths: Vec<String>,
+    max_bytes: u64,
+}
+
+fn checked(arguments: ReadFiles) -> Result<Asked> {
+    let mut findings = Findings::new();
+    let place = || vec!["paths".to_owned()];
+    let paths = arguments.paths.unwrap_or_default();
+    if paths.is_empty() {
+        findings.push(ErrorKind::ValidationFailed, place(), "`paths` is missing or empty: name at least one file");
+    }
+    if paths.len() > limits::FILES {
+        findings.push(ErrorKind::RequestTooLarge, place(), "too many files in one call");
+    }
+    findings.finish()?;
+    Ok(Asked { paths, max_bytes: arguments.max_bytes.unwrap_or(u64::MAX) })
+}
+
+/// Reads one file after the other, as long as they fit the answer.
+fn read(job: &Job<'_>, asked: &Asked) -> ReadFilesSuccess {
+    let mut answer = ReadFilesSuccess { success: true, ..ReadFilesSuccess::default() };
+    let mut room = job.max_answer_bytes.saturating_sub(asked.paths.len().saturating_mul(ENTRY_BYTES));
+    for (index, path) in asked.paths.iter().enumerate() {
+        match read_one(job, index, path, asked.max_bytes, room) {
+            Ok(file) => {
+                room -= escaped_len(&file.content).min(room);
+                answer.files.push(file);
+            }
+            Err(skipped) => answer.skipped.push(skipped),
+        }
+    }
+    answer
+}
+
+/// Bytes of an entry of the answer around its content: names, hash, a path of usual length.
+const ENTRY_BYTES: usize = 300;
+
+fn read_one(job: &Job<'_>, index: usize, path: &str, max_bytes: u64, room: usize) -> Result<ReadFile, SkippedFile> {
+    let skipped = |code: ErrorKind, reason: String| SkippedFile {
+        file_path: path.to_owned(),
+        error_code: code.code(),
+        reason,
+        recovery_hint: recovery_hint_of(code),
+    };
+    if job.run.cancel.load(std::sync::atomic::Ordering::Relaxed) {
+        return Err(skipped(ErrorKind::Cancelled, "cancelled".to_owned()));
+    }
+    let mut findings = Findings::new();
+    check_path(Path::new(path), PathRule::Absolute, &["paths".to_owned(), index.to_string()], &mut findings);
+    if let Some(Finding { kind, message, .. }) = findings.as_slice().first() {
+        return Err(skipped(*kind, message.clone()));
+    }
+    let content = job.engine.read(Path::new(path), max_bytes.min(limits::MESSAGE_BYTES as u64));
+    let content = content.map_err(|error: Error| skipped(error.kind(), error.to_string()))?;
+    let bytes = content.bytes.len();
+    let Some(text) = as_text(content.bytes) else {
+        return Err(skipped(ErrorKind::InvalidEncoding, "not a text in UTF-8".to_owned()));
+    };
+    if escaped_len(&text) > room {
+        let reason = format!(
+            "its {bytes} bytes do not fit into what is left of this answer ({} bytes in all): read it in a call of its \
+             own, or with another tool",
+            job.max_answer_bytes
+        );
+        return Err(skipped(ErrorKind::FileTooLarge, reason));
+    }
+    let lines = text.lines().count();
+    Ok(ReadFile { file_path: path.to_owned(), hash: content.digest.to_hex(), lines, bytes, content: text })
+}
+
+/// The content as a text; a NUL byte is the sign of something else.
+fn as_text(bytes: Vec<u8>) -> Option<String> {
+    if memchr::memchr(0, &bytes).is_some() {
+        return None;
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// Bytes of a text as a JSON string.
+fn escaped_len(text: &str) -> usize {
+    let extra = |byte: u8| match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 1,
+        0..0x20 => 5,
+        _ => 0,
+    };
+    text.len() + text.bytes().map(extra).sum::<usize>()
+}

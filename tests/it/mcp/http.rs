@@ -1,0 +1,147 @@
+//! Who is let in over HTTP.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use super::{Root, terminate, wait};
+
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+
+/// A server on HTTP.
+struct Server {
+    process: Child,
+    /// `127.0.0.1:1234`
+    address: String,
+}
+
+impl Server {
+    fn start(root: &Root, arguments: &[&str], token: Option<&str>) -> Self {
+        let mut command = root.command(&["--http", "127.0.0.1:0"]);
+        if let Some(token) = token {
+            command.env("TXEDIT_MCP_TOKEN", token);
+        }
+        let mut process = command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut url = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut url).unwrap();
+        let address = url.trim().trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
+        assert!(address.starts_with("127.0.0.1:"), "{url}");
+        Self { process, address }
+    }
+
+    /// Sends a request and leaves its stream open.
+    fn send(&self, headers: &[(&str, &str)], body: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let mut head = format!("POST /mcp HTTP/1.1\r\nContent-Length: {}\r\n", body.len());
+        if !headers.iter().any(|(name, _)| *name == "Host") {
+            let _ = write!(head, "Host: {}\r\n", self.address);
+        }
+        head += "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n";
+        for (name, value) in headers {
+            let _ = write!(head, "{name}: {value}\r\n");
+        }
+        // A server that refuses a body may close the stream before it has all of it.
+        let _ = stream.write_all(format!("{head}\r\n{body}").as_bytes());
+        stream
+    }
+
+    /// The status of the answer to a request.
+    fn status(&self, headers: &[(&str, &str)], body: &str) -> u16 {
+        let mut line = String::new();
+        BufReader::new(self.send(headers, body)).read_line(&mut line).unwrap();
+        line.split(' ').nth(1).unwrap_or_else(|| panic!("{line}")).parse().unwrap()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+fn strange_hosts_and_origins_are_refused() {
+    let root = Root::with(&[]);
+    let server = Server::start(&root, &["--allow-origin", "https://app.example.com:443"], None);
+    assert_eq!(server.status(&[], INITIALIZE), 200);
+    for (header, value, status) in [
+        ("Host", "localhost:1", 200),
+        ("Host", "evil.example.com", 403),
+        ("Origin", "http://localhost:3000", 200),
+        ("Origin", "https://app.example.com", 200),
+        ("Origin", "https://evil.example.com", 403),
+        ("Origin", "http://localhost.evil.example.com", 403),
+        ("Origin", "null", 403),
+    ] {
+        assert_eq!(server.status(&[(header, value)], INITIALIZE), status, "{header}: {value}");
+    }
+}
+
+#[test]
+fn who_has_a_token_must_send_it() {
+    let root = Root::with(&[("token", "a-token-of-some-length\n")]);
+    let by_file = Server::start(&root, &["--token-file", &root.name("token")], None);
+    let by_variable = Server::start(&root, &[], Some("a-token-of-some-length"));
+    for server in [by_file, by_variable] {
+        assert_eq!(server.status(&[], INITIALIZE), 401);
+        assert_eq!(server.status(&[("Authorization", "Bearer a-token-of-some-lengtH")], INITIALIZE), 401);
+        assert_eq!(server.status(&[("Authorization", "Bearer a-token-of-some-length")], INITIALIZE), 200);
+    }
+}
+
+#[test]
+fn other_machines_need_a_token() {
+    let root = Root::with(&[]);
+    for (token, words) in [(None, "--token-file"), (Some("short"), "16 characters")] {
+        let mut command = root.command(&["--http", "0.0.0.0:0"]);
+        if let Some(token) = token {
+            command.env("TXEDIT_MCP_TOKEN", token);
+        }
+        let refused = command.output().unwrap();
+        assert_eq!(refused.status.code(), Some(2));
+        let message = String::from_utf8_lossy(&refused.stderr);
+        assert!(message.contains(words), "{message}");
+        assert!(!message.contains("short\""), "a token is in no message");
+    }
+}
+
+#[test]
+fn a_body_over_the_limit_is_refused() {
+    let root = Root::with(&[]);
+    let server = Server::start(&root, &[], None);
+    let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":"{}"}}}}"#, "y".repeat(65 << 20));
+    assert_eq!(server.status(&[], &body), 413);
+    assert_eq!(server.status(&[], INITIALIZE), 200);
+}
+
+#[test]
+fn it_ends_with_streams_open() {
+    let root = Root::with(&[]);
+    let mut server = Server::start(&root, &[], None);
+    let mut head = String::new();
+    let mut first = BufReader::new(server.send(&[], INITIALIZE));
+    let session = loop {
+        head.clear();
+        first.read_line(&mut head).unwrap();
+        if let Some(id) = head.to_lowercase().strip_prefix("mcp-session-id: ") {
+            break id.trim().to_owned();
+        }
+    };
+    let mut listening = TcpStream::connect(&server.address).unwrap();
+    let request = format!(
+        "GET /mcp HTTP/1.1\r\nHost: {}\r\nAccept: text/event-stream\r\nMcp-Session-Id: {session}\r\n\r\n",
+        server.address
+    );
+    listening.write_all(request.as_bytes()).unwrap();
+    let mut start = [0; 15];
+    listening.read_exact(&mut start).unwrap();
+    assert_eq!(&start, b"HTTP/1.1 200 OK");
+    terminate(&server.process);
+    assert!(wait(&mut server.process, Duration::from_secs(3)).success());
+    assert!(!fs::exists(root.path(".txedit")).unwrap());
+}

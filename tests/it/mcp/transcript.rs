@@ -1,0 +1,138 @@
+//! An agent's typical mistakes. The next call is made from nothing but the answer's fields, and succeeds.
+
+use serde_json::{Value, json};
+
+use super::Root;
+
+fn edit(root: &Root, file: &str, old: &str, new: &str) -> Value {
+    json!({"file_path": root.name(file), "edits": [{"old_string": old, "new_string": new}]})
+}
+
+/// The text of an answer.
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("{value} is no text"))
+}
+
+#[test]
+fn spaces_for_a_tab() {
+    let root = Root::with(&[("a.rs", "fn main() {\n\tlet a = 1;\n\tprintln!(\"{a}\");\n}\n")]);
+    let mut agent = root.open(&[]);
+    let failed =
+        agent.failed("multi_edit", &edit(&root, "a.rs", "    let a = 1;", "    let a = 2;"), "MATCH_NOT_FOUND");
+    assert_eq!(failed["context"]["cause"], "tabs_against_spaces", "{failed:#}");
+    assert_eq!(failed["context"]["line"], 2);
+    let right = text(&failed["context"]["suggestion"]);
+    agent.done("multi_edit", &edit(&root, "a.rs", right, &right.replace('1', "2")));
+    assert_eq!(root.read("a.rs"), "fn main() {\n\tlet a = 2;\n\tprintln!(\"{a}\");\n}\n");
+}
+
+#[test]
+fn a_line_that_occurs_three_times() {
+    let root = Root::with(&[("a.txt", "first\nvalue = 1\nsecond\nvalue = 1\nthird\nvalue = 1\n")]);
+    let mut agent = root.open(&[]);
+    let failed = agent.failed("multi_edit", &edit(&root, "a.txt", "value = 1\n", "value = 2\n"), "AMBIGUOUS_MATCH");
+    assert_eq!(failed["context"]["total_matches"], 3, "{failed:#}");
+    // The second place is meant: the lines around it are what makes it unique.
+    let place = &failed["context"]["match_locations"][1];
+    assert_eq!(place["line"], 4);
+    let around = text(&place["snippet"]);
+    let before = around.lines().find(|line| line.contains("second")).expect("the line before is in the snippet");
+    let before = &before[before.find("second").unwrap()..];
+    let old = format!("{before}\nvalue = 1\n");
+    agent.done("multi_edit", &edit(&root, "a.txt", &old, &old.replace('1', "2")));
+    assert_eq!(root.read("a.txt"), "first\nvalue = 1\nsecond\nvalue = 2\nthird\nvalue = 1\n");
+    // Or all of them are meant, as the hint says.
+    assert!(text(&failed["recovery_hint"]).contains("replace_all: true"));
+    let all = json!({"file_path": failed["file_path"],
+        "edits": [{"old_string": "value = 1\n", "new_string": "value = 3\n", "replace_all": true}]});
+    let done = agent.done("multi_edit", &all);
+    assert_eq!(done["edits"][0]["occurrences_replaced"], 2);
+}
+
+#[test]
+fn a_text_that_an_earlier_edit_has_changed_already() {
+    let root = Root::with(&[("a.txt", "alpha beta\n")]);
+    let mut agent = root.open(&[]);
+    let mut edits = vec![
+        json!({"old_string": "alpha beta", "new_string": "gamma delta"}),
+        json!({"old_string": "beta", "new_string": "BETA"}),
+    ];
+    let request = |edits: &[Value]| json!({"file_path": root.name("a.txt"), "edits": edits});
+    let failed = agent.failed("multi_edit", &request(&edits), "MATCH_NOT_FOUND");
+    assert_eq!(failed["failed_edit_index"], 1);
+    assert_eq!(failed["context"]["cause"], "consumed_by_edit", "{failed:#}");
+    let by = usize::try_from(failed["context"]["cause_index"].as_u64().unwrap()).unwrap();
+    assert_eq!(root.read("a.txt"), "alpha beta\n");
+    // What the earlier edit makes of the text is what the later one must look for; here it has no more to do.
+    assert_eq!(by, 0);
+    edits.remove(usize::try_from(failed["failed_edit_index"].as_u64().unwrap()).unwrap());
+    agent.done("multi_edit", &request(&edits));
+    assert_eq!(root.read("a.txt"), "gamma delta\n");
+}
+
+#[test]
+fn a_stale_hash() {
+    let root = Root::with(&[("a.txt", "one\n")]);
+    let mut agent = root.open(&[]);
+    let read = agent.done("read_files", &json!({"paths": [root.name("a.txt")]}));
+    let mut request = edit(&root, "a.txt", "one", "1");
+    request["expected_hash"] = read["files"][0]["hash"].clone();
+    std::fs::write(root.path("a.txt"), "zero\none\n").unwrap();
+    let failed = agent.failed("multi_edit", &request, "HASH_MISMATCH");
+    assert!(text(&failed["recovery_hint"]).starts_with("Read the file again"), "{failed:#}");
+    let again = agent.done("read_files", &json!({"paths": [failed["file_path"]]}));
+    assert_eq!(again["files"][0]["content"], "zero\none\n");
+    request["expected_hash"] = again["files"][0]["hash"].clone();
+    let done = agent.done("multi_edit", &request);
+    assert_eq!(done["hash_before"], request["expected_hash"]);
+    assert_eq!(root.read("a.txt"), "zero\n1\n");
+    // The answer's hash is good for the next edit, with no reading in between.
+    let mut next = edit(&root, "a.txt", "zero", "0");
+    next["expected_hash"] = done["hash_after"].clone();
+    agent.done("multi_edit", &next);
+}
+
+#[test]
+fn a_wrong_path() {
+    let root = Root::with(&[("a.txt", "one\n")]);
+    let mut agent = root.open(&[]);
+    let relative = json!({"file_path": "a.txt", "edits": [{"old_string": "one", "new_string": "1"}]});
+    let failed = agent.failed("multi_edit", &relative, "VALIDATION_FAILED");
+    let finding = &failed["errors"][0];
+    assert_eq!((&finding["code"], &finding["path"]), (&json!("RELATIVE_PATH"), &json!(["file_path"])));
+    assert!(text(&finding["recovery_hint"]).contains("absolute path"));
+    let missing = agent.failed("multi_edit", &edit(&root, "b.txt", "one", "1"), "VALIDATION_FAILED");
+    assert_eq!(missing["errors"][0]["code"], "FILE_NOT_FOUND", "{missing:#}");
+    // Where the file is cannot be known from the answer; that it is not there, and that it could be made, is.
+    let create = json!({"files": [{"file_path": missing["file_path"], "content": "1\n"}]});
+    agent.done("multi_edit_files", &create);
+    assert_eq!(root.read("b.txt"), "1\n");
+    // The arguments of another tool: the answer names those of this one.
+    let confused = agent.failed(
+        "multi_edit",
+        &json!({"path": root.name("a.txt"), "edits": [{"old_string": "one",
+        "new_string": "1"}]}),
+        "VALIDATION_FAILED",
+    );
+    assert_eq!(confused["errors"][0]["path"], json!(["file_path"]));
+    agent.done("multi_edit", &edit(&root, "a.txt", "one", "1"));
+}
+
+#[test]
+fn one_file_of_several() {
+    let root = Root::with(&[("a.txt", "one\n"), ("b.txt", "two\n")]);
+    let mut agent = root.open(&[]);
+    let mut request = json!({"files": [edit(&root, "a.txt", "one", "1"), edit(&root, "b.txt", "Two ", "2")]});
+    let failed = agent.failed("multi_edit_files", &request, "MATCH_NOT_FOUND");
+    let at = |name: &str| usize::try_from(failed[name].as_u64().unwrap()).unwrap();
+    let (file, index) = (at("failed_file_index"), at("failed_edit_index"));
+    assert_eq!((file, index, root.read("a.txt").as_str()), (1, 0, "one\n"));
+    assert_eq!(failed["outcome"], "unchanged");
+    let read = agent.done("read_files", &json!({"paths": [failed["file_path"]]}));
+    let line = text(&read["files"][0]["content"]).trim_end().to_owned();
+    request["files"][file]["edits"][index]["old_string"] = line.into();
+    let done = agent.done("multi_edit_files", &request);
+    assert_eq!((root.read("a.txt").as_str(), root.read("b.txt").as_str()), ("1\n", "2\n"));
+    agent.done("undo_transaction", &json!({"transaction_id": done["transaction_id"]}));
+    assert_eq!((root.read("a.txt").as_str(), root.read("b.txt").as_str()), ("one\n", "two\n"));
+}
