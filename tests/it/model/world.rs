@@ -1,6 +1,6 @@
 //! The engine on a file system in memory, and the model beside it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -61,8 +61,8 @@ type Changed = BTreeMap<&'static str, (Option<File>, Option<File>)>;
 struct Committed {
     id: String,
     changed: Changed,
-    is_undo: bool,
-    undone: bool,
+    /// The transaction that it took back, as an index.
+    undoes: Option<usize>,
 }
 
 pub(super) struct World {
@@ -161,7 +161,7 @@ impl World {
         self.files = after;
         if let Some(id) = &report.transaction {
             self.counts.committed += 1;
-            self.history.push(Committed { id: id.clone(), changed, is_undo: false, undone: false });
+            self.history.push(Committed { id: id.clone(), changed, undoes: None });
         }
     }
 
@@ -176,11 +176,24 @@ impl World {
     fn undo_newest(&mut self) -> Step {
         let engine = self.engine();
         let done = with_run(|run| engine.undo(None, false, run));
-        match (self.history.iter().rposition(|c| !c.is_undo && !c.undone), done) {
+        let undone_already = self.undone_already();
+        let newest = (0..self.history.len())
+            .rev()
+            .find(|index| self.history[*index].undoes.is_none() && !undone_already.contains(index));
+        match (newest, done) {
             (Some(index), done) => self.undone(index, done),
             (None, Err(error)) if error.kind() == ErrorKind::UnknownTransaction => Ok(()),
             (None, done) => Err(format!("there is nothing to undo, and the engine says {done:?}")),
         }
+    }
+
+    /// What is undone; an undo that is undone itself does not count.
+    fn undone_already(&self) -> BTreeSet<usize> {
+        let mut undone = BTreeSet::new();
+        for (index, committed) in self.history.iter().enumerate().rev() {
+            undone.extend(committed.undoes.filter(|_| !undone.contains(&index)));
+        }
+        undone
     }
 
     fn undone(&mut self, index: usize, done: Result<Report, Error>) -> Step {
@@ -197,10 +210,9 @@ impl World {
                 }
                 let changed = difference(&self.files, &after);
                 self.files = after;
-                self.history[index].undone = true;
                 self.counts.undone += 1;
                 let id = report.transaction.ok_or("an undo has an id")?;
-                self.history.push(Committed { id, changed, is_undo: true, undone: false });
+                self.history.push(Committed { id, changed, undoes: Some(index) });
                 Ok(())
             }
             Err(error) if conflict && error.kind() == ErrorKind::UndoConflict => {
@@ -249,7 +261,7 @@ impl World {
                 let new = log.into_iter().find(|id| self.history.iter().all(|committed| committed.id != *id));
                 if let Some(id) = new {
                     let changed = difference(&self.files, &after);
-                    self.history.push(Committed { id, changed, is_undo: false, undone: false });
+                    self.history.push(Committed { id, changed, undoes: None });
                 } else if !unchanged {
                     return Err("the files are new, and the log does not say so".to_owned());
                 }
