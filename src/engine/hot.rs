@@ -91,7 +91,7 @@ pub(super) fn read_journal(fs: &dyn Fs, folder: &Handle) -> Result<Option<Result
     Ok(Some(read_marked(fs, Name::new(folder, name))?.map(|journal| (journal, mark))))
 }
 
-pub(super) fn read_marked(fs: &dyn Fs, name: Name<'_>) -> Result<Result<Journal, String>> {
+fn read_marked(fs: &dyn Fs, name: Name<'_>) -> Result<Result<Journal, String>> {
     let path = name.path();
     let file = match fs.open_file(name) {
         Ok(file) => file,

@@ -8,7 +8,7 @@ use super::state::{Section, State, list_ids, open_transaction};
 use super::transaction::see;
 use super::{Engine, Run, sweep};
 use crate::error::{self, Error, ErrorKind, Result};
-use crate::fs::{Fs, Handle, Name, Rename};
+use crate::fs::{Fs, Handle, Name};
 use crate::journal::recover::{Seen, is_new};
 use crate::journal::{Journal, slot_name};
 use crate::request::{Change, FileRequest, IfExists, Request};
@@ -56,11 +56,7 @@ impl Engine {
     /// Deletes what is kept of one transaction. On failure it is still there.
     pub fn kept_drop(&self, id: &str) -> Result<()> {
         let (state, _, _) = self.kept_folder(id)?;
-        let from = state.need_section(&*self.fs, Section::Kept)?;
-        let to = state.need_section(&*self.fs, Section::Trash)?;
-        let name = Name::new(&from, id);
-        let moved = self.fs.rename(name, Name::new(&to, id), Rename::NoReplace);
-        moved.map_err(|e| Error::io("rename", name.path(), e))?;
+        state.move_transaction(&*self.fs, id, Section::Kept, Section::Trash)?;
         sweep::sync_and_empty_trash(&*self.fs, &state)
     }
 

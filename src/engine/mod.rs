@@ -31,8 +31,7 @@ use std::time::Duration;
 use crate::commit::protocol::{PROTOCOL, Protocol};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::os::OsFs;
-use crate::fs::{Fs, Handle, Name, Stat};
-use crate::journal::Journal;
+use crate::fs::{Fs, Handle, Stat};
 use crate::limits;
 use crate::path::RelPath;
 use execute::{Committed, Draft};
@@ -211,17 +210,6 @@ impl Engine {
             }
             None => recovery::recover_all(&*self.fs, &state, options, patience, run),
         }
-    }
-
-    /// Verifies and reads a journal file anywhere. Nothing is changed.
-    pub fn read_journal(&self, path: &Path) -> Result<Journal> {
-        let real = self.fs.canonical(path).map_err(|e| Error::io("resolve", path, e))?;
-        let (Some(parent), Some(name)) = (real.parent(), real.file_name()) else {
-            return Err(Error::new(ErrorKind::NotARegularFile, "a journal is a file").at(path));
-        };
-        let folder = self.fs.open_folder(parent).map_err(|e| Error::io("open", parent, e))?;
-        hot::read_marked(&*self.fs, Name::new(&folder, name))?
-            .map_err(|why| Error::new(ErrorKind::RecoveryRequired, format!("{}: {why}", path.display())).at(path))
     }
 
     /// Recovers whatever is interrupted in this workspace before something else is written. What cannot be recovered

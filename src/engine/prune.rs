@@ -6,8 +6,8 @@ use super::history::{self, Loaded};
 use super::report::Pruned;
 use super::state::{Section, State, list_ids};
 use super::{Engine, Retention, id, sweep};
-use crate::error::{Error, Result};
-use crate::fs::{Fs, Name, Rename};
+use crate::error::Result;
+use crate::fs::{Fs, Name};
 use crate::journal::recover::Seen;
 use crate::journal::slot_name;
 
@@ -66,11 +66,8 @@ impl Engine {
 /// Moves a transaction out of history: to the trash, or to `kept/` where an original was written after the commit.
 fn move_out(fs: &dyn Fs, state: &State, loaded: &Loaded) -> Result<bool> {
     let late = !late_writes(fs, loaded)?.is_empty();
-    let from = state.need_section(fs, Section::History)?;
-    let to = state.need_section(fs, if late { Section::Kept } else { Section::Trash })?;
-    let id = &loaded.journal.header.id;
-    let name = Name::new(&from, id);
-    fs.rename(name, Name::new(&to, id), Rename::NoReplace).map_err(|e| Error::io("rename", name.path(), e))?;
+    let to = if late { Section::Kept } else { Section::Trash };
+    state.move_transaction(fs, &loaded.journal.header.id, Section::History, to)?;
     Ok(late)
 }
 

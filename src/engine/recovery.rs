@@ -13,7 +13,7 @@ use super::{Decision as Wish, RecoverOptions, Run, sweep};
 use crate::commit::step::Step;
 use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::fs::{Fs, Handle, Name, Rename, Stat};
+use crate::fs::{Fs, Handle, Stat};
 use crate::journal::recover::{Class, Decision};
 use crate::journal::{Change, Journal, Mark, slot_name};
 
@@ -334,11 +334,7 @@ fn discard_unreadable(fs: &dyn Fs, state: &State, id: &str, options: RecoverOpti
         return Ok(None);
     }
     if !options.plan_only {
-        let from = state.need_section(fs, Section::Transactions)?;
-        let to = state.need_section(fs, Section::Kept)?;
-        let name = Name::new(&from, id);
-        let moved = fs.rename(name, Name::new(&to, id), Rename::NoReplace);
-        moved.map_err(|e| Error::io("rename", name.path(), e))?;
+        state.move_transaction(fs, id, Section::Transactions, Section::Kept)?;
         fs.sync_file_system(&state.root).map_err(|e| Error::io("sync the file system of", state.root.path(), e))?;
     }
     let action = if options.plan_only { "discard" } else { "discarded" }.to_owned();

@@ -171,6 +171,13 @@ impl State {
         }
     }
 
+    /// Moves a transaction's folder from one section to another.
+    pub(super) fn move_transaction(&self, fs: &dyn Fs, id: &str, from: Section, to: Section) -> Result<()> {
+        let (from, to) = (self.need_section(fs, from)?, self.need_section(fs, to)?);
+        let name = Name::new(&from, id);
+        fs.rename(name, Name::new(&to, id), Rename::NoReplace).map_err(|e| Error::io("rename", name.path(), e))
+    }
+
     /// Opens a section, making it where somebody removed it.
     pub(super) fn need_section(&self, fs: &dyn Fs, section: Section) -> Result<Handle> {
         if let Some(handle) = self.section(fs, section)? {

@@ -199,11 +199,7 @@ impl Transaction<'_> {
 
     /// Moves the transaction's folder to another section.
     pub(super) fn move_to(&self, section: Section) -> Result<()> {
-        let from = self.state.need_section(self.fs, Section::Transactions)?;
-        let to = self.state.need_section(self.fs, section)?;
-        let id = &self.journal.header.id;
-        let (from, to) = (Name::new(&from, id), Name::new(&to, id));
-        self.fs.rename(from, to, Rename::NoReplace).map_err(|e| Error::io("rename", from.path(), e))
+        self.state.move_transaction(self.fs, &self.journal.header.id, Section::Transactions, section)
     }
 
     /// What the slots hold that is not txedit's to delete.
