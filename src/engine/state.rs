@@ -184,6 +184,8 @@ impl State {
             return Ok(handle);
         }
         make_folder_once(fs, Name::new(&self.folder, section.name()))?;
+        // Durable before anything is moved into it: a power cut that takes its name would take the originals along.
+        fs.sync(&self.folder).map_err(|e| Error::io("sync", self.folder.path(), e))?;
         let path = self.folder.path().join(section.name());
         fs.open_beneath(&self.folder, section.name().as_ref()).map_err(|e| Error::io("open", path, e))
     }

@@ -30,6 +30,7 @@ mod reader;
 mod readme;
 mod real_tree;
 mod renames;
+mod sections;
 mod text_rules;
 mod tidy;
 mod undo;

@@ -198,7 +198,9 @@ impl World {
 
     fn undone(&mut self, index: usize, done: Result<Report, Error>) -> Step {
         let changed = &self.history[index].changed;
-        let conflict = changed.iter().any(|(path, (_, after))| self.files.get(path) != after.as_ref());
+        // What is undone is not undone again, even where the files happen to be as it left them.
+        let conflict = self.undone_already().contains(&index)
+            || changed.iter().any(|(path, (_, after))| self.files.get(path) != after.as_ref());
         match done {
             Ok(report) if !conflict => {
                 let mut after = self.files.clone();

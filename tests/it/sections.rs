@@ -1,0 +1,53 @@
+//! A section of the state folder that is missing is made again, and what is moved into it is not lost with its name.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use txedit::engine::{Durability, Engine, RecoverOptions, Retention, Run, Settings, Unobserved};
+use txedit::fs::sim::{Policy, SimFs};
+use txedit::request::{Change, FileRequest, IfExists, Request};
+
+fn engine(sim: &SimFs, process: u32) -> Engine {
+    let settings = Settings {
+        durability: Durability::Power,
+        lock_timeout: Duration::from_secs(5),
+        retention: Retention::default(),
+        program: "sections".to_owned(),
+    };
+    Engine::with_fs(Arc::new(sim.process(process)), Path::new("/w"), settings).unwrap()
+}
+
+fn write(engine: &Engine, content: &str) {
+    let change = Change::Write { content: content.into(), if_exists: IfExists::Replace };
+    let file = FileRequest { path: "a".into(), expected_hash: None, change, mode: None };
+    let never = AtomicBool::new(false);
+    let request = Request { files: vec![file], ..Request::default() };
+    engine.apply(&request, Run { cancel: &never, observer: &Unobserved }).unwrap();
+}
+
+#[test]
+fn a_power_cut_does_not_take_what_was_moved_into_a_section_made_again() {
+    let sim = SimFs::new();
+    sim.make_folders("/w").unwrap();
+    sim.create("/w/a", "old").unwrap();
+    let first = engine(&sim, 1);
+    write(&first, "between");
+    drop(first);
+    sim.delete_folder("/w/.txedit/trash").unwrap();
+    sim.rename("/w/.txedit/history", "/w/gone").unwrap();
+    sim.sync_everything();
+    let second = engine(&sim, 2);
+    write(&second, "new");
+    let mut images = 0;
+    for image in sim.images(Policy::Unordered, 1_000, 0) {
+        let machine = SimFs::from_image(&image);
+        let engine = engine(&machine, 3);
+        engine.recover(None, RecoverOptions::default()).unwrap();
+        assert_eq!(machine.read("/w/a").unwrap(), b"new", "{image}");
+        assert_eq!(engine.log(10, None).unwrap().len(), 1, "its undo record is out of reach: {image}");
+        images += 1;
+    }
+    assert!(images > 1, "nothing was left to be lost");
+}
