@@ -1,7 +1,6 @@
 //! Twins of the fuzz targets in `tests/fuzz`: the same bodies on the same seeds, changed by chance.
 //!
-//! `PROPTEST_CASES` says how many of each are tried. The targets themselves, guided by coverage:
-//! `cargo +nightly fuzz run --fuzz-dir tests/fuzz journal_scan`, or `matcher`, `recovery_decision`, `request_parse`.
+//! `PROPTEST_CASES` says how many of each are tried. The targets themselves, guided by coverage: `tests/fuzz/run`.
 
 use std::fs;
 use std::path::Path;
