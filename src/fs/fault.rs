@@ -125,7 +125,8 @@ impl Rule {
         Self::new(nth, Fault::FailAfter(errno))
     }
 
-    /// The `nth` call, if it is a sync, is not made and says that it was: a disk that lies, or a barrier left out.
+    /// The `nth` call, if it is a sync or a rename, is not made and says that it was: a disk that lies, or a step left
+    /// out.
     #[must_use]
     pub const fn pretend(nth: u64) -> Self {
         Self::new(nth, Fault::Pretend)
@@ -176,6 +177,9 @@ struct State {
     /// Each with how many calls it has counted.
     rules: Vec<(Rule, u64)>,
     fired: u64,
+    /// Device and inode; of a whole file system the device alone.
+    failed_syncs: Vec<(u64, Option<u64>)>,
+    tried_again: Vec<Call>,
 }
 
 impl State {
@@ -237,14 +241,40 @@ impl FaultFs {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Syncs of what an earlier sync that failed was of, or part of. There must be none: the system may have forgotten
+    /// what it could not write, so that the second sync succeeds and proves nothing.
+    #[must_use]
+    pub fn syncs_tried_again(&self) -> Vec<Call> {
+        self.state().tried_again.clone()
+    }
+
     fn call<T>(&self, operation: Operation, path: &Path, proceed: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         self.limited(&Call { operation, path: path.to_owned(), to: None }, |_| proceed())
     }
 
-    /// A sync that may make nothing durable is one that is not made.
+    /// A call that may move nothing is one that is not made.
+    fn making(&self, call: &Call, proceed: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        self.limited(call, |limit| if limit == 0 { Ok(()) } else { proceed() })
+    }
+
     fn syncing(&self, operation: Operation, of: &Handle, sync: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         let call = Call { operation, path: of.path().to_owned(), to: None };
-        self.limited(&call, |limit| if limit == 0 { Ok(()) } else { sync() })
+        let result = self.making(&call, sync);
+        // The inode, not the path: that changes with every rename.
+        let Ok(stat) = self.inner.stat_handle(of) else { return result };
+        let inode = (operation == Operation::Sync).then_some(stat.identity.inode);
+        let mut state = self.state();
+        let covers = |(device, failed): &(u64, Option<u64>)| {
+            *device == stat.device && (inode.is_none() || failed.is_none() || *failed == inode)
+        };
+        if state.failed_syncs.iter().any(covers) {
+            state.tried_again.push(call);
+        }
+        if result.is_err() {
+            state.failed_syncs.push((stat.device, inode));
+        }
+        drop(state);
+        result
     }
 
     /// `proceed` is told how many bytes it may move.
@@ -365,7 +395,7 @@ impl Fs for FaultFs {
 
     fn rename(&self, from: Name<'_>, to: Name<'_>, how: Rename) -> io::Result<()> {
         let call = Call { operation: Operation::Rename, path: from.path(), to: Some(to.path()) };
-        self.limited(&call, |_| self.inner.rename(from, to, how))
+        self.making(&call, || self.inner.rename(from, to, how))
     }
 
     fn unlink(&self, name: Name<'_>) -> io::Result<()> {

@@ -105,3 +105,36 @@ fn a_pretended_sync_is_not_made_and_says_that_it_was() {
     assert_eq!((make(&fs, &folder, "a"), fs.sync(&folder).is_ok()), (None, true));
     assert_eq!((made(Operation::MakeFolder), made(Operation::Sync)), (1, 0));
 }
+
+#[test]
+fn a_pretended_rename_is_not_made() {
+    let (_scratch, fs, folder) = scratch();
+    assert_eq!(make(&fs, &folder, "a"), None);
+    fs.add(Rule::pretend(1).of(Operation::Rename));
+    let (from, to) = (Name::new(&folder, "a"), Name::new(&folder, "b"));
+    fs.rename(from, to, Rename::NoReplace).unwrap();
+    assert_eq!(fs.list(&folder).unwrap(), ["a"]);
+}
+
+#[test]
+fn a_sync_that_failed_is_seen_to_be_tried_again() {
+    let (_scratch, fs, folder) = scratch();
+    let (one, _guard) = fs.create(Name::new(&folder, "one")).unwrap();
+    let (two, _guard) = fs.create(Name::new(&folder, "two")).unwrap();
+    let again = |fs: &FaultFs| fs.syncs_tried_again().len();
+    fs.add(Rule::fail(1, IO).of(Operation::Sync));
+    fs.sync(&one).unwrap_err();
+    fs.sync(&two).unwrap();
+    assert_eq!(again(&fs), 0, "another file");
+    fs.rename(Name::new(&folder, "one"), Name::new(&folder, "moved"), Rename::NoReplace).unwrap();
+    let moved = fs.open_file(Name::new(&folder, "moved")).unwrap();
+    fs.sync(&moved).unwrap();
+    assert_eq!(again(&fs), 1, "the same inode, by another name");
+    fs.sync_file_system(&folder).unwrap();
+    assert_eq!(again(&fs), 2, "all of them");
+    fs.reset();
+    fs.add(Rule::fail(1, IO).of(Operation::SyncFileSystem));
+    fs.sync_file_system(&folder).unwrap_err();
+    fs.sync(&two).unwrap();
+    assert_eq!(again(&fs), 1, "one of all");
+}

@@ -1,0 +1,496 @@
+//! Scenes for the mutants that no single crash and no single foreign program shows. Each is played by the protocol as it
+//! is, which must come through, and by a broken one, which must not.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use txedit::commit::Protocol;
+use txedit::commit::protocol::PROTOCOL;
+use txedit::engine::report::Recovered;
+use txedit::engine::{Durability, Engine, Observer, Phase, RecoverOptions, Retention, Run, Settings, Unobserved};
+use txedit::fs::Fs;
+use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::fs::sim::{Action, Image, Policy, SimFs, Tree};
+use txedit::request::Request;
+
+use crate::explore::scripts::{self, creates, deletes, replaces, request};
+
+/// What a scene came to, or the promise that was broken.
+pub(super) type Scene = Result<(), String>;
+/// Puts something between an engine and the machine.
+pub(super) type Wrap = fn(Arc<dyn Fs>) -> Arc<dyn Fs>;
+
+/// Nothing.
+pub(super) fn plain(fs: Arc<dyn Fs>) -> Arc<dyn Fs> {
+    fs
+}
+
+const THEIRS: &[u8] = b"somebody else's\n";
+/// As many images as there are: the scenes are small.
+const ALL: usize = 20_000;
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+const ALONE: Run<'_> = Run { cancel: &NEVER, observer: &Unobserved };
+
+fn settings(durability: Durability) -> Settings {
+    let program = "mutants".to_owned();
+    Settings { durability, lock_timeout: Duration::ZERO, retention: Retention::default(), program }
+}
+
+fn engine_at(root: &str, fs: Arc<dyn Fs>, protocol: &'static Protocol) -> Engine {
+    Engine::with_fs(fs, Path::new(root), settings(Durability::Power)).unwrap().with_protocol(protocol)
+}
+
+fn engine(machine: &SimFs, pid: u32, protocol: &'static Protocol, wrap: Wrap) -> Engine {
+    engine_at("/w", wrap(Arc::new(machine.process(pid))), protocol)
+}
+
+/// A workspace whose state folder is there and in which everything is durable.
+fn settled(prepare: fn(&SimFs)) -> SimFs {
+    let machine = SimFs::new();
+    machine.make_folders("/w").unwrap();
+    prepare(&machine);
+    scripts::files(&machine);
+    engine(&machine, 1, &PROTOCOL, plain).apply(&request(vec![creates("warm", "warm\n")]), ALONE).unwrap();
+    machine.kill(1);
+    machine.advance(Duration::from_mins(1));
+    machine.sync_everything();
+    machine
+}
+
+fn recover(machine: &SimFs, protocol: &'static Protocol) -> Vec<Recovered> {
+    let recovered = engine(machine, 3, protocol, plain).recover(None, RecoverOptions::default()).unwrap();
+    machine.kill(3);
+    recovered
+}
+
+fn images(machine: &SimFs) -> Vec<Image> {
+    machine.images(Policy::Unordered, ALL, 1).images
+}
+
+fn content<'t>(tree: &'t Tree, path: &str) -> Option<&'t [u8]> {
+    tree.get(Path::new(path)).map(|entry| &*entry.content)
+}
+
+/// Whether there is a file of the state folder whose path has these parts.
+fn has_state(tree: &Tree, section: &str, name: &str) -> bool {
+    let section = Path::new("/w/.txedit").join(section);
+    tree.keys().any(|path| path.starts_with(&section) && path.ends_with(name))
+}
+
+/// Whether a content is where its owner finds it: at a path, or in `kept/`.
+fn in_reach(tree: &Tree, wanted: &[u8]) -> bool {
+    let state = Path::new("/w/.txedit");
+    let kept = state.join("kept");
+    tree.iter().any(|(path, entry)| entry.content == wanted && (!path.starts_with(state) || path.starts_with(&kept)))
+}
+
+/// Recovers every disk that a power loss may leave of these machines. A foreign content that is somewhere on a disk must
+/// be in reach after that.
+fn theirs_survives(cuts: &[SimFs], protocol: &'static Protocol) -> Scene {
+    assert!(!cuts.is_empty(), "the scene was not played");
+    for cut in cuts {
+        for image in images(cut) {
+            let machine = SimFs::from_image(&image);
+            if !machine.tree().values().any(|entry| entry.content == THEIRS) {
+                continue;
+            }
+            let recovered = recover(&machine, protocol);
+            let waits = recovered.iter().any(|report| report.required);
+            if !waits && !in_reach(&machine.tree(), THEIRS) {
+                return Err(format!("what somebody wrote is out of reach; {image}; {recovered:?}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Stops a commit of `b` and `c` at its second barrier and takes the disk on which it is marked done, while of its swaps
+/// only that of `b` is there.
+fn done_with_a_swap_lost() -> SimFs {
+    let machine = settled(|_| ());
+    let cut: Arc<Mutex<Option<SimFs>>> = Arc::default();
+    let (kept, acting, syncs) = (Arc::clone(&cut), machine.clone(), AtomicUsize::new(0));
+    machine.set_hook(move |call| {
+        if call.verb == "sync_file_system" && syncs.fetch_add(1, Ordering::Relaxed) == 1 {
+            *kept.lock().unwrap() = Some(acting.fork());
+        }
+        Action::Continue
+    });
+    let files = vec![replaces("b", "one", "two"), replaces("c", "one", "two")];
+    engine(&machine, 2, &PROTOCOL, plain).apply(&request(files), ALONE).unwrap();
+    machine.clear_hook();
+    let wanted = |image: &Image| {
+        let tree = image.tree();
+        let swapped = [content(&tree, "/w/b"), content(&tree, "/w/c")];
+        has_state(&tree, "txn", "journal.done") && swapped == [Some(&b"b two\n"[..]), Some(&b"c one\n"[..])]
+    };
+    let cut = cut.lock().unwrap().take().unwrap();
+    SimFs::from_image(&images(&cut).into_iter().find(wanted).expect("such a disk is possible"))
+}
+
+/// A transaction is marked done, and one swap is lost. While it is recovered somebody writes the file that is not
+/// swapped, so that the recovery goes back; then somebody writes the file that was taken back; then the power goes, and
+/// takes the first writing and the take-back with it.
+pub(super) fn written_after_it_was_taken_back(protocol: &'static Protocol) -> Scene {
+    let machine = done_with_a_swap_lost();
+    let cuts: Arc<Mutex<Vec<SimFs>>> = Arc::default();
+    let (kept, acting, act) = (Arc::clone(&cuts), machine.clone(), AtomicUsize::new(0));
+    machine.set_hook(move |call| {
+        match act.load(Ordering::Relaxed) {
+            0 if call.verb == "sync_file_system" => act.store(1, Ordering::Relaxed),
+            1 => {
+                acting.write_in_place("/w/c", b"in the way\n").unwrap();
+                act.store(2, Ordering::Relaxed);
+            }
+            2 if acting.read("/w/b").unwrap() == b"b one\n" => {
+                acting.write_in_place("/w/b", THEIRS).unwrap();
+                act.store(3, Ordering::Relaxed);
+            }
+            _ => {}
+        }
+        if act.load(Ordering::Relaxed) == 3 && call.mutates {
+            kept.lock().unwrap().push(acting.fork());
+        }
+        Action::Continue
+    });
+    recover(&machine, protocol);
+    machine.clear_hook();
+    let cuts = std::mem::take(&mut *cuts.lock().unwrap());
+    theirs_survives(&cuts, protocol)
+}
+
+/// Leaves out the first sync of the file system.
+pub(super) fn no_first_sync(fs: Arc<dyn Fs>) -> Arc<dyn Fs> {
+    let faults = FaultFs::new(fs);
+    faults.add(Rule::pretend(1).of(Operation::SyncFileSystem));
+    Arc::new(faults)
+}
+
+fn kill_at_the_second_swap(machine: &SimFs) {
+    machine.set_hook(|call| {
+        let is_swap = call.verb == "rename" && call.path.ends_with("000001");
+        if is_swap { Action::Kill } else { Action::Continue }
+    });
+}
+
+/// A commit that was to be safe against kills alone is killed between its swaps. Once its recovery has begun to change
+/// something, a power loss leaves all or nothing of it, too: what it decided by is durable.
+pub(super) fn recovered_from_the_page_cache(wrap: Wrap) -> Scene {
+    let machine = settled(|_| ());
+    kill_at_the_second_swap(&machine);
+    let files = vec![replaces("b", "one", "two"), replaces("c", "one", "two")];
+    let settings = settings(Durability::Process);
+    let quick = Engine::with_fs(Arc::new(machine.process(2)), Path::new("/w"), settings).unwrap();
+    quick.apply(&request(files), ALONE).unwrap_err();
+    let cuts: Arc<Mutex<Vec<SimFs>>> = Arc::default();
+    let (kept, acting, has_begun) = (Arc::clone(&cuts), machine.clone(), AtomicBool::new(false));
+    machine.set_hook(move |call| {
+        if has_begun.load(Ordering::Relaxed) && call.mutates {
+            kept.lock().unwrap().push(acting.fork());
+        }
+        // From its first change on: before its sync nothing was promised.
+        has_begun.fetch_or(call.verb == "rename", Ordering::Relaxed);
+        Action::Continue
+    });
+    engine(&machine, 3, &PROTOCOL, wrap).recover(None, RecoverOptions::default()).unwrap();
+    machine.clear_hook();
+    let cuts = std::mem::take(&mut *cuts.lock().unwrap());
+    assert!(!cuts.is_empty(), "the scene was not played");
+    for image in cuts.iter().flat_map(images) {
+        let after = SimFs::from_image(&image);
+        let recovered = recover(&after, &PROTOCOL);
+        let now = ["/w/b", "/w/c"].map(|path| after.read(path).unwrap());
+        if now != [&b"b one\n"[..], b"c one\n"] && now != [&b"b two\n"[..], b"c two\n"] {
+            return Err(format!("neither all-old nor all-new: {now:?}; {image}; {recovered:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// A transaction is marked done, and one swap is lost. Somebody writes the file in the moment in which recovery swaps it.
+pub(super) fn written_before_the_last_swap(protocol: &'static Protocol) -> Scene {
+    let machine = done_with_a_swap_lost();
+    let (acting, first) = (machine.clone(), AtomicBool::new(true));
+    machine.set_hook(move |call| {
+        if call.verb == "rename" && call.path.ends_with("000001") && first.swap(false, Ordering::Relaxed) {
+            acting.write_in_place("/w/c", THEIRS).unwrap();
+        }
+        Action::Continue
+    });
+    let recovered = recover(&machine, protocol);
+    machine.clear_hook();
+    if in_reach(&machine.tree(), THEIRS) {
+        return Ok(());
+    }
+    Err(format!("what somebody wrote is out of reach: {recovered:?}"))
+}
+
+/// Kills a commit of `b` and `c` between its swaps.
+fn killed_between_two_swaps() -> SimFs {
+    let machine = settled(|_| ());
+    kill_at_the_second_swap(&machine);
+    let files = vec![replaces("b", "one", "two"), replaces("c", "one", "two")];
+    engine(&machine, 2, &PROTOCOL, plain).apply(&request(files), ALONE).unwrap_err();
+    machine.clear_hook();
+    machine
+}
+
+/// Somebody copies a workspace in mid-commit, and puts its file back by hand. Commands in the copy change nothing of it.
+pub(super) fn a_stale_copy(protocol: &'static Protocol) -> Scene {
+    let machine = killed_between_two_swaps();
+    for (path, entry) in machine.tree() {
+        let Ok(path) = path.strip_prefix("/w") else { continue };
+        let to = Path::new("/copy").join(path);
+        match entry.kind {
+            txedit::fs::FileKind::Folder => machine.make_folders(to).unwrap(),
+            _ => machine.create(to, entry.content).unwrap(),
+        }
+    }
+    machine.write_in_place("/copy/b", "b one\n").unwrap();
+    let files = |machine: &SimFs| ["b", "c"].map(|name| machine.read(Path::new("/copy").join(name)).unwrap());
+    let before = files(&machine);
+    let engine = engine_at("/copy", Arc::new(machine.process(4)), protocol);
+    let recovered = engine.recover(None, RecoverOptions::default()).unwrap();
+    if files(&machine) == before {
+        return Ok(());
+    }
+    Err(format!("a journal that was copied was acted on: {recovered:?}"))
+}
+
+/// A process waits for the locks of one that is killed between two swaps, after it looked for interrupted transactions.
+/// What it asks fits only a mixture.
+pub(super) fn a_waiter(protocol: &'static Protocol) -> Scene {
+    let machine = settled(|_| ());
+    let waiter = Arc::new(Mutex::new(None));
+    let (acting, answer) = (machine.clone(), Arc::clone(&waiter));
+    machine.set_hook(move |call| {
+        if call.process == 2 && call.verb == "rename" && call.path.ends_with("000001") {
+            let faults = FaultFs::new(Arc::new(acting.process(4)));
+            let machine = acting.clone();
+            let waits = |call: &Call| call.operation == Operation::TryLock && call.path == Path::new("/w");
+            faults.add(Rule::before(1, move |_| machine.kill(2)).matching(waits));
+            let files = vec![replaces("b", "two", "three"), replaces("c", "one", "three")];
+            let applied = engine_at("/w", Arc::new(faults), protocol).apply(&request(files), ALONE);
+            *answer.lock().unwrap() = Some(applied.map(drop));
+        }
+        Action::Continue
+    });
+    let files = vec![replaces("b", "one", "two"), replaces("c", "one", "two")];
+    engine(&machine, 2, &PROTOCOL, plain).apply(&request(files), ALONE).unwrap_err();
+    machine.clear_hook();
+    let applied = waiter.lock().unwrap().take().expect("the waiter came");
+    match applied {
+        Err(error) if error.kind() == txedit::error::ErrorKind::MatchNotFound => Ok(()),
+        other => Err(format!("it edited what was half swapped: {other:?}")),
+    }
+}
+
+/// Leaves out all syncs after something was moved to `kept/`.
+pub(super) fn no_sync_of_what_is_kept(fs: Arc<dyn Fs>) -> Arc<dyn Fs> {
+    let faults = FaultFs::new(fs);
+    let moved = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&moved);
+    let keeps = |call: &Call| call.to.as_ref().is_some_and(|to| to.to_string_lossy().contains("/kept/"));
+    faults.add(Rule::after(1, move |_| moved.store(true, Ordering::Relaxed)).matching(keeps));
+    let syncs = move |call: &Call| call.operation == Operation::SyncFileSystem && seen.load(Ordering::Relaxed);
+    faults.add(Rule::pretend(1).matching(syncs).from_then_on());
+    Arc::new(faults)
+}
+
+/// A rollback reports what it keeps; a power loss right after that leaves it where it was reported.
+pub(super) fn what_a_rollback_keeps(wrap: Wrap) -> Scene {
+    let machine = settled(|_| ());
+    let acting = machine.clone();
+    machine.set_hook(move |call| {
+        // The first swap is that of `a`; a deletion goes the other way.
+        let creates = ["000001", "000002"].iter().any(|slot| call.path.ends_with(slot));
+        if call.verb == "rename" && creates && !acting.exists("/w/sub/new") {
+            acting.replace("/w/a", "on top\n").unwrap();
+            acting.create("/w/sub/new", "in the way\n").unwrap();
+        }
+        Action::Continue
+    });
+    let files = vec![replaces("a", "one", "two"), creates("sub/new", "new two\n"), deletes("b")];
+    let error = engine(&machine, 2, &PROTOCOL, wrap).apply(&request(files), ALONE).unwrap_err();
+    machine.clear_hook();
+    assert!(!error.kept().is_empty(), "{error:?}");
+    let paths: Vec<&Path> = error.kept().iter().map(|kept| kept.kept_path.as_path()).collect();
+    stays_kept(&machine, &paths)
+}
+
+fn stays_kept(machine: &SimFs, paths: &[&Path]) -> Scene {
+    for image in images(machine) {
+        let tree = image.tree();
+        if let Some(path) = paths.iter().find(|path| !tree.contains_key(**path)) {
+            return Err(format!("reported as kept, and not there after a power loss: {}; {image}", path.display()));
+        }
+    }
+    Ok(())
+}
+
+/// A person has an interrupted transaction put aside, one whose journal does not verify where it is `torn`.
+pub(super) fn what_a_person_puts_aside(wrap: Wrap, torn: bool) -> Scene {
+    let machine = killed_between_two_swaps();
+    let tree = machine.tree();
+    let journal = tree.keys().find(|path| path.starts_with("/w/.txedit/txn") && path.ends_with("journal")).unwrap();
+    if torn {
+        machine.append(journal, "more\n").unwrap();
+    }
+    let id = journal.parent().unwrap().file_name().unwrap().to_str().unwrap();
+    let options = RecoverOptions { decision: txedit::engine::Decision::Discard, ..RecoverOptions::default() };
+    engine(&machine, 3, &PROTOCOL, wrap).recover(Some(id), options).unwrap();
+    let kept = Path::new("/w/.txedit/kept").join(id);
+    stays_kept(&machine, &[&kept])
+}
+
+/// Leaves out the sync before the trash is emptied.
+pub(super) fn trash_not_synced(fs: Arc<dyn Fs>) -> Arc<dyn Fs> {
+    let faults = FaultFs::new(fs);
+    let of_trash = |call: &Call| call.operation == Operation::SyncFileSystem && call.path.ends_with("trash");
+    faults.add(Rule::pretend(1).matching(of_trash).from_then_on());
+    Arc::new(faults)
+}
+
+/// Cancels once everything is staged.
+struct CancelsLate(AtomicBool);
+
+impl Observer for CancelsLate {
+    fn progress(&self, phase: Phase, done: usize, total: usize) {
+        if phase == Phase::Stage && done + 1 == total {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A disk with a coarse clock that gives numbers of inodes again.
+fn coarse(machine: &SimFs) {
+    machine.settings(|settings| settings.tick = Duration::ZERO);
+    machine.volume("/w", |volume| volume.reuse_inodes = true).unwrap();
+}
+
+/// A transaction that was never swapped goes to the trash, which is emptied; a file of somebody else's gets the number of
+/// the inode that was staged for the same path; the power goes. The transaction does not come to life again.
+/// It was cancelled, or, where it was `killed`, recovered.
+pub(super) fn a_trash_that_comes_back(protocol: &'static Protocol, wrap: Wrap, killed: bool) -> Scene {
+    let machine = settled(coarse);
+    let files = request(vec![replaces("a", "one", "two"), creates("x", "x two\n")]);
+    let staged: Arc<Mutex<Option<Tree>>> = Arc::default();
+    let (kept, acting) = (Arc::clone(&staged), machine.clone());
+    machine.set_hook(move |call| {
+        // The first barrier is over.
+        let is_swap = call.verb == "rename" && call.path.ends_with("000000");
+        let is_forgotten = call.verb == "rename" && call.path.parent().is_some_and(|p| p.ends_with("txn"));
+        if is_swap || is_forgotten && has_state(&acting.tree(), "txn", "journal") {
+            kept.lock().unwrap().get_or_insert_with(|| acting.tree());
+        }
+        if is_swap { Action::Kill } else { Action::Continue }
+    });
+    let observer = CancelsLate(AtomicBool::new(false));
+    let run = if killed { ALONE } else { Run { cancel: &observer.0, observer: &observer } };
+    engine(&machine, 2, protocol, plain).apply(&files, run).unwrap_err();
+    machine.clear_hook();
+    let staged = staged.lock().unwrap().take().expect("it was staged");
+    let (_, slot) = staged.iter().find(|(path, _)| path.ends_with("000001")).unwrap();
+    engine(&machine, 3, protocol, wrap).recover(None, RecoverOptions::default()).unwrap();
+    machine.kill(3);
+    let fillers = (0..100).map(|n| format!("/w/filler{n}"));
+    for filler in fillers {
+        machine.create(&filler, "theirs\n").unwrap();
+        if machine.stat(&filler).unwrap().identity == slot.identity {
+            machine.rename(&filler, "/w/x").unwrap();
+            break;
+        }
+    }
+    assert!(machine.exists("/w/x"), "the number of the inode is free again");
+    for image in images(&machine) {
+        let after = SimFs::from_image(&image);
+        let recovered = recover(&after, protocol);
+        if after.read("/w/a").unwrap() != b"a one\n" {
+            return Err(format!("what was reported as dropped was done; {image}; {recovered:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// History is pruned, and the power goes: what is in history is there with all of its originals.
+pub(super) fn pruned(wrap: Wrap) -> Scene {
+    let machine = settled(|_| ());
+    let files = vec![replaces("a", "one", "two"), deletes("b")];
+    engine(&machine, 2, &PROTOCOL, plain).apply(&request(files), ALONE).unwrap();
+    machine.sync_everything();
+    let none = Retention { count: 0, ..Retention::default() };
+    engine(&machine, 3, &PROTOCOL, wrap).prune(&none).unwrap();
+    for image in images(&machine) {
+        let tree = image.tree();
+        let done =
+            tree.iter().filter(|(path, _)| path.starts_with("/w/.txedit/history") && path.ends_with("journal.done"));
+        for (path, entry) in done {
+            let Ok(journal) = txedit::journal::scan(&entry.content) else { continue };
+            let originals = journal.entries.iter().enumerate().filter(|(_, record)| record.change.before().is_some());
+            for (slot, _) in originals {
+                let slot = path.with_file_name(txedit::journal::slot_name(slot));
+                if !tree.contains_key(&slot) {
+                    return Err(format!("in history, and its original is gone: {}; {image}", slot.display()));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Somebody wrote a file and synced nothing; a transaction edits it, where each file is synced. After a power loss the
+/// undo still gives back what was written.
+pub(super) fn an_original_that_was_not_durable(wrap: Wrap) -> Scene {
+    let machine = settled(|machine| machine.volume("/w", |volume| volume.sync_each = true).unwrap());
+    machine.write_in_place("/w/a", b"a fresh one\n").unwrap();
+    machine.advance(Duration::from_mins(1));
+    let files = vec![replaces("a", "one", "two")];
+    engine(&machine, 2, &PROTOCOL, wrap).apply(&request(files), ALONE).unwrap();
+    for image in images(&machine) {
+        let after = SimFs::from_image(&image);
+        recover(&after, &PROTOCOL);
+        let undone = engine(&after, 4, &PROTOCOL, plain).undo(None, false, ALONE);
+        if undone.is_err() || after.read("/w/a").unwrap() != b"a fresh one\n" {
+            return Err(format!("the original is lost; {image}; {undone:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// A commit where each file is synced: what `log` shows of it survives a power loss, too.
+pub(super) fn a_report_on_ext4(wrap: Wrap) -> Scene {
+    let machine = settled(|machine| machine.volume("/w", |volume| volume.sync_each = true).unwrap());
+    let labelled = Request { label: Some("a label".to_owned()), ..request(vec![replaces("a", "one", "two")]) };
+    engine(&machine, 2, &PROTOCOL, wrap).apply(&labelled, ALONE).unwrap();
+    for image in images(&machine) {
+        let tree = image.tree();
+        let reports = tree.iter().filter(|(path, _)| path.starts_with("/w/.txedit") && path.ends_with("report.json"));
+        if !reports.map(|(_, entry)| String::from_utf8_lossy(&entry.content)).any(|text| text.contains("a label")) {
+            return Err(format!("the report is lost; {image}"));
+        }
+    }
+    Ok(())
+}
+
+/// Somebody removes the empty sections of the state folder before a commit. After a power loss its undo is there.
+pub(super) fn sections_removed(wrap: Wrap) -> Scene {
+    let machine = settled(|_| ());
+    let sections = ["history", "kept", "trash", "txn"].map(|section| Path::new("/w/.txedit").join(section));
+    for path in machine.tree().keys().rev().filter(|path| sections.iter().any(|section| path.starts_with(section))) {
+        machine.delete(path).or_else(|_| machine.delete_folder(path)).unwrap();
+    }
+    machine.sync_everything();
+    engine(&machine, 2, &PROTOCOL, wrap).apply(&request(vec![replaces("a", "one", "two")]), ALONE).unwrap();
+    for image in images(&machine) {
+        let after = SimFs::from_image(&image);
+        recover(&after, &PROTOCOL);
+        let undone = engine(&after, 4, &PROTOCOL, plain).undo(None, false, ALONE);
+        if undone.is_err() || after.read("/w/a").unwrap() != b"a one\n" {
+            return Err(format!("the original is lost; {image}; {undone:?}"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,193 @@
+//! Every sync left out, one at a time. Those of a commit and of an undo by walking through them; those of a rollback and
+//! of a recovery each by a test of its own: they need somebody else, or a second crash, at the right moment.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use txedit::fs::Fs;
+use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::fs::sim::SimFs;
+use txedit::testing::{Deed, Explorer, Foreign, Role, Script};
+
+use crate::explore::scripts;
+
+/// What a sync is of, without the id of its transaction.
+fn site(call: &Call) -> String {
+    let of = if call.operation == Operation::SyncFileSystem { "file system by " } else { "" };
+    let path = call.path.to_string_lossy();
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let is_id = txedit::journal::is_id(name.as_ref());
+    format!("{of}{}", if is_id { "its folder" } else { name })
+}
+
+fn syncs(call: &Call) -> bool {
+    matches!(call.operation, Operation::Sync | Operation::SyncFileSystem)
+}
+
+type Sites = Arc<Mutex<BTreeSet<String>>>;
+
+/// The `nth` sync of each process of this role is left out, and noted.
+fn leaving_out(script: Script, role: Role, nth: u64, sites: &Sites) -> Script {
+    let sites = Arc::clone(sites);
+    script.disturb(move |_: &SimFs, now, fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
+        if now != role {
+            return fs;
+        }
+        let faults = FaultFs::new(fs);
+        let sites = Arc::clone(&sites);
+        let note = move |call: &Call| sites.lock().unwrap().extend([site(call)]);
+        faults.add(Rule::before(nth, note).matching(syncs));
+        faults.add(Rule::pretend(nth).matching(syncs));
+        Arc::new(faults)
+    })
+}
+
+/// Which syncs nobody misses: each is left out, and crashes are tried, alone and with `deeds` before one of the last calls.
+fn not_missed(script: &Script, role: Role, deeds: &[(&str, Deed)], last: u64) -> Vec<String> {
+    let mut not_missed = BTreeSet::new();
+    for nth in 1.. {
+        let sites = Sites::default();
+        let broken = leaving_out(script.clone(), role, nth, &sites);
+        let is_noticed = is_noticed_alone(&broken) || is_noticed_among_others(&broken, deeds, last);
+        let sites = std::mem::take(&mut *sites.lock().unwrap());
+        if sites.is_empty() {
+            assert!(nth > 1, "there is no sync at all");
+            return not_missed.into_iter().collect();
+        }
+        if !is_noticed {
+            not_missed.extend(sites);
+        }
+    }
+    unreachable!("syncs come to an end")
+}
+
+fn is_noticed_alone(script: &Script) -> bool {
+    let explorer = Explorer { images: 24, images_in_recovery: 8, depth: 1, ..Explorer::default() };
+    explorer.explore(script).is_err()
+}
+
+fn is_noticed_among_others(script: &Script, deeds: &[(&str, Deed)], last: u64) -> bool {
+    let explorer = Explorer { images: 12, images_in_recovery: 4, depth: 1, ..Explorer::default() };
+    let calls = Explorer::calls(script).unwrap();
+    (calls.saturating_sub(last)..=calls).any(|call| {
+        deeds.iter().any(|(path, deed)| {
+            let foreign = Foreign { call, path: path.into(), deed: deed.clone() };
+            explorer.explore_with(script, &[foreign]).is_err()
+        })
+    })
+}
+
+/// Somebody writes on in the file that was there before the edit, through a handle of before.
+fn late() -> Vec<(&'static str, Deed)> {
+    vec![("/w/a", Deed::AppendToOld(b"late\n".to_vec()))]
+}
+
+/// Where syncing each file is quicker, as on ext4.
+fn on_ext4() -> Script {
+    let ext4 = Script::new("on ext4", |machine| {
+        scripts::files(machine);
+        machine.volume("/w", |volume| volume.sync_each = true).unwrap();
+    });
+    ext4.apply(scripts::request(vec![scripts::replaces("a", "one", "two"), scripts::creates("deep/new", "new two\n")]))
+}
+
+#[test]
+fn of_a_commit() {
+    assert_eq!(not_missed(&scripts::three(), Role::Act, &[], 0), [""; 0]);
+}
+
+#[test]
+fn of_a_first_commit() {
+    assert_eq!(not_missed(&scripts::edit().cold(), Role::Act, &[], 0), [""; 0]);
+}
+
+#[test]
+fn of_an_undo() {
+    assert_eq!(not_missed(&scripts::edit_and_undo(), Role::Act, &[], 0), [""; 0]);
+}
+
+#[test]
+fn of_a_commit_on_ext4() {
+    // - `a`: its original, which every script finds durable; missed where it is not: `an_original_not_synced`.
+    // - `report.json`: no decision rests on it; missed by `a_report_not_synced`.
+    // - `w`, `deep`: a rename is one operation for both of its folders, and the sync of the transaction's takes it along.
+    let not_missed = not_missed(&on_ext4(), Role::Act, &late(), 6);
+    assert_eq!(not_missed, ["a", "deep", "report.json", "w"]);
+}
+
+#[test]
+fn of_all_folders_on_ext4() {
+    let folders = |_: &SimFs, role, fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
+        if role != Role::Act {
+            return fs;
+        }
+        let faults = FaultFs::new(fs);
+        let has_swapped = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&has_swapped);
+        let swap = |call: &Call| call.operation == Operation::Rename && call.path.ends_with("000000");
+        faults.add(Rule::after(1, move |_| has_swapped.store(true, Ordering::Relaxed)).matching(swap));
+        faults.add(Rule::pretend(1).matching(move |call| syncs(call) && seen.load(Ordering::Relaxed)).from_then_on());
+        Arc::new(faults)
+    };
+    assert!(is_noticed_alone(&on_ext4().disturb(folders)));
+}
+
+/// Each function of the engine that syncs, with a test that misses the sync, or why none does.
+const SYNCS: [(&str, &str, &str); 18] = [
+    ("execute.rs", "first_barrier", "barrier_one_left_out"),
+    ("execute.rs", "later_barrier", "acknowledged_before_barrier_two"),
+    ("execute.rs", "undo", "taken_back_before_the_undo_mark_is_durable"),
+    ("execute.rs", "drop_folder", "what_is_kept_not_synced_before_the_report"),
+    ("execute.rs", "finish", "recovery_without_its_last_sync"),
+    ("execute.rs", "sync_all", "an_original_not_synced"),
+    ("kept.rs", "kept_drop", "none: what comes back of it is listed, and dropped once more"),
+    ("prune.rs", "prune", "the_trash_emptied_before_a_sync"),
+    ("recovery.rs", "recover_one", "recovery_without_its_first_sync"),
+    ("recovery.rs", "act", "what_is_kept_not_synced_before_the_report"),
+    ("recovery.rs", "recover_all", "the_trash_emptied_before_a_sync"),
+    ("recovery.rs", "recover_named", "the_trash_emptied_before_a_sync"),
+    ("recovery.rs", "discard_unreadable", "what_is_kept_not_synced_before_the_report"),
+    ("stage.rs", "sync_journal", "the_journal_not_synced"),
+    ("state.rs", "need_section", "a_section_made_again_not_synced"),
+    ("sweep.rs", "after_commit", "none: of commits that are not durable, which promise nothing here"),
+    ("sweep.rs", "sync_and_empty_trash", "the_trash_emptied_before_a_sync"),
+    ("transaction.rs", "sync_folder", "an_unswapped_transaction_dropped_without_an_undo_mark"),
+];
+
+/// The functions in a source that sync, themselves or by another's name.
+fn that_sync(source: &str) -> BTreeSet<String> {
+    let calls = ["fs.sync(", ".sync_file_system(", "sync_all(", "sync_and_empty_trash("];
+    let (mut function, mut found) = (String::new(), BTreeSet::new());
+    for line in source.lines().map(str::trim).filter(|line| !line.starts_with("//")) {
+        if let Some((_, from)) = line.split_once("fn ") {
+            function = from.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+        } else if calls.iter().any(|call| line.contains(call)) {
+            found.insert(function.clone());
+        }
+    }
+    found
+}
+
+#[test]
+fn each_has_its_test() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = BTreeSet::new();
+    for entry in fs::read_dir(root.join("src/engine")).unwrap() {
+        let path = entry.unwrap().path();
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        found.extend(that_sync(&text).into_iter().map(|function| (name.clone(), function)));
+    }
+    // The door of all others.
+    found.remove(&("transaction.rs".to_owned(), "sync_file_system".to_owned()));
+    let known: BTreeSet<_> = SYNCS.iter().map(|(file, name, _)| ((*file).to_owned(), (*name).to_owned())).collect();
+    assert_eq!(found, known, "a sync that no test is named for, or a name without a sync");
+    let tests = ["mutants.rs", "mutants/played.rs"].map(|name| root.join("tests/it").join(name));
+    let tests = tests.map(|path| fs::read_to_string(path).unwrap()).concat();
+    for (file, function, test) in SYNCS {
+        assert!(test.starts_with("none: ") || tests.contains(&format!("fn {test}()")), "{file}, {function}: {test}");
+    }
+}
