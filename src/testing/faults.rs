@@ -58,27 +58,23 @@ impl std::ops::AddAssign for Injected {
 
 /// The faults that make sense for a call.
 fn actions(verb: &str) -> Vec<Action> {
-    let fail = |errnos: &[Errno]| errnos.iter().copied().map(Action::Fail).collect::<Vec<_>>();
-    match verb {
-        "write_at" | "copy_range" => {
-            let mut all = fail(&[Errno::IO, Errno::NOSPC, Errno::DQUOT, Errno::INTR, Errno::ROFS]);
-            all.push(Action::Short(1));
-            all
-        }
-        "read_at" => vec![Action::Fail(Errno::IO), Action::Fail(Errno::INTR), Action::Short(1)],
-        "create" | "make_folder" => fail(&[Errno::IO, Errno::NOSPC, Errno::DQUOT, Errno::ACCESS, Errno::ROFS]),
-        "set_flags" | "set_metadata" => fail(&[Errno::IO, Errno::NOSPC, Errno::PERM, Errno::ROFS]),
-        "rename" => {
-            let errnos = [Errno::IO, Errno::NOSPC, Errno::ACCESS, Errno::PERM, Errno::ROFS, Errno::XDEV, Errno::NOENT];
-            let mut all = fail(&errnos);
-            all.push(Action::FailAfter(Errno::IO));
-            all
-        }
-        "unlink" | "remove_folder" => fail(&[Errno::IO, Errno::ACCESS, Errno::PERM, Errno::NOENT]),
-        "sync" | "sync_file_system" => fail(&[Errno::IO, Errno::NOSPC, Errno::DQUOT]),
-        "try_lock" => fail(&[Errno::INTR, Errno::IO]),
-        _ => fail(&[Errno::IO, Errno::ACCESS, Errno::NOENT]),
-    }
+    let (io, space, quota) = (Errno::IO, Errno::NOSPC, Errno::DQUOT);
+    let (access, perm, read_only) = (Errno::ACCESS, Errno::PERM, Errno::ROFS);
+    let (device, interrupted, missing) = (Errno::XDEV, Errno::INTR, Errno::NOENT);
+    let (errnos, more): (&[Errno], &[Action]) = match verb {
+        "write_at" => (&[io, space, quota, perm, read_only, interrupted], &[Action::Short(1)]),
+        "copy_range" => (&[io, space, quota, perm, read_only, interrupted, device], &[Action::Short(1)]),
+        "read_at" => (&[io, interrupted], &[Action::Short(1)]),
+        "create" => (&[io, space, quota, access, perm, read_only, interrupted, missing], &[]),
+        "make_folder" => (&[io, space, quota, access, perm, read_only, missing], &[]),
+        "set_flags" | "set_metadata" => (&[io, space, quota, access, perm, read_only], &[]),
+        "rename" => (&[io, space, quota, access, perm, read_only, device, missing], &[Action::FailAfter(Errno::IO)]),
+        "unlink" | "remove_folder" => (&[io, access, perm, read_only, missing], &[]),
+        "sync" | "sync_file_system" => (&[io, space, quota, read_only, interrupted], &[]),
+        "try_lock" => (&[io, interrupted], &[]),
+        _ => (&[io, access, perm, interrupted, missing], &[]),
+    };
+    errnos.iter().copied().map(Action::Fail).chain(more.iter().copied()).collect()
 }
 
 /// One run with one fault.

@@ -1,4 +1,8 @@
 //! Faults at every call of a transaction, of its rollback and of its recovery.
+//!
+//! A sample of the rollbacks and recoveries, and of the real file systems; `TXEDIT_TEST_FAULTS=full` for all of them.
+
+mod real;
 
 use txedit::testing::{Deed, Explorer, Foreign, Injected, Script, Violation};
 
@@ -6,6 +10,12 @@ use crate::explore::{scripts, seeded};
 
 fn explorer() -> Explorer {
     seeded(Explorer { images: 4, images_in_recovery: 4, depth: 1, ..Explorer::default() })
+}
+
+/// One in so many, or all where that is asked for.
+fn share(usual: usize) -> usize {
+    let is_full = std::env::var_os("TXEDIT_TEST_FAULTS").is_some_and(|value| value == "full");
+    if is_full { 1 } else { usual }
 }
 
 fn check(script: &Script, injected: Result<Injected, Violation>, least: usize) {
@@ -48,10 +58,10 @@ fn in_a_rollback() {
     let calls = Explorer::calls(&script).unwrap();
     let mut injected = Injected::default();
     // Somebody takes the name that is to be created: the later, the more there is to be taken back.
-    for call in (calls / 2..calls).step_by(7) {
+    for call in (calls / 2..calls).step_by(share(7)) {
         let deed = Deed::Create(b"somebody else's\n".to_vec());
         let foreign = Foreign { call, path: "/w/sub/new".into(), deed };
-        match explorer().inject(&script, Some(&foreign), 3) {
+        match explorer().inject(&script, Some(&foreign), share(3)) {
             Ok(more) => injected += more,
             Err(violation) => panic!("{script:?}:\n{violation}"),
         }
@@ -62,5 +72,12 @@ fn in_a_rollback() {
 #[test]
 fn in_a_recovery() {
     let script = scripts::three();
-    check(&script, explorer().inject_into_recovery(&script, 2), 3_000);
+    check(&script, explorer().inject_into_recovery(&script, share(2)), 3_000);
+}
+
+#[test]
+fn in_a_recovery_of_folders_and_renames() {
+    for script in [scripts::folder(), scripts::rename()] {
+        check(&script, explorer().inject_into_recovery(&script, share(24)), 200);
+    }
 }
