@@ -261,7 +261,7 @@ fn describe(transaction: &Transaction<'_>, classes: &[Class], action: &str, requ
 }
 
 /// Recovers everything in `txn/` of a workspace that can be recovered, sweeps what is unfinished, and empties the
-/// trash. One that fails does not keep the others from their recovery.
+/// trash. One that fails does not keep the others from their recovery, unless it failed to sync.
 pub(super) fn recover_all(
     fs: &dyn Fs,
     state: &State,
@@ -279,8 +279,14 @@ pub(super) fn recover_all(
             Ok(report) => recovered.push(report),
             Err(error) => failed = failed.or(Some(error)),
         }
+        // A second sync may succeed and prove nothing: the others wait for the next process.
+        if !state.may_sync() {
+            break;
+        }
     }
-    sweep::sync_and_empty_trash(fs, state)?;
+    if state.may_sync() {
+        sweep::sync_and_empty_trash(fs, state)?;
+    }
     failed.map_or(Ok(recovered), Err)
 }
 

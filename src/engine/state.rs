@@ -2,6 +2,8 @@
 
 use std::ffi::OsStr;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::commit::Protocol;
 use crate::errno::{self, Errno};
@@ -51,6 +53,8 @@ pub(super) struct State {
     pub fresh: bool,
     /// What is followed in it.
     pub protocol: &'static Protocol,
+    /// Whether a sync failed while this was in use.
+    sync_failed: Arc<AtomicBool>,
 }
 
 /// What stands at `.txedit`.
@@ -92,6 +96,7 @@ impl State {
             id: id.trim_end().to_owned(),
             fresh: false,
             protocol,
+            sync_failed: Arc::default(),
         }))
     }
 
@@ -113,7 +118,8 @@ impl State {
         }
         let folder = fs.open_beneath(root, STATE_FOLDER.as_ref()).map_err(|e| Error::io("open", name.path(), e))?;
         let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", name.path(), e))?;
-        let state = Self { root: root.clone(), folder, stat, id: String::new(), fresh: true, protocol };
+        let (root, id, sync_failed) = (root.clone(), String::new(), Arc::default());
+        let state = Self { root, folder, stat, id, fresh: true, protocol, sync_failed };
         state.complete(fs).inspect_err(|_| {
             // Only where it is still empty: a probe that failed leaves nothing, and anything else is not ours.
             drop(fs.remove_folder(name));
@@ -155,6 +161,16 @@ impl State {
         text.trim_end().clone_into(&mut self.id);
         replace(fs, &self.folder, "id", text.as_bytes())?;
         Ok(self)
+    }
+
+    /// Remembers a sync that failed: what it was of must not be synced again, or be taken for durable.
+    pub(super) fn noting<T>(&self, synced: Result<T>) -> Result<T> {
+        synced.inspect_err(|_| self.sync_failed.store(true, Ordering::Relaxed))
+    }
+
+    /// Whether no sync has failed so far.
+    pub(super) fn may_sync(&self) -> bool {
+        !self.sync_failed.load(Ordering::Relaxed)
     }
 
     /// The workspace's id without what was probed.

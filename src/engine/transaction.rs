@@ -188,13 +188,15 @@ impl Transaction<'_> {
 
     /// Makes the names in the transaction's folder durable.
     pub(super) fn sync_folder(&self) -> Result<()> {
-        self.fs.sync(&self.folder).map_err(|e| Error::io("sync", self.folder.path(), e))
+        let synced = self.fs.sync(&self.folder).map_err(|e| Error::io("sync", self.folder.path(), e));
+        self.state.noting(synced)
     }
 
     /// Makes everything on the file system durable.
     pub(super) fn sync_file_system(&self) -> Result<()> {
         let root = &self.state.root;
-        self.fs.sync_file_system(root).map_err(|e| Error::io("sync the file system of", root.path(), e))
+        let synced = self.fs.sync_file_system(root);
+        self.state.noting(synced.map_err(|e| Error::io("sync the file system of", root.path(), e)))
     }
 
     /// Moves the transaction's folder to another section.

@@ -3,6 +3,7 @@
 //! A sample of the rollbacks and recoveries, and of the real file systems; `TXEDIT_TEST_FAULTS=full` for all of them.
 
 mod real;
+mod several;
 
 use txedit::testing::{Deed, Explorer, Foreign, Injected, Script, Violation};
 
