@@ -17,7 +17,12 @@ pub fn commit(entries: usize, durable: bool) -> Vec<Phase> {
     let mut swap: Vec<Step> = (0..entries).flat_map(|entry| [Step::Swap(entry), Step::Look(entry)]).collect();
     // The done mark only after every swap was looked at: else a late writer after the acknowledgement would make
     // recovery take the transaction back.
-    swap.extend([Step::WriteReport, Step::Mark(Mark::Done), Step::Tidy]);
+    swap.extend([Step::WriteReport, Step::Mark(Mark::Done)]);
+
+    // Folders go only when every swap is durable: a recovery that goes back could put nothing into one that is gone.
+    let mut end = vec![Step::Tidy];
+    end.extend(durable.then_some(Step::SyncTidied));
+    end.push(Step::Archive);
 
     vec![
         Phase { on_failure: OnFailure::Forget, steps: prepare },
@@ -26,7 +31,7 @@ pub fn commit(entries: usize, durable: bool) -> Vec<Phase> {
             on_failure: OnFailure::Leave,
             steps: durable.then_some(Step::Barrier(Barrier::Second)).into_iter().collect(),
         },
-        Phase { on_failure: OnFailure::Warn, steps: vec![Step::Archive] },
+        Phase { on_failure: OnFailure::Warn, steps: end },
     ]
 }
 
@@ -36,6 +41,6 @@ pub fn commit(entries: usize, durable: bool) -> Vec<Phase> {
 pub fn finish(ready: &[usize], mark: Mark) -> Vec<Step> {
     let mut steps: Vec<Step> = ready.iter().flat_map(|&entry| [Step::Swap(entry), Step::Look(entry)]).collect();
     steps.extend((mark == Mark::Sealed).then_some(Step::Mark(Mark::Done)));
-    steps.extend([Step::Tidy, Step::Barrier(Barrier::Second), Step::Archive]);
+    steps.extend([Step::Barrier(Barrier::Second), Step::Tidy, Step::SyncTidied, Step::Archive]);
     steps
 }

@@ -31,6 +31,8 @@ pub enum Step {
     TakeBack(usize),
     /// Remove the folders that the undone transaction had made, as far as they are empty.
     Tidy,
+    /// Make the removal of those folders durable.
+    SyncTidied,
     /// Move the transaction's folder to where it ends: history.
     Archive,
     /// Move the transaction's folder to the trash, or to `kept/` where it holds what is not ours to delete.

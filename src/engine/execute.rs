@@ -68,7 +68,8 @@ pub(super) fn commit(
     let staging = Staging::begin(fs, state, &draft, program)?;
     let id = staging.id().to_owned();
     let read_at = staging.read_at(&draft);
-    let mut walk = Walk { staging, draft: &draft, read_at, each, trash: &trash, run, warnings: Vec::new() };
+    let mut walk =
+        Walk { staging, draft: &draft, read_at, each, trash: &trash, run, tidied: Vec::new(), warnings: Vec::new() };
     let result = walk.phases(durable);
     let warnings = std::mem::take(&mut walk.warnings);
     drop(walk);
@@ -96,6 +97,8 @@ struct Walk<'a> {
     each: bool,
     trash: &'a sweep::Trash,
     run: Run<'a>,
+    /// The folders from which others were removed.
+    tidied: Vec<Handle>,
     warnings: Vec<String>,
 }
 
@@ -145,9 +148,10 @@ impl Walk<'_> {
             Step::Mark(mark) => self.staging.transaction_mut().set_mark(mark),
             Step::SyncFolder => self.transaction().sync_folder(),
             Step::Tidy => {
-                self.transaction().tidy();
+                self.tidied = self.transaction().tidy();
                 Ok(())
             }
+            Step::SyncTidied => sync_all(self.transaction().fs, self.tidied.iter()),
             Step::Archive => self.transaction().move_to(Section::History),
             Step::TakeBack(_) | Step::Drop => unreachable!("a commit only goes forward"),
         }
@@ -316,6 +320,7 @@ pub(super) fn drop_folder(
 /// Finishes the swaps of an interrupted transaction. `false` where what came out of a swap was not the original, or
 /// another program wrote meanwhile: the decision must be taken again. A person's word (`insisted`) overrides that.
 pub(super) fn finish(transaction: &mut Transaction<'_>, ready: &[usize], insisted: bool) -> Result<bool> {
+    let mut tidied = Vec::new();
     for step in (transaction.state.protocol.finish)(ready, transaction.mark) {
         match step {
             Step::Swap(entry) => transaction.swap(entry)?,
@@ -335,7 +340,8 @@ pub(super) fn finish(transaction: &mut Transaction<'_>, ready: &[usize], insiste
                 }
                 transaction.set_mark(mark)?;
             }
-            Step::Tidy => transaction.tidy(),
+            Step::Tidy => tidied = transaction.tidy(),
+            Step::SyncTidied => sync_all(transaction.fs, tidied.iter())?,
             Step::Barrier(_) => transaction.sync_file_system()?,
             Step::Archive => transaction.move_to(Section::History)?,
             _ => unreachable!("a recovery stages nothing"),

@@ -223,17 +223,21 @@ impl Transaction<'_> {
 
     /// Removes the folders that the transaction which this one undoes had made, children first, where they are empty
     /// and still the same. An empty folder that stays harms nothing: no failure is worth a rollback.
-    pub(super) fn tidy(&self) {
-        let Some(reverts) = &self.journal.header.reverts else { return };
-        let Ok(Some(reverted)) = super::history::load(self.fs, self.state, reverts) else { return };
+    /// Answers the folders that they were in.
+    pub(super) fn tidy(&self) -> Vec<Handle> {
+        let mut tidied = Vec::new();
+        let Some(reverts) = &self.journal.header.reverts else { return tidied };
+        let Ok(Some(reverted)) = super::history::load(self.fs, self.state, reverts) else { return tidied };
         for record in reverted.journal.entries.iter().rev() {
             let Change::Folder { staged } = record.change else { continue };
             let Ok(parent) = self.fs.open_beneath(&self.state.root, record.path.parent()) else { continue };
             let name = Name::new(&parent, record.path.name());
-            if matches!(self.fs.stat(name), Ok(Some(stat)) if stat.identity == staged) {
-                drop(self.fs.remove_folder(name));
+            let is_ours = matches!(self.fs.stat(name), Ok(Some(stat)) if stat.identity == staged);
+            if is_ours && self.fs.remove_folder(name).is_ok() {
+                tidied.push(parent);
             }
         }
+        tidied
     }
 }
 

@@ -25,6 +25,7 @@
 //! | a young modification time that proves something | – | a foreign writer of the same size, a coarse clock |
 //! | the trash emptied before a sync | – | a file that gets the number of a staged inode, crash; half a history, crash |
 //! | an original, a report, a section made again not synced | – | crash |
+//! | folders removed by an undo before its swaps are durable; not synced | 8 | a foreign writer and crash, crash |
 //! | each sync of a commit and an undo left out, one at a time | – | crash, a late writer; [`syncs`] |
 //!
 //! Harmless, each for a reason, and shown to be:
@@ -329,6 +330,12 @@ fn no_done_mark_and_a_late_writer() {
     let commit = |n, durable| phases_without(forward::commit(n, durable), |s| s == Step::Mark(Mark::Done));
     let script = scripts::three().protocol(broken(Protocol { commit, ..PROTOCOL }));
     is_caught_with(&script, &[("/w/a", Deed::AppendToOld(b"late\n".to_vec()))]);
+}
+
+#[test]
+fn removed_folders_not_synced() {
+    let commit = |n, durable| phases_without(forward::commit(n, durable), |s| s == Step::SyncTidied);
+    is_caught(&scripts::folder().undo().protocol(broken(Protocol { commit, ..PROTOCOL })));
 }
 
 #[test]

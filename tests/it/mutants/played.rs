@@ -12,7 +12,7 @@ use txedit::journal::Mark;
 use txedit::journal::recover::{self, Class};
 
 use super::scenes::{self, Scene, Wrap, plain};
-use super::{broken, in_the_way, without};
+use super::{broken, in_the_way, phases_without, without};
 use crate::explore::scripts;
 
 /// The protocol comes through a scene, and a broken one does not.
@@ -149,4 +149,14 @@ fn a_report_not_synced() {
 #[test]
 fn recovery_without_its_first_sync() {
     tells_wrapped_apart(scenes::recovered_from_the_page_cache, scenes::no_first_sync);
+}
+
+#[test]
+fn folders_removed_before_the_swaps_are_durable() {
+    let commit = |n, durable| {
+        let mut phases = phases_without(forward::commit(n, durable), |s| s == Step::Tidy);
+        phases[1].steps.push(Step::Tidy);
+        phases
+    };
+    tells_apart(scenes::an_undo_that_removes_a_folder, Protocol { commit, ..PROTOCOL });
 }

@@ -13,9 +13,12 @@ use txedit::engine::{Durability, Engine, Observer, Phase, RecoverOptions, Retent
 use txedit::fs::Fs;
 use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
 use txedit::fs::sim::{Action, Image, Policy, SimFs, Tree};
-use txedit::request::Request;
 
 use crate::explore::scripts::{self, creates, deletes, replaces, request};
+
+mod lost;
+
+pub(super) use lost::{a_report_on_ext4, an_original_that_was_not_durable, sections_removed};
 
 /// What a scene came to, or the promise that was broken.
 pub(super) type Scene = Result<(), String>;
@@ -160,6 +163,33 @@ pub(super) fn written_after_it_was_taken_back(protocol: &'static Protocol) -> Sc
     machine.clear_hook();
     let cuts = std::mem::take(&mut *cuts.lock().unwrap());
     theirs_survives(&cuts, protocol)
+}
+
+/// An undo that removes a folder is at its second barrier; somebody writes the file that it put back; the power goes.
+/// Whatever is lost, a recovery finds what it needs.
+pub(super) fn an_undo_that_removes_a_folder(protocol: &'static Protocol) -> Scene {
+    let machine = settled(|_| ());
+    let files = vec![replaces("a", "one", "two"), creates("deep/new", "new two\n")];
+    engine(&machine, 2, &PROTOCOL, plain).apply(&request(files), ALONE).unwrap();
+    machine.sync_everything();
+    let cut: Arc<Mutex<Option<SimFs>>> = Arc::default();
+    let (kept, acting, syncs) = (Arc::clone(&cut), machine.clone(), AtomicUsize::new(0));
+    machine.set_hook(move |call| {
+        if call.verb == "sync_file_system" && syncs.fetch_add(1, Ordering::Relaxed) == 1 {
+            acting.write_in_place("/w/a", THEIRS).unwrap();
+            *kept.lock().unwrap() = Some(acting.fork());
+        }
+        Action::Continue
+    });
+    engine(&machine, 3, protocol, plain).undo(None, false, ALONE).unwrap();
+    machine.clear_hook();
+    let cut = cut.lock().unwrap().take().expect("the scene was played");
+    for image in images(&cut) {
+        let after = SimFs::from_image(&image);
+        let recovered = engine(&after, 4, protocol, plain).recover(None, RecoverOptions::default());
+        recovered.map_err(|error| format!("{error}; {image}"))?;
+    }
+    Ok(())
 }
 
 /// Leaves out the first sync of the file system.
@@ -436,60 +466,6 @@ pub(super) fn pruned(wrap: Wrap) -> Scene {
                     return Err(format!("in history, and its original is gone: {}; {image}", slot.display()));
                 }
             }
-        }
-    }
-    Ok(())
-}
-
-/// Somebody wrote a file and synced nothing; a transaction edits it, where each file is synced. After a power loss the
-/// undo still gives back what was written.
-pub(super) fn an_original_that_was_not_durable(wrap: Wrap) -> Scene {
-    let machine = settled(|machine| machine.volume("/w", |volume| volume.sync_each = true).unwrap());
-    machine.write_in_place("/w/a", b"a fresh one\n").unwrap();
-    machine.advance(Duration::from_mins(1));
-    let files = vec![replaces("a", "one", "two")];
-    engine(&machine, 2, &PROTOCOL, wrap).apply(&request(files), ALONE).unwrap();
-    for image in images(&machine) {
-        let after = SimFs::from_image(&image);
-        recover(&after, &PROTOCOL);
-        let undone = engine(&after, 4, &PROTOCOL, plain).undo(None, false, ALONE);
-        if undone.is_err() || after.read("/w/a").unwrap() != b"a fresh one\n" {
-            return Err(format!("the original is lost; {image}; {undone:?}"));
-        }
-    }
-    Ok(())
-}
-
-/// A commit where each file is synced: what `log` shows of it survives a power loss, too.
-pub(super) fn a_report_on_ext4(wrap: Wrap) -> Scene {
-    let machine = settled(|machine| machine.volume("/w", |volume| volume.sync_each = true).unwrap());
-    let labelled = Request { label: Some("a label".to_owned()), ..request(vec![replaces("a", "one", "two")]) };
-    engine(&machine, 2, &PROTOCOL, wrap).apply(&labelled, ALONE).unwrap();
-    for image in images(&machine) {
-        let tree = image.tree();
-        let reports = tree.iter().filter(|(path, _)| path.starts_with("/w/.txedit") && path.ends_with("report.json"));
-        if !reports.map(|(_, entry)| String::from_utf8_lossy(&entry.content)).any(|text| text.contains("a label")) {
-            return Err(format!("the report is lost; {image}"));
-        }
-    }
-    Ok(())
-}
-
-/// Somebody removes the empty sections of the state folder before a commit. After a power loss its undo is there.
-pub(super) fn sections_removed(wrap: Wrap) -> Scene {
-    let machine = settled(|_| ());
-    let sections = ["history", "kept", "trash", "txn"].map(|section| Path::new("/w/.txedit").join(section));
-    for path in machine.tree().keys().rev().filter(|path| sections.iter().any(|section| path.starts_with(section))) {
-        machine.delete(path).or_else(|_| machine.delete_folder(path)).unwrap();
-    }
-    machine.sync_everything();
-    engine(&machine, 2, &PROTOCOL, wrap).apply(&request(vec![replaces("a", "one", "two")]), ALONE).unwrap();
-    for image in images(&machine) {
-        let after = SimFs::from_image(&image);
-        recover(&after, &PROTOCOL);
-        let undone = engine(&after, 4, &PROTOCOL, plain).undo(None, false, ALONE);
-        if undone.is_err() || after.read("/w/a").unwrap() != b"a one\n" {
-            return Err(format!("the original is lost; {image}; {undone:?}"));
         }
     }
     Ok(())

@@ -136,9 +136,10 @@ fn of_all_folders_on_ext4() {
 }
 
 /// Each function of the engine that syncs, with a test that misses the sync, or why none does.
-const SYNCS: [(&str, &str, &str); 18] = [
+const SYNCS: [(&str, &str, &str); 19] = [
     ("execute.rs", "first_barrier", "barrier_one_left_out"),
     ("execute.rs", "later_barrier", "acknowledged_before_barrier_two"),
+    ("execute.rs", "perform", "removed_folders_not_synced"),
     ("execute.rs", "undo", "taken_back_before_the_undo_mark_is_durable"),
     ("execute.rs", "drop_folder", "what_is_kept_not_synced_before_the_report"),
     ("execute.rs", "finish", "recovery_without_its_last_sync"),

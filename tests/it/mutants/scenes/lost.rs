@@ -1,0 +1,65 @@
+//! What is reported is there after a power loss.
+
+use std::path::Path;
+use std::time::Duration;
+
+use txedit::commit::protocol::PROTOCOL;
+use txedit::fs::sim::SimFs;
+use txedit::request::Request;
+
+use super::{ALONE, Scene, Wrap, engine, images, plain, recover, settled};
+use crate::explore::scripts::{replaces, request};
+
+/// Somebody wrote a file and synced nothing; a transaction edits it, where each file is synced. After a power loss the
+/// undo still gives back what was written.
+pub(crate) fn an_original_that_was_not_durable(wrap: Wrap) -> Scene {
+    let machine = settled(|machine| machine.volume("/w", |volume| volume.sync_each = true).unwrap());
+    machine.write_in_place("/w/a", b"a fresh one\n").unwrap();
+    machine.advance(Duration::from_mins(1));
+    let files = vec![replaces("a", "one", "two")];
+    engine(&machine, 2, &PROTOCOL, wrap).apply(&request(files), ALONE).unwrap();
+    for image in images(&machine) {
+        let after = SimFs::from_image(&image);
+        recover(&after, &PROTOCOL);
+        let undone = engine(&after, 4, &PROTOCOL, plain).undo(None, false, ALONE);
+        if undone.is_err() || after.read("/w/a").unwrap() != b"a fresh one\n" {
+            return Err(format!("the original is lost; {image}; {undone:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// A commit where each file is synced: what `log` shows of it survives a power loss, too.
+pub(crate) fn a_report_on_ext4(wrap: Wrap) -> Scene {
+    let machine = settled(|machine| machine.volume("/w", |volume| volume.sync_each = true).unwrap());
+    let labelled = Request { label: Some("a label".to_owned()), ..request(vec![replaces("a", "one", "two")]) };
+    engine(&machine, 2, &PROTOCOL, wrap).apply(&labelled, ALONE).unwrap();
+    for image in images(&machine) {
+        let tree = image.tree();
+        let reports = tree.iter().filter(|(path, _)| path.starts_with("/w/.txedit") && path.ends_with("report.json"));
+        if !reports.map(|(_, entry)| String::from_utf8_lossy(&entry.content)).any(|text| text.contains("a label")) {
+            return Err(format!("the report is lost; {image}"));
+        }
+    }
+    Ok(())
+}
+
+/// Somebody removes the empty sections of the state folder before a commit. After a power loss its undo is there.
+pub(crate) fn sections_removed(wrap: Wrap) -> Scene {
+    let machine = settled(|_| ());
+    let sections = ["history", "kept", "trash", "txn"].map(|section| Path::new("/w/.txedit").join(section));
+    for path in machine.tree().keys().rev().filter(|path| sections.iter().any(|section| path.starts_with(section))) {
+        machine.delete(path).or_else(|_| machine.delete_folder(path)).unwrap();
+    }
+    machine.sync_everything();
+    engine(&machine, 2, &PROTOCOL, wrap).apply(&request(vec![replaces("a", "one", "two")]), ALONE).unwrap();
+    for image in images(&machine) {
+        let after = SimFs::from_image(&image);
+        recover(&after, &PROTOCOL);
+        let undone = engine(&after, 4, &PROTOCOL, plain).undo(None, false, ALONE);
+        if undone.is_err() || after.read("/w/a").unwrap() != b"a one\n" {
+            return Err(format!("the original is lost; {image}; {undone:?}"));
+        }
+    }
+    Ok(())
+}
