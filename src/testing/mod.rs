@@ -4,12 +4,19 @@
 //! a [`SimFs`](crate::fs::sim::SimFs) and, before each call that changes something, asks what a kill or a power loss
 //! would leave there; recovers each of these worlds; stops each of these recoveries at each of its own calls; and so
 //! on, until nothing new comes. In each world it checks the promise: see [`check`].
+//!
+//! # Example
+//!
+//! `examples/atomicity.rs`, which verifies a script of several edits over several files:
+//!
+#![doc = concat!("```no_run\n", include_str!("../../examples/atomicity.rs"), "```")]
 
 pub mod check;
 pub mod explore;
 pub mod faults;
 pub mod foreign;
 pub mod script;
+pub mod strategies;
 
 mod world;
 
