@@ -182,12 +182,14 @@ pub fn decide(mark: Mark, back_on_crash: bool, classes: &[Class]) -> Decision {
     }
 }
 
-/// Whether this content is the entry's new one: the only content that may ever be deleted.
+/// Whether this is the entry's new content in the very file that was staged: the only file that may ever be deleted.
+/// Somebody else's file with the same bytes may have another owner, mode or attributes.
 #[must_use]
 pub fn is_new(record: &Record, seen: Seen) -> bool {
+    let is_staged = record.change.staged().is_some_and(|staged| is(seen, staged));
     match &record.change {
-        Change::Folder { staged } => is(seen, staged),
-        change => States::new(change.before(), change.after()).tell(seen) == State::New,
+        Change::Folder { .. } => is_staged,
+        change => is_staged && States::new(change.before(), change.after()).tell(seen) == State::New,
     }
 }
 

@@ -108,9 +108,19 @@ pub(crate) fn recovery_decision(data: &[u8]) {
     assert_eq!(decide(mark, back_on_crash, &classes), decision);
 }
 
+/// Whether this is the entry's new content, in whatever file.
+fn has_new(record: &Record, seen: Seen) -> bool {
+    match (seen, record.change.staged()) {
+        (Seen::File { digest, mode, .. }, Some(staged)) => {
+            is_new(record, Seen::File { digest, mode, identity: *staged })
+        }
+        _ => is_new(record, seen),
+    }
+}
+
 /// What each class says of the two contents, so that nothing is overwritten or deleted on a wrong one.
 fn check_class(record: &Record, observed: &Observed, class: Class) {
-    let (target, slot) = (is_new(record, observed.target), is_new(record, observed.slot));
+    let (target, slot) = (has_new(record, observed.target), has_new(record, observed.slot));
     let missing = |seen: Seen| matches!(seen, Seen::Missing);
     match (&record.change, class) {
         (Change::Edit { .. }, Class::Ready) => assert!(slot && !target && !missing(observed.target)),

@@ -1,5 +1,8 @@
 //! Foreign programs at every point of a transaction, and crashes at every point after that.
 
+use txedit::commit::protocol::{PROTOCOL, Protocol};
+use txedit::journal::Record;
+use txedit::journal::recover::{Seen, is_new};
 use txedit::testing::{Deed, Explorer, Script};
 
 use crate::explore::{scale, scripts, seeded};
@@ -43,7 +46,7 @@ pub(crate) fn deeds_of_three() -> Vec<(&'static str, Deed)> {
     all
 }
 
-fn explore(script: &Script, deeds: &[(&str, Deed)], share: usize) {
+pub(crate) fn explore(script: &Script, deeds: &[(&str, Deed)], share: usize) {
     let started = std::time::Instant::now();
     let explorer = explorer();
     match explorer.explore_deeds(script, deeds, share.div_ceil(scale())) {
@@ -80,4 +83,29 @@ fn a_new_folder() {
     deeds.extend(creations("/w/deep/theirs", "theirs\n"));
     deeds.extend(creations("/w/deep/er/new", "new two\n"));
     explore(&scripts::folder(), &deeds, 150);
+}
+
+/// Somebody puts a file of their own in the place of the one that is edited, with the very bytes that it is to become.
+fn the_same_bytes() -> Vec<(&'static str, Deed)> {
+    vec![("/w/a", Deed::Replace(b"a two\n".to_vec()))]
+}
+
+#[test]
+fn somebodys_own_file_with_the_new_bytes() {
+    explore(&scripts::edit(), &the_same_bytes(), 5);
+}
+
+#[test]
+fn files_that_are_deleted_for_their_bytes_alone_are_noticed() {
+    let by_bytes = |record: &Record, seen: Seen| match (seen, record.change.staged()) {
+        (Seen::File { digest, mode, .. }, Some(staged)) => {
+            is_new(record, Seen::File { digest, mode, identity: *staged })
+        }
+        _ => is_new(record, seen),
+    };
+    let protocol: &'static Protocol = Box::leak(Box::new(Protocol { is_new: by_bytes, ..PROTOCOL }));
+    match explorer().explore_deeds(&scripts::edit().protocol(protocol), &the_same_bytes(), 1) {
+        Ok(found) => panic!("not noticed: {found}"),
+        Err(violation) => eprintln!("noticed:\n{violation}"),
+    }
 }
