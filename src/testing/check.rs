@@ -36,6 +36,42 @@ impl fmt::Display for Violation {
 impl std::error::Error for Violation {}
 
 /// What a world is checked against.
+pub(super) trait Judge: Clone {
+    /// Which states are allowed: worlds that look alike and are allowed the same are checked once.
+    fn allowed(&self) -> (usize, usize);
+    /// Whether somebody else was at work, so that a person may be asked to decide.
+    fn somebody_else(&self) -> bool;
+    /// Before recovery: each path for itself.
+    fn check_each(&self, seen: &Seen) -> Result<(), String>;
+    /// After recovery: all paths together. Answers what holds from now on, since it was reported.
+    fn check_all(&self, seen: &Seen) -> Result<Self, String>;
+    /// Whether everything precious that `before` had is still in reach in `after`.
+    fn check_reach(&self, before: &Seen, after: &Seen, required: bool) -> Result<(), String>;
+}
+
+impl Judge for Promise {
+    fn allowed(&self) -> (usize, usize) {
+        (self.from, self.to)
+    }
+
+    fn somebody_else(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    fn check_each(&self, seen: &Seen) -> Result<(), String> {
+        Self::check_each(self, seen)
+    }
+
+    fn check_all(&self, seen: &Seen) -> Result<Self, String> {
+        Self::check_all(self, seen).map(|state| self.reported(state))
+    }
+
+    fn check_reach(&self, before: &Seen, after: &Seen, required: bool) -> Result<(), String> {
+        Self::check_reach(self, before, after, required)
+    }
+}
+
+/// What one script's world is checked against.
 #[derive(Debug, Clone)]
 pub(super) struct Promise {
     /// The user's files after so many acts. Strict up to `acked`: those were seen in this very run.
@@ -119,9 +155,7 @@ impl Promise {
         let original = |content: &Vec<u8>| Precious { content: content.clone(), inode: None, may_be_late: false };
         for precious in contents.into_iter().map(original).chain(self.precious.iter().cloned()) {
             let had = before.in_reach().chain(&before.slots).any(|entry| precious.is(entry));
-            let late = after.late.iter().filter(|_| precious.may_be_late);
-            let slots = after.slots.iter().filter(|_| required);
-            if had && !after.in_reach().chain(late).chain(slots).any(|entry| precious.is(entry)) {
+            if had && !precious.is_in_reach(after, required) {
                 return Err(format!("{precious} is out of reach"));
             }
         }
@@ -143,6 +177,13 @@ impl Precious {
     fn is(&self, entry: &Entry) -> bool {
         entry.content == self.content && self.inode.is_none_or(|inode| inode == entry.identity.inode)
     }
+
+    /// Whether somebody who looks for it finds it; `required`: also in the slots of a transaction that waits for a person.
+    pub(super) fn is_in_reach(&self, seen: &Seen, required: bool) -> bool {
+        let late = seen.late.iter().filter(|_| self.may_be_late);
+        let slots = seen.slots.iter().filter(|_| required);
+        seen.in_reach().chain(late).chain(slots).any(|entry| self.is(entry))
+    }
 }
 
 impl fmt::Display for Precious {
@@ -152,7 +193,7 @@ impl fmt::Display for Precious {
     }
 }
 
-fn told(files: &Files, path: &PathBuf) -> String {
+pub(super) fn told(files: &Files, path: &PathBuf) -> String {
     files.get(path).map_or_else(
         || "missing".to_owned(),
         |entry| {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::check::{Promise, Violation};
+use super::check::{Judge, Promise, Violation};
 use super::foreign::{Deed, Foreign, Program};
 use super::script::{Role, Script};
 use super::world::{Files, Seen};
@@ -75,17 +75,17 @@ impl std::ops::AddAssign for Explored {
 }
 
 /// A point at which a crash may come.
-pub(super) struct Point {
+pub(super) struct Point<P = Promise> {
     pub(super) machine: SimFs,
     /// Before which call.
     pub(super) call: String,
-    pub(super) promise: Promise,
+    pub(super) promise: P,
 }
 
 /// A world after a crash.
-struct World {
+struct World<P> {
     kind: Kind,
-    promise: Promise,
+    promise: P,
     trace: Option<Arc<Trace>>,
     depth: usize,
 }
@@ -102,6 +102,11 @@ pub(super) struct Trace {
 }
 
 impl Trace {
+    /// These lines, in order.
+    pub(super) fn of(lines: impl Iterator<Item = String>) -> Option<Arc<Self>> {
+        lines.fold(None, |before, line| Some(Arc::new(Self { line, before })))
+    }
+
     fn lines(trace: Option<&Arc<Self>>) -> Vec<String> {
         let mut lines = Vec::new();
         let mut at = trace;
@@ -129,9 +134,7 @@ impl Explorer {
         let points = Self::points(script, clean, foreign)?;
         let mut walk = Walk::new(self, script);
         for point in points {
-            let trace = foreign
-                .iter()
-                .fold(None, |before, foreign| Some(Arc::new(Trace { line: foreign.to_string(), before })));
+            let trace = Trace::of(foreign.iter().map(ToString::to_string));
             walk.crash(&point, trace.as_ref(), 0);
         }
         walk.finish()
@@ -271,16 +274,16 @@ enum What {
     Cut,
 }
 
-pub(super) struct Walk<'a> {
+pub(super) struct Walk<'a, P = Promise> {
     explorer: &'a Explorer,
     script: &'a Script,
-    todo: Vec<World>,
+    todo: Vec<World<P>>,
     /// Points, worlds, and killed machines, each with the states that are allowed.
     seen: BTreeSet<(What, Digest, usize, usize)>,
     found: Explored,
 }
 
-impl<'a> Walk<'a> {
+impl<'a, P: Judge> Walk<'a, P> {
     pub(super) fn new(explorer: &'a Explorer, script: &'a Script) -> Self {
         Self { explorer, script, todo: Vec::new(), seen: BTreeSet::new(), found: Explored::default() }
     }
@@ -297,15 +300,16 @@ impl<'a> Walk<'a> {
     }
 
     /// All worlds that a crash at this point may leave.
-    pub(super) fn crash(&mut self, point: &Point, trace: Option<&Arc<Trace>>, depth: usize) {
+    pub(super) fn crash(&mut self, point: &Point<P>, trace: Option<&Arc<Trace>>, depth: usize) {
         self.found.points += 1;
         let told = |line: String| Some(Arc::new(Trace { line, before: trace.cloned() }));
         let Point { machine, call, promise } = point;
+        let (from, to) = promise.allowed();
         // What a recovery comes through, others came through before it: most of all after its first sync.
-        if !self.seen.insert((What::Point, machine.crash_digest(), promise.from, promise.to)) {
+        if !self.seen.insert((What::Point, machine.crash_digest(), from, to)) {
             return;
         }
-        if self.seen.insert((What::Killed, machine.digest(), promise.from, promise.to)) || depth == 0 {
+        if self.seen.insert((What::Killed, machine.digest(), from, to)) || depth == 0 {
             let trace = told(format!("killed before {call}"));
             self.todo.push(World { kind: Kind::Killed(machine.fork()), promise: promise.clone(), trace, depth });
         }
@@ -317,7 +321,7 @@ impl<'a> Walk<'a> {
             let images = machine.images(*policy, limit, self.explorer.seed.wrapping_add(self.found.points as u64));
             self.found.exhaustive += usize::from(images.exhaustive);
             for image in images {
-                if !self.seen.insert((What::Cut, image.digest(), promise.from, promise.to)) {
+                if !self.seen.insert((What::Cut, image.digest(), from, to)) {
                     self.found.merged += 1;
                     continue;
                 }
@@ -328,7 +332,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Checks a world, recovers it, checks it again, and notes the crashes that the recovery may suffer.
-    fn recover(&mut self, world: &World) -> Result<(), Violation> {
+    fn recover(&mut self, world: &World<P>) -> Result<(), Violation> {
         self.found.worlds += 1;
         let broken = |what: String| Violation { what, trace: Trace::lines(world.trace.as_ref()) };
         let machine = match &world.kind {
@@ -355,8 +359,8 @@ impl<'a> Walk<'a> {
         let after = Seen::of(&machine);
         let required = reports.iter().any(|report| report.required);
         let told = |what: String| broken(format!("{what}\n   {reports:?}"));
-        let state = if required {
-            if world.promise.held.is_empty() {
+        let reported = if required {
+            if !world.promise.somebody_else() {
                 return Err(told("a person must decide though nobody interfered".to_owned()));
             }
             None
@@ -376,8 +380,7 @@ impl<'a> Walk<'a> {
             let point = Point { machine, call, promise: world.promise.clone() };
             self.crash(&point, world.trace.as_ref(), world.depth + 1);
         }
-        if let Some(state) = state.filter(|_| world.depth < self.explorer.depth) {
-            let promise = world.promise.reported(state);
+        if let Some(promise) = reported.filter(|_| world.depth < self.explorer.depth) {
             let point = Point { machine: machine.fork(), call: "the end, after recovery reported".to_owned(), promise };
             self.crash(&point, world.trace.as_ref(), world.depth + 1);
         }
@@ -385,9 +388,11 @@ impl<'a> Walk<'a> {
     }
 }
 
+/// Recovers everything, with a person who vouches for journals where the file system cannot.
 pub(super) fn recover(script: &Script, machine: &SimFs) -> Result<Vec<Recovered>> {
     let engine = script.process(machine, 3, Role::Recover)?;
-    let reports = engine.recover(None, RecoverOptions::default());
+    let options = RecoverOptions { trust_journal: script.needs_trust(), ..RecoverOptions::default() };
+    let reports = engine.recover(None, options);
     machine.kill(3);
     reports
 }

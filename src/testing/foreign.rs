@@ -20,6 +20,9 @@ pub enum Deed {
     Create(Vec<u8>),
     /// Deletes the file.
     Delete,
+    /// Deletes the file, if there is one, and makes another in its place: where numbers are given again, with the number
+    /// of the old one.
+    Recreate(Vec<u8>),
     /// Writes at the end of the file that it has had open since before the script began.
     AppendToOld(Vec<u8>),
 }
@@ -52,6 +55,7 @@ impl fmt::Display for Foreign {
             Deed::Replace(bytes) => ("replaces", Some(bytes)),
             Deed::Create(bytes) => ("creates", Some(bytes)),
             Deed::Delete => ("deletes", None),
+            Deed::Recreate(bytes) => ("deletes and makes anew", Some(bytes)),
             Deed::AppendToOld(bytes) => ("appends to what was", Some(bytes)),
         };
         write!(f, "before call {} somebody {word} {}", self.call, self.path.display())?;
@@ -88,6 +92,11 @@ impl Program {
             Deed::Replace(bytes) => machine.replace(path, bytes),
             Deed::Create(bytes) => machine.create(path, bytes),
             Deed::Delete => machine.delete(path),
+            Deed::Recreate(bytes) => {
+                // Where there is nothing to delete it only makes one.
+                drop(machine.delete(path));
+                machine.create(path, bytes)
+            }
             Deed::AppendToOld(bytes) => self.held.as_ref().map_or(Ok(()), |held| held.append(bytes)),
         };
         if result.is_ok() {
@@ -106,7 +115,7 @@ impl Program {
     /// What this program left, and must not be lost. Who writes a `known` content into a file that is there has added
     /// nothing to it.
     pub(super) fn left(&self, known: &BTreeSet<Vec<u8>>) -> Option<Precious> {
-        let makes_its_own = matches!(self.foreign.deed, Deed::Replace(_) | Deed::Create(_));
+        let makes_its_own = matches!(self.foreign.deed, Deed::Replace(_) | Deed::Create(_) | Deed::Recreate(_));
         let left = self.left.lock().unwrap_or_else(PoisonError::into_inner).clone();
         left.filter(|left| makes_its_own || !known.contains(&left.content))
     }

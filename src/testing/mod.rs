@@ -15,13 +15,16 @@ pub mod check;
 pub mod explore;
 pub mod faults;
 pub mod foreign;
+pub mod pair;
 pub mod script;
 pub mod strategies;
 
+mod baton;
 mod world;
 
 pub use check::Violation;
 pub use explore::{Explored, Explorer};
 pub use faults::{Fault, Injected};
 pub use foreign::{Deed, Foreign};
+pub use pair::Pair;
 pub use script::{Role, Script};

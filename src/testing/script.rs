@@ -10,7 +10,7 @@ use crate::commit::protocol::{PROTOCOL, Protocol};
 use crate::engine::{Durability, Engine, Run, Settings, Unobserved};
 use crate::error::Result;
 use crate::fs::Fs;
-use crate::fs::sim::SimFs;
+use crate::fs::sim::{SimFs, Volume};
 use crate::request::Request;
 
 /// The workspace of every script.
@@ -19,6 +19,7 @@ pub const ROOT: &str = "/w";
 type Setup = Arc<dyn Fn(&SimFs) + Send + Sync>;
 /// Puts something between the engine and the machine.
 type Disturb = Arc<dyn Fn(&SimFs, Role, Arc<dyn Fs>) -> Arc<dyn Fs> + Send + Sync>;
+type Format = Arc<dyn Fn(&mut Volume) + Send + Sync>;
 type Act = Arc<dyn Fn(&Engine) -> Result<()> + Send + Sync>;
 
 /// What an engine is there for.
@@ -34,6 +35,7 @@ pub enum Role {
 #[derive(Clone)]
 pub struct Script {
     pub(super) name: String,
+    format: Vec<Format>,
     setup: Setup,
     pub(super) acts: Vec<Act>,
     durability: Durability,
@@ -54,6 +56,7 @@ impl Script {
     pub fn new(name: impl Into<String>, setup: impl Fn(&SimFs) + Send + Sync + 'static) -> Self {
         Self {
             name: name.into(),
+            format: Vec::new(),
             setup: Arc::new(setup),
             acts: Vec::new(),
             durability: Durability::Power,
@@ -61,6 +64,13 @@ impl Script {
             protocol: &PROTOCOL,
             disturb: None,
         }
+    }
+
+    /// Adds to its name.
+    #[must_use]
+    pub fn named(mut self, what: &str) -> Self {
+        self.name = format!("{}, {what}", self.name);
+        self
     }
 
     /// Then does this. It must succeed where nobody interferes.
@@ -96,6 +106,14 @@ impl Script {
         self
     }
 
+    /// Changes what the file system can do, before anything is on it: such as `volume.sync_each = true`, with which
+    /// barriers sync file by file.
+    #[must_use]
+    pub fn on(mut self, format: impl Fn(&mut Volume) + Send + Sync + 'static) -> Self {
+        self.format.push(Arc::new(format));
+        self
+    }
+
     /// Follows another protocol: one that a test has broken.
     #[must_use]
     pub fn protocol(mut self, protocol: &'static Protocol) -> Self {
@@ -113,6 +131,13 @@ impl Script {
         self
     }
 
+    /// Whether a journal from before a power loss cannot be told from a copy, so that a person must vouch for it.
+    pub(super) fn needs_trust(&self) -> bool {
+        let mut volume = Volume::default();
+        self.format.iter().for_each(|format| format(&mut volume));
+        !volume.birth_times
+    }
+
     pub(super) fn is_durable(&self) -> bool {
         self.durability == Durability::Power
     }
@@ -122,6 +147,10 @@ impl Script {
         let machine = SimFs::new();
         let made = machine.make_folders(ROOT);
         assert!(made.is_ok(), "{made:?}");
+        for format in &self.format {
+            let formatted = machine.volume(ROOT, |volume| format(volume));
+            assert!(formatted.is_ok(), "{formatted:?}");
+        }
         if self.is_warm {
             self.warm_up(&machine);
         }
@@ -151,20 +180,32 @@ impl Script {
 
     /// An engine of the script, in a process of its own.
     pub(super) fn process(&self, machine: &SimFs, pid: u32, role: Role) -> Result<Engine> {
+        self.engine(self.file_system(machine, pid, role))
+    }
+
+    /// The same for one of several that live at a time: it waits for locks as long as it takes.
+    pub(super) fn patient_process(&self, machine: &SimFs, pid: u32) -> Result<Engine> {
+        self.engine_with(self.file_system(machine, pid, Role::Act), Duration::from_hours(1))
+    }
+
+    fn file_system(&self, machine: &SimFs, pid: u32, role: Role) -> Arc<dyn Fs> {
         let process: Arc<dyn Fs> = Arc::new(machine.process(pid));
-        let fs = match &self.disturb {
+        match &self.disturb {
             Some(disturb) => disturb(machine, role, process),
             None => process,
-        };
-        self.engine(fs)
+        }
     }
 
     /// An engine of the script on any file system that has [`ROOT`].
     pub fn engine(&self, fs: Arc<dyn Fs>) -> Result<Engine> {
         // Nobody waits for anybody: who has a lock in a simulation keeps it as long as another one waits.
+        self.engine_with(fs, Duration::ZERO)
+    }
+
+    fn engine_with(&self, fs: Arc<dyn Fs>, lock_timeout: Duration) -> Result<Engine> {
         let settings = Settings {
             durability: self.durability,
-            lock_timeout: Duration::ZERO,
+            lock_timeout,
             retention: crate::engine::Retention::default(),
             program: "explorer".to_owned(),
         };

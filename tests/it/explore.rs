@@ -1,5 +1,8 @@
 //! Crashes at every point of every kind of transaction.
 
+mod barriers;
+mod inodes;
+mod pairs;
 pub(crate) mod scripts;
 
 use txedit::testing::{Explored, Explorer, Script};
@@ -17,7 +20,13 @@ pub(crate) fn seeded(explorer: Explorer) -> Explorer {
     Explorer { seed, images, images_in_recovery, ..explorer }
 }
 
-fn explore(script: &Script) -> Explored {
+/// Explores a script with barriers that sync the file system, and with barriers that sync file by file.
+fn explore(script: &Script) {
+    explore_once(script);
+    explore_once(&barriers::file_by_file(script));
+}
+
+fn explore_once(script: &Script) -> Explored {
     let explorer = seeded(Explorer::default());
     let started = std::time::Instant::now();
     match explorer.explore(script) {
@@ -81,7 +90,11 @@ fn a_transaction_and_its_undo() {
 
 #[test]
 fn everything_and_its_undo() {
-    explore(&scripts::everything_and_undo());
+    explore_once(&scripts::everything_and_undo());
+    // It takes as long as all the others.
+    if scale() > 1 {
+        explore_once(&barriers::file_by_file(&scripts::everything_and_undo()));
+    }
 }
 
 #[test]

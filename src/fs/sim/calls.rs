@@ -349,6 +349,9 @@ impl Fs for SimProcess {
             || folder.path().to_owned(),
             |turn| {
                 let (key, id) = (turn.key(folder)?, turn.id(folder)?);
+                if !turn.state.store.machine.volume(turn.node(folder)?.mount).locks {
+                    return Ok(true);
+                }
                 Ok(*turn.state.locks.entry(id).or_insert(key) == key)
             },
         )

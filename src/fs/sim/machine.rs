@@ -50,6 +50,8 @@ pub struct Volume {
     pub local: bool,
     /// What [`FileSystem::sync_each`](super::super::FileSystem::sync_each) says.
     pub sync_each: bool,
+    /// Whether an advisory lock keeps anybody out. Some network file systems only say so.
+    pub locks: bool,
 }
 
 impl Default for Volume {
@@ -64,6 +66,7 @@ impl Default for Volume {
             inodes: None,
             local: true,
             sync_each: false,
+            locks: true,
         }
     }
 }

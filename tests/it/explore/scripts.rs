@@ -47,7 +47,7 @@ pub(crate) fn files(machine: &SimFs) {
     machine.advance(Duration::from_mins(1));
 }
 
-fn script(name: &str) -> Script {
+pub(crate) fn script(name: &str) -> Script {
     Script::new(name, files)
 }
 

@@ -1,0 +1,64 @@
+//! Barriers that sync file by file: each of their syncs is needed, and a crash shows it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use txedit::fs::fault::{FaultFs, Operation, Rule};
+use txedit::testing::{Explorer, Role, Script};
+
+use super::scripts;
+
+/// The same script on a file system that syncs a few files quicker than all of it.
+pub(super) fn file_by_file(script: &Script) -> Script {
+    script.clone().on(|volume| volume.sync_each = true).named("file by file")
+}
+
+/// A commit whose syncs of these paths, from the `first` on, sync nothing must be noticed.
+fn is_caught_without(script: &Script, first: u64, is_left_out: fn(&Path) -> bool) {
+    let script = file_by_file(script).disturb(move |_, role, fs| {
+        if role == Role::Recover {
+            return fs;
+        }
+        let faults = FaultFs::new(fs);
+        let matches = move |call: &txedit::fs::fault::Call| {
+            assert_ne!(call.operation, Operation::SyncFileSystem, "a barrier of the other kind");
+            call.operation == Operation::Sync && is_left_out(&call.path)
+        };
+        faults.add(Rule::pretend(first).matching(matches).from_then_on());
+        Arc::new(faults)
+    });
+    match Explorer::default().explore(&script) {
+        Ok(found) => panic!("{script:?} did not notice: {found}"),
+        Err(violation) => eprintln!("{script:?}, noticed:\n{violation}"),
+    }
+}
+
+fn ends_in(path: &Path, name: &str) -> bool {
+    path.file_name().is_some_and(|last| last == name)
+}
+
+fn is_transaction(path: &Path) -> bool {
+    path.parent().is_some_and(|parent| ends_in(parent, "txn"))
+}
+
+#[test]
+fn without_the_sync_of_a_staged_file() {
+    is_caught_without(&scripts::edit(), 1, |path| ends_in(path, "000000"));
+}
+
+#[test]
+fn without_the_sync_of_the_transactions_folder() {
+    is_caught_without(&scripts::edit(), 1, is_transaction);
+}
+
+#[test]
+fn without_the_sync_of_the_folder_of_transactions() {
+    is_caught_without(&scripts::edit(), 1, |path| ends_in(path, "txn"));
+}
+
+#[test]
+fn without_the_syncs_of_the_second_barrier() {
+    // A rename is one operation on two folders: the sync of either makes it durable here, so both are left out.
+    let either = |path: &Path| is_transaction(path) || path == Path::new("/w");
+    is_caught_without(&scripts::edit(), 2, either);
+}
