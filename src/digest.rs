@@ -19,6 +19,11 @@ impl Digest {
         Self(*blake3::hash(bytes).as_bytes())
     }
 
+    /// The bytes of the digest itself.
+    pub(crate) const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// The 64 hex digits.
     #[must_use]
     pub fn to_hex(&self) -> String {

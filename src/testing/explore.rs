@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::check::{Judge, Promise, Violation};
+use super::check::{Judge, Precious, Promise, Violation};
 use super::foreign::{Deed, Foreign, Program};
 use super::script::{Role, Script};
 use super::world::{Files, Seen};
@@ -130,7 +131,12 @@ impl Explorer {
         self.explore_from(script, &Clean::of(script)?, foreign)
     }
 
-    fn explore_from(&self, script: &Script, clean: &Clean, foreign: &[Foreign]) -> Result<Explored, Violation> {
+    pub(super) fn explore_from(
+        &self,
+        script: &Script,
+        clean: &Clean,
+        foreign: &[Foreign],
+    ) -> Result<Explored, Violation> {
         let points = Self::points(script, clean, foreign)?;
         let mut walk = Walk::new(self, script);
         for point in points {
@@ -161,12 +167,22 @@ impl Explorer {
 
     /// Runs the script once and takes a fork before each call that changes something.
     pub(super) fn points(script: &Script, clean: &Clean, foreign: &[Foreign]) -> Result<Vec<Point>, Violation> {
+        Self::points_with(script, clean, foreign, None)
+    }
+
+    /// The same with something else becoming of one call.
+    pub(super) fn points_with(
+        script: &Script,
+        clean: &Clean,
+        foreign: &[Foreign],
+        fault: Option<(u64, Action)>,
+    ) -> Result<Vec<Point>, Violation> {
         let machine = clean.start.fork();
-        let start = machine.calls();
         let held = Arc::new(foreign.iter().flat_map(Foreign::held).collect::<BTreeSet<_>>());
         let programs: Vec<_> = foreign.iter().map(|foreign| Program::start(&machine, foreign)).collect();
         let left = programs.clone();
-        let from = foreign.iter().map(|foreign| foreign.call).min().unwrap_or(0);
+        let disturbed = foreign.iter().map(|foreign| foreign.call).chain(fault.map(|(call, _)| call));
+        let from = disturbed.min().unwrap_or(0);
         // One promise for each number of acts that are through.
         let mut seen = vec![Seen::of(&machine).files];
         let promise = |seen: &[Files], from: usize, to: usize| {
@@ -174,25 +190,8 @@ impl Explorer {
             let (held, precious) = (Arc::clone(&held), Arc::default());
             Promise { states: Arc::new(states), seen: seen.len(), from, to, held, precious }
         };
-        let points = Arc::new(Mutex::new(Vec::new()));
         let current = Arc::new(Mutex::new(promise(&seen, 0, 0)));
-        {
-            let (points, current, fork) = (Arc::clone(&points), Arc::clone(&current), machine.clone());
-            let known = clean.known.clone();
-            machine.set_hook(move |call| {
-                for program in &programs {
-                    program.step(&fork, call.number - start);
-                }
-                // Up to the first deed it is the run in which nobody interferes.
-                if call.mutates && call.number - start >= from {
-                    let mut promise = lock(&current).clone();
-                    promise.add(programs.iter().filter_map(|program| program.left(&known)));
-                    let call = format!("call {}: {} {}", call.number - start, call.verb, call.path.display());
-                    lock(&points).push(Point { machine: fork.fork(), call, promise });
-                }
-                Action::Continue
-            });
-        }
+        let points = watch(&machine, programs, clean, (from, fault), &current);
         let engine = script.process(&machine, 2, Role::Act);
         let told = |what: String| Violation { what, trace: foreign.iter().map(ToString::to_string).collect() };
         let engine = engine.map_err(|e| told(e.to_string()))?;
@@ -212,7 +211,7 @@ impl Explorer {
                     break;
                 }
                 Err(outcome) => {
-                    if foreign.is_empty() {
+                    if foreign.is_empty() && fault.is_none() {
                         return Err(told(format!("act {index} failed though nobody interfered: {result:?}")));
                     }
                     let reported = promise(&seen, index, index);
@@ -224,12 +223,72 @@ impl Explorer {
         }
         machine.clear_hook();
         drop(engine);
-        let mut promise = lock(&current).clone();
-        promise.add(left.iter().filter_map(|program| program.left(&clean.known)));
         let mut points = std::mem::take(&mut *lock(&points));
-        points.push(Point { machine: machine.fork(), call: "the end".to_owned(), promise });
+        let last = end(&machine, lock(&current).clone(), foreign, &left, &clean.known);
+        points.push(last.map_err(told)?);
         Ok(points)
     }
+}
+
+/// Lets the programs act at their calls and the fault come to pass, and takes a point before each change `from` there on.
+fn watch(
+    machine: &SimFs,
+    programs: Vec<Arc<Program>>,
+    clean: &Clean,
+    (from, fault): (u64, Option<(u64, Action)>),
+    current: &Arc<Mutex<Promise>>,
+) -> Arc<Mutex<Vec<Point>>> {
+    let points = Arc::new(Mutex::new(Vec::new()));
+    let (kept, current, fork) = (Arc::clone(&points), Arc::clone(current), machine.clone());
+    let (known, start) = (clean.known.clone(), machine.calls());
+    machine.set_hook(move |call| {
+        let number = call.number - start;
+        for program in &programs {
+            program.step(&fork, number);
+        }
+        // Up to the first deed it is the run in which nobody interferes.
+        if call.mutates && number >= from {
+            let mut promise = lock(&current).clone();
+            promise.add(programs.iter().filter_map(|program| program.left(&known)));
+            let told = format!("call {number}: {} {}", call.verb, call.path.display());
+            lock(&kept).push(Point { machine: fork.fork(), call: told, promise });
+        }
+        fault.filter(|(at, _)| number == *at).map_or(Action::Continue, |(_, action)| action)
+    });
+    points
+}
+
+/// The last point of a run, at which nothing may be lost.
+fn end(
+    machine: &SimFs,
+    mut promise: Promise,
+    foreign: &[Foreign],
+    programs: &[Arc<Program>],
+    known: &BTreeSet<Vec<u8>>,
+) -> Result<Point, String> {
+    let required = promise.from < promise.to;
+    if let Some(lost) = lost(foreign, programs, known, &Seen::of(machine), required) {
+        return Err(format!("at the end, {lost} is out of reach"));
+    }
+    promise.add(programs.iter().filter_map(|program| program.left(known)));
+    Ok(Point { machine: machine.fork(), call: "the end".to_owned(), promise })
+}
+
+/// What a program left, nobody wrote over since, and is gone all the same.
+fn lost(
+    foreign: &[Foreign],
+    programs: &[Arc<Program>],
+    known: &BTreeSet<Vec<u8>>,
+    end: &Seen,
+    required: bool,
+) -> Option<Precious> {
+    let latest = |path: &Path| foreign.iter().filter(|foreign| foreign.path == path).map(|foreign| foreign.call).max();
+    let all = foreign.iter().zip(programs).filter(|(foreign, _)| latest(&foreign.path) == Some(foreign.call));
+    // Of two at the same call it cannot be told here which was the later.
+    let alone = all.filter(|(one, _)| {
+        foreign.iter().filter(|other| (&other.path, other.call) == (&one.path, one.call)).count() == 1
+    });
+    alone.filter_map(|(_, program)| program.left(known)).find(|left| !left.is_in_reach(end, required))
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -244,7 +303,7 @@ pub(super) struct Clean {
     pub(super) states: Vec<Files>,
     /// All contents before and after acts.
     pub(super) known: BTreeSet<Vec<u8>>,
-    calls: u64,
+    pub(super) calls: u64,
 }
 
 impl Clean {
@@ -311,7 +370,7 @@ impl<'a, P: Judge> Walk<'a, P> {
         }
         if self.seen.insert((What::Killed, machine.digest(), from, to)) || depth == 0 {
             let trace = told(format!("killed before {call}"));
-            self.todo.push(World { kind: Kind::Killed(machine.fork()), promise: promise.clone(), trace, depth });
+            self.todo.push(World { kind: Kind::Killed(machine.clone()), promise: promise.clone(), trace, depth });
         }
         if !self.script.is_durable() {
             return;

@@ -3,13 +3,15 @@
 //! A [`Script`] says which files there are and which calls of the engine follow each other. The [`Explorer`] runs it on
 //! a [`SimFs`](crate::fs::sim::SimFs) and, before each call that changes something, asks what a kill or a power loss
 //! would leave there; recovers each of these worlds; stops each of these recoveries at each of its own calls; and so
-//! on, until nothing new comes. In each world it checks the promise: see [`check`].
+//! on, until nothing new comes. In each world it checks the promise: see [`check`]. A [`Pair`] of scripts runs in two
+//! processes at a time, and several things may go wrong together: see the methods of the explorer.
 //!
 //! # Example
 //!
 //! `examples/atomicity.rs`, which verifies a script of several edits over several files:
 //!
-#![doc = concat!("```no_run\n", include_str!("../../examples/atomicity.rs"), "```")]
+#![doc = concat!("```no_run
+", include_str!("../../examples/atomicity.rs"), "```")]
 
 pub mod check;
 pub mod explore;
@@ -20,6 +22,7 @@ pub mod script;
 pub mod strategies;
 
 mod baton;
+mod together;
 mod world;
 
 pub use check::Violation;

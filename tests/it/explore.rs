@@ -5,6 +5,9 @@ mod inodes;
 mod pairs;
 pub(crate) mod scripts;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+pub(crate) use barriers::file_by_file;
 use txedit::testing::{Explored, Explorer, Script};
 
 /// How much more than usual: `TXEDIT_EXPLORE=20` for a long run.
@@ -20,18 +23,25 @@ pub(crate) fn seeded(explorer: Explorer) -> Explorer {
     Explorer { seed, images, images_in_recovery, ..explorer }
 }
 
+/// How many crash states this run has explored so far.
+pub(crate) fn so_far(found: &Explored) -> usize {
+    static TOTAL: AtomicUsize = AtomicUsize::new(0);
+    TOTAL.fetch_add(found.worlds, Ordering::Relaxed) + found.worlds
+}
+
 /// Explores a script with barriers that sync the file system, and with barriers that sync file by file.
 fn explore(script: &Script) {
     explore_once(script);
-    explore_once(&barriers::file_by_file(script));
+    explore_once(&file_by_file(script));
 }
 
-fn explore_once(script: &Script) -> Explored {
+pub(crate) fn explore_once(script: &Script) -> Explored {
     let explorer = seeded(Explorer::default());
     let started = std::time::Instant::now();
     match explorer.explore(script) {
         Ok(found) => {
-            eprintln!("{script:?}: {found}, in {:.1} s", started.elapsed().as_secs_f32());
+            let seconds = started.elapsed().as_secs_f32();
+            eprintln!("{script:?}: {found}, in {seconds:.1} s; {} so far", so_far(&found));
             found
         }
         Err(violation) => panic!("{script:?}, TXEDIT_EXPLORE_SEED={}:\n{violation}", explorer.seed),
@@ -93,7 +103,7 @@ fn everything_and_its_undo() {
     explore_once(&scripts::everything_and_undo());
     // It takes as long as all the others.
     if scale() > 1 {
-        explore_once(&barriers::file_by_file(&scripts::everything_and_undo()));
+        explore_once(&file_by_file(&scripts::everything_and_undo()));
     }
 }
 

@@ -1,11 +1,14 @@
 //! Foreign programs at every point of a transaction, and crashes at every point after that.
 
+mod raced;
+mod together;
+
 use txedit::commit::protocol::{PROTOCOL, Protocol};
 use txedit::journal::Record;
 use txedit::journal::recover::{Seen, is_new};
 use txedit::testing::{Deed, Explorer, Script};
 
-use crate::explore::{scale, scripts, seeded};
+use crate::explore::{scale, scripts, seeded, so_far};
 
 /// Fewer crashes for each run: there are thousands of runs.
 pub(crate) fn explorer() -> Explorer {
@@ -51,7 +54,8 @@ pub(crate) fn explore(script: &Script, deeds: &[(&str, Deed)], share: usize) {
     let explorer = explorer();
     match explorer.explore_deeds(script, deeds, share.div_ceil(scale())) {
         Ok(found) => {
-            eprintln!("{script:?} with foreign programs: {found}, in {:.1} s", started.elapsed().as_secs_f32());
+            let seconds = started.elapsed().as_secs_f32();
+            eprintln!("{script:?} with foreign programs: {found}, in {seconds:.1} s; {} so far", so_far(&found));
         }
         Err(violation) => panic!("{script:?}, TXEDIT_EXPLORE_SEED={}:\n{violation}", explorer.seed),
     }

@@ -1,11 +1,12 @@
 //! Inodes and names: one view of the file system, live or durable. Cloning one copies pointers only.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::super::{FileKind, Timestamp};
+use crate::digest::Digest;
 
 /// What tells inodes apart for good: unlike inode numbers, it is never given twice.
 pub(super) type Id = u64;
@@ -120,22 +121,44 @@ pub(super) struct Meta {
     pub(super) what: What,
 }
 
+/// An inode with the digest of what it is, once somebody asked for it: most inodes are the same in many disks.
+#[derive(Debug, Clone)]
+struct Known {
+    node: Node,
+    digest: OnceLock<Digest>,
+}
+
+impl PartialEq for Known {
+    fn eq(&self, other: &Self) -> bool {
+        self.node == other.node
+    }
+}
+
+impl Eq for Known {}
+
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Disk {
-    nodes: BTreeMap<Id, Arc<Node>>,
+    nodes: BTreeMap<Id, Arc<Known>>,
 }
 
 impl Disk {
     pub(super) fn get(&self, id: Id) -> Option<&Node> {
-        self.nodes.get(&id).map(Arc::as_ref)
+        self.nodes.get(&id).map(|known| &known.node)
+    }
+
+    /// The digest of an inode, made by `digest` where it is not known yet.
+    pub(super) fn digest(&self, id: Id, digest: impl FnOnce(&Node) -> Digest) -> Option<Digest> {
+        self.nodes.get(&id).map(|known| *known.digest.get_or_init(|| digest(&known.node)))
     }
 
     pub(super) fn get_mut(&mut self, id: Id) -> Option<&mut Node> {
-        self.nodes.get_mut(&id).map(Arc::make_mut)
+        let known = self.nodes.get_mut(&id).map(Arc::make_mut)?;
+        known.digest = OnceLock::new();
+        Some(&mut known.node)
     }
 
     pub(super) fn insert(&mut self, id: Id, node: Node) {
-        self.nodes.insert(id, Arc::new(node));
+        self.nodes.insert(id, Arc::new(Known { node, digest: OnceLock::new() }));
     }
 
     pub(super) fn remove(&mut self, id: Id) {
@@ -143,7 +166,7 @@ impl Disk {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (Id, &Node)> {
-        self.nodes.iter().map(|(id, node)| (*id, node.as_ref()))
+        self.nodes.iter().map(|(id, known)| (*id, &known.node))
     }
 
     /// Takes over an inode as another view has it, with nothing copied.
@@ -193,30 +216,20 @@ impl Disk {
         }
     }
 
-    /// Which inodes can be reached by name.
-    pub(super) fn reachable(&self) -> BTreeSet<Id> {
-        let mut seen = BTreeSet::from([ROOT]);
+    /// Forgets what no name leads to, as `fsck` does at boot, and counts the names anew.
+    pub(super) fn prune(&mut self) {
+        let mut names = BTreeMap::from([(ROOT, 1_u64)]);
         let mut todo = vec![ROOT];
         while let Some(id) = todo.pop() {
             for child in self.get(id).and_then(Node::entries).into_iter().flat_map(BTreeMap::values) {
-                if seen.insert(*child) {
+                let count = names.entry(*child).or_default();
+                *count += 1;
+                if *count == 1 {
                     todo.push(*child);
                 }
             }
         }
-        seen
-    }
-
-    /// Forgets what no name leads to, as `fsck` does at boot, and counts the names anew.
-    pub(super) fn prune(&mut self) {
-        let reachable = self.reachable();
-        self.nodes.retain(|id, _| reachable.contains(id));
-        let mut names = BTreeMap::from([(ROOT, 1_u64)]);
-        for node in self.nodes.values() {
-            for child in node.entries().into_iter().flat_map(BTreeMap::values) {
-                *names.entry(*child).or_default() += 1;
-            }
-        }
+        self.nodes.retain(|id, _| names.contains_key(id));
         for (id, count) in names {
             if self.get(id).is_some_and(|n| n.names != count)
                 && let Some(node) = self.get_mut(id)

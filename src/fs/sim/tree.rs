@@ -10,7 +10,7 @@ use super::super::{FileKind, Identity, Stat, Timestamp};
 use super::disk::{APPEND_ONLY, Body, Disk, IMMUTABLE, Id, Node, ROOT};
 use super::machine::Machine;
 use super::store::Store;
-use crate::digest::{Digest, Digester};
+use crate::digest::Digest;
 
 /// What stands at one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,49 +70,69 @@ pub(super) fn tree(disk: &Disk, machine: &Machine) -> Tree {
     tree
 }
 
+/// Appends some bytes and how many they are.
+fn put(to: &mut Vec<u8>, bytes: &[u8]) {
+    to.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+    to.extend_from_slice(bytes);
+}
+
+fn put_time(to: &mut Vec<u8>, time: Timestamp) {
+    to.extend_from_slice(&time.seconds.to_le_bytes());
+    to.extend_from_slice(&time.nanos.to_le_bytes());
+}
+
+/// The digest of what an inode is, without its identity, its times, and the names in it.
+fn digest_of(node: &Node) -> Digest {
+    let mut bytes = vec![match node.kind() {
+        FileKind::File => 0,
+        FileKind::Folder => 1,
+        FileKind::Symlink => 2,
+        FileKind::Special => 3,
+    }];
+    let dress = &node.dress;
+    for number in [dress.mode, dress.user, dress.group, dress.flags] {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+    for (name, value) in &dress.extended {
+        put(&mut bytes, name.as_bytes());
+        put(&mut bytes, value);
+    }
+    bytes.extend_from_slice(&(dress.extended.len() as u64).to_le_bytes());
+    put(&mut bytes, content(node));
+    Digest::of(&bytes)
+}
+
+/// Appends what an inode is, its identity included.
+pub(super) fn put_node(to: &mut Vec<u8>, disk: &Disk, id: Id, machine: &Machine) {
+    let (Some(node), Some(digest)) = (disk.get(id), disk.digest(id, digest_of)) else { return to.push(0) };
+    to.push(1);
+    to.extend_from_slice(digest.as_bytes());
+    let identity = identity(machine, node);
+    to.extend_from_slice(&identity.inode.to_le_bytes());
+    if let Some(born) = identity.born {
+        put_time(to, born);
+    }
+}
+
 /// The digest of everything that can be seen, inode identities included, times (but births) only `with_times`.
 pub(super) fn digest(disk: &Disk, machine: &Machine, with_times: bool) -> Digest {
-    let mut digester = Digester::new();
-    let mut line = Vec::new();
-    let put = |line: &mut Vec<u8>, bytes: &[u8]| {
-        line.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-        line.extend_from_slice(bytes);
-    };
-    let put_time = |line: &mut Vec<u8>, time: Timestamp| {
-        line.extend_from_slice(&time.seconds.to_le_bytes());
-        line.extend_from_slice(&time.nanos.to_le_bytes());
-    };
-    visit(disk, ROOT, Path::new("/"), &mut |path, node| {
-        line.clear();
-        put(&mut line, path.as_os_str().as_bytes());
-        line.push(match node.kind() {
-            FileKind::File => 0,
-            FileKind::Folder => 1,
-            FileKind::Symlink => 2,
-            FileKind::Special => 3,
-        });
-        let dress = &node.dress;
-        for number in [dress.mode, dress.user, dress.group, dress.flags] {
-            line.extend_from_slice(&number.to_le_bytes());
+    let mut bytes = Vec::with_capacity(8192);
+    put_folder(&mut bytes, disk, ROOT, machine, with_times);
+    Digest::of(&bytes)
+}
+
+fn put_folder(to: &mut Vec<u8>, disk: &Disk, folder: Id, machine: &Machine, with_times: bool) {
+    let Some(entries) = disk.get(folder).and_then(Node::entries) else { return };
+    to.extend_from_slice(&(entries.len() as u64).to_le_bytes());
+    for (name, id) in entries {
+        put(to, name.as_bytes());
+        put_node(to, disk, *id, machine);
+        if let Some(node) = disk.get(*id).filter(|_| with_times) {
+            put_time(to, node.modified);
+            put_time(to, node.changed);
         }
-        for (name, value) in &dress.extended {
-            put(&mut line, name.as_bytes());
-            put(&mut line, value);
-        }
-        line.extend_from_slice(&(dress.extended.len() as u64).to_le_bytes());
-        let identity = identity(machine, node);
-        line.extend_from_slice(&identity.inode.to_le_bytes());
-        if let Some(born) = identity.born {
-            put_time(&mut line, born);
-        }
-        if with_times {
-            put_time(&mut line, node.modified);
-            put_time(&mut line, node.changed);
-        }
-        put(&mut line, content(node));
-        digester.update(&line);
-    });
-    digester.finish()
+        put_folder(to, disk, *id, machine, with_times);
+    }
 }
 
 impl Store {

@@ -9,7 +9,7 @@ use txedit::testing::{Explorer, Role, Script};
 use super::scripts;
 
 /// The same script on a file system that syncs a few files quicker than all of it.
-pub(super) fn file_by_file(script: &Script) -> Script {
+pub(crate) fn file_by_file(script: &Script) -> Script {
     script.clone().on(|volume| volume.sync_each = true).named("file by file")
 }
 

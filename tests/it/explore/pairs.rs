@@ -12,7 +12,7 @@ use txedit::request::Request;
 use txedit::testing::{Explorer, Pair, Script};
 
 use super::scripts::{creates, deletes, files, renames, replaces, request, script};
-use super::{scale, seeded};
+use super::{scale, seeded, so_far};
 
 /// Few crashes for each run: there are tens of thousands of runs.
 fn explorer() -> Explorer {
@@ -27,7 +27,10 @@ fn explore(name: &str, first: Script, second: Script, share: usize) {
     let share = share.div_ceil(scale());
     let share = if share.is_multiple_of(3) { share + 1 } else { share };
     match explorer.explore_pair(&Pair::new(first, second), share, 9) {
-        Ok(found) => eprintln!("two processes, {name}: {found}, in {:.1} s", started.elapsed().as_secs_f32()),
+        Ok(found) => {
+            let seconds = started.elapsed().as_secs_f32();
+            eprintln!("two processes, {name}: {found}, in {seconds:.1} s; {} so far", so_far(&found));
+        }
         Err(violation) => panic!("two processes, {name}, TXEDIT_EXPLORE_SEED={}:\n{violation}", explorer.seed),
     }
 }
