@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use txedit::engine::{Durability, Engine, Retention, Run, Settings, Unobserved};
-use txedit::request::edit::{Anchor, Count, Edit};
+use txedit::request::edit::{Anchor, Count, Edit, Matching};
 use txedit::request::validate::{self, PathRule};
 use txedit::request::{Change, FileRequest, Request};
 
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("give the old name, the new name, and the files".into());
     };
     let files = arguments.map(|path| {
-        let anchor = Anchor::Text { text: old.clone().into_bytes(), count: Count::All };
+        let anchor = Anchor::Text { text: old.clone().into_bytes(), count: Count::All, matching: Matching::Exact };
         let edits = vec![Edit { anchor, replacement: new.clone().into_bytes() }];
         let change = Change::Edit { edits, rename: None };
         FileRequest { path: PathBuf::from(path), expected_hash: None, change, mode: None }

@@ -163,7 +163,7 @@ mod tests {
     use super::*;
     use crate::error::ErrorKind;
     use crate::request::FileRequest;
-    use crate::request::edit::{Anchor, Count, Edit};
+    use crate::request::edit::{Anchor, Count, Edit, Matching};
     use crate::text::locate::Place;
 
     fn plain(text: &str) -> String {
@@ -171,7 +171,10 @@ mod tests {
     }
 
     fn edit() -> Edit {
-        Edit { anchor: Anchor::Text { text: b"a".to_vec(), count: Count::Once }, replacement: Vec::new() }
+        Edit {
+            anchor: Anchor::Text { text: b"a".to_vec(), count: Count::Once, matching: Matching::Exact },
+            replacement: Vec::new(),
+        }
     }
 
     #[test]
@@ -182,7 +185,7 @@ mod tests {
             change: Change::Edit { edits: vec![edit(), edit(), edit()], rename: None },
             mode: None,
         };
-        let places = Places { total: 7, shown: vec![Place { line: 4, snippet: "4 | a".to_owned() }] };
+        let places = Places { total: 7, shown: vec![Place { line: 4, snippet: "4 | a".to_owned(), unique: None }] };
         let error = Error::new(ErrorKind::AmbiguousMatch, "old_string was found 7 times")
             .in_file(0)
             .in_edit(1)

@@ -105,7 +105,7 @@ fn check_file(index: usize, file: &FileRequest, findings: &mut Findings) {
         let texts = edits.iter().map(|edit| match &edit.anchor {
             Anchor::Text { text, .. } => Some(text.as_slice()),
             // Any place may be named, and the same text may stand in several.
-            Anchor::Range { .. } => None,
+            Anchor::Range { .. } | Anchor::Span { .. } | Anchor::Hunk(_) => None,
         });
         check_anchors(index, texts, findings);
         for (edit, _) in edits

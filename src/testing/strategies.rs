@@ -27,7 +27,7 @@ use proptest::sample::Index;
 
 use super::script::ROOT;
 use crate::fs::sim::SimFs;
-use crate::request::edit::{Anchor, Count, Edit};
+use crate::request::edit::{Anchor, Count, Edit, Matching};
 use crate::request::{Change, FileRequest, IfExists, RenameTo, Request};
 
 /// Makes these files, by their paths in the workspace, for [`Script::new`](super::Script::new); a minute old.
@@ -111,7 +111,7 @@ fn entry(path: &str, content: &str, fate: Fate) -> Option<FileRequest> {
             let (from, to) =
                 (from.get(&starts[..]).min(to.get(&starts[..])), from.get(&starts[..]).max(to.get(&starts[..])));
             let end = content[*to..].chars().next().map_or(*to, |last| to + last.len_utf8());
-            let anchor = Anchor::Text { text: content.as_bytes()[*from..end].to_vec(), count: Count::All };
+            let anchor = Anchor::Text { text: content.as_bytes()[*from..end].to_vec(), count: Count::All, matching: Matching::Exact };
             file(path, Change::Edit { edits: vec![Edit { anchor, replacement: new }], rename: None })
         }
         Fate::Written(content) => file(path, Change::Write { content, if_exists: IfExists::Replace }),

@@ -7,17 +7,20 @@ use memchr::memchr;
 
 use super::content::{Changes, Content};
 use super::diagnose::{self, Cause};
+use super::hunk::{self, Misplaced};
 use super::locate::{Needle, Overlap, places};
 use super::newline::{Ending, breaks, convert};
+use super::position::{self, BadPosition};
+use super::tolerant::{self, LADDER};
 use super::{Applied, Edited, MatchKind, Refused};
 use crate::error::{Detail, ErrorKind};
-use crate::request::edit::{Anchor, Count, Edit};
+use crate::request::edit::{Anchor, Count, Edit, Encoding, Hunk, Matching, Position, Side};
 
 /// Lines that an answer names for one edit.
 const LINES: usize = 100;
 
-/// Matches remembered to be shown where there are too many.
-const REMEMBERED: usize = 5;
+/// Matches remembered where there are too many: a few are shown, and compared with the others.
+const REMEMBERED: usize = 500;
 
 /// Places whose old text is kept, in all edits together, to tell which edit took an anchor away.
 const KEPT_PLACES: usize = 1 << 20;
@@ -32,12 +35,17 @@ pub(super) fn edit(base: &[u8], edits: &[Edit]) -> Result<Edited, Refused> {
         return Err(refused(0, ErrorKind::InvalidEncoding, message, Detail::None));
     }
     // A patch may well insert into an empty file; a text cannot be in one.
-    let inserts =
-        matches!(&edits[0].anchor, Anchor::Range { range, expected } if range.is_empty() && expected.is_empty());
-    if base.is_empty() && !inserts {
+    if base.is_empty() && !inserts(&edits[0].anchor) {
         return Err(refused(0, ErrorKind::EmptyFile, "Cannot edit empty file", Detail::None));
     }
-    let mut editor = Editor { base, content: Content::new(base), utf8: None, back: Vec::new(), kept_places: 0 };
+    let mut editor = Editor {
+        base,
+        content: Content::new(base),
+        utf8: None,
+        back: Vec::new(),
+        kept_places: 0,
+        progress: hunk::Progress::default(),
+    };
     let mut applied = Vec::with_capacity(edits.len());
     for (index, edit) in edits.iter().enumerate() {
         applied.push(editor.apply(index, edit)?);
@@ -45,8 +53,23 @@ pub(super) fn edit(base: &[u8], edits: &[Edit]) -> Result<Edited, Refused> {
     Ok(Edited { splices: editor.content.splices(), applied })
 }
 
+fn inserts(anchor: &Anchor) -> bool {
+    match anchor {
+        Anchor::Text { .. } => false,
+        Anchor::Range { range, expected } => range.is_empty() && expected.is_empty(),
+        Anchor::Span { .. } => true,
+        Anchor::Hunk(hunk) => hunk.count(Side::Old) == 0,
+    }
+}
+
 fn refused(edit: usize, kind: ErrorKind, message: impl Into<String>, detail: Detail) -> Refused {
     Refused { edit, kind, message: message.into(), detail }
+}
+
+fn unshifted(index: usize) -> Refused {
+    let message = "old_string matches with another indentation, but a line of new_string is indented less than what is \
+                   taken away: indent new_string as the file is";
+    refused(index, ErrorKind::MatchNotFound, message, Detail::None)
 }
 
 fn times(count: usize) -> String {
@@ -61,6 +84,23 @@ struct Editor<'a> {
     /// For each edit that was applied, what would take it back; the oldest are dropped where there are too many places.
     back: Vec<Option<Changes>>,
     kept_places: usize,
+    /// How far the hunks of a patch have come.
+    progress: hunk::Progress,
+}
+
+/// Where an edit applies, and how that was found.
+struct Found {
+    /// The places, and what takes their place where that is not the replacement as it is written.
+    matches: Vec<(Range<usize>, Option<Vec<u8>>)>,
+    kind: MatchKind,
+    /// Whether line breaks are still to be made those of the text that is replaced.
+    converts: bool,
+}
+
+impl Found {
+    fn exact(ranges: Vec<Range<usize>>, converts: bool) -> Self {
+        Self { matches: ranges.into_iter().map(|range| (range, None)).collect(), kind: MatchKind::Exact, converts }
+    }
 }
 
 impl Editor<'_> {
@@ -70,23 +110,24 @@ impl Editor<'_> {
                            or use ASCII only";
             return Err(refused(index, ErrorKind::InvalidEncoding, message, Detail::None));
         }
-        let matches = match &edit.anchor {
-            Anchor::Text { text, count } => self.find(index, edit, text, *count)?,
-            Anchor::Range { range, expected } => vec![self.check(index, range, expected)?],
-        };
-        let lines = matches.iter().take(LINES).map(|range| self.content.line_at(range.start)).collect();
-        let changes = match edit.anchor {
-            Anchor::Text { .. } => self.changes(&matches, &edit.replacement),
-            Anchor::Range { .. } => {
-                let mut changes = Changes::default();
-                let span = self.content.add(&edit.replacement);
-                changes.push(matches[0].clone(), span);
-                changes
+        let found = match &edit.anchor {
+            Anchor::Text { text, count, matching } => self.find(index, edit, text, *count, *matching)?,
+            Anchor::Range { range, expected } => Found::exact(vec![self.check(index, range, expected)?], false),
+            Anchor::Span { start, end, encoding } => {
+                Found::exact(vec![self.resolve(index, *start, *end, *encoding)?], true)
             }
+            Anchor::Hunk(hunk) => self.place(index, edit, hunk)?,
         };
+        let line = |(range, _): &(Range<usize>, _)| self.content.line_at(range.start);
+        let (replaced, lines) = match edit.anchor {
+            // A hunk is one place, however many of its lines change.
+            Anchor::Hunk(_) => (1, found.matches.first().map(line).into_iter().collect()),
+            _ => (found.matches.len(), found.matches.iter().take(LINES).map(line).collect()),
+        };
+        let changes = self.changes(&found, &edit.replacement);
         let back = self.content.replace(&changes);
         self.remember(back);
-        Ok(Applied { replaced: matches.len(), lines, match_kind: MatchKind::Exact })
+        Ok(Applied { replaced, lines, match_kind: found.kind })
     }
 
     fn remember(&mut self, back: Changes) {
@@ -99,7 +140,7 @@ impl Editor<'_> {
     }
 
     /// The matches of a text, if there are as many as there must be.
-    fn find(&self, index: usize, edit: &Edit, text: &[u8], count: Count) -> Result<Vec<Range<usize>>, Refused> {
+    fn find(&self, index: usize, edit: &Edit, text: &[u8], count: Count, matching: Matching) -> Result<Found, Refused> {
         let overlap = if count == Count::Once { Overlap::Counted } else { Overlap::Skipped };
         let remembered = match count {
             Count::Once => REMEMBERED,
@@ -118,10 +159,28 @@ impl Editor<'_> {
                 ControlFlow::Continue(())
             });
         }
-        if total == 0 {
-            return Err(self.not_found(index, edit, text));
+        if total > 0 {
+            self.check_count(index, count, &matches, total)?;
+            return Ok(Found::exact(matches, true));
         }
-        let shown = || Detail::Matches(places(&self.content, &matches, total));
+        let ladder: &[MatchKind] = if matching == Matching::Tolerant { &LADDER } else { &[] };
+        for &kind in ladder {
+            let places = tolerant::find(&self.content.bytes(0..self.content.len()), text, kind, overlap);
+            if !places.is_empty() {
+                let ranges: Vec<_> = places.iter().map(|place| place.range.clone()).collect();
+                self.check_count(index, count, &ranges, ranges.len())?;
+                let fitted = places.iter().map(|place| Some(tolerant::fit(place, &edit.replacement)));
+                let fitted: Option<Vec<_>> = fitted.collect::<Option<Option<Vec<_>>>>().flatten();
+                let fitted = fitted.ok_or_else(|| unshifted(index))?;
+                let matches = ranges.into_iter().zip(fitted.into_iter().map(Some)).collect();
+                return Ok(Found { matches, kind, converts: true });
+            }
+        }
+        Err(self.not_found(index, edit, text))
+    }
+
+    fn check_count(&self, index: usize, count: Count, matches: &[Range<usize>], total: usize) -> Result<(), Refused> {
+        let shown = || Detail::Matches(places(&self.content, matches, total));
         match count {
             Count::Once if total > 1 => {
                 let message = format!(
@@ -137,8 +196,97 @@ impl Editor<'_> {
                 );
                 Err(refused(index, ErrorKind::MatchCountMismatch, message, shown()))
             }
-            _ => Ok(matches),
+            _ => Ok(()),
         }
+    }
+
+    /// Where a hunk of a patch changes the content.
+    fn place(&mut self, index: usize, edit: &Edit, hunk: &Hunk) -> Result<Found, Refused> {
+        let misplaced = match hunk::apply(&self.content, hunk, &mut self.progress) {
+            Ok(hunk::Outcome { changes, kind }) => {
+                let matches = changes.into_iter().map(|(range, text)| (range, Some(text))).collect();
+                return Ok(Found { matches, kind, converts: false });
+            }
+            Err(misplaced) => misplaced,
+        };
+        let missing = |message: &str| {
+            let mut diagnosis =
+                diagnose::diagnose(&self.content.bytes(0..self.content.len()), &hunk.old(), &edit.replacement);
+            if let Some(taker) = self.taker(&hunk.old()) {
+                diagnosis.cause = Some(Cause::ConsumedByEdit(taker));
+                diagnosis.suggestion = None;
+            }
+            let message = format!("{message}{}", diagnosis.advice());
+            refused(index, ErrorKind::MatchNotFound, message, Detail::NoMatch(Box::new(diagnosis)))
+        };
+        Err(match misplaced {
+            Misplaced::Nowhere => missing("the lines of the patch were not found in the file"),
+            Misplaced::NoHeader => {
+                let message = "the lines of the patch are in the file, but not behind the line that its @@ names: \
+                               copy that line as it stands";
+                refused(index, ErrorKind::MatchNotFound, message, Detail::None)
+            }
+            Misplaced::NotAtEdge(range) => {
+                let message = format!(
+                    "the lines of the patch stand at line {}, but without lines of context on both sides it belongs to \
+                     the start or end of the file: add lines of context",
+                    self.content.line_at(range.start)
+                );
+                let detail = Detail::Matches(places(&self.content, &[range], 1));
+                refused(index, ErrorKind::MatchNotFound, message, detail)
+            }
+            Misplaced::Several(ranges, total) => {
+                let message = format!(
+                    "the lines of the patch found {}, and nothing says which are meant: add lines of context",
+                    times(total)
+                );
+                refused(
+                    index,
+                    ErrorKind::AmbiguousMatch,
+                    message,
+                    Detail::Matches(places(&self.content, &ranges, total)),
+                )
+            }
+            Misplaced::Bare => {
+                let message = "the patch adds lines without a line of context, so nothing says where: add lines of \
+                               context";
+                refused(index, ErrorKind::AmbiguousMatch, message, Detail::None)
+            }
+            Misplaced::Unshifted => unshifted(index),
+        })
+    }
+
+    /// The bytes between two places that are given by lines and characters.
+    fn resolve(
+        &self,
+        index: usize,
+        start: Position,
+        end: Position,
+        encoding: Encoding,
+    ) -> Result<Range<usize>, Refused> {
+        let text = self.content.bytes(0..self.content.len());
+        let of = |at, is_end| {
+            position::offset(&text, at, encoding, is_end).map_err(|bad| {
+                let Position { line, character } = at;
+                let message = match bad {
+                    BadPosition::Line(lines) => format!(
+                        "the position {line}:{character} is not in the file, which has {lines} lines there: \
+                         make the edit anew from what the file is now"
+                    ),
+                    BadPosition::Inside => format!(
+                        "the position {line}:{character} is in the middle of a character: \
+                         check the position encoding, and make the edit anew"
+                    ),
+                };
+                refused(index, ErrorKind::MatchNotFound, message, Detail::None)
+            })
+        };
+        let range = of(start, false)?..of(end, true)?;
+        if range.start > range.end {
+            let message = "the edit ends before it starts: make it anew from what the file is now";
+            return Err(refused(index, ErrorKind::MatchNotFound, message, Detail::None));
+        }
+        Ok(range)
     }
 
     /// Checks that `expected` stands at `range`.
@@ -164,18 +312,18 @@ impl Editor<'_> {
     }
 
     /// Each match, and the replacement with the line endings that belong there.
-    fn changes(&mut self, matches: &[Range<usize>], replacement: &[u8]) -> Changes {
+    fn changes(&mut self, found: &Found, replacement: &[u8]) -> Changes {
         let mut changes = Changes::default();
-        let converts = memchr(b'\n', replacement).is_some();
         let mut nearby = Nearby::default();
-        for range in matches {
-            let span = if converts {
+        for (range, fitted) in &found.matches {
+            let text = fitted.as_deref().unwrap_or(replacement);
+            let span = if found.converts && memchr(b'\n', text).is_some() {
                 let endings: Vec<Ending> = breaks(&self.content.bytes(range.clone())).map(|b| b.1).collect();
                 let usual = if endings.is_empty() { nearby.of(&self.content, range) } else { None };
-                let text = convert(replacement, &endings, usual);
+                let text = convert(text, &endings, usual);
                 self.content.add(&text)
             } else {
-                self.content.add(replacement)
+                self.content.add(text)
             };
             changes.push(range.clone(), span);
         }

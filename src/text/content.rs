@@ -237,6 +237,17 @@ impl<'a> Content<'a> {
         }
     }
 
+    /// Where the line `index`, from 0, starts; `None` where there are fewer.
+    pub(super) fn line_start(&self, index: usize) -> Option<usize> {
+        if index == 0 {
+            return Some(0);
+        }
+        let piece = self.pieces.partition_point(|p| p.feeds_before + p.feeds < index);
+        let found = self.pieces.get(piece)?;
+        let feed = memchr_iter(b'\n', self.piece(piece)).nth(index - found.feeds_before - 1)?;
+        Some(found.at + feed + 1)
+    }
+
     /// The first line feed from `from` on, and the kind of its line break.
     pub(super) fn next_break(&self, from: usize) -> Option<(usize, Ending)> {
         let first = self.index_of(from);

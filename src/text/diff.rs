@@ -29,7 +29,7 @@ pub fn unified(old: &[u8], new: &[u8], old_name: &str, new_name: &str, limit: us
     if memchr(0, old).is_some() || memchr(0, new).is_some() {
         return format!("Binary files {old_name} and {new_name} differ\n");
     }
-    let mut out = Limited { text: String::new(), limit, is_full: false };
+    let mut out = Limited { text: Vec::new(), limit, is_full: false, is_lossy: true };
     out.line(&format!("--- {}", quoted(old_name)));
     out.line(&format!("+++ {}", quoted(new_name)));
     let compared = Compared::new(old, new);
@@ -47,9 +47,23 @@ pub fn unified(old: &[u8], new: &[u8], old_name: &str, new_name: &str, limit: us
         None => out.line("... too large to be compared line by line"),
     }
     if out.is_full {
-        out.text.push_str("... the rest of the diff is left out\n");
+        out.text.extend_from_slice(b"... the rest of the diff is left out\n");
     }
-    out.text
+    String::from_utf8_lossy(&out.text).into_owned()
+}
+
+/// The hunks of the same diff, every byte as it is; `None` where the contents are too large to be compared.
+#[must_use]
+pub fn hunks(old: &[u8], new: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Limited { text: Vec::new(), limit: usize::MAX, is_full: false, is_lossy: false };
+    if old != new {
+        let compared = Compared::new(old, new);
+        let (input, diff) = compared.changes()?;
+        let hunks: Vec<Hunk> = diff.hunks().collect();
+        let close = |a: &Hunk, b: &Hunk| (b.before.start - a.before.end) as usize <= 2 * CONTEXT;
+        hunks.chunk_by(close).for_each(|group| compared.write_group(&input, group, &mut out));
+    }
+    Some(out.text)
 }
 
 /// How many lines were added, and how many removed.
@@ -111,12 +125,12 @@ impl<'a> Compared<'a> {
         let mut at = before.start;
         for hunk in group {
             let lines = |tokens: &Range<u32>| tokens.start as usize..tokens.end as usize;
-            out.lines(' ', input, &input.before[at..hunk.before.start as usize]);
-            out.lines('-', input, &input.before[lines(&hunk.before)]);
-            out.lines('+', input, &input.after[lines(&hunk.after)]);
+            out.lines(b' ', input, &input.before[at..hunk.before.start as usize]);
+            out.lines(b'-', input, &input.before[lines(&hunk.before)]);
+            out.lines(b'+', input, &input.after[lines(&hunk.after)]);
             at = hunk.before.end as usize;
         }
-        out.lines(' ', input, &input.before[at..before.end]);
+        out.lines(b' ', input, &input.before[at..before.end]);
     }
 
     /// Lines as the format counts them: from 1, and of none, the line before them.
@@ -147,34 +161,64 @@ fn line_start(text: &[u8], at: usize) -> usize {
 
 /// A text that grows up to a limit, by whole lines.
 struct Limited {
-    text: String,
+    text: Vec<u8>,
     limit: usize,
     is_full: bool,
+    /// Whether what is not UTF-8 is replaced.
+    is_lossy: bool,
 }
 
 impl Limited {
     fn line(&mut self, line: &str) {
-        self.is_full = self.is_full || self.text.len() + line.len() + 1 > self.limit;
+        self.bytes(line.as_bytes());
+    }
+
+    fn bytes(&mut self, line: &[u8]) {
+        self.is_full = self.is_full || self.text.len().saturating_add(line.len() + 1) > self.limit;
         if !self.is_full {
-            self.text.push_str(line);
-            self.text.push('\n');
+            self.text.extend_from_slice(line);
+            self.text.push(b'\n');
         }
     }
 
-    fn lines(&mut self, sign: char, input: &InternedInput<&[u8]>, tokens: &[imara_diff::Token]) {
+    fn lines(&mut self, sign: u8, input: &InternedInput<&[u8]>, tokens: &[imara_diff::Token]) {
         for &token in tokens {
             let line = input.interner[token];
-            if self.is_full || self.text.len() + line.len() > self.limit {
+            if self.is_full || self.text.len().saturating_add(line.len()) > self.limit {
                 self.is_full = true;
                 return;
             }
             let body = line.strip_suffix(b"\n");
-            self.line(&format!("{sign}{}", String::from_utf8_lossy(body.unwrap_or(line))));
+            let text = body.unwrap_or(line);
+            if self.is_lossy {
+                self.line(&format!("{}{}", char::from(sign), String::from_utf8_lossy(text)));
+            } else {
+                self.bytes(&[&[sign], text].concat());
+            }
             if body.is_none() {
                 self.line("\\ No newline at end of file");
             }
         }
     }
+}
+
+/// A name as git writes it in a `diff --git` line: quoted where it would break the line, or is no text.
+#[must_use]
+pub fn quoted_name(name: &[u8]) -> Vec<u8> {
+    let is_plain = |text: &str| !text.chars().any(|c| c.is_ascii_control() || c == '"' || c == '\\');
+    if std::str::from_utf8(name).is_ok_and(is_plain) {
+        return name.to_vec();
+    }
+    let mut quoted = String::from("\"");
+    for byte in name {
+        match byte {
+            b'"' | b'\\' => quoted.extend(['\\', char::from(*byte)]),
+            // Writing to a string does not fail.
+            byte if byte.is_ascii_graphic() || *byte == b' ' => quoted.push(char::from(*byte)),
+            byte => drop(write!(quoted, "\\{byte:03o}")),
+        }
+    }
+    (quoted + "\"").into_bytes()
 }
 
 /// A name as git writes it: quoted where it would break the line, and closed by a tab where it has a space.

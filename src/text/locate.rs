@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::ops::{ControlFlow, Range};
 
 use memchr::memmem::Finder;
-use memchr::{memchr, memrchr};
+use memchr::{memchr, memchr_iter, memrchr};
 
 use super::content::Content;
 use super::newline::segments;
@@ -22,6 +22,12 @@ const CONTEXT_BYTES: usize = 4 << 10;
 
 /// Bytes of a line that are shown.
 const LINE_BYTES: usize = 200;
+
+/// Lines on either side that may make an anchor unique.
+const EXTRA_LINES: usize = 8;
+
+/// Bytes on either side in which they are.
+const EXTRA_BYTES: usize = 1 << 10;
 
 /// Matches counted with overlaps; after so many those that overlap are left out, or a run of equal bytes would
 /// take time quadratic in its length.
@@ -43,6 +49,8 @@ pub struct Place {
     pub line: usize,
     /// The line with a few either side, with line numbers.
     pub snippet: String,
+    /// The anchor with the fewest lines around it that make it unique, where that is known and not too long.
+    pub unique: Option<String>,
 }
 
 /// Whether matches may share bytes.
@@ -220,11 +228,74 @@ impl Progress {
 
 /// Shows the first few of `total` matches.
 pub(super) fn places(content: &Content<'_>, matches: &[Range<usize>], total: usize) -> Places {
-    let shown = matches.iter().take(SHOWN).map(|range| place(content, range.start)).collect();
-    Places { total, shown }
+    let surroundings: Vec<Surroundings> = if matches.len() == total && total > 1 {
+        matches.iter().map(|range| Surroundings::of(content, range)).collect()
+    } else {
+        Vec::new()
+    };
+    let shown = matches.iter().take(SHOWN).enumerate();
+    let shown = shown.map(|(index, range)| place(content, range.start, unique(content, range, index, &surroundings)));
+    Places { total, shown: shown.collect() }
 }
 
-fn place(content: &Content<'_>, at: usize) -> Place {
+/// What stands around a match, with line feeds only.
+struct Surroundings {
+    before: Vec<u8>,
+    /// Whether nothing is in front of that.
+    from_start: bool,
+    after: Vec<u8>,
+    to_end: bool,
+}
+
+impl Surroundings {
+    fn of(content: &Content<'_>, range: &Range<usize>) -> Self {
+        let (from, to) = (range.start.saturating_sub(EXTRA_BYTES), content.len().min(range.end + EXTRA_BYTES));
+        Self {
+            before: segments(&content.bytes(from..range.start)).join(&b'\n'),
+            from_start: from == 0,
+            after: segments(&content.bytes(range.end..to)).join(&b'\n'),
+            to_end: to == content.len(),
+        }
+    }
+
+    /// Where what is put in front of the anchor can start: at the anchor, its line, the line before that …
+    fn starts(&self) -> Vec<usize> {
+        let mut starts = vec![self.before.len()];
+        starts.extend(memchr_iter(b'\n', &self.before).rev().map(|feed| feed + 1));
+        starts.extend(self.from_start.then_some(0));
+        starts.dedup();
+        starts.truncate(EXTRA_LINES + 1);
+        starts
+    }
+
+    /// Where what is put behind it can end.
+    fn ends(&self) -> Vec<usize> {
+        let mut ends = vec![0];
+        ends.extend(memchr_iter(b'\n', &self.after));
+        ends.extend(self.to_end.then_some(self.after.len()));
+        ends.dedup();
+        ends.truncate(EXTRA_LINES + 1);
+        ends
+    }
+}
+
+/// The shortest extension of a match by whole lines that fits none of the others.
+fn unique(content: &Content<'_>, range: &Range<usize>, index: usize, all: &[Surroundings]) -> Option<String> {
+    let own = all.get(index)?;
+    let (starts, ends) = (own.starts(), own.ends());
+    let mut ways: Vec<(usize, usize)> =
+        (0..starts.len()).flat_map(|above| (0..ends.len()).map(move |below| (above, below))).collect();
+    ways.sort_by_key(|(above, below)| (above + below, *below));
+    let (before, after) = ways.iter().find_map(|&(above, below)| {
+        let (before, after) = (&own.before[starts[above]..], &own.after[..ends[below]]);
+        let fits = |other: &Surroundings| other.before.ends_with(before) && other.after.starts_with(after);
+        (!all.iter().enumerate().any(|(at, other)| at != index && fits(other))).then_some((before, after))
+    })?;
+    let anchor = segments(&content.bytes(range.clone())).join(&b'\n');
+    String::from_utf8([before, &anchor, after].concat()).ok().filter(|text| text.len() <= 2 * EXTRA_BYTES)
+}
+
+fn place(content: &Content<'_>, at: usize, unique: Option<String>) -> Place {
     let line = content.line_at(at);
     let from = at.saturating_sub(CONTEXT_BYTES);
     let window = content.bytes(from..content.len().min(at + CONTEXT_BYTES));
@@ -236,7 +307,7 @@ fn place(content: &Content<'_>, at: usize) -> Place {
         start = memrchr(b'\n', &window[..start - 1]).map_or(0, |feed| feed + 1);
         first -= 1;
     }
-    Place { line, snippet: numbered(&window[start..], first, line - first + 1 + CONTEXT) }
+    Place { line, snippet: numbered(&window[start..], first, line - first + 1 + CONTEXT), unique }
 }
 
 /// Up to `count` lines of `text` with their numbers, each cut where it is very long.

@@ -7,9 +7,13 @@ mod apply;
 mod content;
 pub mod diagnose;
 pub mod diff;
+mod hunk;
 pub mod locate;
 mod newline;
+mod position;
 pub mod splice;
+mod tolerant;
+
 #[cfg(test)]
 mod tests;
 
@@ -42,6 +46,25 @@ pub struct Applied {
 pub enum MatchKind {
     /// Byte for byte, line breaks of either kind alike.
     Exact,
+    /// But for white space at the ends of lines.
+    TrailingSpace,
+    /// But for that, and one shift of the indentation of all lines.
+    Indentation,
+    /// But for that, and characters that only look the same.
+    LookAlikes,
+}
+
+impl MatchKind {
+    /// The word in answers.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::TrailingSpace => "trailing_white_space",
+            Self::Indentation => "indentation",
+            Self::LookAlikes => "look_alikes",
+        }
+    }
 }
 
 /// Why an edit cannot be applied. Nothing was changed: edits work on copies.
@@ -55,6 +78,19 @@ pub struct Refused {
     pub message: String,
     /// What is there instead.
     pub detail: Detail,
+}
+
+/// How often a text edit would find `anchor` in `base`: line breaks of either kind are alike, and no two share bytes.
+#[must_use]
+pub fn count(base: &[u8], anchor: &[u8]) -> usize {
+    let mut count = 0;
+    if !anchor.is_empty() {
+        locate::Needle::new(anchor).each_in_text(base, locate::Overlap::Skipped, |_| {
+            count += 1;
+            std::ops::ControlFlow::Continue(())
+        });
+    }
+    count
 }
 
 /// Applies `edits` to `base` in order, each on the result of the one before.

@@ -16,7 +16,7 @@ pub(super) enum Ending {
 }
 
 impl Ending {
-    const fn bytes(self) -> &'static [u8] {
+    pub(super) const fn bytes(self) -> &'static [u8] {
         match self {
             Self::Lf => b"\n",
             Self::CrLf => b"\r\n",

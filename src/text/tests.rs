@@ -9,11 +9,11 @@ use proptest::sample::select;
 use super::edit;
 use super::newline::Ending;
 use crate::error::{Detail, ErrorKind};
-use crate::request::edit::{Anchor, Count, Edit};
+use crate::request::edit::{Anchor, Count, Edit, Matching};
 use crate::text::diagnose::Cause;
 
 fn text(text: &str, with: &str, count: Count) -> Edit {
-    Edit { anchor: Anchor::Text { text: text.into(), count }, replacement: with.into() }
+    Edit { anchor: Anchor::Text { text: text.into(), count, matching: Matching::Exact }, replacement: with.into() }
 }
 
 fn once(old: &str, new: &str) -> Edit {
@@ -132,7 +132,7 @@ fn adapted(base: &[u8], range: &Range<usize>, replacement: &[u8]) -> Vec<u8> {
 /// What one edit must do: the new content with the lines of its places, or the kind of the refusal.
 fn reference(base: &[u8], edit: &Edit) -> Result<(Vec<u8>, Vec<usize>), ErrorKind> {
     let found = match &edit.anchor {
-        Anchor::Text { text, count } => {
+        Anchor::Text { text, count, .. } => {
             let found = all_matches(base, text, *count == Count::Once);
             match (count, found.len()) {
                 (_, 0) => return Err(ErrorKind::MatchNotFound),
@@ -145,6 +145,7 @@ fn reference(base: &[u8], edit: &Edit) -> Result<(Vec<u8>, Vec<usize>), ErrorKin
             Some(there) if there == expected => vec![range.clone()],
             _ => return Err(ErrorKind::MatchNotFound),
         },
+        Anchor::Span { .. } | Anchor::Hunk(_) => unreachable!("they are tested by themselves"),
     };
     let mut new = Vec::new();
     let mut at = 0;
@@ -152,7 +153,7 @@ fn reference(base: &[u8], edit: &Edit) -> Result<(Vec<u8>, Vec<usize>), ErrorKin
         new.extend_from_slice(&base[at..range.start]);
         match edit.anchor {
             Anchor::Text { .. } => new.extend(adapted(base, range, &edit.replacement)),
-            Anchor::Range { .. } => new.extend_from_slice(&edit.replacement),
+            _ => new.extend_from_slice(&edit.replacement),
         }
         at = range.end;
     }
@@ -167,8 +168,10 @@ fn bytes(len: impl Into<proptest::collection::SizeRange>) -> impl Strategy<Value
 
 fn edits() -> impl Strategy<Value = Vec<Edit>> {
     let count = prop_oneof![4 => Just(Count::All), 1 => Just(Count::Once), 1 => (1..4usize).prop_map(Count::Exactly)];
-    let text = (bytes(1..4), count, bytes(0..4))
-        .prop_map(|(text, count, replacement)| Edit { anchor: Anchor::Text { text, count }, replacement });
+    let text = (bytes(1..4), count, bytes(0..4)).prop_map(|(text, count, replacement)| Edit {
+        anchor: Anchor::Text { text, count, matching: Matching::Exact },
+        replacement,
+    });
     let range = (0..30usize, 0..4usize, bytes(0..4)).prop_map(|(start, len, replacement)| Edit {
         anchor: Anchor::Range { range: start..start + len, expected: Vec::new() },
         replacement,

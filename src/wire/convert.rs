@@ -3,7 +3,7 @@
 use super::request::{Edit, File, Request};
 use crate::digest::Digest;
 use crate::error::{ErrorKind, Result};
-use crate::request::edit::{Anchor, Count};
+use crate::request::edit::{Anchor, Count, Matching};
 use crate::request::validate::{self, Findings, PathRule, at_edit, at_file};
 use crate::request::{Change, FileRequest, IfExists, RenameTo, edit};
 
@@ -132,9 +132,14 @@ impl Edit {
     fn convert(self, file: usize, index: usize, total: usize, findings: &mut Findings) -> Option<edit::Edit> {
         let place = |field| at_edit(file, index, Some(field));
         let number = index + 1;
-        if self.match_mode.is_some_and(|mode| mode != "exact") {
-            invalid::<()>(findings, place("match"), "`match` takes \"exact\"");
-        }
+        let matching = match self.match_mode.as_deref() {
+            None | Some("exact") => Matching::Exact,
+            Some("tolerant") => Matching::Tolerant,
+            Some(_) => {
+                invalid::<()>(findings, place("match"), "`match` takes \"exact\" or \"tolerant\"");
+                Matching::Exact
+            }
+        };
         if let Some(expected) = self.expected_matches {
             validate::check_expected_matches(place("expected_matches"), expected, findings);
             if self.replace_all == Some(true) {
@@ -153,7 +158,7 @@ impl Edit {
         let new = self
             .new_string
             .or_else(|| invalid(findings, place("new_string"), format!("Edit {number} of {total} has no new_string")));
-        let anchor = Anchor::Text { text: old?.into_bytes(), count };
+        let anchor = Anchor::Text { text: old?.into_bytes(), count, matching };
         Some(edit::Edit { anchor, replacement: new?.into_bytes() })
     }
 }

@@ -80,7 +80,7 @@ pub struct Edit {
     /// How many matches there must be.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_matches: Option<usize>,
-    /// How to compare: `exact`.
+    /// How to compare: `exact` or `tolerant`.
     #[serde(rename = "match", skip_serializing_if = "Option::is_none")]
     pub match_mode: Option<String>,
 }

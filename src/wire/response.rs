@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::engine::report::{FileReport, Operation, Report};
 use crate::request::edit::{Anchor, Edit};
 use crate::request::{Change, FileRequest, Request};
-use crate::text::{Applied, MatchKind};
+use crate::text::Applied;
 
 /// How many characters of an `old_string` an answer repeats.
 pub const OLD_STRING_CHARS: usize = 50;
@@ -168,9 +168,7 @@ fn edit_success(applied: &Applied, asked: Option<&Edit>) -> EditSuccess {
         matched: true,
         occurrences_replaced: applied.replaced,
         lines: applied.lines.clone(),
-        match_kind: match applied.match_kind {
-            MatchKind::Exact => "exact",
-        },
+        match_kind: applied.match_kind.as_str(),
     }
 }
 
@@ -184,7 +182,17 @@ pub(super) fn edits_of(file: &FileRequest) -> &[Edit] {
 
 /// What an edit looks for, cut to [`OLD_STRING_CHARS`].
 pub(super) fn old_string(edit: &Edit) -> String {
-    let (Anchor::Text { text: bytes, .. } | Anchor::Range { expected: bytes, .. }) = &edit.anchor;
+    let old;
+    let bytes = match &edit.anchor {
+        Anchor::Text { text: bytes, .. } | Anchor::Range { expected: bytes, .. } => bytes,
+        Anchor::Span { start, end, .. } => {
+            return format!("{}:{} to {}:{}", start.line, start.character, end.line, end.character);
+        }
+        Anchor::Hunk(hunk) => {
+            old = hunk.old();
+            &old
+        }
+    };
     // A character has four bytes at most, and there is no need to look at more.
     let start = &bytes[..bytes.len().min(OLD_STRING_CHARS * 4)];
     String::from_utf8_lossy(start).chars().take(OLD_STRING_CHARS).collect()

@@ -10,7 +10,7 @@ use txedit::journal::recover::{Class, Decision, Observed, Seen, classify, decide
 use txedit::journal::{Change, Mark, Record, scan};
 use txedit::path::RelPath;
 use txedit::plan::FileState;
-use txedit::request::edit::{Anchor, Count, Edit};
+use txedit::request::edit::{Anchor, Count, Edit, Matching};
 use txedit::request::validate::PathRule;
 use txedit::text;
 use txedit::wire::request;
@@ -166,7 +166,10 @@ pub(crate) fn matcher(data: &[u8]) {
             1 => Count::All,
             _ => Count::Exactly(usize::from(how / 3 % 4) + 1),
         };
-        edits.push(Edit { anchor: Anchor::Text { text: text.to_vec(), count }, replacement: new.to_vec() });
+        edits.push(Edit {
+            anchor: Anchor::Text { text: text.to_vec(), count, matching: Matching::Exact },
+            replacement: new.to_vec(),
+        });
     }
     let edited = text::edit(base, &edits);
     if let Err(why) = &edited {
@@ -195,7 +198,7 @@ fn simplest(base: &[u8], edits: &[Edit]) -> Option<Vec<u8>> {
         return None;
     }
     for edit in edits {
-        let Anchor::Text { text, count } = &edit.anchor else { return None };
+        let Anchor::Text { text, count, .. } = &edit.anchor else { return None };
         if text.is_empty() {
             return None;
         }

@@ -18,7 +18,7 @@ use txedit::journal::record::{Chain, encode};
 use txedit::journal::{Change, Corrupt, Header, Journal, Owner, Record, scan};
 use txedit::path::RelPath;
 use txedit::plan::FileState;
-use txedit::request::edit::{Anchor, Count, Edit};
+use txedit::request::edit::{Anchor, Count, Edit, Matching};
 use txedit::request::{Change as Asked, FileRequest, Request};
 
 use crate::mounts::run;
@@ -97,7 +97,7 @@ fn in_our_words(read: &Value) -> Value {
 fn latin(workspace: &Workspace) {
     let name = OsStr::from_bytes(b"caf\xe9");
     fs::write(workspace.root().join(name), "old").unwrap();
-    let anchor = Anchor::Text { text: b"old".to_vec(), count: Count::Once };
+    let anchor = Anchor::Text { text: b"old".to_vec(), count: Count::Once, matching: Matching::Exact };
     let edits = vec![Edit { anchor, replacement: b"new".to_vec() }];
     for change in [Asked::Edit { edits, rename: None }, Asked::Delete] {
         let file = FileRequest { path: name.into(), expected_hash: None, change, mode: None };

@@ -55,8 +55,5 @@ fn is_identical(request: &Request) -> bool {
         crate::request::Change::Edit { edits, .. } => edits,
         _ => &[],
     });
-    edits.iter().all(|Edit { anchor, replacement }| {
-        let (Anchor::Text { text, .. } | Anchor::Range { expected: text, .. }) = anchor;
-        text == replacement
-    })
+    edits.iter().all(|Edit { anchor, replacement }| matches!(anchor, Anchor::Text { text, .. } if text == replacement))
 }

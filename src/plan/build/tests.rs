@@ -1,7 +1,7 @@
 //! The normal form of a plan, case by case.
 
 use super::*;
-use crate::request::edit::{Anchor, Count, Edit};
+use crate::request::edit::{Anchor, Count, Edit, Matching};
 use crate::request::{Change as Asked, IfExists, RenameTo};
 
 const CONTENTS: [&[u8]; 3] = [b"alpha", b"beta", b"gamma"];
@@ -110,8 +110,10 @@ fn new_folders_come_first_parents_before_children() {
 
 #[test]
 fn edits_and_whole_contents_keep_the_mode_and_not_the_time() {
-    let edit =
-        Edit { anchor: Anchor::Text { text: b"alpha".to_vec(), count: Count::Once }, replacement: b"ALPHA".to_vec() };
+    let edit = Edit {
+        anchor: Anchor::Text { text: b"alpha".to_vec(), count: Count::Once, matching: Matching::Exact },
+        replacement: b"ALPHA".to_vec(),
+    };
     assert_eq!(plan(vec![at(0, Asked::Edit { edits: vec![edit], rename: None })]), ["edit a=ALPHA 644"]);
     assert_eq!(plan(vec![at(1, write(b"text"))]), ["edit b=text 644"]);
     assert_eq!(plan(vec![at(3, write(b"text"))]), ["create d=text 640"]);

@@ -1,6 +1,7 @@
 use super::*;
 use crate::error::Detail;
 use crate::request::edit::Edit;
+use crate::request::edit::Matching;
 use crate::request::{IfExists, RenameTo};
 
 fn found(request: &Request, rule: PathRule) -> Vec<(ErrorKind, String)> {
@@ -11,7 +12,10 @@ fn found(request: &Request, rule: PathRule) -> Vec<(ErrorKind, String)> {
 }
 
 fn text(text: &str) -> Edit {
-    Edit { anchor: Anchor::Text { text: text.into(), count: Count::Once }, replacement: Vec::new() }
+    Edit {
+        anchor: Anchor::Text { text: text.into(), count: Count::Once, matching: Matching::Exact },
+        replacement: Vec::new(),
+    }
 }
 
 fn file(path: &str, change: Change) -> FileRequest {
@@ -70,7 +74,10 @@ fn the_destination_of_a_move_is_a_path_too() {
 #[test]
 fn a_request_that_was_not_json_is_held_to_the_same_shape() {
     let range = || Edit { anchor: Anchor::Range { range: 0..1, expected: b"x".to_vec() }, replacement: Vec::new() };
-    let zero = Edit { anchor: Anchor::Text { text: b"z".to_vec(), count: Count::Exactly(0) }, replacement: Vec::new() };
+    let zero = Edit {
+        anchor: Anchor::Text { text: b"z".to_vec(), count: Count::Exactly(0), matching: Matching::Exact },
+        replacement: Vec::new(),
+    };
     let edits = |edits| Change::Edit { edits, rename: None };
     let mut many = request(vec![
         file("a", edits(Vec::new())),

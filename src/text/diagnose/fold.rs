@@ -4,25 +4,25 @@ use std::ops::Range;
 
 /// Which differences are folded away. Line breaks of either kind are alike in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Folds {
+pub(in crate::text) struct Folds {
     /// White space of any kind and amount.
-    pub(super) spaces: bool,
+    pub(in crate::text) spaces: bool,
     /// Quotes, dashes, spaces and the like that look the same.
-    pub(super) look_alikes: bool,
+    pub(in crate::text) look_alikes: bool,
     /// A backslash and the character it stands for.
-    pub(super) escapes: bool,
+    pub(in crate::text) escapes: bool,
 }
 
 /// A folded text.
 #[derive(Debug, Default)]
-pub(super) struct Folded {
-    pub(super) bytes: Vec<u8>,
+pub(in crate::text) struct Folded {
+    pub(in crate::text) bytes: Vec<u8>,
     /// For each byte, what of the text it stands for.
     origins: Vec<Range<usize>>,
 }
 
 impl Folded {
-    pub(super) fn new(text: &[u8], folds: Folds) -> Self {
+    pub(in crate::text) fn new(text: &[u8], folds: Folds) -> Self {
         let mut folded = Self::default();
         let mut at = 0;
         while at < text.len() {
@@ -39,8 +39,23 @@ impl Folded {
     }
 
     /// The range of the text that a range of folded bytes, not an empty one, came from.
-    pub(super) fn origin(&self, range: &Range<usize>) -> Range<usize> {
+    pub(in crate::text) fn origin(&self, range: &Range<usize>) -> Range<usize> {
         self.origins[range.start].start..self.origins[range.end - 1].end
+    }
+
+    /// Where in the text the folded byte at `at` starts; `None` in the middle of what stands for one character.
+    pub(in crate::text) fn start_at(&self, at: usize) -> Option<usize> {
+        let start = || self.origins.get(at).map_or_else(|| self.end_at(at), |origin| Some(origin.start));
+        self.is_edge(at).then(start).flatten()
+    }
+
+    /// Where in the text the folded byte before `at` ends; `None` in the middle of what stands for one character.
+    pub(in crate::text) fn end_at(&self, at: usize) -> Option<usize> {
+        self.is_edge(at).then(|| at.checked_sub(1).map_or(0, |before| self.origins[before].end))
+    }
+
+    fn is_edge(&self, at: usize) -> bool {
+        at == 0 || at >= self.origins.len() || self.origins[at - 1] != self.origins[at]
     }
 }
 
@@ -110,7 +125,7 @@ fn look_alike(c: char) -> Option<Unit> {
 }
 
 /// A hash of a line that white space and look-alikes do not change; `None` where the line says too little.
-pub(super) fn line_key(line: &[u8]) -> Option<u64> {
+pub(in crate::text) fn line_key(line: &[u8]) -> Option<u64> {
     let mut hash = Hash { state: 0xCBF2_9CE4_8422_2325, len: 0 };
     for (at, byte) in line.iter().enumerate() {
         if *byte >= 0x80 {

@@ -3,7 +3,7 @@
 //! Nothing found here is ever applied: it explains a failure. The work is bounded, a few scans of the content at most.
 
 mod cause;
-mod fold;
+pub(super) mod fold;
 mod nearest;
 mod similar;
 #[cfg(test)]

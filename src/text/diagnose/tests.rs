@@ -6,7 +6,7 @@ use proptest::sample::select;
 
 use super::{Cause, Diagnosis, contains};
 use crate::error::{Detail, ErrorKind};
-use crate::request::edit::{Anchor, Count, Edit};
+use crate::request::edit::{Anchor, Count, Edit, Matching};
 use crate::text::edit;
 
 const FILE: &str = "\
@@ -27,7 +27,10 @@ fn main() {
 ";
 
 fn once(old: &str, new: &str) -> Edit {
-    Edit { anchor: Anchor::Text { text: old.into(), count: Count::Once }, replacement: new.into() }
+    Edit {
+        anchor: Anchor::Text { text: old.into(), count: Count::Once, matching: Matching::Exact },
+        replacement: new.into(),
+    }
 }
 
 fn diagnosis(base: &str, old: &str, new: &str) -> (Diagnosis, String) {

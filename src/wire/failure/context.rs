@@ -38,6 +38,9 @@ pub struct Context {
 pub struct MatchLocation {
     pub line: usize,
     pub snippet: String,
+    /// An `old_string` that stands at this place only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unique_old_string: Option<String>,
 }
 
 pub(super) fn context(detail: &Detail) -> Option<Context> {
@@ -69,7 +72,11 @@ impl From<&Places> for Context {
         let shown = places.shown.iter();
         Self {
             match_locations: shown
-                .map(|place| MatchLocation { line: place.line, snippet: place.snippet.clone() })
+                .map(|place| MatchLocation {
+                    line: place.line,
+                    snippet: place.snippet.clone(),
+                    unique_old_string: place.unique.clone(),
+                })
                 .collect(),
             total_matches: Some(places.total),
             ..Self::default()

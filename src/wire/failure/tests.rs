@@ -52,7 +52,7 @@ fn no_match_in_one_file() {
 
 #[test]
 fn several_matches_in_one_file_of_several() {
-    let places = Places { total: 9, shown: vec![Place { line: 4, snippet: "4: old 0".into() }] };
+    let places = Places { total: 9, shown: vec![Place { line: 4, snippet: "4: old 0".into(), unique: None }] };
     let error =
         Error::new(ErrorKind::AmbiguousMatch, "9 matches").in_file(1).in_edit(0).detail(Detail::Matches(places));
     let answer = answer(&error, &request(&[1, 2, 1]), Shape::Multi);

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::error::{Detail, Finding};
-use crate::request::edit::{Anchor, Count};
+use crate::request::edit::{Anchor, Count, Matching};
 use crate::request::validate::PathRule;
 use crate::request::{Change, IfExists};
 
@@ -58,7 +58,7 @@ fn a_request_becomes_what_it_asks() {
     let Change::Edit { edits, rename: Some(to) } = &edited.change else { panic!("{edited:?}") };
     assert_eq!((to.path.to_str(), to.if_exists), (Some("b"), IfExists::Replace));
     let anchors: Vec<_> = edits.iter().map(|edit| edit.anchor.clone()).collect();
-    let text = |text: &str, count| Anchor::Text { text: text.into(), count };
+    let text = |text: &str, count| Anchor::Text { text: text.into(), count, matching: Matching::Exact };
     assert_eq!(anchors, [text("1", Count::Once), text("2", Count::Exactly(2)), text("3", Count::All)]);
     assert_eq!(edits[2].replacement, b"4");
     assert_eq!(edited.mode, Some(0o755));
@@ -220,7 +220,8 @@ fn an_edit_says_once_how_often_it_must_match() {
     expect(&edit(r#""expected_matches": 0"#), &[(V, place, zero)]);
     let both = "`expected_matches` and `replace_all` exclude each other";
     expect(&edit(r#""expected_matches": 1, "replace_all": true"#), &[(V, place, both)]);
-    expect(&edit(r#""match": "tolerant""#), &[(V, "files/0/edits/0/match", "`match` takes \"exact\"")]);
+    let found = (V, "files/0/edits/0/match", "`match` takes \"exact\" or \"tolerant\"");
+    expect(&edit(r#""match": "similar""#), &[found]);
     let found = findings(&edit(r#""expected_matches": -1"#));
     assert_eq!(found[0].path.join("/"), place);
 }

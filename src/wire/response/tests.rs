@@ -3,6 +3,7 @@ use serde_json::{Value, json, to_value};
 use super::*;
 use crate::digest::Digest;
 use crate::request::validate::PathRule;
+use crate::text::MatchKind;
 use crate::wire::parse;
 
 fn request(json: &Value) -> Request {

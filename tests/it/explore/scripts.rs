@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use txedit::fs::sim::SimFs;
-use txedit::request::edit::{Anchor, Count, Edit};
+use txedit::request::edit::{Anchor, Count, Edit, Matching};
 use txedit::request::{Change, FileRequest, IfExists, RenameTo, Request};
 use txedit::testing::Script;
 
@@ -16,7 +16,7 @@ pub(crate) fn request(files: Vec<FileRequest>) -> Request {
 }
 
 pub(crate) fn replaces(path: &str, old: &str, new: &str) -> FileRequest {
-    let anchor = Anchor::Text { text: old.into(), count: Count::Once };
+    let anchor = Anchor::Text { text: old.into(), count: Count::Once, matching: Matching::Exact };
     file(path, Change::Edit { edits: vec![Edit { anchor, replacement: new.into() }], rename: None })
 }
 

@@ -11,7 +11,7 @@ use txedit::engine::{Durability, Engine, RecoverOptions, Retention, Run, Setting
 use txedit::error::{Error, ErrorKind, Outcome};
 use txedit::fs::FileKind;
 use txedit::fs::sim::{Action as Act, Policy, SimFs};
-use txedit::request::edit::{Anchor, Count, Edit};
+use txedit::request::edit::{Anchor, Count, Edit, Matching};
 use txedit::request::{Change, FileRequest, IfExists, RenameTo, Request};
 
 use super::action::{Action, Foreign};
@@ -462,7 +462,7 @@ fn request(asks: &[Ask]) -> Request {
     let files = asks.iter().map(|ask| match ask {
         Ask::Edit { path, old, new, all } => {
             let count = if *all { Count::All } else { Count::Once };
-            let anchor = Anchor::Text { text: old.as_bytes().to_vec(), count };
+            let anchor = Anchor::Text { text: old.as_bytes().to_vec(), count, matching: Matching::Exact };
             let edits = vec![Edit { anchor, replacement: new.as_bytes().to_vec() }];
             file(path, Change::Edit { edits, rename: None })
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Result;
 use crate::fs::scratch;
-use crate::request::edit::{Anchor, Count, Edit};
+use crate::request::edit::{Anchor, Count, Edit, Matching};
 use crate::request::{Change, FileRequest, IfExists, Request};
 
 /// The files; some are in folders that come with them.
@@ -80,7 +80,7 @@ fn change(name: &'static str, files: &mut Files, dice: &mut Dice) -> Change {
             let (first, _) = old.split_once('\n').unwrap_or((old, ""));
             let (first, line) = (first.to_owned(), format!("edited {:016x}", dice.below(u64::MAX)));
             *old = old.replacen(&first, &line, 1);
-            let anchor = Anchor::Text { text: first.into_bytes(), count: Count::Once };
+            let anchor = Anchor::Text { text: first.into_bytes(), count: Count::Once, matching: Matching::Exact };
             Change::Edit { edits: vec![Edit { anchor, replacement: line.into_bytes() }], rename: None }
         }
         Some(_) if dice.below(3) == 0 => {

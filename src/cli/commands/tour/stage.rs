@@ -14,7 +14,7 @@ use crate::engine::report::Report;
 use crate::engine::{Engine, Run, Unobserved};
 use crate::error::{Error, Result};
 use crate::fs::scratch::Scratch;
-use crate::request::edit::{Anchor, Count, Edit};
+use crate::request::edit::{Anchor, Count, Edit, Matching};
 use crate::request::{Change, FileRequest, Request};
 
 /// Files by name, with their contents.
@@ -143,7 +143,7 @@ fn in_workspace(name: &str) -> PathBuf {
 /// A request of one edit for each file.
 pub(super) fn request(edits: &[(&str, &str, &str)]) -> Request {
     let entry = |(name, old, new): &(&str, &str, &str)| {
-        let anchor = Anchor::Text { text: old.as_bytes().to_vec(), count: Count::Once };
+        let anchor = Anchor::Text { text: old.as_bytes().to_vec(), count: Count::Once, matching: Matching::Exact };
         let edits = vec![Edit { anchor, replacement: new.as_bytes().to_vec() }];
         let change = Change::Edit { edits, rename: None };
         FileRequest { path: PathBuf::from(name), expected_hash: None, change, mode: None }

@@ -1,0 +1,315 @@
+//! Placing a hunk of a patch, and what it changes there.
+
+use std::ops::{ControlFlow, Range};
+
+use super::MatchKind;
+use super::content::Content;
+use super::locate::{Needle, Overlap};
+use super::newline::{Ending, breaks, convert};
+use super::tolerant::indent::Indent;
+use super::tolerant::{self, LADDER, Tolerated};
+use crate::request::edit::{Hunk, HunkLine, Matching, Side};
+
+/// Places kept of a hunk that fits too many; among more, headers are not looked for.
+const KEPT: usize = 10_000;
+
+/// How far the hunks of one section have come.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Progress {
+    /// Lines that they have added, less those that they have taken away.
+    added: isize,
+    /// Whether one of them was found elsewhere than it said.
+    moved: bool,
+    /// The end of the last one.
+    end: usize,
+}
+
+/// Where a hunk goes.
+#[derive(Debug, Clone)]
+pub(super) struct Placed {
+    range: Range<usize>,
+    kind: MatchKind,
+    indent: Indent,
+    was_told: bool,
+}
+
+/// Why a hunk goes nowhere.
+#[derive(Debug, Clone)]
+pub(super) enum Misplaced {
+    /// Its old lines are not there.
+    Nowhere,
+    /// They are, but one of its headers is not, or not in front of them.
+    NoHeader,
+    /// They are, but not at the start or end of the file, where the hunk says that they must be.
+    NotAtEdge(Range<usize>),
+    /// They are in several places: the first few, and how many.
+    Several(Vec<Range<usize>>, usize),
+    /// It has no old lines, and nothing else says where it goes.
+    Bare,
+    /// One of its new lines cannot be shifted as the old ones are.
+    Unshifted,
+}
+
+/// What a hunk does.
+#[derive(Debug, Clone)]
+pub(super) struct Outcome {
+    /// Ranges of the content, ascending, and what takes their place.
+    pub(super) changes: Vec<(Range<usize>, Vec<u8>)>,
+    pub(super) kind: MatchKind,
+}
+
+/// Places `hunk`, and moves `progress` on.
+pub(super) fn apply(content: &Content<'_>, hunk: &Hunk, progress: &mut Progress) -> Result<Outcome, Misplaced> {
+    if !hunk.continues {
+        *progress = Progress::default();
+    }
+    let placed = place(content, hunk, progress)?;
+    let changes = changes(content, hunk, &placed).ok_or(Misplaced::Unshifted)?;
+    progress.added += hunk.count(Side::New).cast_signed() - hunk.count(Side::Old).cast_signed();
+    progress.moved |= !placed.was_told;
+    let grown: usize = changes.iter().map(|(_, text)| text.len()).sum();
+    let shrunk: usize = changes.iter().map(|(range, _)| range.len()).sum();
+    progress.end = placed.range.end + grown - shrunk;
+    Ok(Outcome { changes, kind: placed.kind })
+}
+
+fn place(content: &Content<'_>, hunk: &Hunk, progress: &Progress) -> Result<Placed, Misplaced> {
+    let old = hunk.old();
+    if old.is_empty() {
+        let goes_there = content.len() == 0 || (hunk.at_end && hunk.headers.is_empty());
+        let range = content.len()..content.len();
+        let placed = Placed { range, kind: MatchKind::Exact, indent: Indent::Same, was_told: true };
+        return goes_there.then_some(placed).ok_or(Misplaced::Bare);
+    }
+    let exact = |range| Placed { range, kind: MatchKind::Exact, indent: Indent::Same, was_told: false };
+    let sought = Sought { content, hunk, old: &old, progress };
+    if let Some(range) = sought.where_it_says() {
+        return Ok(Placed { was_told: true, ..exact(range) });
+    }
+    if hunk.only_there {
+        return Err(Misplaced::Nowhere);
+    }
+    let found = sought.anywhere();
+    if !found.is_empty() {
+        return sought.choose(found, Clone::clone).map(exact);
+    }
+    let ladder: &[MatchKind] = if hunk.matching == Matching::Tolerant { &LADDER } else { &[] };
+    for &kind in ladder {
+        let text = content.bytes(0..content.len());
+        let mut found = tolerant::find(&text, &old, kind, Overlap::Counted);
+        if found.is_empty()
+            && hunk.loose_end
+            && let Some(bare) = old.strip_suffix(b"\n")
+        {
+            found = tolerant::find(&text, bare, kind, Overlap::Counted);
+            found.retain(|place| place.range.end == content.len());
+        }
+        found.retain(|place| sought.fits(&place.range));
+        if !found.is_empty() {
+            let Tolerated { range, indent, .. } = sought.choose(found, |place| place.range.clone())?;
+            return Ok(Placed { range, kind, indent, was_told: false });
+        }
+    }
+    Err(sought.not_at_edge().map_or(Misplaced::Nowhere, Misplaced::NotAtEdge))
+}
+
+/// A hunk that is to be placed.
+struct Sought<'a> {
+    content: &'a Content<'a>,
+    hunk: &'a Hunk,
+    old: &'a [u8],
+    progress: &'a Progress,
+}
+
+impl Sought<'_> {
+    /// The place that the hunk names, if its old lines stand there and the hunks before were where they said.
+    fn where_it_says(&self) -> Option<Range<usize>> {
+        let line = self.hunk.line.filter(|_| !self.progress.moved)?;
+        let start = self.content.line_start(line.saturating_sub(1).checked_add_signed(self.progress.added)?)?;
+        // Each line break may have a byte more than that of the patch.
+        let most = self.old.len() + self.hunk.lines.len();
+        let window = self.content.bytes(start..self.content.len().min(start + most));
+        let mut found = None;
+        Needle::new(self.old).each_in_text(&window, Overlap::Counted, |range| {
+            found = Some(range);
+            ControlFlow::Break(())
+        });
+        let range = found.filter(|range| range.start == 0)?;
+        let range = start..start + range.end;
+        (start >= self.progress.end && self.fits(&range)).then_some(range)
+    }
+
+    fn anywhere(&self) -> Vec<Range<usize>> {
+        let mut found = Vec::new();
+        let mut look = |needle: &[u8]| {
+            Needle::new(needle).each_in(self.content, Overlap::Counted, |range| {
+                if self.fits(&range) {
+                    found.push(range);
+                }
+                if found.len() < KEPT { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            });
+        };
+        look(self.old);
+        if found.is_empty()
+            && self.hunk.loose_end
+            && let Some(bare) = self.old.strip_suffix(b"\n").filter(|bare| !bare.is_empty())
+        {
+            let bare = bare.strip_suffix(b"\r").unwrap_or(bare);
+            Needle::new(bare).each_in(self.content, Overlap::Counted, |range| {
+                if range.end == self.content.len() && self.fits(&range) {
+                    found.push(range);
+                }
+                ControlFlow::Continue(())
+            });
+        }
+        found
+    }
+
+    /// Where the old lines stand, if only the start or the end of the file keeps the hunk from being there.
+    fn not_at_edge(&self) -> Option<Range<usize>> {
+        let free = Hunk { at_start: false, at_end: false, ..self.hunk.clone() };
+        Sought { hunk: &free, ..*self }.anywhere().into_iter().next()
+    }
+
+    /// Whether the old lines may be at `range`, as far as that is not a matter of their text.
+    fn fits(&self, range: &Range<usize>) -> bool {
+        let len = self.content.len();
+        let is_line = range.start == 0 || *self.content.bytes(range.start - 1..range.start) == *b"\n";
+        // What has no line break ends the file; so does, in a file without one, a last line that may have one.
+        let ends = range.end == len || (range.end > 0 && *self.content.bytes(range.end - 1..range.end) == *b"\n");
+        is_line
+            && ends
+            && (!self.hunk.at_start || range.start == 0)
+            && (!self.hunk.at_end || range.end == len)
+            && (self.hunk.loose_end || self.is_spelled_alike(range))
+    }
+
+    /// Whether the line breaks are those of the file, or else of one kind, so that the file's can be taken.
+    fn is_spelled_alike(&self, range: &Range<usize>) -> bool {
+        if *self.content.bytes(range.clone()) == *self.old {
+            return true;
+        }
+        let mut endings = self.hunk.lines.iter().flat_map(|line| breaks(&line.text).map(|(_, ending)| ending));
+        let first = endings.next();
+        endings.all(|ending| Some(ending) == first)
+    }
+
+    /// The only one of several places that headers and order leave.
+    fn choose<T>(&self, mut found: Vec<T>, range_of: impl Fn(&T) -> Range<usize>) -> Result<T, Misplaced> {
+        if found.len() < KEPT && !self.hunk.headers.is_empty() {
+            let starts: Vec<usize> = found.iter().map(|place| range_of(place).start).collect();
+            let beneath = self.beneath_headers(&starts);
+            let mut at = starts.iter();
+            found.retain(|_| at.next().is_some_and(|start| beneath.contains(start)));
+            if found.is_empty() {
+                return Err(Misplaced::NoHeader);
+            }
+        }
+        let in_order = |place: &T| range_of(place).start >= self.progress.end;
+        if self.hunk.line.is_some() || found.iter().filter(|place| in_order(place)).count() == 1 {
+            found.retain(in_order);
+        }
+        if found.len() > 1 {
+            let ranges = found.iter().map(range_of).collect();
+            return Err(Misplaced::Several(ranges, found.len()));
+        }
+        found.pop().ok_or(Misplaced::Nowhere)
+    }
+
+    /// Those of `starts` that the headers lead to: those in the header's own block, up to the next line that is indented
+    /// no deeper, or where there is none, those behind it.
+    fn beneath_headers(&self, starts: &[usize]) -> Vec<usize> {
+        let text = self.content.bytes(0..self.content.len());
+        let mut lines = Vec::new();
+        let mut at = 0;
+        for line in text.split(|byte| *byte == b'\n') {
+            lines.push((at, line));
+            at += line.len() + 1;
+        }
+        let (last, outer) = self.hunk.headers.split_last().expect("only asked with headers");
+        let mut from = 0;
+        for header in outer {
+            // Of an outer header the first one counts; the last must then be told apart by what follows.
+            match lines.iter().skip(from).position(|(_, line)| line.trim_ascii() == header.trim_ascii()) {
+                Some(found) => from += found + 1,
+                None => return Vec::new(),
+            }
+        }
+        let (mut inside, mut behind) = (Vec::new(), Vec::new());
+        for (index, (_, line)) in lines.iter().enumerate().skip(from) {
+            if line.trim_ascii() != last.trim_ascii() {
+                continue;
+            }
+            let depth = line.len() - line.trim_ascii_start().len();
+            // The header itself may be the hunk's first line.
+            let after = lines[index].0;
+            let block_end = lines[index + 1..]
+                .iter()
+                .find(|(_, line)| !tolerant::is_blank(line) && line.len() - line.trim_ascii_start().len() <= depth)
+                .map_or(text.len(), |(at, _)| *at);
+            behind.extend(starts.iter().copied().filter(|start| *start >= after));
+            inside.extend(starts.iter().copied().filter(|start| (after..=block_end).contains(start)));
+        }
+        let mut beneath = if inside.is_empty() { behind } else { inside };
+        beneath.sort_unstable();
+        beneath.dedup();
+        beneath
+    }
+}
+
+/// What changes where the hunk is placed: lines that stay keep every byte. `None` where a line cannot be shifted.
+fn changes(content: &Content<'_>, hunk: &Hunk, placed: &Placed) -> Option<Vec<(Range<usize>, Vec<u8>)>> {
+    let text = content.bytes(placed.range.clone());
+    let as_written = placed.kind == MatchKind::Exact && *text == *hunk.old();
+    let mut there = text.split_inclusive(|byte| *byte == b'\n');
+    let usual = || {
+        let near = breaks(&text).next().map(|(_, ending)| ending);
+        near.or_else(|| content.previous_break(placed.range.start)).or_else(|| content.next_break(0).map(|b| b.1))
+    };
+    // A patch that is taken as it is written may change line breaks.
+    let usual = if as_written && !hunk.loose_end { None } else { usual() };
+    let mut list: Vec<(Range<usize>, Vec<u8>)> = Vec::new();
+    let mut at = placed.range.start;
+    let mut is_open = false;
+    for HunkLine { side, text } in &hunk.lines {
+        if *side == Side::Both {
+            at += there.next()?.len();
+            is_open = false;
+            continue;
+        }
+        if !is_open {
+            list.push((at..at, Vec::new()));
+            is_open = true;
+        }
+        let (range, with) = list.last_mut()?;
+        if *side == Side::Old {
+            at += there.next()?.len();
+            range.end = at;
+        } else {
+            let place = Tolerated { range: 0..0, indent: placed.indent.clone(), starts_line: true };
+            with.extend_from_slice(&convert(&tolerant::fit(&place, text)?, &[], usual));
+        }
+    }
+    if hunk.loose_end {
+        keep_end(content, &mut list, usual.unwrap_or(Ending::Lf));
+    }
+    Some(list)
+}
+
+/// Where the last line of the file has no line break, it still has none, whatever the format would say.
+fn keep_end(content: &Content<'_>, list: &mut [(Range<usize>, Vec<u8>)], ending: Ending) {
+    let len = content.len();
+    let Some((range, with)) = list.last_mut() else { return };
+    let has_break = len == 0 || *content.bytes(len - 1..len) == *b"\n";
+    if range.end != len || has_break || with.is_empty() {
+        return;
+    }
+    let broken = with.strip_suffix(b"\n").map(|w| w.strip_suffix(b"\r").unwrap_or(w).len());
+    with.truncate(broken.unwrap_or(with.len()));
+    if range.start == len {
+        with.splice(0..0, ending.bytes().iter().copied());
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+use crate::error::ErrorKind;
+use crate::request::edit::{Edit, Hunk, HunkLine, Matching, Side};
+use crate::text::{MatchKind, edit};
+
+/// A hunk written as in a diff; `$` is for a line break that is not there.
+fn hunk(text: &str) -> Hunk {
+    let lines = text.split_inclusive('\n').map(|line| {
+        let side = match line.as_bytes()[0] {
+            b'-' => Side::Old,
+            b'+' => Side::New,
+            _ => Side::Both,
+        };
+        HunkLine { side, text: line[1..].replace("$\n", "").into() }
+    });
+    Hunk { lines: lines.collect(), ..Hunk::default() }
+}
+
+fn at(line: usize, text: &str) -> Hunk {
+    Hunk { line: Some(line), ..hunk(text) }
+}
+
+fn beneath(headers: &[&str], text: &str) -> Hunk {
+    Hunk { headers: headers.iter().map(|it| it.as_bytes().to_vec()).collect(), loose_end: true, ..hunk(text) }
+}
+
+fn run(base: &str, hunks: impl IntoIterator<Item = Hunk>) -> Result<String, ErrorKind> {
+    let edits: Vec<Edit> = hunks.into_iter().map(Hunk::into_edit).collect();
+    match edit(base.as_bytes(), &edits) {
+        Ok(edited) => Ok(String::from_utf8(edited.splices.apply(base.as_bytes())).unwrap()),
+        Err(refused) => Err(refused.kind),
+    }
+}
+
+#[track_caller]
+fn becomes(base: &str, hunks: impl IntoIterator<Item = Hunk>, expected: &str) {
+    assert_eq!(run(base, hunks).as_deref(), Ok(expected));
+}
+
+#[test]
+fn the_place_that_is_named_beats_others() {
+    becomes("a\nb\na\nb\n", [at(3, " a\n-b\n+c\n")], "a\nb\na\nc\n");
+    becomes("a\nb\na\nb\n", [at(1, " a\n-b\n+c\n")], "a\nc\na\nb\n");
+    let two = [at(1, "-a\n+x\n+y\n"), Hunk { continues: true, ..at(3, "-a\n+z\n") }];
+    becomes("a\nb\na\nb\n", two, "x\ny\nb\nz\nb\n");
+}
+
+#[test]
+fn elsewhere_the_place_must_be_the_only_one() {
+    becomes("new\nnew\na\nb\n", [at(1, " a\n-b\n+c\n")], "new\nnew\na\nc\n");
+    assert_eq!(run("n\na\nb\na\nb\n", [at(1, " a\n-b\n+c\n")]), Err(ErrorKind::AmbiguousMatch));
+    assert_eq!(run("n\na\nb\n", [Hunk { only_there: true, ..at(1, "-a\n+c\n") }]), Err(ErrorKind::MatchNotFound));
+    assert_eq!(run("n\na\nb\n", [Hunk { at_start: true, ..at(1, "-a\n+c\n b\n") }]), Err(ErrorKind::MatchNotFound));
+    assert_eq!(run("a\nb\nn\n", [Hunk { at_end: true, ..at(1, " a\n b\n+c\n") }]), Err(ErrorKind::MatchNotFound));
+    // After one that was moved, the line says nothing any more.
+    let moved = [at(1, "-a\n+x\n"), Hunk { continues: true, ..at(3, "-c\n+y\n") }];
+    assert_eq!(run("n\na\nc\nb\nc\n", moved), Err(ErrorKind::AmbiguousMatch));
+    // Whole lines only.
+    assert_eq!(run("xa\n", [hunk("-a\n+b\n")]), Err(ErrorKind::MatchNotFound));
+    assert_eq!(run("ax\n", [hunk("-a$\n+b\n")]), Err(ErrorKind::MatchNotFound));
+}
+
+#[test]
+fn the_end_of_a_file_is_as_the_patch_says_or_as_it_was() {
+    becomes("a\nb", [at(1, " a\n-b$\n+b\n")], "a\nb\n");
+    assert_eq!(run("a\nb\n", [at(1, " a\n-b$\n+b\n")]), Err(ErrorKind::MatchNotFound));
+    assert_eq!(run("a\nb", [at(1, " a\n-b\n+c\n")]), Err(ErrorKind::MatchNotFound));
+    let loose = |text| Hunk { loose_end: true, ..hunk(text) };
+    becomes("a\nb", [loose(" a\n-b\n+c\n")], "a\nc");
+    becomes("a\nb", [loose(" a\n b\n+c\n")], "a\nb\nc");
+    becomes("a\r\nb", [loose(" a\n b\n+c\n+d\n")], "a\r\nb\r\nc\r\nd");
+    becomes("a\nb", [loose(" a\n-b\n")], "a\n");
+    becomes("", [at(1, "+a\n")], "a\n");
+    let at_end = Hunk { at_end: true, loose_end: true, ..hunk("+c\n") };
+    becomes("a\n", [at_end.clone()], "a\nc\n");
+    becomes("a", [at_end], "a\nc");
+    assert_eq!(run("a\n", [at(2, "+a\n")]), Err(ErrorKind::AmbiguousMatch), "nothing to hold on to");
+}
+
+#[test]
+fn line_breaks_are_those_of_the_file_unless_the_patch_is_about_them() {
+    becomes("a\r\nb\r\n", [at(1, " a\n-b\n+c\n+d\n")], "a\r\nc\r\nd\r\n");
+    becomes("a\nb\n", [at(1, " a\r\n-b\r\n+c\r\n")], "a\nc\n");
+    becomes("a\r\nb\n", [at(1, " a\r\n-b\n+b\r\n")], "a\r\nb\r\n");
+    assert_eq!(run("a\nb\n", [at(1, " a\r\n-b\n+b\r\n")]), Err(ErrorKind::MatchNotFound));
+    // Lines that stay keep theirs.
+    becomes("a\r\nb\nc\r\n", [at(1, " a\n b\n-c\n+d\n")], "a\r\nb\nd\r\n");
+}
+
+/// `base` with a `y` for its second `x`.
+fn second_x(base: &str) -> String {
+    base.replacen('x', "?", 1).replace('x', "y").replace('?', "x")
+}
+
+#[test]
+fn headers_lead_to_their_block() {
+    let base = "class A\n  def f\n    x\n  end\nend\nclass B\n  def f\n    x\n  end\nend\n";
+    let change = "   def f\n-    x\n+    y\n";
+    becomes(base, [beneath(&["class B"], change)], &second_x(base));
+    becomes(base, [beneath(&["class A"], change)], &base.replacen('x', "y", 1));
+    becomes(base, [beneath(&["class B", "  def f"], "-    x\n+    y\n")], &second_x(base));
+    assert_eq!(run(base, [beneath(&[], change)]), Err(ErrorKind::AmbiguousMatch));
+    assert_eq!(run(base, [beneath(&["def f"], "-    x\n+    y\n")]), Err(ErrorKind::AmbiguousMatch));
+    assert_eq!(run(base, [beneath(&["class C"], change)]), Err(ErrorKind::MatchNotFound));
+    // In order: the second is behind the first.
+    let second = Hunk { continues: true, ..beneath(&[], change) };
+    becomes(base, [beneath(&["class A"], change), second], &base.replace('x', "y"));
+}
+
+#[test]
+fn a_tolerant_hunk_keeps_the_lines_that_stay() {
+    let tolerant = |text| Hunk { matching: Matching::Tolerant, loose_end: true, ..hunk(text) };
+    becomes("\ta  \n\tb\n\t“c”\n", [tolerant(" a\n-b\n+x\n \"c\"\n")], "\ta  \n\tx\n\t“c”\n");
+    let edits = [tolerant(" a\n-b\n+c\n").into_edit()];
+    assert_eq!(edit(b"a \nb\n", &edits).unwrap().applied[0].match_kind, MatchKind::TrailingSpace);
+    assert_eq!(run("a \nb\na\t\nb\n", [tolerant(" a\n-b\n+c\n")]), Err(ErrorKind::AmbiguousMatch));
+}

@@ -1,0 +1,102 @@
+//! Lines and characters, as editors count them, to bytes.
+
+use memchr::memchr;
+
+use crate::request::edit::{Encoding, Position};
+
+/// Why a position is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BadPosition {
+    /// The text has fewer lines: so many.
+    Line(usize),
+    /// It is in the middle of a character.
+    Inside,
+}
+
+/// The place in bytes of `position`. An end may name a line beyond the last: the end of the text is meant.
+pub(crate) fn offset(text: &[u8], position: Position, encoding: Encoding, is_end: bool) -> Result<usize, BadPosition> {
+    let mut start = 0;
+    for line in 0..position.line {
+        match next_line(&text[start..]) {
+            Some(len) => start += len,
+            None if is_end => return Ok(text.len()),
+            None => return Err(BadPosition::Line(line + 1)),
+        }
+    }
+    let line = &text[start..];
+    let line = &line[..line.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(line.len())];
+    Ok(start + within(line, position.character, encoding).ok_or(BadPosition::Inside)?)
+}
+
+/// The length of the first line with its break; `None` where it is the last.
+fn next_line(text: &[u8]) -> Option<usize> {
+    // Most texts have no lone carriage return, and most lines are short.
+    let feed = memchr(b'\n', text);
+    let end = memchr(b'\r', &text[..feed.unwrap_or(text.len())]);
+    match (end, feed) {
+        (Some(end), Some(feed)) if end + 1 == feed => Some(feed + 1),
+        (Some(end), _) => Some(end + 1),
+        (None, Some(feed)) => Some(feed + 1),
+        (None, None) => None,
+    }
+}
+
+/// The byte at which a character of a line starts; its end, if there are fewer.
+fn within(line: &[u8], character: usize, encoding: Encoding) -> Option<usize> {
+    if encoding == Encoding::Utf8 || line.is_ascii() {
+        let at = character.min(line.len());
+        // A byte that continues a character.
+        return (at == line.len() || line[at] & 0xC0 != 0x80).then_some(at);
+    }
+    let mut left = character;
+    for chunk in line.utf8_chunks() {
+        let start = chunk.valid().as_ptr().addr() - line.as_ptr().addr();
+        for (at, c) in chunk.valid().char_indices() {
+            if left == 0 {
+                return Some(start + at);
+            }
+            let units = if encoding == Encoding::Utf16 { c.len_utf16() } else { 1 };
+            left = left.checked_sub(units)?;
+        }
+        // What is not UTF-8 shows as one replacement character for each sequence.
+        if left == 0 {
+            return Some(start + chunk.valid().len());
+        }
+        left -= usize::from(!chunk.invalid().is_empty());
+    }
+    Some(line.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str, line: usize, character: usize, encoding: Encoding) -> Result<usize, BadPosition> {
+        offset(text.as_bytes(), Position { line, character }, encoding, false)
+    }
+
+    #[test]
+    fn characters_are_counted_in_the_encoding_asked_for() {
+        let text = "é𝒳x\n";
+        assert_eq!(at(text, 0, 1, Encoding::Utf16), Ok(2));
+        assert_eq!(at(text, 0, 3, Encoding::Utf16), Ok(6));
+        assert_eq!(at(text, 0, 2, Encoding::Utf16), Err(BadPosition::Inside), "half of a surrogate pair");
+        assert_eq!(at(text, 0, 2, Encoding::Utf32), Ok(6));
+        assert_eq!(at(text, 0, 6, Encoding::Utf8), Ok(6));
+        assert_eq!(at(text, 0, 1, Encoding::Utf8), Err(BadPosition::Inside));
+        assert_eq!(at(text, 0, 99, Encoding::Utf16), Ok(7), "beyond the end of the line its end is meant");
+    }
+
+    #[test]
+    fn all_three_line_breaks_end_lines() {
+        let text = "a\r\nb\rc\nd";
+        assert_eq!(at(text, 1, 0, Encoding::Utf16), Ok(3));
+        assert_eq!(at(text, 2, 0, Encoding::Utf16), Ok(5));
+        assert_eq!(at(text, 3, 1, Encoding::Utf16), Ok(8));
+        assert_eq!(at(text, 0, 9, Encoding::Utf16), Ok(1));
+        assert_eq!(at(text, 4, 0, Encoding::Utf16), Err(BadPosition::Line(4)));
+        let end = Position { line: usize::MAX, character: 0 };
+        assert_eq!(offset(text.as_bytes(), end, Encoding::Utf16, true), Ok(8));
+        assert_eq!(at("a\n", 1, 0, Encoding::Utf16), Ok(2));
+    }
+}

@@ -1,0 +1,280 @@
+//! Matching that looks away from white space and look-alikes, step by step, and from nothing else.
+//!
+//! Each step searches a view of the content in which the difference is folded away, line by line, and maps what it
+//! finds back to whole ranges of the content. Similarity plays no part.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use memchr::memmem;
+
+use super::MatchKind;
+use super::diagnose::fold::{Folded, Folds};
+use super::locate::Overlap;
+use super::newline::segments;
+
+pub(super) mod indent;
+
+use indent::{Indent, leading};
+
+/// The steps in their order. Each allows for the differences of those before it, too.
+pub(super) const LADDER: [MatchKind; 3] = [MatchKind::TrailingSpace, MatchKind::Indentation, MatchKind::LookAlikes];
+
+/// Matches counted with overlaps; beyond, a run of equal bytes would take time quadratic in its length.
+const OVERLAPPING: usize = 10_000;
+
+const LOOK_ALIKES: Folds = Folds { spaces: false, look_alikes: true, escapes: false };
+
+/// A place that an anchor matches at some step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Tolerated {
+    pub(super) range: Range<usize>,
+    /// How the indentation of the anchor becomes that of the place.
+    pub(super) indent: Indent,
+    /// Whether the range starts with the indentation of a line.
+    pub(super) starts_line: bool,
+}
+
+/// All places that `anchor` matches at the step `kind`, in ascending order.
+pub(super) fn find(text: &[u8], anchor: &[u8], kind: MatchKind, overlap: Overlap) -> Vec<Tolerated> {
+    let mut found = Vec::new();
+    let needle = Needle::new(anchor, kind);
+    if needle.bytes.trim_ascii().is_empty() {
+        return found;
+    }
+    let view = View::new(text, kind);
+    let finder = memmem::Finder::new(&needle.bytes);
+    let mut from = 0;
+    while let Some(at) = finder.find(&view.bytes[from..]).map(|at| from + at) {
+        let settled = needle.settle(&view, at);
+        let overlapping = settled.is_none() || (overlap == Overlap::Counted && found.len() < OVERLAPPING);
+        from = at + if overlapping { 1 } else { needle.bytes.len() };
+        found.extend(settled);
+    }
+    found
+}
+
+/// The replacement as it belongs to a place; `None` where one of its lines cannot be shifted with the others.
+pub(super) fn fit(place: &Tolerated, replacement: &[u8]) -> Option<Vec<u8>> {
+    if place.indent == Indent::Same {
+        return Some(replacement.to_vec());
+    }
+    let mut fitted = Vec::with_capacity(replacement.len());
+    let lines: Vec<&[u8]> = replacement.split(|byte| *byte == b'\n').collect();
+    for (index, line) in lines.iter().enumerate() {
+        if index > 0 {
+            fitted.push(b'\n');
+        }
+        let is_last = index + 1 == lines.len();
+        if index == 0 && !place.starts_line || is_blank(line) && !is_last {
+            fitted.extend_from_slice(line);
+        } else if !line.is_empty() {
+            fitted.extend_from_slice(&place.indent.apply(line)?);
+        }
+    }
+    Some(fitted)
+}
+
+/// One line as a step sees it.
+fn shown(line: &[u8], kind: MatchKind) -> Cow<'_, [u8]> {
+    match kind {
+        MatchKind::Exact => line.into(),
+        MatchKind::TrailingSpace => trim_end(line).into(),
+        MatchKind::Indentation => trim_end(&line[leading(line)..]).into(),
+        MatchKind::LookAlikes if line.is_ascii() => trim_end(&line[leading(line)..]).into(),
+        MatchKind::LookAlikes => {
+            let folded = Folded::new(line, LOOK_ALIKES).bytes;
+            trim_end(&folded[leading(&folded)..]).to_vec().into()
+        }
+    }
+}
+
+fn trim_end(line: &[u8]) -> &[u8] {
+    let blanks = line.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    &line[..line.len() - blanks]
+}
+
+pub(super) fn is_blank(line: &[u8]) -> bool {
+    line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r'))
+}
+
+/// The content as a step sees it: the lines, joined by line feeds.
+struct View<'t> {
+    text: &'t [u8],
+    kind: MatchKind,
+    bytes: Vec<u8>,
+    /// Where each line starts: in the content, and in the view.
+    lines: Vec<(usize, usize)>,
+}
+
+impl<'t> View<'t> {
+    fn new(text: &'t [u8], kind: MatchKind) -> Self {
+        let mut view = Self { text, kind, bytes: Vec::with_capacity(text.len()), lines: Vec::new() };
+        let mut at = 0;
+        for line in text.split(|byte| *byte == b'\n') {
+            if at > 0 {
+                view.bytes.push(b'\n');
+            }
+            view.lines.push((at, view.bytes.len()));
+            at += line.len() + 1;
+            // Only a carriage return in front of a line feed is part of the line break.
+            let line = if at <= text.len() { line.strip_suffix(b"\r").unwrap_or(line) } else { line };
+            view.bytes.extend_from_slice(&shown(line, kind));
+        }
+        view
+    }
+
+    fn line_of(&self, at: usize) -> usize {
+        self.lines.partition_point(|(_, start)| *start <= at) - 1
+    }
+
+    fn line(&self, index: usize) -> Line<'t> {
+        let start = self.lines[index].0;
+        let raw = match self.lines.get(index + 1) {
+            Some((next, _)) => {
+                let raw = &self.text[start..next - 1];
+                raw.strip_suffix(b"\r").unwrap_or(raw)
+            }
+            None => &self.text[start..],
+        };
+        let folded = (self.kind == MatchKind::LookAlikes).then(|| Folded::new(raw, LOOK_ALIKES));
+        let seen: &[u8] = folded.as_ref().map_or(raw, |folded| &folded.bytes);
+        let lead = if self.kind == MatchKind::TrailingSpace { 0 } else { leading(seen) };
+        Line { start, raw, folded, lead }
+    }
+}
+
+/// A line of the content, from which columns of the view are mapped back.
+struct Line<'t> {
+    /// Where it starts in the content.
+    start: usize,
+    /// Without its line break.
+    raw: &'t [u8],
+    folded: Option<Folded>,
+    /// How much of its beginning the view leaves out.
+    lead: usize,
+}
+
+impl Line<'_> {
+    fn seen(&self) -> &[u8] {
+        self.folded.as_ref().map_or(self.raw, |folded| &folded.bytes)
+    }
+
+    /// How much of it the view has.
+    fn len(&self) -> usize {
+        trim_end(&self.seen()[self.lead..]).len()
+    }
+
+    /// The place in the content of a column, as the start of a range; `None` in the middle of a character.
+    fn start_at(&self, column: usize) -> Option<usize> {
+        self.start_of(self.lead + column)
+    }
+
+    /// The same for what the step sees with the indentation.
+    fn start_of(&self, at: usize) -> Option<usize> {
+        Some(self.start + self.folded.as_ref().map_or(Some(at), |folded| folded.start_at(at))?)
+    }
+
+    /// The same as the end of a range.
+    fn end_at(&self, column: usize) -> Option<usize> {
+        let at = self.lead + column;
+        Some(self.start + self.folded.as_ref().map_or(Some(at), |folded| folded.end_at(at))?)
+    }
+
+    fn end(&self) -> usize {
+        self.start + self.raw.len()
+    }
+}
+
+/// An anchor as a step sees it.
+struct Needle {
+    kind: MatchKind,
+    bytes: Vec<u8>,
+    /// What stands between its line breaks, with look-alikes folded where the step does.
+    segments: Vec<Vec<u8>>,
+    /// Whether white space at its end was left out: the line must end there.
+    ends_line: bool,
+}
+
+impl Needle {
+    fn new(anchor: &[u8], kind: MatchKind) -> Self {
+        let fold = |segment: &[u8]| match kind {
+            MatchKind::LookAlikes => Folded::new(segment, LOOK_ALIKES).bytes,
+            _ => segment.to_vec(),
+        };
+        let segments: Vec<Vec<u8>> = segments(anchor).into_iter().map(fold).collect();
+        let last = &segments[segments.len() - 1];
+        let ends_line = !is_blank(last) && trim_end(last).len() < last.len();
+        let shown = segments.iter().enumerate().map(|(index, segment)| {
+            // The indentation of a line that is not part of the anchor is no trailing white space.
+            let is_lead = index > 0 && index + 1 == segments.len() && is_blank(segment);
+            if is_lead && kind == MatchKind::TrailingSpace {
+                segment.clone()
+            } else {
+                shown(segment, kind).into_owned()
+            }
+        });
+        let bytes = shown.collect::<Vec<_>>().join(&b'\n');
+        Self { kind, bytes, segments, ends_line }
+    }
+
+    /// What the match at `at` of the view is in the content, if it is one.
+    fn settle(&self, view: &View<'_>, at: usize) -> Option<Tolerated> {
+        let first = view.line_of(at);
+        let last = first + self.segments.len() - 1;
+        let (head, end_line) = (view.line(first), view.line(last));
+        let column = at - view.lines[first].1;
+        let (start, indent, starts_line) = self.start(view, &head, first, column)?;
+        let end_column = at + self.bytes.len() - view.lines[last].1;
+        let tail = &self.segments[self.segments.len() - 1];
+        let end = if self.segments.len() > 1 && tail.is_empty() {
+            end_line.start
+        } else if self.segments.len() > 1 && is_blank(tail) && self.kind != MatchKind::TrailingSpace {
+            let lead = indent.apply(tail)?;
+            end_line.raw.starts_with(&lead).then(|| end_line.start + lead.len())?
+        } else if self.ends_line {
+            (end_column == end_line.len()).then(|| end_line.end())?
+        } else {
+            end_line.end_at(end_column)?
+        };
+        (start <= end).then_some(Tolerated { range: start..end, indent, starts_line })
+    }
+
+    /// Where the match starts in the content, how it is indented, and whether that is at the start of a line.
+    fn start(&self, view: &View<'_>, line: &Line<'_>, first: usize, column: usize) -> Option<(usize, Indent, bool)> {
+        let head = &self.segments[0];
+        if self.segments.len() > 1 && is_blank(head) {
+            // It starts with what stands at the end of a line.
+            let start = if head.is_empty() { line.end() } else { line.end_at(column)? };
+            return Some((start, self.indent(view, first, 1)?, false));
+        }
+        if self.kind == MatchKind::TrailingSpace {
+            return Some((line.start_at(column)?, Indent::Same, false));
+        }
+        if column == 0
+            && let Some(indent) = self.indent(view, first, 0)
+        {
+            return Some((line.start, indent, true));
+        }
+        // In the middle of a line nothing is shifted: the white space in front must be there as it is.
+        let lead = &head[..leading(head)];
+        let there = line.lead + column;
+        let is_there = line.seen()[..there].ends_with(lead);
+        let is_same = self.indent(view, first, 1)? == Indent::Same;
+        (is_there && is_same).then(|| line.start_of(there - lead.len()))?.map(|start| (start, Indent::Same, false))
+    }
+
+    /// How the lines of the anchor, but for the first `skipped` ones, are shifted, if they are all alike.
+    fn indent(&self, view: &View<'_>, first: usize, skipped: usize) -> Option<Indent> {
+        if self.kind == MatchKind::TrailingSpace {
+            return Some(Indent::Same);
+        }
+        let lines = self.segments.iter().enumerate().skip(skipped).filter(|(_, segment)| !is_blank(segment));
+        let lines: Vec<_> = lines.map(|(index, segment)| (segment, view.line(first + index))).collect();
+        let pairs = lines.iter().map(|(segment, line)| (&segment[..leading(segment)], &line.seen()[..line.lead]));
+        Indent::between(&pairs.collect::<Vec<_>>())
+    }
+}
+
+#[cfg(test)]
+mod tests;
