@@ -272,6 +272,13 @@ impl Error {
         self
     }
 
+    /// Puts the sentence in other words.
+    #[must_use]
+    pub fn reworded(mut self, words: impl FnOnce(&str) -> String) -> Self {
+        self.0.message = words(&self.0.message);
+        self
+    }
+
     /// Lists what was put aside.
     #[must_use]
     pub fn keeping(mut self, kept: Vec<Kept>) -> Self {

@@ -13,14 +13,22 @@ use super::resolve::Place;
 use super::roles::{Cast, vacates};
 use super::snapshot::{self, Snapshot};
 use super::{Engine, Phase, Run};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::fs::{Handle, Name};
 use crate::limits;
 use crate::path::RelPath;
 use crate::plan::build::{Builder, Roles, Target};
-use crate::plan::{Change as Planned, Content, New, SourceId};
+use crate::plan::{Change as Planned, Content, New, Plan, SourceId};
+use crate::request::edit::Anchor;
 use crate::request::{Change, Request};
+use crate::text::diagnose::{self, Cause};
 use crate::text::diff;
+
+/// Bytes of an anchor that is looked for in other files.
+const TELLING: usize = 4;
+
+/// Other files in which it is looked for.
+const LOOKED_AT: usize = 64;
 
 impl Engine {
     /// Does what `request` asks, all of it or nothing. On failure the error's outcome says what is true of the
@@ -72,44 +80,45 @@ impl Engine {
             check_cancelled(run.cancel)?;
             let wants_bytes = matches!(entry.change, Change::Edit { .. }) || request.dry_run || request.include_content;
             // What leaves a path is no business of the new file that takes it.
-            let is_new = matches!(entry.change, Change::Write { .. }) && vacated.contains_key(&roles.subject);
-            let bytes = if is_new {
-                Vec::new()
-            } else {
-                reader.read(roles.subject, wants_bytes, &mut sources).map_err(|e| e.in_file(file))?
+            let is_new = matches!(entry.change, Change::Write { .. } | Change::Copy { .. })
+                && vacated.contains_key(&roles.subject);
+            let bytes = match roles.subject {
+                _ if is_new => Ok(Vec::new()),
+                // Another file may have become a copy of it.
+                subject if wants_bytes => reader.read_again(subject, &mut sources),
+                subject => reader.read(subject, false, &mut sources),
             };
+            let bytes = bytes.map_err(|e| e.in_file(file))?;
             let source = sources.get(&SourceId(roles.subject)).filter(|_| !is_new);
             if let Some(source) = source {
                 builder.saw(roles.subject, source.snapshot.state());
             }
             check_expected_hash(entry, source, &subjects.places[roles.subject], file)?;
-            let edits = builder.add(file, entry, *roles, &bytes).map_err(|e| e.in_file(file).at(&entry.path))?;
+            let copied;
+            let content = match roles.origin {
+                Some(origin) => {
+                    copied = reader.read_again(origin, &mut sources).map_err(|e| e.in_file(file))?;
+                    sources.get(&SourceId(origin)).inspect(|it| builder.saw(origin, it.snapshot.state()));
+                    &copied
+                }
+                None => &bytes,
+            };
+            let edits = builder.add(file, entry, *roles, content).map_err(|error| {
+                let error = elsewhere(request, &subjects.roles, &mut reader, &mut sources, error.in_file(file));
+                error.at(&entry.path)
+            })?;
             let asked = Asked { request, file, roles: *roles };
             let new = match entry.change {
                 Change::Delete => None,
                 _ => builder.becomes(roles.destination.unwrap_or(roles.subject)),
             };
-            reports.push(asked.report(&subjects.places, source, &bytes, new, edits));
+            let source = sources.get(&SourceId(roles.subject)).filter(|_| !is_new);
+            reports.push(asked.report(&subjects.places, source, content, new, edits));
             reader.keep(roles.subject, bytes, &mut sources);
         }
-        for target in 0..subjects.places.len() {
-            reader.read(target, false, &mut sources)?;
-            if let Some(source) = sources.get(&SourceId(target)) {
-                builder.saw(target, source.snapshot.state());
-            }
-        }
+        reader.look_at_all(&mut builder, &mut sources)?;
         let plan = builder.finish()?;
-        let index: HashMap<&RelPath, usize> =
-            subjects.places.iter().enumerate().map(|(target, place)| (&place.path, target)).collect();
-        let snapshot_of = |path: &RelPath| -> Option<Snapshot> {
-            let source = sources.get(&SourceId(*index.get(path)?))?;
-            Some(source.snapshot.clone())
-        };
-        let targets = plan.entries.iter().map(|entry| match entry.change {
-            Planned::Folder => None,
-            _ => snapshot_of(&entry.path),
-        });
-        let targets = targets.collect();
+        let targets = snapshots(&plan, &subjects.places, &sources);
         let report = super::history::report_text(&self.settings.program, request.label.as_deref(), &reports);
         let draft =
             Draft { plan, sources, targets, parents, read_at, reverts: None, label: request.label.clone(), report };
@@ -172,6 +181,21 @@ impl Engine {
     }
 }
 
+/// What stands at the target of each entry of a plan.
+fn snapshots(plan: &Plan, places: &[Place], sources: &HashMap<SourceId, Source>) -> Vec<Option<Snapshot>> {
+    let index: HashMap<&RelPath, usize> =
+        places.iter().enumerate().map(|(target, place)| (&place.path, target)).collect();
+    let snapshot_of = |path: &RelPath| -> Option<Snapshot> {
+        let source = sources.get(&SourceId(*index.get(path)?))?;
+        Some(source.snapshot.clone())
+    };
+    let targets = plan.entries.iter().map(|entry| match entry.change {
+        Planned::Folder => None,
+        _ => snapshot_of(&entry.path),
+    });
+    targets.collect()
+}
+
 /// Reads targets, each once.
 struct Reader<'a> {
     engine: &'a Engine,
@@ -201,6 +225,35 @@ impl Reader<'_> {
         Ok(bytes)
     }
 
+    /// Sees to it that every target was looked at, also those that no entry names as its own.
+    fn look_at_all(&mut self, builder: &mut Builder, sources: &mut HashMap<SourceId, Source>) -> Result<()> {
+        for target in 0..self.places.len() {
+            self.read(target, false, sources)?;
+            if let Some(source) = sources.get(&SourceId(target)) {
+                builder.saw(target, source.snapshot.state());
+            }
+        }
+        Ok(())
+    }
+
+    /// The content of a target that may have been read before: the very same content.
+    fn read_again(&mut self, target: usize, sources: &mut HashMap<SourceId, Source>) -> Result<Vec<u8>> {
+        let Some(before) = sources.remove(&SourceId(target)) else { return self.read(target, true, sources) };
+        if let Some(bytes) = before.bytes.clone() {
+            sources.insert(SourceId(target), before);
+            return Ok(bytes);
+        }
+        let bytes = self.read(target, true, sources)?;
+        let path = &self.places[target].path;
+        match sources.insert(SourceId(target), before) {
+            Some(now) if now.snapshot.digest != sources[&SourceId(target)].snapshot.digest => {
+                let message = format!("{path} changed while it was read");
+                Err(Error::new(ErrorKind::ConcurrentModification, message).at(path.as_path()))
+            }
+            _ => Ok(bytes),
+        }
+    }
+
     /// Keeps a content for staging, as long as there is room.
     fn keep(&mut self, target: usize, bytes: Vec<u8>, sources: &mut HashMap<SourceId, Source>) {
         let size = bytes.len() as u64;
@@ -212,6 +265,49 @@ impl Reader<'_> {
             source.bytes = Some(bytes);
         }
     }
+}
+
+/// Where an anchor was not found and nothing tells why: the file of the request in which it stands, if there is one
+/// among the first that are looked at.
+fn elsewhere(
+    request: &Request,
+    roles: &[Roles],
+    reader: &mut Reader<'_>,
+    sources: &mut HashMap<SourceId, Source>,
+    error: Error,
+) -> Error {
+    let (Detail::NoMatch(diagnosis), Some(file), Some(edit)) = (error.details(), error.file(), error.edit()) else {
+        return error;
+    };
+    let anchor = match &request.files[file].change {
+        Change::Edit { edits, .. } | Change::Copy { edits, .. } => match edits.get(edit).map(|edit| &edit.anchor) {
+            Some(Anchor::Text { text, .. }) => text.clone(),
+            Some(Anchor::Hunk(hunk)) => hunk.old(),
+            _ => return error,
+        },
+        _ => return error,
+    };
+    // A brace stands in every file, and says nothing.
+    if diagnosis.cause.is_some() || anchor.trim_ascii().len() < TELLING {
+        return error;
+    }
+    let mut left = limits::CACHED_BYTES;
+    let others = request.files.iter().zip(roles).enumerate();
+    let others = others.filter(|(index, (entry, _))| *index != file && matches!(entry.change, Change::Edit { .. }));
+    for (index, (_, roles)) in others.take(LOOKED_AT) {
+        let size = reader.places[roles.subject].stat.as_ref().map_or(0, |stat| stat.size);
+        let Some(rest) = left.checked_sub(size) else { continue };
+        left = rest;
+        // What cannot be read has an error of its own to come.
+        let Ok(bytes) = reader.read_again(roles.subject, sources) else { continue };
+        if diagnose::contains(&bytes, &anchor) {
+            let mut diagnosis = diagnosis.clone();
+            diagnosis.cause = Some(Cause::InOtherFile(index));
+            let message = format!("old_string not found in the file{}", diagnosis.advice());
+            return error.reworded(|_| message).detail(Detail::NoMatch(diagnosis));
+        }
+    }
+    error
 }
 
 fn check_expected_hash(
@@ -256,7 +352,7 @@ impl Asked<'_> {
             _ if unchanged => Operation::None,
             Change::Edit { .. } => Operation::Edit,
             Change::Write { .. } if before.is_some() => Operation::Replace,
-            Change::Write { .. } => Operation::Create,
+            Change::Write { .. } | Change::Copy { .. } => Operation::Create,
             Change::Mode => Operation::Mode,
         };
         let content =
@@ -274,6 +370,7 @@ impl Asked<'_> {
         let diff = self.request.dry_run.then(|| {
             let old_name = if before.is_some() { entry.path.display().to_string() } else { "/dev/null".to_owned() };
             let new_name = if new.is_some() { destination.display().to_string() } else { "/dev/null".to_owned() };
+            let old = if before.is_some() { old } else { &[] };
             diff::unified(old, content.as_deref().unwrap_or_default(), &old_name, &new_name, limits::DIFF_BYTES)
         });
         FileReport {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::resolve::Place;
 use crate::error::{ErrorKind, Result};
+use crate::fs::FileKind;
 use crate::path::RelPath;
 use crate::plan::build::Roles;
 use crate::request::validate::{Findings, at_file};
@@ -34,6 +35,7 @@ pub(super) struct Subjects {
 const SUBJECT: &str = "file_path";
 const DESTINATION: &str = "rename_to";
 const BACKUP: &str = "backup";
+const ORIGIN: &str = "copy_from";
 
 /// Whether an entry leaves its path: the path is free for another entry.
 pub(super) fn vacates(entry: &FileRequest) -> bool {
@@ -54,6 +56,9 @@ impl Cast {
             parts.push(Part { file, field: SUBJECT, path: entry.path.clone() });
             if let Some((path, _)) = destination(entry) {
                 parts.push(Part { file, field: DESTINATION, path: path.to_owned() });
+            }
+            if let Change::Copy { from, .. } = &entry.change {
+                parts.push(Part { file, field: ORIGIN, path: from.clone() });
             }
             if request.backup {
                 let mut name = entry.path.file_name().unwrap_or_default().to_owned();
@@ -116,7 +121,9 @@ impl Cast {
         let mut findings = Findings::new();
         for (part, place) in self.parts.iter().zip(places) {
             let entry = &request.files[part.file];
-            if let Err(error) = check(place) {
+            // What is only read need not be a file that can be changed.
+            let checked = if part.field == ORIGIN { Ok(()) } else { check(place) };
+            if let Err(error) = checked {
                 part.find(&mut findings, error.kind(), error.to_string());
             } else if let Some((kind, message)) = part.misfit(entry, place, vacated) {
                 part.find(&mut findings, kind, message);
@@ -135,6 +142,9 @@ impl Cast {
         let mut subject = None;
         for (part, place) in self.parts.iter().zip(places) {
             let entry = &request.files[part.file];
+            if part.field == ORIGIN {
+                continue;
+            }
             if part.field == SUBJECT {
                 subject = Some(&place.path);
             } else if part.field == DESTINATION && subject == Some(&place.path) {
@@ -142,7 +152,8 @@ impl Cast {
                 part.find(&mut findings, ErrorKind::DuplicateFilePath, message);
                 continue;
             }
-            let is_source = part.field == SUBJECT && !matches!(entry.change, Change::Write { .. });
+            let is_source =
+                part.field == SUBJECT && !matches!(entry.change, Change::Write { .. } | Change::Copy { .. });
             let is_result = part.field != SUBJECT || !vacates(entry);
             let earlier = [
                 is_source.then(|| sources.insert(&place.path, part.file)),
@@ -174,7 +185,7 @@ impl Cast {
     fn assign(&self, request: &Request, places: &[Place]) -> Subjects {
         let mut index: HashMap<&RelPath, usize> = HashMap::new();
         let mut unique: Vec<Place> = Vec::with_capacity(places.len());
-        let mut roles = vec![Roles { subject: 0, destination: None, backup: None }; request.files.len()];
+        let mut roles = vec![Roles { subject: 0, destination: None, backup: None, origin: None }; request.files.len()];
         for (part, place) in self.parts.iter().zip(places) {
             let at = *index.entry(&place.path).or_insert_with(|| {
                 unique.push(place.clone());
@@ -184,6 +195,7 @@ impl Cast {
             match part.field {
                 SUBJECT => roles.subject = at,
                 DESTINATION => roles.destination = Some(at),
+                ORIGIN => roles.origin = Some(at),
                 _ => roles.backup = Some(at),
             }
         }
@@ -202,6 +214,8 @@ impl Part {
         let is_free = place.stat.is_none() || vacated.contains(&place.path);
         let if_exists = match (self.field, &entry.change) {
             (SUBJECT, Change::Write { if_exists, .. }) => *if_exists,
+            (SUBJECT, Change::Copy { .. }) => IfExists::Fail,
+            (ORIGIN, _) => return self.misfit_origin(place),
             (SUBJECT, _) if place.stat.is_none() => {
                 return Some((ErrorKind::FileNotFound, format!("{path} is not there")));
             }
@@ -216,6 +230,20 @@ impl Part {
         taken.then(|| {
             (ErrorKind::FileExists, format!("{path} is there already (\"if_exists\": \"replace\" replaces it)"))
         })
+    }
+}
+
+impl Part {
+    /// What is wrong with a file that is to be copied.
+    fn misfit_origin(&self, place: &Place) -> Option<(ErrorKind, String)> {
+        let path = self.path.display();
+        match &place.stat {
+            None => Some((ErrorKind::FileNotFound, format!("{path} is not there"))),
+            Some(stat) if stat.kind != FileKind::File => {
+                Some((ErrorKind::NotARegularFile, format!("{path} is not a regular file")))
+            }
+            Some(_) => None,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use super::{Change, Content, Entry, FileState, New, Plan, SourceId};
 use crate::digest::{Digest, Digester};
 use crate::error::{Error, ErrorKind};
 use crate::path::RelPath;
-use crate::request::{self, FileRequest};
+use crate::request::{self, FileRequest, Mode};
 use crate::text::{self, Applied, splice::Splices};
 
 /// A path that a request names, resolved.
@@ -31,6 +31,8 @@ pub struct Roles {
     pub destination: Option<usize>,
     /// Where a copy of the old content goes.
     pub backup: Option<usize>,
+    /// The file that it becomes a copy of.
+    pub origin: Option<usize>,
 }
 
 /// Collects what becomes of each target.
@@ -72,7 +74,8 @@ impl Builder {
         self.fates[target].filled.as_ref().map(|(_, new)| new)
     }
 
-    /// Adds one file of the request, whose content is `bytes` (empty where it is not there or not needed).
+    /// Adds one file of the request, whose content, or that of its origin, is `bytes` (empty where it is not there or
+    /// not needed).
     /// The caller has checked that the subject is there where it must be, and that destinations are free.
     pub fn add(
         &mut self,
@@ -92,12 +95,15 @@ impl Builder {
             request::Change::Rename(_) | request::Change::Mode => {
                 Some(Self::moved(roles.subject, self.present(roles.subject)?, request.mode))
             }
-            request::Change::Edit { edits, .. } => {
+            request::Change::Edit { edits, .. } | request::Change::Copy { edits, .. } => {
                 let edited = text::edit(bytes, edits).map_err(|refused| {
                     Error::new(refused.kind, refused.message).in_file(file).in_edit(refused.edit).detail(refused.detail)
                 })?;
                 applied = edited.applied;
-                Some(self.edited(roles.subject, bytes, edited.splices, request.mode)?)
+                Some(match roles.origin {
+                    Some(origin) => self.copied(origin, roles.subject, bytes, edited.splices, request.mode)?,
+                    None => self.edited(roles.subject, bytes, edited.splices, request.mode)?,
+                })
             }
         };
         if let Some(new) = new {
@@ -112,17 +118,17 @@ impl Builder {
     }
 
     /// The same content, elsewhere or with another mode.
-    fn moved(from: usize, before: FileState, mode: Option<u32>) -> New {
+    fn moved(from: usize, before: FileState, mode: Option<Mode>) -> New {
         let source = SourceId(from);
         New {
-            state: FileState { mode: mode.unwrap_or(before.mode), ..before },
+            state: FileState { mode: mode.map_or(before.mode, |mode| mode.of(before.mode)), ..before },
             content: Content::Spliced(source, Splices::none()),
             dressed_as: Some(source),
             keeps_time: true,
         }
     }
 
-    fn edited(&self, from: usize, old: &[u8], splices: Splices, mode: Option<u32>) -> Result<New, Error> {
+    fn edited(&self, from: usize, old: &[u8], splices: Splices, mode: Option<Mode>) -> Result<New, Error> {
         let before = self.present(from)?;
         if splices.is_empty() {
             return Ok(Self::moved(from, before, mode));
@@ -130,16 +136,25 @@ impl Builder {
         let mut digester = Digester::new();
         splices.for_each_piece(old, |piece| digester.update(piece));
         let size = splices.new_len(old.len()) as u64;
-        let state = FileState { digest: digester.finish(), size, mode: mode.unwrap_or(before.mode) };
+        let state =
+            FileState { digest: digester.finish(), size, mode: mode.map_or(before.mode, |mode| mode.of(before.mode)) };
         let source = SourceId(from);
         Ok(New { state, content: Content::Spliced(source, splices), dressed_as: Some(source), keeps_time: false })
     }
 
+    /// A new file with the content of another, changed. It is as executable as that one is.
+    fn copied(&self, from: usize, to: usize, old: &[u8], splices: Splices, mode: Option<Mode>) -> Result<New, Error> {
+        let New { state, content, keeps_time, .. } = self.edited(from, old, splices, None)?;
+        let mode = mode.unwrap_or(Mode::Executable(state.mode & 0o111 != 0)).of(self.targets[to].new_mode);
+        Ok(New { state: FileState { mode, ..state }, content, dressed_as: None, keeps_time })
+    }
+
     /// A whole new content. Where a file stays in place it keeps its mode and attributes.
-    fn written(&self, at: usize, content: &[u8], mode: Option<u32>) -> New {
+    fn written(&self, at: usize, content: &[u8], mode: Option<Mode>) -> New {
         let target = &self.targets[at];
         let stays = target.before.filter(|_| self.fates[at].vacated_by.is_none());
-        let mode = mode.unwrap_or(stays.map_or(target.new_mode, |before| before.mode));
+        let usual = stays.map_or(target.new_mode, |before| before.mode);
+        let mode = mode.map_or(usual, |mode| mode.of(usual));
         let state = FileState { digest: Digest::of(content), size: content.len() as u64, mode };
         let dressed_as = stays.map(|_| SourceId(at));
         New { state, content: Content::Bytes(content.to_vec()), dressed_as, keeps_time: false }

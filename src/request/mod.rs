@@ -32,8 +32,29 @@ pub struct FileRequest {
     pub expected_hash: Option<Digest>,
     /// What to do.
     pub change: Change,
-    /// The permission bits afterwards.
-    pub mode: Option<u32>,
+    /// The permissions afterwards.
+    pub mode: Option<Mode>,
+}
+
+/// What becomes of a file's permissions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Exactly these bits.
+    Bits(u32),
+    /// Whoever may read it may execute it, or nobody may: all that a patch says.
+    Executable(bool),
+}
+
+impl Mode {
+    /// The bits of a file that had `before`.
+    #[must_use]
+    pub const fn of(self, before: u32) -> u32 {
+        match self {
+            Self::Bits(bits) => bits,
+            Self::Executable(true) => before | (before & 0o444) >> 2,
+            Self::Executable(false) => before & !0o111,
+        }
+    }
 }
 
 /// What to do with a file.
@@ -52,6 +73,13 @@ pub enum Change {
         content: Vec<u8>,
         /// What to do where the file exists.
         if_exists: IfExists,
+    },
+    /// Make it a copy of another file as that is before the request, with edits.
+    Copy {
+        /// The other file.
+        from: PathBuf,
+        /// The edits; perhaps none.
+        edits: Vec<Edit>,
     },
     /// Delete the file.
     Delete,

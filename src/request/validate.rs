@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
 
 use super::edit::{Anchor, Count};
-use super::{Change, FileRequest, Request};
+use super::{Change, FileRequest, Mode, Request};
 use crate::error::{Error, ErrorKind, Finding, Result};
 use crate::limits;
 use crate::path::STATE_FOLDER;
@@ -101,13 +101,15 @@ pub fn check(request: &Request, rule: PathRule) -> Result<()> {
 }
 
 fn check_file(index: usize, file: &FileRequest, findings: &mut Findings) {
-    if let Change::Edit { edits, .. } = &file.change {
+    if let Change::Edit { edits, .. } | Change::Copy { edits, .. } = &file.change {
         let texts = edits.iter().map(|edit| match &edit.anchor {
             Anchor::Text { text, .. } => Some(text.as_slice()),
             // Any place may be named, and the same text may stand in several.
             Anchor::Range { .. } | Anchor::Span { .. } | Anchor::Hunk(_) => None,
         });
-        check_anchors(index, texts, findings);
+        if !(edits.is_empty() && matches!(file.change, Change::Copy { .. })) {
+            check_anchors(index, texts, findings);
+        }
         for (edit, _) in edits
             .iter()
             .enumerate()
@@ -116,7 +118,7 @@ fn check_file(index: usize, file: &FileRequest, findings: &mut Findings) {
             check_expected_matches(at_edit(index, edit, Some("expected_matches")), 0, findings);
         }
     }
-    if file.mode.is_some_and(|mode| mode > MODE_MAX) {
+    if file.mode.is_some_and(|mode| matches!(mode, Mode::Bits(bits) if bits > MODE_MAX)) {
         findings.push(ErrorKind::ValidationFailed, at_file(index, Some("mode")), "the mode is above 7777");
     }
 }
@@ -191,6 +193,9 @@ pub fn check_paths(request: &Request, rule: PathRule) -> Result<()> {
         check_path(&file.path, rule, &at_file(index, Some("file_path")), &mut findings);
         if let Change::Edit { rename: Some(to), .. } | Change::Rename(to) = &file.change {
             check_path(&to.path, rule, &at_file(index, Some("rename_to")), &mut findings);
+        }
+        if let Change::Copy { from, .. } = &file.change {
+            check_path(from, rule, &at_file(index, Some("copy_from")), &mut findings);
         }
     }
     findings.finish()

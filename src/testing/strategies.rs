@@ -28,7 +28,7 @@ use proptest::sample::Index;
 use super::script::ROOT;
 use crate::fs::sim::SimFs;
 use crate::request::edit::{Anchor, Count, Edit, Matching};
-use crate::request::{Change, FileRequest, IfExists, RenameTo, Request};
+use crate::request::{Change, FileRequest, IfExists, Mode, RenameTo, Request};
 
 /// Makes these files, by their paths in the workspace, for [`Script::new`](super::Script::new); a minute old.
 ///
@@ -120,6 +120,6 @@ fn entry(path: &str, content: &str, fate: Fate) -> Option<FileRequest> {
             let to = RenameTo { path: format!("{path}.moved").into(), if_exists: IfExists::Fail };
             file(path, Change::Rename(to))
         }
-        Fate::Mode(mode) => FileRequest { mode: Some(mode), ..file(path, Change::Mode) },
+        Fate::Mode(mode) => FileRequest { mode: Some(Mode::Bits(mode)), ..file(path, Change::Mode) },
     })
 }

@@ -5,7 +5,7 @@ use crate::digest::Digest;
 use crate::error::{ErrorKind, Result};
 use crate::request::edit::{Anchor, Count, Matching};
 use crate::request::validate::{self, Findings, PathRule, at_edit, at_file};
-use crate::request::{Change, FileRequest, IfExists, RenameTo, edit};
+use crate::request::{Change, FileRequest, IfExists, Mode, RenameTo, edit};
 
 impl Request {
     /// Checks the shape, then the paths by their letters. No file is touched.
@@ -54,7 +54,7 @@ impl File {
             Err(error) => invalid(findings, place("expected_hash"), error.to_string()),
         });
         let mode = self.mode.and_then(|digits| match mode(&digits) {
-            Some(mode) => Some(mode),
+            Some(bits) => Some(Mode::Bits(bits)),
             None => invalid(findings, place("mode"), "`mode` takes octal digits, \"7777\" at most, like \"755\""),
         });
         let rename = self.rename_to.map(|path| RenameTo { path: path.into(), if_exists });

@@ -175,7 +175,7 @@ fn edit_success(applied: &Applied, asked: Option<&Edit>) -> EditSuccess {
 /// The edits that are asked of a file; none where something else is.
 pub(super) fn edits_of(file: &FileRequest) -> &[Edit] {
     match &file.change {
-        Change::Edit { edits, .. } => edits,
+        Change::Edit { edits, .. } | Change::Copy { edits, .. } => edits,
         Change::Write { .. } | Change::Delete | Change::Rename(_) | Change::Mode => &[],
     }
 }

@@ -31,7 +31,7 @@ fn request(change: Asked) -> FileRequest {
 
 fn rename_to(index: usize) -> (Asked, Roles, usize) {
     let to = RenameTo { path: "unused".into(), if_exists: IfExists::Replace };
-    (Asked::Rename(to), Roles { subject: 0, destination: Some(index), backup: None }, 0)
+    (Asked::Rename(to), Roles { subject: 0, destination: Some(index), backup: None, origin: None }, 0)
 }
 
 fn renamed(from: usize, to: usize) -> (Asked, Roles) {
@@ -40,7 +40,7 @@ fn renamed(from: usize, to: usize) -> (Asked, Roles) {
 }
 
 fn at(subject: usize, asked: Asked) -> (Asked, Roles) {
-    (asked, Roles { subject, destination: None, backup: None })
+    (asked, Roles { subject, destination: None, backup: None, origin: None })
 }
 
 fn write(content: &[u8]) -> Asked {

@@ -2,7 +2,7 @@ use super::*;
 use crate::error::Detail;
 use crate::request::edit::Edit;
 use crate::request::edit::Matching;
-use crate::request::{IfExists, RenameTo};
+use crate::request::{IfExists, Mode, RenameTo};
 
 fn found(request: &Request, rule: PathRule) -> Vec<(ErrorKind, String)> {
     let Err(error) = check(request, rule) else { return Vec::new() };
@@ -82,7 +82,7 @@ fn a_request_that_was_not_json_is_held_to_the_same_shape() {
     let mut many = request(vec![
         file("a", edits(Vec::new())),
         file("b", edits(vec![text("x"), text(""), text("x"), range(), range(), zero])),
-        FileRequest { mode: Some(0o10_000), ..file("c", Change::Mode) },
+        FileRequest { mode: Some(Mode::Bits(0o10_000)), ..file("c", Change::Mode) },
     ]);
     many.label = Some("l".repeat(limits::LABEL_BYTES + 1));
     let kinds = [

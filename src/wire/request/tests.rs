@@ -4,7 +4,7 @@ use super::*;
 use crate::error::{Detail, Finding};
 use crate::request::edit::{Anchor, Count, Matching};
 use crate::request::validate::PathRule;
-use crate::request::{Change, IfExists};
+use crate::request::{Change, IfExists, Mode};
 
 fn ask(json: &str) -> Result<crate::request::Request> {
     parse(json.as_bytes())?.into_request(PathRule::AbsoluteOrRelative)
@@ -61,12 +61,12 @@ fn a_request_becomes_what_it_asks() {
     let text = |text: &str, count| Anchor::Text { text: text.into(), count, matching: Matching::Exact };
     assert_eq!(anchors, [text("1", Count::Once), text("2", Count::Exactly(2)), text("3", Count::All)]);
     assert_eq!(edits[2].replacement, b"4");
-    assert_eq!(edited.mode, Some(0o755));
+    assert_eq!(edited.mode, Some(Mode::Bits(0o755)));
     assert!(matches!(&written.change, Change::Write { content, if_exists: IfExists::Fail } if content == b"x"));
     assert_eq!(written.expected_hash, Some(crate::digest::Digest::of(b"")));
     assert!(matches!(deleted.change, Change::Delete), "{deleted:?}");
     assert!(matches!(&moved.change, Change::Rename(to) if to.path.to_str() == Some("f")), "{moved:?}");
-    assert!(matches!((&mode.change, mode.mode), (Change::Mode, Some(0o6))), "{mode:?}");
+    assert!(matches!((&mode.change, mode.mode), (Change::Mode, Some(Mode::Bits(0o6)))), "{mode:?}");
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn modes_and_digests_have_one_form_each() {
             &[(V, "files/0/mode", "`mode` takes octal digits, \"7777\" at most, like \"755\"")],
         );
     }
-    assert_eq!(ask(&one(r#""mode": "7777""#)).unwrap().files[0].mode, Some(0o7777));
+    assert_eq!(ask(&one(r#""mode": "7777""#)).unwrap().files[0].mode, Some(Mode::Bits(0o7777)));
     let short = "a".repeat(63);
     let upper = "A".repeat(64);
     for bad in ["", "xyz", &short, &upper] {

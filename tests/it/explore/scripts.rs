@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use txedit::fs::sim::SimFs;
 use txedit::request::edit::{Anchor, Count, Edit, Matching};
-use txedit::request::{Change, FileRequest, IfExists, RenameTo, Request};
+use txedit::request::{Change, FileRequest, IfExists, Mode, RenameTo, Request};
 use txedit::testing::Script;
 
 pub(crate) fn file(path: &str, change: Change) -> FileRequest {
@@ -33,7 +33,7 @@ pub(crate) fn renames(path: &str, to: &str) -> FileRequest {
 }
 
 fn chmods(path: &str) -> FileRequest {
-    FileRequest { mode: Some(0o755), ..file(path, Change::Mode) }
+    FileRequest { mode: Some(Mode::Bits(0o755)), ..file(path, Change::Mode) }
 }
 
 /// Four files that are old enough for their times to prove something, and one that no transaction touches.

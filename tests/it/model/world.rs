@@ -12,7 +12,7 @@ use txedit::error::{Error, ErrorKind, Outcome};
 use txedit::fs::FileKind;
 use txedit::fs::sim::{Action as Act, Policy, SimFs};
 use txedit::request::edit::{Anchor, Count, Edit, Matching};
-use txedit::request::{Change, FileRequest, IfExists, RenameTo, Request};
+use txedit::request::{Change, FileRequest, IfExists, Mode, RenameTo, Request};
 
 use super::action::{Action, Foreign};
 use super::reference::{self, Ask, File, Files, difference};
@@ -474,7 +474,7 @@ fn request(asks: &[Ask]) -> Request {
         Ask::Rename { from, to, replace } => {
             file(from, Change::Rename(RenameTo { path: to.into(), if_exists: if_exists(*replace) }))
         }
-        Ask::Mode { path, mode } => FileRequest { mode: Some(*mode), ..file(path, Change::Mode) },
+        Ask::Mode { path, mode } => FileRequest { mode: Some(Mode::Bits(*mode)), ..file(path, Change::Mode) },
     });
     Request { files: files.collect(), ..Request::default() }
 }
