@@ -69,6 +69,7 @@
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod commit;
+pub mod dialect;
 pub mod digest;
 pub mod engine;
 pub mod errno;

@@ -9,6 +9,7 @@ mod bad_target;
 mod cli;
 mod concurrency;
 mod crash;
+mod dialect;
 mod explore;
 mod faults;
 mod foreign;

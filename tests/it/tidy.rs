@@ -30,7 +30,16 @@ const DOORS: [(&str, &[&str], &str); 8] = [
     ("rustix", &["fs/", "errno.rs"], "`fs` is the one door; `errno` holds values, no access"),
     (
         "serde",
-        &["wire/", "journal/record.rs", "journal/scan.rs", "engine/history.rs", "cli/", "mcp/", "delegate/"],
+        &[
+            "wire/",
+            "dialect/",
+            "journal/record.rs",
+            "journal/scan.rs",
+            "engine/history.rs",
+            "cli/",
+            "mcp/",
+            "delegate/",
+        ],
         "core types carry no wire format: serde is for what is written and read as JSON",
     ),
     ("tokio", &["mcp/", "delegate/"], "the core is synchronous"),

@@ -1,0 +1,64 @@
+//! The files of a patch, gathered; edits of one file in several places of the patch become one entry.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use super::Origin;
+use crate::digest::Digest;
+use crate::request::edit::Edit;
+use crate::request::{Change, FileRequest, IfExists, Mode, RenameTo};
+
+/// What was gathered so far.
+#[derive(Debug, Default)]
+pub(super) struct Files {
+    pub(super) list: Vec<FileRequest>,
+    /// For each file and edit the change of the patch; empty where the format does not count.
+    pub(super) origins: Vec<Origin>,
+    by_path: HashMap<PathBuf, usize>,
+}
+
+/// A path as a patch has it.
+pub(super) fn path(name: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(name))
+}
+
+/// Where a moved file goes: never onto another.
+pub(super) fn rename_to(name: PathBuf) -> RenameTo {
+    RenameTo { path: name, if_exists: IfExists::Fail }
+}
+
+impl Files {
+    /// Edits of a file, which may have had some already.
+    pub(super) fn edit(&mut self, path: PathBuf, edits: Vec<Edit>, mode: Option<Mode>) -> usize {
+        if let Some(&index) = self.by_path.get(&path)
+            && let FileRequest { change: Change::Edit { edits: there, rename: None }, mode: mode_there, .. } =
+                &mut self.list[index]
+        {
+            there.extend(edits);
+            *mode_there = mode.or(*mode_there);
+            return index;
+        }
+        self.push(FileRequest { path, expected_hash: None, change: Change::Edit { edits, rename: None }, mode })
+    }
+
+    /// A new file.
+    pub(super) fn create(&mut self, path: PathBuf, content: Vec<u8>, mode: Option<Mode>) -> usize {
+        let change = Change::Write { content, if_exists: IfExists::Fail };
+        self.push(FileRequest { path, expected_hash: None, change, mode })
+    }
+
+    /// A file that goes; with its content, if the patch has it.
+    pub(super) fn delete(&mut self, path: PathBuf, content: Option<&[u8]>) -> usize {
+        let expected_hash = content.map(Digest::of);
+        self.push(FileRequest { path, expected_hash, change: Change::Delete, mode: None })
+    }
+
+    /// Any change of a file. Whether several of one file exclude each other is for validation to say.
+    pub(super) fn push(&mut self, file: FileRequest) -> usize {
+        self.by_path.insert(file.path.clone(), self.list.len());
+        self.list.push(file);
+        self.list.len() - 1
+    }
+}

@@ -1,0 +1,170 @@
+//! Changes as others write them: bytes in, a request out. No file is touched.
+//!
+//! Reading is as lenient as the users of each format are used to; applying is not: a hunk goes where its lines stand,
+//! and nowhere if they stand in several places or in none.
+
+mod ast_grep;
+mod envelope;
+mod files;
+mod search_replace;
+mod unified;
+mod workspace_edit;
+
+use std::fmt::Display;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits;
+use crate::request::Request;
+use crate::request::edit::Matching;
+use files::Files;
+
+/// A language that changes are written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// A unified diff, or that of git with its headers.
+    Unified,
+    /// `*** Begin Patch`.
+    Envelope,
+    /// `<<<<<<< SEARCH` blocks.
+    SearchReplace,
+    /// An LSP `WorkspaceEdit`.
+    WorkspaceEdit,
+    /// What `ast-grep --json` prints.
+    AstGrep,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Unified, Self::Envelope, Self::SearchReplace, Self::WorkspaceEdit, Self::AstGrep];
+
+    /// The word for it in arguments.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unified => "diff",
+            Self::Envelope => "envelope",
+            Self::SearchReplace => "search-replace",
+            Self::WorkspaceEdit => "workspace-edit",
+            Self::AstGrep => "ast-grep",
+        }
+    }
+
+    /// The format of a word.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.as_str() == word)
+    }
+}
+
+/// A patch that was read.
+#[derive(Debug, Clone)]
+pub struct Patch {
+    /// What it was read as.
+    pub format: Format,
+    /// What it asks.
+    pub request: Request,
+    /// For each file of the request the change of the patch that it comes from, from 0, and those of its edits. Only
+    /// for formats that count their changes.
+    origins: Vec<Origin>,
+}
+
+/// Which change of a patch a file and its edits come from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Origin {
+    file: usize,
+    edits: Vec<usize>,
+}
+
+impl Patch {
+    /// Reads a patch; without a format, its content decides. Relative paths in it start at the root. `matching` is how
+    /// texts are compared; `None` is what the format's own tools do.
+    ///
+    /// The request is not validated yet: see [`crate::request::validate::check`].
+    pub fn read(patch: &[u8], format: Option<Format>, matching: Option<Matching>) -> Result<Self> {
+        if patch.len() as u64 > limits::REQUEST_BYTES {
+            let message =
+                format!("the patch has {} bytes; {} are the most that is read", patch.len(), limits::REQUEST_BYTES);
+            return Err(Error::new(ErrorKind::RequestTooLarge, message));
+        }
+        let format = format.or_else(|| detect(patch)).ok_or_else(|| {
+            let expected = "a unified diff (--- and +++), a git diff (diff --git), an envelope (*** Begin Patch), \
+                            <<<<<<< SEARCH blocks, an LSP WorkspaceEdit or the output of ast-grep --json";
+            malformed(1, 1, expected)
+        })?;
+        let files = match format {
+            Format::Unified => unified::read(patch, matching.unwrap_or_default()),
+            // Its own tools look away from white space and look-alikes, too.
+            Format::Envelope => envelope::read(patch, matching.unwrap_or(Matching::Tolerant)),
+            Format::SearchReplace => search_replace::read(patch, matching.unwrap_or_default()),
+            Format::WorkspaceEdit => workspace_edit::read(patch),
+            Format::AstGrep => ast_grep::read(patch),
+        }?;
+        let Files { list, origins, .. } = files;
+        Ok(Self { format, request: Request { files: list, ..Request::default() }, origins })
+    }
+
+    /// The index of the change that `error` is about, as the `failedChange` of LSP counts it.
+    #[must_use]
+    pub fn failed_change(&self, error: &Error) -> Option<usize> {
+        let origin = self.origins.get(error.file()?)?;
+        Some(error.edit().and_then(|edit| origin.edits.get(edit)).copied().unwrap_or(origin.file))
+    }
+
+    /// The error with the number of the change that failed, for formats that count them.
+    #[must_use]
+    pub fn explain(&self, error: Error) -> Error {
+        match self.failed_change(&error) {
+            Some(change) => error.reworded(|message| format!("{message} (failedChange: {change})")),
+            None => error,
+        }
+    }
+}
+
+/// What a patch is written in, by its content; `None` where nothing tells it, as for a request of our own.
+#[must_use]
+pub fn detect(patch: &[u8]) -> Option<Format> {
+    let start = patch.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(patch).trim_ascii_start();
+    if matches!(start.first(), Some(b'{' | b'[')) {
+        if let Some(format) = workspace_edit::detect(start).or_else(|| ast_grep::detect(start)) {
+            return Some(format);
+        }
+        if serde_json::from_slice::<serde::de::IgnoredAny>(start).is_ok() {
+            return None;
+        }
+    }
+    let mut lines = patch.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).peekable();
+    while let Some(line) = lines.next() {
+        if line.trim_ascii() == b"*** Begin Patch" || envelope::is_section(line) {
+            return Some(Format::Envelope);
+        }
+        if search_replace::is_head(line) {
+            return Some(Format::SearchReplace);
+        }
+        let next = lines.peek().copied().unwrap_or_default();
+        if line.starts_with(b"diff --git ") || (line.starts_with(b"--- ") && next.starts_with(b"+++ ")) {
+            return Some(Format::Unified);
+        }
+    }
+    None
+}
+
+/// A patch that cannot be read: where, from 1, and what was expected there.
+pub(crate) fn malformed(line: usize, column: usize, expected: impl Display) -> Error {
+    Error::new(
+        ErrorKind::PatchParseFailed,
+        format!("the patch is malformed at line {line}, column {column}: expected {expected}"),
+    )
+}
+
+/// A text as an error message has it: not too long, and on one line.
+pub(crate) fn excerpt(text: &[u8]) -> String {
+    const CHARS: usize = 60;
+    let text = String::from_utf8_lossy(&text[..text.len().min(4 * CHARS)]);
+    let short: String = text.trim_end().chars().take(CHARS).collect();
+    format!("`{}`", short.escape_debug())
+}
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;

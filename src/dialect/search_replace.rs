@@ -1,0 +1,167 @@
+//! SEARCH/REPLACE blocks, alone or in the middle of a chat answer.
+
+use super::files::{self, Files};
+use super::{excerpt, malformed};
+use crate::error::Result;
+use crate::request::edit::{Hunk, HunkLine, Matching, Side};
+
+/// Lines in front of a block in which the name of its file is looked for.
+const NAME_LINES: usize = 3;
+
+/// Whether a line starts a block.
+pub(super) fn is_head(line: &[u8]) -> bool {
+    let line = line.trim_ascii_end();
+    let line = line.strip_suffix(b">").unwrap_or(line);
+    (is_mark(line, b'<') || is_mark(line, b'-')) && line.ends_with(b" SEARCH")
+}
+
+fn is_divider(line: &[u8]) -> bool {
+    let line = line.trim_ascii_end();
+    (5..=9).contains(&line.len()) && line.iter().all(|byte| *byte == b'=')
+}
+
+fn is_end(line: &[u8]) -> bool {
+    let line = line.trim_ascii_end();
+    (is_mark(line, b'>') || is_mark(line, b'+')) && line.ends_with(b" REPLACE")
+}
+
+/// Five to nine of one sign, then a word.
+fn is_mark(line: &[u8], sign: u8) -> bool {
+    let count = line.iter().take_while(|byte| **byte == sign).count();
+    (5..=9).contains(&count) && line.get(count) == Some(&b' ') && line[count + 1..].iter().all(u8::is_ascii_uppercase)
+}
+
+/// Reads all blocks; what stands around them is passed over.
+pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
+    let lines: Vec<&[u8]> =
+        patch.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect();
+    let mut files = Files::default();
+    let mut name: Option<Vec<u8>> = None;
+    let mut at = 0;
+    let mut end_of_last = 0;
+    while at < lines.len() {
+        if is_end(lines[at]) {
+            return Err(malformed(at + 1, 1, "`<<<<<<< SEARCH` and `=======` in front of this"));
+        }
+        if !is_head(lines[at]) {
+            at += 1;
+            continue;
+        }
+        let head = at;
+        name = name_before(&lines[end_of_last..head]).or(name);
+        let name = name.as_ref().ok_or_else(|| {
+            malformed(head + 1, 1, "the name of the file, on a line of its own in front of the block")
+        })?;
+        let (search, divider) = until(&lines, head, is_divider, "=======")?;
+        let (replace, end) = until(&lines, divider, is_end, ">>>>>>> REPLACE")?;
+        let (line, search) = numbered(search);
+        let file = files::path(name);
+        if search.iter().all(|line| line.trim_ascii().is_empty()) {
+            files.create(file, joined(replace), None);
+        } else {
+            let hunk = Hunk { lines: hunk_lines(search, replace), line, loose_end: true, matching, ..Hunk::default() };
+            files.edit(file, vec![hunk.into_edit()], None);
+        }
+        at = end + 1;
+        end_of_last = at;
+    }
+    if files.list.is_empty() {
+        return Err(malformed(1, 1, "`<<<<<<< SEARCH`"));
+    }
+    Ok(files)
+}
+
+/// The lines up to the mark that `is_mark` knows, and where that is.
+fn until<'l, 'p>(
+    lines: &'l [&'p [u8]],
+    from: usize,
+    is_mark: fn(&[u8]) -> bool,
+    mark: &str,
+) -> Result<(&'l [&'p [u8]], usize)> {
+    for (at, line) in lines.iter().enumerate().skip(from + 1) {
+        if is_mark(line) {
+            return Ok((&lines[from + 1..at], at));
+        }
+        if is_head(line) || is_end(line) {
+            return Err(malformed(at + 1, 1, format!("`{mark}` in front of {}", excerpt(line))));
+        }
+    }
+    Err(malformed(lines.len(), 1, format!("`{mark}` that ends what line {} starts", from + 1)))
+}
+
+/// The line number that some tools put on top of a block, and what is beneath it.
+fn numbered<'l, 'p>(search: &'l [&'p [u8]]) -> (Option<usize>, &'l [&'p [u8]]) {
+    let mut rest = search;
+    let mut line = None;
+    while let [first, tail @ ..] = rest
+        && let Some(number) = first.strip_prefix(b":start_line:").or(first.strip_prefix(b":end_line:"))
+    {
+        let number = std::str::from_utf8(number).ok().and_then(|number| number.trim().parse().ok());
+        line = line.or(number);
+        rest = tail;
+    }
+    match rest {
+        [b"-------", tail @ ..] if rest.len() < search.len() => (line, tail),
+        _ => (line, rest),
+    }
+}
+
+fn joined(lines: &[&[u8]]) -> Vec<u8> {
+    lines.iter().flat_map(|line| [*line, b"\n"].concat()).collect()
+}
+
+/// The lines of a block as those of a hunk: what both sides share in front and behind stays.
+fn hunk_lines(search: &[&[u8]], replace: &[&[u8]]) -> Vec<HunkLine> {
+    let same = |(a, b): &(&&[u8], &&[u8])| a == b;
+    let lead = search.iter().zip(replace).take_while(same).count();
+    let (old, new) = (&search[lead..], &replace[lead..]);
+    let trail = old.iter().rev().zip(new.iter().rev()).take_while(same).count();
+    let of = |lines: &[&[u8]], side| -> Vec<HunkLine> {
+        lines.iter().map(|line| HunkLine { side, text: [*line, b"\n"].concat() }).collect()
+    };
+    let mut lines = of(&search[..lead], Side::Both);
+    lines.extend(of(&old[..old.len() - trail], Side::Old));
+    lines.extend(of(&new[..new.len() - trail], Side::New));
+    lines.extend(of(&old[old.len() - trail..], Side::Both));
+    lines
+}
+
+/// The name of a file in one of the last lines in front of a block: in a line of its own, on the fence, in a tag.
+fn name_before(lines: &[&[u8]]) -> Option<Vec<u8>> {
+    let told = lines.iter().rev().filter(|line| !line.trim_ascii().is_empty()).take(NAME_LINES);
+    told.into_iter().find_map(|line| name_in(line))
+}
+
+fn name_in(line: &[u8]) -> Option<Vec<u8>> {
+    let mut text = std::str::from_utf8(line).ok()?.trim();
+    if text.starts_with("```") || text.starts_with("~~~") {
+        // A fence: its language, perhaps a name behind it.
+        let info = text.trim_start_matches(['`', '~']).trim();
+        let name = info.rsplit([':', ' ']).next()?;
+        return (name.contains(['/', '.']) && !name.ends_with('.')).then(|| name.into());
+    }
+    if let Some(inner) = text.strip_prefix("<path>").and_then(|rest| rest.strip_suffix("</path>")) {
+        return Some(inner.trim().into());
+    }
+    let quoted: Vec<&str> = text.split('`').skip(1).step_by(2).filter(|part| !part.is_empty()).collect();
+    if let [name] = quoted[..] {
+        return Some(name.trim().into());
+    }
+    text = text.trim_start_matches('#').trim();
+    // A word with a colon is more often one of a sentence than a file.
+    let is_label = text.ends_with(':') && !text.contains(['.', '/']);
+    text = text.strip_suffix(':').unwrap_or(text).trim_matches('*').trim();
+    for word in ["File:", "file:", "Filename:", "//"] {
+        text = text.strip_prefix(word).unwrap_or(text).trim_start();
+    }
+    let is_sentence = text.contains(' ') && !text.rsplit('/').next().is_some_and(has_extension);
+    let is_file = !text.is_empty() && !is_label && !is_sentence && !text.starts_with(['<', '>', '=', '*']);
+    is_file.then(|| text.into())
+}
+
+/// Whether a name ends like that of a file: a dot and a few letters or digits.
+fn has_extension(name: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(stem, extension)| {
+        !stem.is_empty() && (1..=8).contains(&extension.len()) && extension.bytes().all(|b| b.is_ascii_alphanumeric())
+    })
+}

@@ -1,0 +1,324 @@
+//! Each format by itself; what is applied is compared, by the text engine alone.
+
+use std::collections::BTreeMap;
+
+use super::{Format, Patch, detect};
+use crate::error::{ErrorKind, Result};
+use crate::request::edit::Matching;
+use crate::request::{Change, IfExists, Mode};
+use crate::text;
+
+pub(super) type Tree = BTreeMap<String, String>;
+
+fn tree(files: &[(&str, &str)]) -> Tree {
+    files.iter().map(|(name, content)| ((*name).to_owned(), (*content).to_owned())).collect()
+}
+
+/// What a patch makes of a tree, or the code of what is wrong.
+pub(super) fn applied(before: &Tree, asked: &Patch) -> Result<Tree, ErrorKind> {
+    let mut after = before.clone();
+    let content = |path: &str| before.get(path).cloned().ok_or(ErrorKind::FileNotFound);
+    let name = |path: &std::path::Path| path.to_str().unwrap().to_owned();
+    let files = &asked.request.files;
+    for file in files {
+        if matches!(file.change, Change::Delete | Change::Rename(_) | Change::Edit { rename: Some(_), .. }) {
+            after.remove(&name(&file.path)).ok_or(ErrorKind::FileNotFound)?;
+        }
+    }
+    for file in files {
+        let path = name(&file.path);
+        let edited = |base: &str, edits: &[_]| match text::edit(base.as_bytes(), edits) {
+            Ok(edited) => Ok(String::from_utf8(edited.splices.apply(base.as_bytes())).unwrap()),
+            Err(refused) => Err(refused.kind),
+        };
+        let (path, new, if_exists) = match &file.change {
+            Change::Delete => {
+                let digest = crate::digest::Digest::of(content(&path)?.as_bytes());
+                if file.expected_hash.is_some_and(|expected| expected != digest) {
+                    return Err(ErrorKind::HashMismatch);
+                }
+                continue;
+            }
+            Change::Write { content, if_exists } => (path, String::from_utf8(content.clone()).unwrap(), *if_exists),
+            Change::Rename(to) => (name(&to.path), content(&path)?, to.if_exists),
+            Change::Copy { from, edits } => (path, edited(&content(&name(from))?, edits)?, IfExists::Fail),
+            Change::Edit { edits, rename } => {
+                let new = edited(&content(&path)?, edits)?;
+                match rename {
+                    Some(to) => (name(&to.path), new, to.if_exists),
+                    None => (path, new, IfExists::Replace),
+                }
+            }
+            Change::Mode => continue,
+        };
+        if after.insert(path, new).is_some() && if_exists == IfExists::Fail {
+            return Err(ErrorKind::FileExists);
+        }
+    }
+    Ok(after)
+}
+
+#[track_caller]
+fn read(patch: &str, format: Format) -> Patch {
+    assert_eq!(detect(patch.as_bytes()), Some(format), "{patch}");
+    Patch::read(patch.as_bytes(), None, None).unwrap_or_else(|error| panic!("{error}\n{patch}"))
+}
+
+#[track_caller]
+fn check(format: Format, before: &[(&str, &str)], patch: &str, after: &[(&str, &str)]) {
+    assert_eq!(applied(&tree(before), &read(patch, format)), Ok(tree(after)), "{patch}");
+}
+
+#[track_caller]
+fn is_malformed(format: Format, patch: &str, words: &str) {
+    let error = Patch::read(patch.as_bytes(), Some(format), None).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::PatchParseFailed);
+    assert!(error.to_string().contains(words), "{error}");
+}
+
+#[test]
+fn a_git_diff_of_every_kind_of_change() {
+    let patch = "From 1234 Mon Sep 17\nSubject: [PATCH] a\n\n- a list\n---\n 5 files changed\n\n\
+        diff --git a/edit b/edit\nold mode 100644\nnew mode 100755\nindex 1..2\n--- a/edit\n+++ b/edit\n\
+        @@ -1,3 +1,3 @@ fn x()\n a\n-b\n+B\n c\n@@ -9 +9,2 @@\n-i\n\\ No newline at end of file\n+i\n+j\n\
+        diff --git a/new b/new\nnew file mode 100755\nindex 0..1\n--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+n\n\
+        diff --git a/empty b/empty\nnew file mode 100644\nindex 0..0\n\
+        diff --git a/gone b/gone\ndeleted file mode 100644\nindex 1..0\n--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-g\n\
+        diff --git a/from b/to\nsimilarity index 90%\nrename from from\nrename to to\n--- a/from\n+++ b/to\n@@ -1 +1 @@\n-f\n+F\n\
+        diff --git a/edit b/copy\nsimilarity index 100%\ncopy from edit\ncopy to copy\n-- \n2.47\n";
+    let before = [("edit", "a\nb\nc\nd\ne\nf\ng\nh\ni"), ("from", "f\n"), ("gone", "g\n")];
+    let after = [
+        ("copy", before[0].1),
+        ("edit", "a\nB\nc\nd\ne\nf\ng\nh\ni\nj\n"),
+        ("empty", ""),
+        ("new", "n\n"),
+        ("to", "F\n"),
+    ];
+    check(Format::Unified, &before, patch, &after);
+    let files = read(patch, Format::Unified).request.files;
+    let modes: Vec<_> = files.iter().map(|file| file.mode).collect();
+    let executable = Some(Mode::Executable(true));
+    assert_eq!(modes, [executable, executable, None, None, None, None]);
+    // A file that is deleted must be what the patch takes away.
+    let other = tree(&[before[0], before[1], ("gone", "G\n")]);
+    assert_eq!(applied(&other, &read(patch, Format::Unified)), Err(ErrorKind::HashMismatch));
+}
+
+#[test]
+fn plain_diffs_and_those_of_chats() {
+    let plain = "--- old/x y\t2020-01-01 10:00:00\n+++ new/x y\t2020-01-02\n@@ -1 +1 @@\n-a\n+b\n";
+    check(Format::Unified, &[("x y", "a\n")], plain, &[("x y", "b\n")]);
+    let chat =
+        "Here you are:\n```diff\n--- a/x\n+++ b/x\n@@ ... @@\n one\n-two\n+2\n\n@@\n-four\n+4\n```\nThat is it.\n";
+    check(Format::Unified, &[("x", "one\ntwo\n\nthree\nfour\n")], chat, &[("x", "one\n2\n\nthree\n4\n")]);
+    let epoch = "--- x\t1970-01-01 00:00:00.0 +0000\n+++ x\t2020-01-01\n@@ -0,0 +1 @@\n+a\n";
+    check(Format::Unified, &[], epoch, &[("x", "a\n")]);
+    let crlf = "--- a/x\r\n+++ b/x\r\n@@ -1 +1 @@\r\n-a\r\n+b\r\n";
+    check(Format::Unified, &[("x", "a\n")], crlf, &[("x", "b\n")]);
+    // Of one file in two parts, as in a series of patches: the second counts in what the first left.
+    let series = "--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n-a\n+b\n+c\n--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n b\n-c\n";
+    check(Format::Unified, &[("x", "a\n")], series, &[("x", "b\n")]);
+    // Where others have context, one without any was all of its file.
+    let whole = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n--- a/y\n+++ b/y\n@@ -1,2 +1,2 @@\n-a\n+b\n c\n";
+    check(Format::Unified, &[("x", "a\n"), ("y", "a\nc\n")], whole, &[("x", "b\n"), ("y", "b\nc\n")]);
+    let framed = "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n-a\n+A\n b\n-c\n+C\n";
+    let longer = tree(&[("x", "a\nb\nc\nd\n")]);
+    assert_eq!(applied(&longer, &read(framed, Format::Unified)), Err(ErrorKind::MatchNotFound));
+    let grown = tree(&[("x", "a\nz\n"), ("y", "a\nc\n")]);
+    assert_eq!(applied(&grown, &read(whole, Format::Unified)), Err(ErrorKind::MatchNotFound));
+    check(Format::Unified, &[("x", "a\nz\n")], &whole[..whole.find("--- a/y").unwrap()], &[("x", "b\nz\n")]);
+    // An empty line of context that lost its space.
+    check(
+        Format::Unified,
+        &[("x", "a\n\nb\n")],
+        "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n-a\n+c\n\n b\n",
+        &[("x", "c\n\nb\n")],
+    );
+}
+
+#[test]
+fn what_a_diff_must_not_be() {
+    let bad = |patch: &str, words: &str| is_malformed(Format::Unified, patch, words);
+    let head = "--- a/x\n+++ b/x\n";
+    bad("nothing", "line 1, column 1: expected `diff --git");
+    bad("@@ -1 +1 @@\n-a\n+b\n", "line 1, column 1: expected the names");
+    bad(&format!("{head}@@ -1,2 +1 @@\n-a\n+b\n"), "line 6, column 1: expected 1 more old and 0 more new lines");
+    bad(&format!("{head}@@ -1 +1 @@\n-a\n+b\n+c\n"), "line 6, column 1: expected the end of the hunk");
+    bad(&format!("{head}@@ -1 +x @@\n-a\n+b\n"), "line 3, column 4: expected ranges");
+    bad(&format!("{head}text\n"), "line 3, column 1: expected a hunk");
+    bad(&format!("{head}@@ -1 +1 @@\n a\n"), "expected a line with - or +");
+    bad("diff --git a/x b/y\nindex 1..2\n", "line 1, column 1: expected the same name twice");
+    bad("diff --git a/x b/x\nindex 1..2\n", "line 3, column 1: expected a change of x");
+    bad("diff --git a/x b/x\nindex 1..2 100644\nGIT binary patch\nliteral 0\n", "x is binary");
+    bad("diff --git a/x b/x\nindex 1..2\nBinary files a/x and b/x differ\n", "x is binary");
+    bad("diff --cc x\n@@@ -1 -1 +1 @@@\n", "combined");
+    let link = Patch::read(b"diff --git a/x b/x\nnew file mode 120000\n", None, None).unwrap_err();
+    assert_eq!(link.kind(), ErrorKind::NotARegularFile);
+}
+
+#[test]
+fn an_envelope_of_every_kind_of_change() {
+    let patch = "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: new\n+n\n+\n*** Delete File: gone\n\
+        *** Update File: edit\n@@ def f():\n     a\n-    b\n+    B\n\n@@\n-end\n+END\n*** End of File\n\
+        *** Update File: from\n*** Move to: to\n@@\n-f\n+F\n*** Update File: a\n*** Move to: b\n*** End Patch\nEOF\n";
+    let before =
+        [("a", "1"), ("edit", "x\n    a\n    b\ndef f():\n    a\n    b\nend\nend"), ("from", "f\n"), ("gone", "g")];
+    let after =
+        [("b", "1"), ("edit", "x\n    a\n    b\ndef f():\n    a\n    B\nend\nEND"), ("new", "n\n\n"), ("to", "F\n")];
+    check(Format::Envelope, &before, patch, &after);
+    // Without its frame and its first @@; white space as lenient as its own tools are; new lines at the end.
+    check(Format::Envelope, &[("x", "\ta \n\tb\n")], "*** Update File: x\n a\n-b\n+c\n", &[("x", "\ta \n\tc\n")]);
+    check(
+        Format::Envelope,
+        &[("x", "a\n")],
+        "*** Begin Patch\n*** Update File: x\n@@\n+b\n*** End Patch",
+        &[("x", "a\nb\n")],
+    );
+    let exact = Patch::read(b"*** Update File: x\n a\n-b\n+c\n", None, Some(Matching::Exact)).unwrap();
+    assert_eq!(applied(&tree(&[("x", "a \nb\n")]), &exact), Err(ErrorKind::MatchNotFound));
+    let twice = read("*** Begin Patch\n*** Update File: x\n@@\n-a\n+b\n*** End Patch", Format::Envelope);
+    assert_eq!(applied(&tree(&[("x", "a\nc\na\n")]), &twice), Err(ErrorKind::AmbiguousMatch));
+}
+
+#[test]
+fn what_an_envelope_must_not_be() {
+    let bad = |patch: &str, words: &str| is_malformed(Format::Envelope, patch, words);
+    bad("*** Begin Patch\n*** End Patch\n", "line 2, column 1: expected `*** Add File:`");
+    bad("*** Begin Patch\n*** Add File: x\ntext\n", "line 3, column 1: expected a line with +, not `text`");
+    bad("*** Begin Patch\n*** Update File: x\n*** End Patch\n", "line 3, column 1: expected `@@`");
+    bad("*** Begin Patch\n*** Update File:\n@@\n-a\n", "line 2, column 17: expected the name");
+    bad("*** Begin Patch\n*** Update File: x\n@@\ntext\n", "line 4, column 1: expected a line that starts with");
+    bad(
+        "*** Begin Patch\n*** Update File: x\n@@\n a\n*** End Patch\n",
+        "line 5, column 1: expected a line with - or +",
+    );
+    bad("*** Begin Patch\n*** Rename File: x\n", "line 2, column 1: expected `*** Add File:`");
+}
+
+#[test]
+fn blocks_with_the_names_where_they_usually_are() {
+    let block = |search: &str, replace: &str| format!("<<<<<<< SEARCH\n{search}=======\n{replace}>>>>>>> REPLACE\n");
+    let one = block("a\n", "b\n");
+    for name in [
+        "x.rs\n",
+        "x.rs\n```rust\n",
+        "```rust\nx.rs\n",
+        "**x.rs**\n\n```\n",
+        "### `x.rs`\n```rs\n",
+        "In `x.rs`, change this:\n```\n",
+        "File: x.rs\n",
+        "```rust:x.rs\n",
+        "<path>x.rs</path>\n<diff>\n",
+        "# x.rs:\n",
+    ] {
+        check(Format::SearchReplace, &[("x.rs", "a\n")], &format!("Sure.\n\n{name}{one}"), &[("x.rs", "b\n")]);
+    }
+    let two = format!(
+        "I will do both.\n\nx.rs\n```\n{}```\n\nThen:\n\n```\n{}```\nnew.rs\n{}",
+        one,
+        block("c\n", "d\n"),
+        block("", "n\n")
+    );
+    check(Format::SearchReplace, &[("x.rs", "a\nc")], &two, &[("new.rs", "n\n"), ("x.rs", "b\nd")]);
+    let numbered = "x.rs\n<<<<<<< SEARCH\n:start_line:3\n-------\na\n=======\nb\n>>>>>>> REPLACE\n";
+    check(Format::SearchReplace, &[("x.rs", "a\nx\na\n")], numbered, &[("x.rs", "a\nx\nb\n")]);
+    let dashes = "x.rs\n------- SEARCH\na\n=======\nb\n+++++++ REPLACE\n";
+    check(Format::SearchReplace, &[("x.rs", "a\n")], dashes, &[("x.rs", "b\n")]);
+    // One after the other, each on what the one before left.
+    let chain = format!("x.rs\n{one}{}", block("b\n", "c\n"));
+    check(Format::SearchReplace, &[("x.rs", "a\n")], &chain, &[("x.rs", "c\n")]);
+    let ambiguous = read(&format!("x.rs\n{one}"), Format::SearchReplace);
+    assert_eq!(applied(&tree(&[("x.rs", "a\na\n")]), &ambiguous), Err(ErrorKind::AmbiguousMatch));
+    let tolerant = Patch::read(format!("x.rs\n{one}").as_bytes(), None, Some(Matching::Tolerant)).unwrap();
+    assert_eq!(applied(&tree(&[("x.rs", "\ta\n")]), &tolerant), Ok(tree(&[("x.rs", "\tb\n")])));
+}
+
+#[test]
+fn what_blocks_must_not_be() {
+    let bad = |patch: &str, words: &str| is_malformed(Format::SearchReplace, patch, words);
+    bad("<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", "line 1, column 1: expected the name of the file");
+    bad("x\n<<<<<<< SEARCH\na\n=======\nb\n", "expected `>>>>>>> REPLACE` that ends what line 4 starts");
+    bad("x\n<<<<<<< SEARCH\na\n>>>>>>> REPLACE\n", "line 4, column 1: expected `=======` in front of");
+    bad("x\n>>>>>>> REPLACE\n", "line 2, column 1");
+    bad("x\n", "`<<<<<<< SEARCH`");
+}
+
+#[test]
+fn a_workspace_edit_of_every_kind_of_change() {
+    let edit = |a: [usize; 4], text: &str| {
+        format!(
+            r#"{{"range":{{"start":{{"line":{},"character":{}}},"end":{{"line":{},"character":{}}}}},"newText":"{text}"}}"#,
+            a[0], a[1], a[2], a[3]
+        )
+    };
+    let changes = format!(
+        r#"{{"documentChanges":[
+            {{"kind":"create","uri":"file:///n","annotationId":"x"}},
+            {{"textDocument":{{"uri":"file:///n","version":null}},"edits":[{},{}]}},
+            {{"textDocument":{{"uri":"file:///a","version":3}},"edits":[{},{},{}]}},
+            {{"kind":"rename","oldUri":"file:///a","newUri":"file:///b"}},
+            {{"textDocument":{{"uri":"file:///b"}},"edits":[{}]}},
+            {{"kind":"delete","uri":"file:///d"}}],
+        "changeAnnotations":{{"x":{{"label":"l","needsConfirmation":true}}}}}}"#,
+        edit([0, 0, 0, 0], "1"),
+        edit([0, 0, 0, 0], "2\\n"),
+        edit([0, 3, 0, 4], "!"),
+        edit([1, 0, 1, 0], "in"),
+        edit([1, 0, 2, 0], "out\\n"),
+        edit([2, 0, 9, 0], "end"),
+    );
+    let before = [("/a", "é𝒳x\r\nsecond\r\nthird"), ("/d", "d")];
+    let after = [("/b", "é𝒳!\r\ninout\r\nend"), ("/n", "12\n")];
+    check(Format::WorkspaceEdit, &before, &changes, &after);
+    let utf8 =
+        format!(r#"{{"edit":{{"positionEncoding":"utf-8","changes":{{"file:///a":[{}]}}}}}}"#, edit([0, 2, 0, 6], "-"));
+    check(Format::WorkspaceEdit, &before[..1], &utf8, &[("/a", "é-x\r\nsecond\r\nthird")]);
+}
+
+#[test]
+fn what_a_workspace_edit_must_not_be() {
+    let bad = |patch: &str, words: &str| is_malformed(Format::WorkspaceEdit, patch, words);
+    let range = r#"{"start":{"line":0,"character":0},"end":{"line":0,"character":2}}"#;
+    bad("{\"changes\":\n{\"file:///a\":[{}]}}", "line 2, column");
+    bad(r#"{"documentChanges":[{"kind":"move"}]}"#, "none of create, rename and delete");
+    bad(r#"{"documentChanges":[{"edits":[]}]}"#, "`textDocument` is missing");
+    bad(r#"{"changes":{}}"#, "expected a change in");
+    bad(r#"{"changes":{"http://x/a":[]}}"#, "addresses of files");
+    bad(r#"{"positionEncoding":"x","changes":{}}"#, "positionEncoding");
+    let two = format!(
+        r#"{{"documentChanges":[{{"textDocument":{{"uri":"file:///a"}},"edits":[{{"range":{range},"newText":""}},{{"range":{range},"newText":""}}]}}]}}"#
+    );
+    bad(&two, "overlap (failedChange: 0)");
+    let annotated = format!(r#"{{"changes":{{"file:///a":[{{"range":{range},"newText":"","annotationId":"x"}}]}}}}"#);
+    bad(&annotated, "changeAnnotations");
+}
+
+#[test]
+fn the_output_of_ast_grep() {
+    let found = |start: usize, text: &str, new: &str| {
+        let end = start + text.len();
+        format!(
+            r#"{{"text":"{text}","range":{{"byteOffset":{{"start":{start},"end":{end}}},"start":{{"line":0,"column":0}}}},"file":"x","lines":"","replacement":"{new}","replacementOffsets":{{"start":{start},"end":{end}}},"language":"Rust"}}"#
+        )
+    };
+    let (one, two) = (found(6, "b", "B"), found(0, "aa", "A"));
+    let bare = r#"{"text":"x","range":{"byteOffset":{"start":0,"end":1}},"file":"y"}"#;
+    check(Format::AstGrep, &[("x", "aa bb b\n")], &format!("[{one},{two},{bare}]"), &[("x", "A bb B\n")]);
+    check(Format::AstGrep, &[("x", "aa bb b\n")], &format!("{one}\n{two}\n"), &[("x", "A bb B\n")]);
+    let other = read(&one, Format::AstGrep);
+    assert_eq!(applied(&tree(&[("x", "aa bb c\n")]), &other), Err(ErrorKind::MatchNotFound));
+    is_malformed(Format::AstGrep, &format!("[{bare}]"), "matches with a `replacement`");
+    is_malformed(Format::AstGrep, &format!("[{},{}]", found(0, "aa", "b"), found(1, "a", "c")), "do not overlap");
+    is_malformed(Format::AstGrep, "[\n1]", "line 2, column");
+}
+
+#[test]
+fn what_is_none_of_them_is_told() {
+    assert_eq!(detect(br#"{"files": []}"#), None);
+    assert_eq!(detect(b"hello\n---\nworld"), None);
+    let error = Patch::read(b"hello", None, None).unwrap_err();
+    assert!(error.to_string().contains("*** Begin Patch"), "{error}");
+    for format in Format::ALL {
+        assert_eq!(Format::named(format.as_str()), Some(format));
+    }
+}

@@ -1,0 +1,343 @@
+//! Unified diffs, and those of git with their headers.
+
+mod header;
+mod names;
+
+use super::files::{self, Files, rename_to};
+use super::{excerpt, malformed};
+use crate::error::{Error, ErrorKind, Result};
+use crate::request::edit::{Anchor, Edit, Hunk, HunkLine, Matching, Side};
+use crate::request::{Change, FileRequest, Mode};
+use header::{Extended, Kind, Ranges};
+
+/// Reads a diff of any number of files; what stands around it, as in a mail or a chat, is passed over.
+pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
+    let mut reader = Reader { lines: patch.split_inclusive(|byte| *byte == b'\n').collect(), at: 0, matching };
+    let mut files = Files::default();
+    while let Some(line) = reader.peek() {
+        if line.starts_with(b"diff --git ") {
+            reader.git_section(&mut files)?;
+        } else if line.starts_with(b"--- ") && reader.after(1).starts_with(b"+++ ") {
+            reader.plain_section(&mut files)?;
+        } else if line.starts_with(b"diff --cc ") || line.starts_with(b"diff --combined ") {
+            return Err(malformed(reader.number(), 1, "a diff of two versions; a combined diff of a merge has three"));
+        } else if Ranges::parse(line).is_some() {
+            let expected = "the names of the file, `--- a/NAME` and `+++ b/NAME`, in front of its hunks";
+            return Err(malformed(reader.number(), 1, expected));
+        } else if line.starts_with(b"Binary files ") {
+            return Err(binary(reader.number(), &excerpt(line)));
+        } else {
+            reader.at += 1;
+        }
+    }
+    if files.list.is_empty() {
+        return Err(malformed(1, 1, "`diff --git a/NAME b/NAME`, or `--- NAME` and `+++ NAME`"));
+    }
+    hold_whole_files(&mut files);
+    Ok(files)
+}
+
+/// In a diff with context, a hunk at the start that has none is all of its file: it must still be.
+fn hold_whole_files(files: &mut Files) {
+    let edits = files.list.iter_mut().flat_map(|file| match &mut file.change {
+        Change::Edit { edits, .. } | Change::Copy { edits, .. } => edits.as_mut_slice(),
+        _ => &mut [],
+    });
+    let mut hunks: Vec<&mut Hunk> = edits
+        .filter_map(|edit| match &mut edit.anchor {
+            Anchor::Hunk(hunk) => Some(hunk),
+            _ => None,
+        })
+        .collect();
+    if hunks.iter().all(|hunk| hunk.only_there) {
+        return;
+    }
+    for hunk in hunks.iter_mut().filter(|hunk| hunk.only_there && hunk.line.is_some_and(|line| line <= 1)) {
+        hunk.at_start = true;
+        hunk.at_end = true;
+    }
+}
+
+fn binary(line: usize, name: &str) -> Error {
+    let message = format!(
+        "line {line} of the patch: {name} is binary, and a patch for it cannot be applied: write its whole content instead"
+    );
+    Error::new(ErrorKind::PatchParseFailed, message)
+}
+
+struct Reader<'p> {
+    lines: Vec<&'p [u8]>,
+    at: usize,
+    matching: Matching,
+}
+
+/// The hunks of one file.
+#[derive(Default)]
+struct Hunks {
+    list: Vec<Hunk>,
+    /// Whether the first says that there is nothing in front of it.
+    from_nothing: bool,
+}
+
+impl<'p> Reader<'p> {
+    /// The line to be read next, without its line break.
+    fn peek(&self) -> Option<&'p [u8]> {
+        (self.at < self.lines.len()).then(|| self.after(0))
+    }
+
+    fn after(&self, count: usize) -> &'p [u8] {
+        let line = self.lines.get(self.at + count).copied().unwrap_or_default();
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        line.strip_suffix(b"\r").unwrap_or(line)
+    }
+
+    /// Its number, from 1.
+    fn number(&self) -> usize {
+        self.at + 1
+    }
+
+    fn git_section(&mut self, files: &mut Files) -> Result<()> {
+        let start = self.number();
+        let heading = self.peek().unwrap_or_default();
+        self.at += 1;
+        let mut extended = Extended::default();
+        while let Some(line) = self.peek() {
+            if !extended.take(line, self.number())? {
+                break;
+            }
+            self.at += 1;
+        }
+        let same = names::of_git_line(&heading[b"diff --git ".len()..]);
+        let nameless =
+            || malformed(start, 1, "the same name twice, as `a/NAME b/NAME`, or `rename from` and `rename to`");
+        let (old, new) = match (&extended.from, &extended.to) {
+            (Some(from), Some(to)) => (from.clone(), to.clone()),
+            _ => same.clone().map(|name| (name.clone(), name)).ok_or_else(nameless)?,
+        };
+        let shown = String::from_utf8_lossy(&new).into_owned();
+        if extended.is_irregular {
+            let message = format!(
+                "line {start} of the patch: {shown} is a symlink or a submodule; only regular files can be changed"
+            );
+            return Err(Error::new(ErrorKind::NotARegularFile, message));
+        }
+        match self.peek() {
+            Some(line) if line.starts_with(b"GIT binary patch") || line.starts_with(b"Binary files ") => {
+                return Err(binary(self.number(), &shown));
+            }
+            Some(line) if line.starts_with(b"--- ") => {
+                if !self.after(1).starts_with(b"+++ ") {
+                    return Err(malformed(self.number() + 1, 1, "`+++ NAME` after `--- NAME`"));
+                }
+                self.at += 2;
+            }
+            _ => {}
+        }
+        let hunks = self.hunks()?;
+        let mode = extended.new_mode.map(Mode::Executable);
+        let edits = |hunks: Hunks| hunks.list.into_iter().map(Hunk::into_edit).collect::<Vec<Edit>>();
+        let path = files::path(&old);
+        if extended.kind == Kind::New {
+            let mode = mode.filter(|mode| *mode == Mode::Executable(true));
+            files.create(files::path(&new), created(&hunks, start)?, mode);
+        } else if extended.kind == Kind::Deleted {
+            files.delete(path, Some(&deleted(&hunks, start)?));
+        } else if extended.kind == Kind::Copy {
+            let change = Change::Copy { from: path, edits: edits(hunks) };
+            files.push(FileRequest { path: files::path(&new), expected_hash: None, change, mode });
+        } else if old != new {
+            let to = rename_to(files::path(&new));
+            let edits = edits(hunks);
+            let change = if edits.is_empty() { Change::Rename(to) } else { Change::Edit { edits, rename: Some(to) } };
+            files.push(FileRequest { path, expected_hash: None, change, mode });
+        } else if !hunks.list.is_empty() {
+            files.edit(path, edits(hunks), mode);
+        } else if mode.is_some() {
+            files.push(FileRequest { path, expected_hash: None, change: Change::Mode, mode });
+        } else {
+            return Err(malformed(self.number(), 1, format!("a change of {shown}: a hunk, a new mode or a new name")));
+        }
+        Ok(())
+    }
+
+    fn plain_section(&mut self, files: &mut Files) -> Result<()> {
+        let start = self.number();
+        let (old, new) = (&self.after(0)[4..], &self.after(1)[4..]);
+        let is_epoch = |name: &[u8]| names::has_epoch(name);
+        let (nothing_before, nothing_after) = (is_epoch(old), is_epoch(new));
+        let (old, new) = (names::of_line(old), names::of_line(new));
+        let names::Pair { old, new } = names::pair(&old, &new)
+            .ok_or_else(|| malformed(start, 5, "two names of one file, as `--- a/NAME` and `+++ b/NAME`"))?;
+        self.at += 2;
+        let hunks = self.hunks()?;
+        if hunks.list.is_empty() {
+            return Err(malformed(self.number(), 1, "a hunk, `@@ -1,3 +1,3 @@`"));
+        }
+        let creates = nothing_before && hunks.from_nothing;
+        let deletes = nothing_after && hunks.list.iter().all(|hunk| hunk.count(Side::New) == 0);
+        match (old, new) {
+            (None, Some(new)) => files.create(files::path(&new), created(&hunks, start)?, None),
+            (Some(_), Some(new)) if creates => files.create(files::path(&new), created(&hunks, start)?, None),
+            (Some(old), None) => files.delete(files::path(&old), Some(&deleted(&hunks, start)?)),
+            (Some(old), Some(_)) if deletes => files.delete(files::path(&old), Some(&deleted(&hunks, start)?)),
+            (_, Some(new)) => {
+                let edits = hunks.list.into_iter().map(Hunk::into_edit).collect();
+                files.edit(files::path(&new), edits, None)
+            }
+            (None, None) => return Err(malformed(start, 5, "the name of a file on one side at least")),
+        };
+        Ok(())
+    }
+
+    fn hunks(&mut self) -> Result<Hunks> {
+        let mut hunks = Hunks::default();
+        while let Some(line) = self.peek().filter(|line| line.starts_with(b"@@")) {
+            if line.starts_with(b"@@@") {
+                return Err(malformed(
+                    self.number(),
+                    1,
+                    "a diff of two versions; a combined diff of a merge has three",
+                ));
+            }
+            let ranges = Ranges::parse(line);
+            if ranges.is_none() && line.starts_with(b"@@ -") {
+                return Err(malformed(self.number(), 4, "ranges of lines, `@@ -1,3 +1,3 @@`"));
+            }
+            // A patch that was converted as a whole, its own lines included.
+            let is_crlf = self.lines[self.at].ends_with(b"\r\n");
+            self.at += 1;
+            hunks.from_nothing |= hunks.list.is_empty() && ranges.as_ref().is_some_and(|r| r.old_start == 0);
+            let lines = match &ranges {
+                Some(ranges) => self.counted(ranges, is_crlf)?,
+                None => self.uncounted(is_crlf),
+            };
+            if !lines.iter().any(|line| line.side != Side::Both) {
+                return Err(malformed(self.number(), 1, "a line with - or + in the hunk"));
+            }
+            let mut hunk = Hunk { lines, matching: self.matching, ..Hunk::default() };
+            hunk.continues = !hunks.list.is_empty();
+            match ranges {
+                Some(ranges) => anchor(&mut hunk, &ranges),
+                None => hunk.loose_end = true,
+            }
+            hunks.list.push(hunk);
+        }
+        Ok(hunks)
+    }
+
+    /// As many lines as the ranges say.
+    fn counted(&mut self, ranges: &Ranges, is_crlf: bool) -> Result<Vec<HunkLine>> {
+        let (mut old, mut new) = (ranges.old_lines, ranges.new_lines);
+        let mut lines: Vec<HunkLine> = Vec::new();
+        while old > 0 || new > 0 {
+            let (number, left) = (self.number(), (old, new));
+            let missing = || {
+                let (old, new) = left;
+                let expected = format!("{old} more old and {new} more new lines of the hunk, as its @@ counts them");
+                malformed(number, 1, expected)
+            };
+            let line = *self.lines.get(self.at).ok_or_else(missing)?;
+            let body = body_of(line).ok_or_else(missing)?;
+            if let Body::Line(side) = body {
+                old = old.checked_sub(usize::from(side != Side::New)).ok_or_else(missing)?;
+                new = new.checked_sub(usize::from(side != Side::Old)).ok_or_else(missing)?;
+            }
+            self.take(body, is_crlf, &mut lines);
+        }
+        if self.lines.get(self.at).is_some_and(|line| line.starts_with(b"\\")) {
+            self.take(Body::NoBreak, is_crlf, &mut lines);
+        }
+        let next = self.after(0);
+        let is_header = next.starts_with(b"--- ") && self.after(1).starts_with(b"+++ ");
+        let is_signature = next == b"-- " || next == b"--";
+        if matches!(next.first(), Some(b'+' | b'-' | b' '))
+            && !is_header
+            && !is_signature
+            && !next.trim_ascii().is_empty()
+        {
+            let expected = format!("the end of the hunk, as its @@ counts its lines, not {}", excerpt(next));
+            return Err(malformed(self.number(), 1, expected));
+        }
+        Ok(lines)
+    }
+
+    /// The lines up to the next header, for a `@@` without ranges.
+    fn uncounted(&mut self, is_crlf: bool) -> Vec<HunkLine> {
+        let mut lines: Vec<HunkLine> = Vec::new();
+        while let Some(line) = self.lines.get(self.at).copied() {
+            let is_header = line.starts_with(b"--- ") && self.after(1).starts_with(b"+++ ");
+            match body_of(line) {
+                Some(body) if !is_header => self.take(body, is_crlf, &mut lines),
+                _ => break,
+            }
+        }
+        // Empty lines between this and what follows are no context.
+        while lines.last().is_some_and(|line| line.side == Side::Both && line.text.trim_ascii().is_empty()) {
+            lines.pop();
+        }
+        lines
+    }
+
+    /// Takes one line in.
+    fn take(&mut self, body: Body, is_crlf: bool, lines: &mut Vec<HunkLine>) {
+        let line = self.lines[self.at];
+        self.at += 1;
+        let Body::Line(side) = body else {
+            if let Some(last) = lines.last_mut() {
+                last.text.pop_if(|byte| *byte == b'\n');
+            }
+            return;
+        };
+        let body = line.strip_suffix(b"\n").unwrap_or(line);
+        let body = if is_crlf { body.strip_suffix(b"\r").unwrap_or(body) } else { body };
+        // A space at the start of an empty line is easily lost.
+        let body = body.get(usize::from(side != Side::Both || body.first() == Some(&b' '))..).unwrap_or_default();
+        lines.push(HunkLine { side, text: [body, b"\n"].concat() });
+    }
+}
+
+/// What a line is to a hunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Body {
+    Line(Side),
+    /// The mark of a missing line break.
+    NoBreak,
+}
+
+/// What a line is to a hunk, if it is part of one.
+fn body_of(line: &[u8]) -> Option<Body> {
+    match line {
+        [b' ', ..] | [b'\n'] | [b'\r', b'\n'] => Some(Body::Line(Side::Both)),
+        [b'-', ..] => Some(Body::Line(Side::Old)),
+        [b'+', ..] => Some(Body::Line(Side::New)),
+        [b'\\', ..] => Some(Body::NoBreak),
+        _ => None,
+    }
+}
+
+/// Where the hunk may be: as git has it, what has no line in front of it is at the start, what has none behind it at
+/// the end. A diff without any context tells neither.
+fn anchor(hunk: &mut Hunk, ranges: &Ranges) {
+    let is_context = |line: &HunkLine| line.side == Side::Both;
+    let has_context = hunk.lines.iter().any(is_context);
+    hunk.line = Some(ranges.old_start);
+    hunk.only_there = !has_context;
+    hunk.at_start = has_context && ranges.old_start <= 1;
+    hunk.at_end = has_context && !hunk.lines.last().is_some_and(is_context);
+}
+
+/// The content that hunks of additions make.
+fn created(hunks: &Hunks, line: usize) -> Result<Vec<u8>> {
+    if hunks.list.len() > 1 || hunks.list.iter().any(|hunk| hunk.count(Side::Old) > 0) {
+        return Err(malformed(line, 1, "nothing but added lines, in one hunk, for a new file"));
+    }
+    Ok(hunks.list.first().map(Hunk::new_text).unwrap_or_default())
+}
+
+/// The content that hunks of removals take away.
+fn deleted(hunks: &Hunks, line: usize) -> Result<Vec<u8>> {
+    if hunks.list.len() > 1 || hunks.list.iter().any(|hunk| hunk.count(Side::New) > 0) {
+        return Err(malformed(line, 1, "nothing but removed lines, in one hunk, for a file that is deleted"));
+    }
+    Ok(hunks.list.first().map(Hunk::old).unwrap_or_default())
+}

@@ -1,0 +1,152 @@
+//! The names in a diff: quoted as git does, with prefixes that are no part of them.
+
+/// The names of both sides; `None` is `/dev/null`.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Pair {
+    pub(super) old: Option<Vec<u8>>,
+    pub(super) new: Option<Vec<u8>>,
+}
+
+/// The name in a `---` or `+++` line: a tab ends it, and what follows is a time.
+pub(super) fn of_line(text: &[u8]) -> Vec<u8> {
+    if text.starts_with(b"\"") {
+        return unquoted(text);
+    }
+    let name = text.split(|byte| *byte == b'\t').next().unwrap_or_default();
+    name.trim_ascii_end().to_vec()
+}
+
+/// Whether the time in such a line is the first of all: the way of `diff -N` to say that there is no file.
+pub(super) fn has_epoch(text: &[u8]) -> bool {
+    let time = text.split(|byte| *byte == b'\t').nth(1).unwrap_or_default();
+    time.starts_with(b"1970-01-01 ") || time.starts_with(b"1969-12-31 ")
+}
+
+/// Both names without their prefixes, if they are of one file.
+pub(super) fn pair(old: &[u8], new: &[u8]) -> Option<Pair> {
+    let is_file = |name: &[u8]| name != b"/dev/null";
+    let bare = |name: &[u8]| match name {
+        [b'a' | b'b', b'/', rest @ ..] => rest.to_vec(),
+        _ => name.to_vec(),
+    };
+    let (old, new) = match (is_file(old), is_file(new)) {
+        (true, true) => {
+            let name = common(old, new).or_else(|| {
+                // A copy that was put aside, beside what it is a copy of.
+                let kept = |a: &[u8], b: &[u8]| {
+                    [&b".orig"[..], b".old", b".bak", b"~"].iter().any(|end| a == [b, end].concat())
+                };
+                (kept(old, new) || old == new).then(|| new.to_vec())
+            })?;
+            (Some(name.clone()), Some(name))
+        }
+        (true, false) => (Some(bare(old)), None),
+        (false, true) => (None, Some(bare(new))),
+        (false, false) => (None, None),
+    };
+    Some(Pair { old, new })
+}
+
+/// The one name of both, which are either the same or differ in their first folder.
+fn common(old: &[u8], new: &[u8]) -> Option<Vec<u8>> {
+    if old == new {
+        return Some(old.to_vec());
+    }
+    let behind = |name: &[u8]| name.iter().position(|byte| *byte == b'/').map(|slash| name[slash + 1..].to_vec());
+    behind(old).filter(|rest| !rest.is_empty() && behind(new).as_ref() == Some(rest))
+}
+
+/// The name in a `diff --git` line, which has it twice; `None` where the two differ.
+pub(super) fn of_git_line(names: &[u8]) -> Option<Vec<u8>> {
+    if names.starts_with(b"\"") {
+        let end = closing_quote(names)?;
+        let second = names[end + 1..].strip_prefix(b" ")?;
+        return common(&unquoted(&names[..=end]), &unquoted(second));
+    }
+    // Names have spaces, too: the right one has the same name on both sides.
+    let spaces = names.iter().enumerate().filter(|(_, byte)| **byte == b' ').map(|(at, _)| at);
+    spaces.into_iter().find_map(|at| common(&names[..at], &unquoted(&names[at + 1..])))
+}
+
+fn closing_quote(text: &[u8]) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        match text.get(at)? {
+            b'"' => return Some(at),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+}
+
+/// A name without its quotes, if it has any.
+pub(super) fn unquoted(text: &[u8]) -> Vec<u8> {
+    let Some(end) = closing_quote(text).filter(|_| text.starts_with(b"\"")) else { return text.to_vec() };
+    let mut name = Vec::with_capacity(end);
+    let mut rest = &text[1..end];
+    while let [first, tail @ ..] = rest {
+        rest = tail;
+        if *first != b'\\' {
+            name.push(*first);
+            continue;
+        }
+        let octal = |digits: &[u8]| digits.iter().fold(0u32, |value, digit| value * 8 + u32::from(digit - b'0'));
+        match tail {
+            [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', tail @ ..] => {
+                name.extend(u8::try_from(octal(&[*a, *b, *c])));
+                rest = tail;
+            }
+            [escape, tail @ ..] => {
+                name.push(match escape {
+                    b'a' => 7,
+                    b'b' => 8,
+                    b't' => b'\t',
+                    b'n' => b'\n',
+                    b'v' => 11,
+                    b'f' => 12,
+                    b'r' => b'\r',
+                    other => *other,
+                });
+                rest = tail;
+            }
+            [] => {}
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn git(names: &str) -> Option<String> {
+        of_git_line(names.as_bytes()).map(|name| String::from_utf8(name).unwrap())
+    }
+
+    #[test]
+    fn the_name_that_a_git_line_has_twice() {
+        assert_eq!(git("a/x b/x").as_deref(), Some("x"));
+        assert_eq!(git("a/x y b/x y").as_deref(), Some("x y"));
+        assert_eq!(git("a/x b/x b/x b/x").as_deref(), Some("x b/x"));
+        assert_eq!(git("src/x src/x").as_deref(), Some("src/x"), "no prefixes");
+        assert_eq!(git("a/x b/y"), None);
+        assert_eq!(git("\"a/\\303\\251\\t\\\"\" \"b/\\303\\251\\t\\\"\"").as_deref(), Some("é\t\""));
+    }
+
+    #[test]
+    fn the_names_of_a_plain_diff() {
+        let names = |old: &str, new: &str| {
+            let text = |name: Option<Vec<u8>>| name.map_or("-".into(), |name| String::from_utf8(name).unwrap());
+            pair(&of_line(old.as_bytes()), &of_line(new.as_bytes())).map(|it| (text(it.old), text(it.new)))
+        };
+        let both = |name: &str| Some((name.to_owned(), name.to_owned()));
+        assert_eq!(names("a/src/x\t2020-01-01 10:00:00", "b/src/x"), both("src/x"));
+        assert_eq!(names("src/x", "src/x"), both("src/x"));
+        assert_eq!(names("old/x y\t", "new/x y\t"), both("x y"));
+        assert_eq!(names("x.orig", "x"), both("x"));
+        assert_eq!(names("/dev/null", "b/x"), Some(("-".into(), "x".into())));
+        assert_eq!(names("a/x", "b/y"), None);
+        assert!(has_epoch(b"x\t1970-01-01 00:00:00.000000000 +0000"));
+        assert!(!has_epoch(b"x"));
+    }
+}
