@@ -82,6 +82,7 @@ pub mod limits;
 pub mod mcp;
 pub mod path;
 pub mod plan;
+pub mod replace;
 pub mod request;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -5,6 +5,7 @@ pub mod failure;
 pub mod hints;
 pub mod history;
 pub mod read;
+pub mod replace;
 pub mod request;
 pub mod response;
 pub mod tools;

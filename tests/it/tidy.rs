@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 /// The layers, lowest first. A module names only itself and what stands before it.
 ///
 /// `request` is lower than `text`: it is the data that `text` applies. `testing` is last: nothing rests on it.
-const LAYERS: [&str; 20] = [
+const LAYERS: [&str; 21] = [
     "errno", "limits", "digest", "identity", "path", "error", "request", "text", "dialect", "plan", "journal",
-    "commit", "fs", "engine", "wire", "cli", "mcp", "delegate", "testing", "main",
+    "commit", "fs", "replace", "engine", "wire", "cli", "mcp", "delegate", "testing", "main",
 ];
 
 /// Who may name a higher layer all the same, what, and why.

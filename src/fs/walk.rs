@@ -1,0 +1,200 @@
+//! Searching the files of a tree, as far as it is not ignored.
+//!
+//! This is apart from [`Fs`](super::Fs): it is no part of any transaction, and what it saw is checked by one.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use ignore::overrides::OverrideBuilder;
+use ignore::{DirEntry, WalkBuilder, WalkState};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits;
+use crate::path::STATE_FOLDER;
+
+/// Folders that are never searched: what is in them belongs to a program.
+const OWNED: [&str; 5] = [STATE_FOLDER, ".git", ".hg", ".jj", ".svn"];
+
+/// Warnings that are kept.
+const WARNINGS: usize = 20;
+
+/// What to search.
+#[derive(Debug, Clone, Default)]
+pub struct Tree {
+    /// Files and folders, absolute. A file that is named is searched even where it is ignored.
+    pub paths: Vec<PathBuf>,
+    /// Where globs start.
+    pub base: PathBuf,
+    /// Globs of files to search, or with a `!` in front, to leave out.
+    pub globs: Vec<String>,
+    /// Hidden files, too.
+    pub hidden: bool,
+}
+
+/// What a search found.
+#[derive(Debug)]
+pub struct Walked<T> {
+    /// The files in which something was found, in no order.
+    pub found: Vec<(PathBuf, T)>,
+    /// Files that were searched.
+    pub searched: usize,
+    /// Files that were passed over since they have a NUL byte.
+    pub binary: usize,
+    /// What could not be read, and why; the first few.
+    pub warnings: Vec<String>,
+}
+
+/// Shows the content of every regular file of a tree to `look`. Symlinks are not followed.
+pub fn search<T: Send>(
+    tree: &Tree,
+    look: &(dyn Fn(&[u8]) -> Option<T> + Sync),
+    cancel: &AtomicBool,
+) -> Result<Walked<T>> {
+    let walker = builder(tree)?.build_parallel();
+    let all = Gathered { found: Mutex::default(), warnings: Mutex::default(), searched: 0.into(), binary: 0.into() };
+    walker.run(|| {
+        let all = &all;
+        let mut buffer = Vec::new();
+        Box::new(move |entry| {
+            if cancel.load(Ordering::Relaxed) {
+                return WalkState::Quit;
+            }
+            match entry {
+                Ok(entry) => all.take(&entry, look, &mut buffer),
+                Err(error) => all.warn(error.to_string()),
+            }
+            WalkState::Continue
+        })
+    });
+    if cancel.load(Ordering::Relaxed) {
+        return Err(Error::new(ErrorKind::Cancelled, "cancelled while files were searched"));
+    }
+    Ok(Walked {
+        found: all.found.into_inner().unwrap_or_else(PoisonError::into_inner),
+        warnings: all.warnings.into_inner().unwrap_or_else(PoisonError::into_inner),
+        searched: all.searched.into_inner(),
+        binary: all.binary.into_inner(),
+    })
+}
+
+fn builder(tree: &Tree) -> Result<WalkBuilder> {
+    let mut paths = tree.paths.iter();
+    let first = paths.next().unwrap_or(&tree.base);
+    let mut builder = WalkBuilder::new(first);
+    for path in paths {
+        builder.add(path);
+    }
+    for path in tree.paths.iter().chain(tree.paths.is_empty().then_some(&tree.base)) {
+        path.symlink_metadata().map_err(|e| Error::io("look at", path, e))?;
+    }
+    let mut globs = OverrideBuilder::new(&tree.base);
+    for glob in &tree.globs {
+        let refuse = |error| Error::new(ErrorKind::InvalidPattern, format!("the glob {glob:?} is none: {error}"));
+        globs.add(glob).map_err(refuse)?;
+    }
+    let globs = globs.build().map_err(|error| Error::new(ErrorKind::InvalidPattern, error.to_string()))?;
+    let is_owned = |entry: &DirEntry| entry.depth() > 0 && OWNED.iter().any(|name| entry.file_name() == *name);
+    // A .gitignore counts wherever it is, with git or without.
+    builder.overrides(globs).hidden(!tree.hidden).require_git(false).filter_entry(move |entry| !is_owned(entry));
+    Ok(builder)
+}
+
+/// What all threads found.
+struct Gathered<T> {
+    found: Mutex<Vec<(PathBuf, T)>>,
+    warnings: Mutex<Vec<String>>,
+    searched: AtomicUsize,
+    binary: AtomicUsize,
+}
+
+impl<T> Gathered<T> {
+    fn take(&self, entry: &DirEntry, look: &(dyn Fn(&[u8]) -> Option<T> + Sync), buffer: &mut Vec<u8>) {
+        if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+            return;
+        }
+        let path = entry.path();
+        match read(path, buffer) {
+            Ok(true) => {}
+            Ok(false) => return self.warn(format!("{} is too large to be searched", path.display())),
+            Err(error) => return self.warn(error.to_string()),
+        }
+        if memchr::memchr(0, buffer).is_some() {
+            self.binary.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        self.searched.fetch_add(1, Ordering::Relaxed);
+        if let Some(found) = look(buffer) {
+            self.found.lock().unwrap_or_else(PoisonError::into_inner).push((path.to_owned(), found));
+        }
+    }
+
+    fn warn(&self, warning: String) {
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        if warnings.len() < WARNINGS {
+            warnings.push(warning);
+        }
+    }
+}
+
+/// Reads a whole file into a buffer; `false` where it is larger than what is ever edited.
+fn read(path: &Path, buffer: &mut Vec<u8>) -> Result<bool> {
+    let mut file = File::open(path).map_err(|e| Error::io("open", path, e))?;
+    let size = file.metadata().map_err(|e| Error::io("look at", path, e))?.len();
+    buffer.clear();
+    if size > limits::EDITED_FILE_BYTES {
+        return Ok(false);
+    }
+    buffer.reserve(usize::try_from(size).unwrap_or(0) + 1);
+    file.read_to_end(buffer).map_err(|e| Error::io("read", path, e))?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_ignored_hidden_or_binary_is_not_searched() {
+        let scratch = tempfile::tempdir().unwrap();
+        let base = scratch.path().canonicalize().unwrap();
+        for (name, content) in [
+            (".gitignore", "ignored\n"),
+            ("a.txt", "x"),
+            ("sub/b.rs", "x"),
+            ("sub/c.txt", "y"),
+            ("ignored", "x"),
+            (".hidden", "x"),
+            ("binary", "x\0"),
+            (".txedit/x", "x"),
+            (".git/x", "x"),
+        ] {
+            std::fs::create_dir_all(base.join(name).parent().unwrap()).unwrap();
+            std::fs::write(base.join(name), content).unwrap();
+        }
+        let run = |tree: Tree| {
+            let look = |content: &[u8]| content.contains(&b'x').then_some(());
+            let walked = search(&tree, &look, &AtomicBool::new(false)).unwrap();
+            let name = |(path, ()): (PathBuf, ())| path.strip_prefix(&base).unwrap().to_str().unwrap().to_owned();
+            let mut names: Vec<_> = walked.found.into_iter().map(name).collect();
+            names.sort();
+            (names, walked.binary)
+        };
+        let tree = Tree { base: base.clone(), ..Tree::default() };
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        assert_eq!(run(tree.clone()), (names(&["a.txt", "sub/b.rs"]), 1));
+        assert_eq!(run(Tree { hidden: true, ..tree.clone() }).0, names(&[".hidden", "a.txt", "sub/b.rs"]));
+        assert_eq!(run(Tree { globs: vec!["*.rs".into()], ..tree.clone() }).0, names(&["sub/b.rs"]));
+        assert_eq!(run(Tree { globs: vec!["!sub".into()], ..tree.clone() }).0, names(&["a.txt"]));
+        let told = Tree { paths: vec![base.join("ignored"), base.join("sub")], ..tree.clone() };
+        assert_eq!(run(told).0, names(&["ignored", "sub/b.rs"]));
+        let missing = Tree { paths: vec![base.join("none")], ..tree.clone() };
+        let error = search(&missing, &|_| None::<()>, &AtomicBool::new(false)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::FileNotFound);
+        let glob = Tree { globs: vec!["[".into()], ..tree };
+        let error = search(&glob, &|_| None::<()>, &AtomicBool::new(false)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidPattern);
+    }
+}

@@ -1,0 +1,92 @@
+//! Replacing a text, or a pattern, in all files of a tree: what is found becomes one request.
+//!
+//! Every file that changes carries the hash of what was searched, so a file that changes in between fails the request.
+
+mod pattern;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use crate::digest::Digest;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::walk::{self, Tree};
+use crate::request::{Change, FileRequest, Request};
+
+pub use pattern::{Pattern, Query};
+
+/// How much may be replaced.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Guard {
+    /// How many matches there must be in all.
+    pub expected_matches: Option<usize>,
+    /// How many files may change.
+    pub max_files: Option<usize>,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Default)]
+pub struct Found {
+    /// What does it; a file of it is one of `files`, in the same order.
+    pub request: Request,
+    /// Each file that changes, with the number of its matches.
+    pub files: Vec<(PathBuf, usize)>,
+    /// How many files were searched.
+    pub searched: usize,
+    /// How many were passed over since they have a NUL byte.
+    pub binary: usize,
+    /// What could not be read, and why.
+    pub warnings: Vec<String>,
+}
+
+impl Found {
+    /// All matches.
+    #[must_use]
+    pub fn matches(&self) -> usize {
+        self.files.iter().map(|(_, matches)| matches).sum()
+    }
+}
+
+/// Searches a tree, and builds the request. Nothing is changed. Fails where nothing is found, or not as much as the
+/// guard says.
+pub fn search(query: &Query, tree: &Tree, guard: Guard, cancel: &AtomicBool) -> Result<Found> {
+    let pattern = Pattern::new(query)?;
+    let look = |content: &[u8]| {
+        let edits = pattern.edits(content);
+        (!edits.is_empty()).then(|| (Digest::of(content), Pattern::count(&edits), edits))
+    };
+    let walked = walk::search(tree, &look, cancel)?;
+    let mut found =
+        Found { searched: walked.searched, binary: walked.binary, warnings: walked.warnings, ..Found::default() };
+    let by_path: BTreeMap<_, _> = walked.found.into_iter().collect();
+    for (path, (digest, matches, edits)) in by_path {
+        found.files.push((path.clone(), matches));
+        let change = Change::Edit { edits, rename: None };
+        found.request.files.push(FileRequest { path, expected_hash: Some(digest), change, mode: None });
+    }
+    guard.check(&found)?;
+    Ok(found)
+}
+
+impl Guard {
+    fn check(self, found: &Found) -> Result<()> {
+        let (files, matches) = (found.files.len(), found.matches());
+        if let Some(expected) = self.expected_matches.filter(|expected| *expected != matches) {
+            let message = format!("the pattern was found {matches} times in {files} files, expected {expected}");
+            return Err(Error::new(ErrorKind::MatchCountMismatch, message));
+        }
+        if matches == 0 && self.expected_matches.is_none() {
+            let message = format!(
+                "the pattern was not found in {} files ({} binary ones were skipped)",
+                found.searched, found.binary
+            );
+            return Err(Error::new(ErrorKind::MatchNotFound, message));
+        }
+        if let Some(most) = self.max_files.filter(|most| files > *most) {
+            let message =
+                format!("{files} files would change, more than the {most} that may: narrow the paths or the pattern");
+            return Err(Error::new(ErrorKind::RequestTooLarge, message));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,194 @@
+//! What is looked for, and what takes its place.
+
+use regex::bytes::{Regex, RegexBuilder};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::request::edit::{Anchor, Count, Edit, Matching};
+use crate::text;
+
+/// What was asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Query {
+    /// The text or pattern.
+    pub pattern: String,
+    /// What takes its place; for a pattern, with `$1` and `${name}` for what groups matched, and `$$` for a dollar.
+    pub replacement: String,
+    /// Whether the pattern is a regular expression, in which `^` and `$` are the ends of a line.
+    pub regex: bool,
+    /// Whether it must stand between what is no part of a word.
+    pub word: bool,
+}
+
+/// The same, ready for searching.
+#[derive(Debug)]
+pub struct Pattern {
+    kind: Kind,
+    replacement: Vec<u8>,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// Line breaks of either kind are alike, as everywhere in texts of edits.
+    Text(Vec<u8>),
+    /// A text that must be a word.
+    Word(Regex),
+    Regex(Regex),
+}
+
+impl Pattern {
+    /// Checks a query.
+    pub fn new(query: &Query) -> Result<Self> {
+        let refuse = |message: String| Error::new(ErrorKind::InvalidPattern, message);
+        if query.pattern.is_empty() {
+            return Err(refuse("the pattern is empty: it would be found everywhere".to_owned()));
+        }
+        let build = |pattern: &str| {
+            let pattern =
+                if query.word { format!(r"\b{{start-half}}(?:{pattern})\b{{end-half}}") } else { pattern.to_owned() };
+            RegexBuilder::new(&pattern).multi_line(true).crlf(true).build()
+        };
+        let kind = if query.regex {
+            // By itself first, so that a message does not show what is put around it.
+            Regex::new(&query.pattern)
+                .map_err(|error| refuse(format!("the pattern is no regular expression: {error}")))?;
+            Kind::Regex(build(&query.pattern).map_err(|error| refuse(error.to_string()))?)
+        } else if query.word {
+            Kind::Word(build(&regex::escape(&query.pattern)).map_err(|error| refuse(error.to_string()))?)
+        } else {
+            Kind::Text(query.pattern.as_bytes().to_vec())
+        };
+        if let Kind::Regex(regex) = &kind {
+            check_groups(regex, &query.replacement)?;
+        }
+        Ok(Self { kind, replacement: query.replacement.as_bytes().to_vec() })
+    }
+
+    /// The edits of a content; none where the pattern is not in it.
+    #[must_use]
+    pub fn edits(&self, content: &[u8]) -> Vec<Edit> {
+        match &self.kind {
+            Kind::Text(text) => match text::count(content, text) {
+                0 => Vec::new(),
+                count => {
+                    let anchor =
+                        Anchor::Text { text: text.clone(), count: Count::Exactly(count), matching: Matching::Exact };
+                    vec![Edit { anchor, replacement: self.replacement.clone() }]
+                }
+            },
+            Kind::Word(regex) => {
+                let matches = regex.find_iter(content).map(|found| (found.range(), self.replacement.clone()));
+                ranges(content, matches)
+            }
+            Kind::Regex(regex) => {
+                let matches = regex.captures_iter(content).map(|captures| {
+                    let mut text = Vec::new();
+                    captures.expand(&self.replacement, &mut text);
+                    (captures.get_match().range(), text)
+                });
+                ranges(content, matches)
+            }
+        }
+    }
+
+    /// How many matches edits stand for.
+    pub(super) fn count(edits: &[Edit]) -> usize {
+        match edits {
+            [Edit { anchor: Anchor::Text { count: Count::Exactly(count), .. }, .. }] => *count,
+            _ => edits.len(),
+        }
+    }
+}
+
+/// Edits of places, each counted in what the ones before left.
+fn ranges(content: &[u8], matches: impl Iterator<Item = (std::ops::Range<usize>, Vec<u8>)>) -> Vec<Edit> {
+    let mut grown = 0isize;
+    let edit = |(range, replacement): (std::ops::Range<usize>, Vec<u8>)| {
+        let expected = content[range.clone()].to_vec();
+        let moved = |offset: usize| offset.saturating_add_signed(grown);
+        let range = moved(range.start)..moved(range.end);
+        grown += replacement.len().cast_signed() - expected.len().cast_signed();
+        Edit { anchor: Anchor::Range { range, expected }, replacement }
+    };
+    matches.map(edit).collect()
+}
+
+/// Groups that the replacement names must be in the pattern: the regex crate would put nothing there.
+fn check_groups(regex: &Regex, replacement: &str) -> Result<()> {
+    let mut rest = replacement;
+    while let Some(at) = rest.find('$') {
+        rest = &rest[at + 1..];
+        if let Some(after) = rest.strip_prefix('$') {
+            rest = after;
+            continue;
+        }
+        let braced = rest.strip_prefix('{').and_then(|inner| inner.split_once('}'));
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+        let (name, is_braced) = braced.map_or((&rest[..end], false), |(name, _)| (name, true));
+        let is_there = match name.parse::<usize>() {
+            Ok(number) => number < regex.captures_len(),
+            Err(_) => regex.capture_names().flatten().any(|known| known == name),
+        };
+        if name.is_empty() && !is_braced || is_there {
+            continue;
+        }
+        let digits = name.bytes().take_while(u8::is_ascii_digit).count();
+        let hint = if !is_braced && digits > 0 && digits < name.len() {
+            format!(": write ${{{}}} where text follows the number", &name[..digits])
+        } else {
+            ": write $$ for a dollar".to_owned()
+        };
+        let message = format!("the replacement names the group {name:?}, which the pattern does not have{hint}");
+        return Err(Error::new(ErrorKind::InvalidPattern, message));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn query(pattern: &str, replacement: &str, regex: bool, word: bool) -> Query {
+        Query { pattern: pattern.into(), replacement: replacement.into(), regex, word }
+    }
+
+    #[track_caller]
+    fn becomes(query: &Query, content: &str, expected: &str, matches: usize) {
+        let pattern = Pattern::new(query).unwrap();
+        let edits = pattern.edits(content.as_bytes());
+        let edited = text::edit(content.as_bytes(), &edits).unwrap();
+        assert_eq!(String::from_utf8(edited.splices.apply(content.as_bytes())).unwrap(), expected);
+        assert_eq!(Pattern::count(&edits), matches);
+    }
+
+    #[test]
+    fn a_text_is_only_a_text() {
+        becomes(&query("a.b", "$1$$", false, false), "a.b axb a.b", "$1$$ axb $1$$", 2);
+        becomes(&query("f", "g", false, true), "f ff (f) f_ éf f", "g ff (g) f_ éf g", 3);
+        becomes(&query("-x", "+x", false, true), "a -x -xy -x", "a +x -xy +x", 2);
+        becomes(&query("a\nb", "c\nd", false, false), "a\r\nb\r\n", "c\r\nd\r\n", 1);
+    }
+
+    #[test]
+    fn a_pattern_has_groups() {
+        becomes(&query(r"(\w+)=(?<v>\d+)", "${v}=$1$$", true, false), "a=1 bb=22", "1=a$ 22=bb$", 2);
+        becomes(&query("^", "> ", true, false), "a\nb", "> a\n> b", 2);
+        becomes(&query("a$", "b", true, false), "a\r\nca\n", "b\r\ncb\n", 2);
+        becomes(&query("a|ab", "x", true, true), "ab a abc", "x x abc", 2);
+        becomes(&query("é", "e", true, false), "\u{e9}t\u{e9}", "ete", 2);
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused() {
+        let refused = |pattern: &str, replacement: &str, words: &str| {
+            let error = Pattern::new(&query(pattern, replacement, true, true)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidPattern);
+            assert!(error.to_string().contains(words), "{error}");
+        };
+        refused("", "x", "is empty");
+        refused("(", "x", "unclosed group");
+        refused("(a)", "$2", "write $$ for a dollar");
+        refused("(a)", "$1_x", "write ${1}");
+        refused("(a)", "${name}", "\"name\"");
+        assert!(Pattern::new(&query("(a)", "$ $$1 ${1}", true, false)).is_ok());
+    }
+}
