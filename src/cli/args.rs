@@ -9,6 +9,8 @@ use clap::builder::FalseyValueParser;
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::request::edit::Matching;
+
 /// Many edits over many files, as one transaction, or nothing at all.
 #[derive(Debug, Parser)]
 #[command(name = "txedit", version, max_term_width = 100, after_help = STATUSES)]
@@ -112,6 +114,8 @@ pub(crate) enum Command {
     Apply(ApplyArgs),
     /// Replace a text in one file
     Edit(EditArgs),
+    /// Replace a text, or a pattern, in all files of a tree, as one transaction
+    Replace(ReplaceArgs),
     /// List committed transactions, the newest first
     Log(LogArgs),
     /// Show what a transaction changed
@@ -147,10 +151,51 @@ pub(crate) enum Command {
     Completions(CompletionsArgs),
 }
 
+/// How the texts of edits are compared with the files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Match {
+    /// Byte for byte, line breaks of either kind alike.
+    Exact,
+    /// Else without trailing white space, else shifted in indentation, else with look-alike punctuation.
+    Tolerant,
+}
+
+impl From<Match> for Matching {
+    fn from(wanted: Match) -> Self {
+        match wanted {
+            Match::Exact => Self::Exact,
+            Match::Tolerant => Self::Tolerant,
+        }
+    }
+}
+
+/// The languages that changes are written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PatchFormat {
+    /// A request of this program, as JSON
+    Plan,
+    /// A unified or git diff
+    Diff,
+    /// *** Begin Patch
+    Envelope,
+    /// <<<<<<< SEARCH
+    SearchReplace,
+    /// An LSP `WorkspaceEdit`
+    WorkspaceEdit,
+    /// What `ast-grep --json` prints
+    AstGrep,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct ApplyArgs {
-    /// The plan, a JSON file, or - for stdin; relative paths inside it start at the root
+    /// The plan or patch, or - for stdin; relative paths inside it start at the root
     pub(crate) plan: PathBuf,
+    /// The format [default: told by the content]
+    #[arg(long, value_enum, value_name = "F")]
+    pub(crate) format: Option<PatchFormat>,
+    /// How texts are compared, where the plan does not say [default: that of the format, mostly exact]
+    #[arg(long = "match", value_enum, value_name = "HOW")]
+    pub(crate) matching: Option<Match>,
     /// Print what would change as a diff; write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -169,6 +214,43 @@ pub(crate) struct EditArgs {
     /// Replace it wherever it is, once at least
     #[arg(long)]
     pub(crate) all: bool,
+    /// How the text is compared
+    #[arg(long = "match", value_enum, value_name = "HOW", default_value = "exact")]
+    pub(crate) matching: Match,
+    /// Print what would change as a diff; write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub(crate) struct ReplaceArgs {
+    /// The text to replace; with --regex, a regular expression in which ^ and $ are the ends of a line
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) pattern: String,
+    /// The text that takes its place; with --regex, $1 and ${name} are what the groups matched
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) replacement: String,
+    /// Files and folders [default: the current folder]; what .gitignore names is left out
+    pub(crate) paths: Vec<PathBuf>,
+    /// The pattern is a regular expression
+    #[arg(short = 'E', long)]
+    pub(crate) regex: bool,
+    /// Only whole words
+    #[arg(short, long)]
+    pub(crate) word: bool,
+    /// Only files whose path fits, or with a ! in front, does not
+    #[arg(short, long = "glob", value_name = "G", allow_hyphen_values = true)]
+    pub(crate) globs: Vec<String>,
+    /// Hidden files, too
+    #[arg(long)]
+    pub(crate) hidden: bool,
+    /// Only if there are so many matches in all
+    #[arg(long, value_name = "N")]
+    pub(crate) expected_matches: Option<usize>,
+    /// Only if no more files than these would change
+    #[arg(long, value_name = "N")]
+    pub(crate) max_files: Option<usize>,
     /// Print what would change as a diff; write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -191,6 +273,16 @@ pub(crate) struct ShowArgs {
     /// Only count the lines
     #[arg(long)]
     pub(crate) stat: bool,
+    /// Print a patch instead, that git apply takes
+    #[arg(long, value_enum, value_name = "F", conflicts_with = "stat")]
+    pub(crate) format: Option<ShowFormat>,
+}
+
+/// The patches that can be printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShowFormat {
+    /// A diff of git
+    Git,
 }
 
 #[derive(Debug, Args)]

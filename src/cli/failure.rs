@@ -79,7 +79,7 @@ impl Failure {
             styled(HEADING, path.display()).to_string()
         });
         let edits = entry.map_or(0, |entry| match &entry.change {
-            Change::Edit { edits, .. } => edits.len(),
+            Change::Edit { edits, .. } | Change::Copy { edits, .. } => edits.len(),
             _ => 0,
         });
         match (self.error.edit(), file) {

@@ -56,7 +56,11 @@ fn print_answer(answer: &Answer, options: &Options) -> u8 {
     if !options.quiet {
         answer.notes.iter().for_each(output::note);
     }
-    let printed = if options.json { output::plain_result(&answer.json) } else { output::result(&answer.human) };
+    let printed = match &answer.raw {
+        _ if options.json => output::plain_result(&answer.json),
+        Some(raw) => output::plain_result(raw),
+        None => output::result(&answer.human),
+    };
     printed_or(answer.status, printed)
 }
 

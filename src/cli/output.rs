@@ -28,6 +28,8 @@ pub(crate) struct Answer {
     pub(crate) json: String,
     /// For people, on stdout, with colours; ends in a line break unless it is empty.
     pub(crate) human: String,
+    /// Instead of that, to the byte.
+    pub(crate) raw: Option<Vec<u8>>,
     /// For people, on stderr.
     pub(crate) notes: Vec<String>,
     /// The exit status.
@@ -40,7 +42,7 @@ impl Answer {
         let mut json = serde_json::to_string_pretty(json)
             .map_err(|e| Error::new(ErrorKind::UnknownError, format!("cannot write the answer as JSON: {e}")))?;
         json.push('\n');
-        Ok(Self { json, human: human.into(), notes: Vec::new(), status: exit::DONE })
+        Ok(Self { json, human: human.into(), raw: None, notes: Vec::new(), status: exit::DONE })
     }
 
     /// With notes for people.
@@ -74,9 +76,9 @@ pub(crate) fn result(text: &str) -> io::Result<()> {
 }
 
 /// Prints the result for scripts, to the byte.
-pub(crate) fn plain_result(text: &str) -> io::Result<()> {
+pub(crate) fn plain_result(text: impl AsRef<[u8]>) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    stdout.write_all(text.as_bytes())?;
+    stdout.write_all(text.as_ref())?;
     stdout.flush()
 }
 

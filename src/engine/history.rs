@@ -25,6 +25,9 @@ use crate::path::RelPath;
 use crate::plan::SourceId;
 use crate::text::diff;
 
+/// What a file was and became, where it is known.
+pub(super) type Contents = (Option<Vec<u8>>, Option<Vec<u8>>);
+
 /// A committed transaction, open.
 #[derive(Debug)]
 pub(super) struct Loaded {
@@ -113,20 +116,27 @@ impl Engine {
         let reverted = self.reverted(&state)?;
         let mut files = Vec::new();
         for (entry, record) in loaded.journal.entries.iter().enumerate() {
-            let old = match record.change.before() {
-                Some(_) => self.content(Name::new(&loaded.folder, &slot_name(entry)))?,
-                None => Some(Vec::new()),
-            };
-            let new = match record.change.after() {
-                Some(after) => match self.current(&record.path)? {
-                    Some(new) if Digest::of(&new) == after.digest => Some(new),
-                    _ => self.later_original(&state, id, &record.path, after.digest)?,
-                },
-                None => Some(Vec::new()),
-            };
+            let (old, new) = self.contents(&state, &loaded, entry)?;
             files.push(shown_file(&record.path, &record.change, old.as_deref(), new.as_deref()));
         }
         Ok(Shown { logged: logged(&loaded, reverted.get(id)), files })
+    }
+
+    /// What an entry of a transaction was and became, as far as both are still known; empty where there was no file.
+    pub(super) fn contents(&self, state: &State, loaded: &Loaded, entry: usize) -> Result<Contents> {
+        let record = &loaded.journal.entries[entry];
+        let old = match record.change.before() {
+            Some(_) => self.content(Name::new(&loaded.folder, &slot_name(entry)))?,
+            None => Some(Vec::new()),
+        };
+        let new = match record.change.after() {
+            Some(after) => match self.current(&record.path)? {
+                Some(new) if Digest::of(&new) == after.digest => Some(new),
+                _ => self.later_original(state, &loaded.journal.header.id, &record.path, after.digest)?,
+            },
+            None => Some(Vec::new()),
+        };
+        Ok((old, new))
     }
 
     /// A content that a transaction after `id` found at `path` and keeps as an original.
@@ -211,7 +221,7 @@ impl Engine {
         Err(nothing())
     }
 
-    fn committed(&self, id: &str) -> Result<(State, Loaded)> {
+    pub(super) fn committed(&self, id: &str) -> Result<(State, Loaded)> {
         let unknown = || {
             let message = format!("there is no committed transaction {id} here; `txedit log` lists them");
             Error::new(ErrorKind::UnknownTransaction, message)

@@ -4,6 +4,7 @@ pub mod report;
 
 mod apply;
 mod execute;
+mod export;
 mod ground;
 mod history;
 mod hot;

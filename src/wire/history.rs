@@ -259,6 +259,24 @@ impl From<&report::Pruned> for Pruned {
     }
 }
 
+/// The answer of `show --format git`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are those of the report")]
+pub struct Patch {
+    pub success: bool,
+    pub transaction_id: String,
+    /// What is not UTF-8 stands as U+FFFD; the plain output has every byte.
+    pub patch: String,
+}
+
+impl Patch {
+    /// The answer for a patch.
+    #[must_use]
+    pub fn new(id: &str, patch: &[u8]) -> Self {
+        Self { success: true, transaction_id: id.into(), patch: String::from_utf8_lossy(patch).into_owned() }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{json, to_value};

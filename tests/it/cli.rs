@@ -3,6 +3,7 @@
 mod arguments;
 mod interrupted;
 mod journal;
+mod patches;
 mod root;
 mod torture;
 mod tour;

@@ -3,29 +3,75 @@
 use std::path::Path;
 
 use super::transact;
-use crate::cli::args::ApplyArgs;
+use crate::cli::args::{ApplyArgs, PatchFormat};
 use crate::cli::failure::Failure;
 use crate::cli::options::Options;
 use crate::cli::output::Answer;
-use crate::error::Result;
+use crate::dialect::{self, Format, Patch};
+use crate::error::{Error, ErrorKind, Result};
 use crate::fs::input;
 use crate::limits;
 use crate::request::Request;
-use crate::request::validate::PathRule;
+use crate::request::edit::Matching;
+use crate::request::validate::{self, PathRule};
 use crate::wire::{self, Shape};
 
 pub(super) fn run(args: &ApplyArgs, options: &Options) -> Result<Answer, Failure> {
-    let mut request = read_plan(&args.plan, options)?;
+    let bytes = read_input(&args.plan, options)?;
+    let matching = args.matching.map(Matching::from);
+    let Some(format) = format_of(&bytes, args.format)? else {
+        let mut request = request(&bytes, matching)?;
+        request.dry_run |= args.dry_run;
+        return transact::apply(request, Shape::Multi, options);
+    };
+    let mut patch = Patch::read(&bytes, Some(format), matching)?;
+    let mut request = std::mem::take(&mut patch.request);
     request.dry_run |= args.dry_run;
-    transact::apply(request, Shape::Multi, options)
+    match validate::check(&request, PathRule::AbsoluteOrRelative) {
+        Ok(()) => transact::apply(request, Shape::Multi, options),
+        Err(error) => Err(Failure::of(request, Shape::Multi)(error)),
+    }
+    .map_err(|failure| Failure { error: patch.explain(failure.error), ..failure })
+}
+
+/// The format of a patch; `None` for a request of our own.
+fn format_of(bytes: &[u8], forced: Option<PatchFormat>) -> Result<Option<Format>> {
+    let forced = match forced {
+        None => dialect::detect(bytes),
+        Some(PatchFormat::Plan) => None,
+        Some(PatchFormat::Diff) => Some(Format::Unified),
+        Some(PatchFormat::Envelope) => Some(Format::Envelope),
+        Some(PatchFormat::SearchReplace) => Some(Format::SearchReplace),
+        Some(PatchFormat::WorkspaceEdit) => Some(Format::WorkspaceEdit),
+        Some(PatchFormat::AstGrep) => Some(Format::AstGrep),
+    };
+    let is_json = || bytes.trim_ascii_start().starts_with(b"{");
+    if forced.is_none() && !is_json() && !bytes.trim_ascii().is_empty() {
+        let message = "this is neither a plan (a JSON object with `files`) nor a patch that is known: a unified or git \
+                       diff, *** Begin Patch, <<<<<<< SEARCH blocks, an LSP WorkspaceEdit, the output of ast-grep --json";
+        return Err(Error::new(ErrorKind::PatchParseFailed, message));
+    }
+    Ok(forced)
 }
 
 /// Reads a plan; relative paths in it start at the root, wherever the plan itself and the current folder are.
 pub(super) fn read_plan(plan: &Path, options: &Options) -> Result<Request> {
-    let bytes = if plan.as_os_str() == "-" {
-        input::read_stdin(limits::REQUEST_BYTES)?
+    request(&read_input(plan, options)?, None)
+}
+
+fn read_input(plan: &Path, options: &Options) -> Result<Vec<u8>> {
+    if plan.as_os_str() == "-" {
+        input::read_stdin(limits::REQUEST_BYTES)
     } else {
-        input::read_file(&options.absolute(plan), limits::REQUEST_BYTES)?
-    };
-    wire::request::parse(&bytes)?.into_request(PathRule::AbsoluteOrRelative)
+        input::read_file(&options.absolute(plan), limits::REQUEST_BYTES)
+    }
+}
+
+fn request(bytes: &[u8], matching: Option<Matching>) -> Result<Request> {
+    let mut request = wire::request::parse(bytes)?;
+    if matching == Some(Matching::Tolerant) {
+        let edits = request.files.iter_mut().flatten().filter_map(|file| file.edits.as_mut()).flatten();
+        edits.for_each(|edit| edit.match_mode = edit.match_mode.take().or(Some("tolerant".to_owned())));
+    }
+    request.into_request(PathRule::AbsoluteOrRelative)
 }

@@ -8,7 +8,7 @@ use crate::cli::failure::Failure;
 use crate::cli::options::Options;
 use crate::cli::output::Answer;
 use crate::error::Result;
-use crate::request::edit::{Anchor, Count, Edit, Matching};
+use crate::request::edit::{Anchor, Count, Edit};
 use crate::request::validate::{self, PathRule};
 use crate::request::{Change, FileRequest, Request};
 use crate::wire::Shape;
@@ -24,7 +24,7 @@ pub(super) fn run(args: &EditArgs, options: &Options) -> Result<Answer, Failure>
 fn request(args: &EditArgs, options: &Options) -> Request {
     let count = if args.all { Count::All } else { Count::Once };
     let edit = Edit {
-        anchor: Anchor::Text { text: args.old.as_bytes().to_vec(), count, matching: Matching::Exact },
+        anchor: Anchor::Text { text: args.old.as_bytes().to_vec(), count, matching: args.matching.into() },
         replacement: args.new.as_bytes().to_vec(),
     };
     let file = FileRequest {

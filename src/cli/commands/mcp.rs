@@ -35,7 +35,7 @@ pub(super) fn run(args: &McpArgs, options: &Options) -> Result<Answer, Failure> 
     };
     mcp::run(options.engine()?, server)?;
     // Stdout was the protocol's.
-    Ok(Answer { json: String::new(), human: String::new(), notes: Vec::new(), status: exit::DONE })
+    Ok(Answer { json: String::new(), human: String::new(), raw: None, notes: Vec::new(), status: exit::DONE })
 }
 
 fn toolsets(list: Option<&str>) -> Result<Toolsets> {

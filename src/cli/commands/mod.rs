@@ -16,6 +16,7 @@ mod log;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod recover;
+mod replace;
 mod show;
 mod status;
 mod torture;
@@ -28,6 +29,7 @@ pub(crate) fn run(command: &Command, options: &Options) -> Result<Answer, Failur
     match command {
         Command::Apply(args) => apply::run(args, options),
         Command::Edit(args) => edit::run(args, options),
+        Command::Replace(args) => replace::run(args, options),
         Command::Log(args) => log::run(args, options),
         Command::Show(args) => show::run(args, options),
         Command::Undo(args) => undo::run(args, options),

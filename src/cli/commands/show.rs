@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::log;
-use crate::cli::args::ShowArgs;
+use crate::cli::args::{ShowArgs, ShowFormat};
 use crate::cli::failure::Failure;
 use crate::cli::options::Options;
 use crate::cli::output::{Answer, GOOD, count, diff, styled};
@@ -11,6 +11,12 @@ use crate::error::Result;
 use crate::wire::history;
 
 pub(super) fn run(args: &ShowArgs, options: &Options) -> Result<Answer, Failure> {
+    if let Some(ShowFormat::Git) = args.format {
+        let patch = options.engine()?.git_patch(&args.id)?;
+        let mut answer = Answer::new(&history::Patch::new(&args.id, &patch), "")?;
+        answer.raw = Some(patch);
+        return Ok(answer);
+    }
     let mut shown = options.engine()?.show(&args.id)?;
     let mut text = String::new();
     log::push(&mut text, &shown.logged);

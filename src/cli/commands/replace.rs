@@ -1,0 +1,80 @@
+//! `txedit replace PATTERN REPLACEMENT [PATH…]`.
+
+use std::fmt::Write as _;
+
+use super::transact;
+use crate::cli::args::ReplaceArgs;
+use crate::cli::failure::Failure;
+use crate::cli::options::Options;
+use crate::cli::output::{Answer, HEADING, NAME, count, styled};
+use crate::cli::report;
+use crate::engine::report::Report;
+use crate::error::Result;
+use crate::fs::walk::Tree;
+use crate::replace::{self, Found, Guard, Query};
+use crate::request::validate::{self, PathRule};
+use crate::wire::{Shape, replace::Replaced};
+
+/// Files that are listed without being asked for.
+const LISTED: usize = 20;
+
+pub(super) fn run(args: &ReplaceArgs, options: &Options) -> Result<Answer, Failure> {
+    let query = Query {
+        pattern: args.pattern.clone(),
+        replacement: args.replacement.clone(),
+        regex: args.regex,
+        word: args.word,
+    };
+    let tree = Tree {
+        paths: args.paths.iter().map(|path| options.absolute(path)).collect(),
+        base: options.current.clone(),
+        globs: args.globs.clone(),
+        hidden: args.hidden,
+    };
+    let guard = Guard { expected_matches: args.expected_matches, max_files: args.max_files };
+    let engine = options.engine()?;
+    let mut found = transact::watched(options, |run| replace::search(&query, &tree, guard, run.cancel))?;
+    found.request.dry_run = args.dry_run;
+    let failed = |error, found: Found| Failure::of(found.request, Shape::Multi)(error);
+    if found.files.is_empty() {
+        // As many as were expected: none.
+        let report = Report { transaction: None, dry_run: args.dry_run, files: Vec::new(), warnings: Vec::new() };
+        return Ok(answer(&report, &found, options)?);
+    }
+    if let Err(error) = validate::check(&found.request, PathRule::Absolute) {
+        return Err(failed(error, found));
+    }
+    match transact::watched(options, |run| engine.apply(&found.request, run)) {
+        Ok(report) => Ok(answer(&report, &found, options)?),
+        Err(error) => Err(failed(error, found)),
+    }
+}
+
+fn answer(report: &Report, found: &Found, options: &Options) -> Result<Answer> {
+    let json = Replaced::new(report, found);
+    let mut text = String::new();
+    let extent = format!(
+        "{} in {}",
+        count(found.matches(), "match").replace("matchs", "matches"),
+        count(found.files.len(), "file")
+    );
+    if report.dry_run {
+        text = report::for_people(report, "", options);
+    } else {
+        let _ = match &report.transaction {
+            Some(id) => writeln!(text, "committed {}: {extent}", styled(NAME, id)),
+            None => writeln!(text, "nothing to change: {extent}"),
+        };
+        if options.verbose || found.files.len() <= LISTED {
+            for (path, matches) in &found.files {
+                let _ = writeln!(text, "  {matches:6}  {}", styled(HEADING, options.shown(path).display()));
+            }
+        }
+    }
+    let mut notes = report::notes(report, options);
+    notes.extend(found.warnings.iter().map(|warning| format!("not searched: {warning}")));
+    if found.binary > 0 {
+        notes.push(format!("{} skipped", count(found.binary, "binary file")));
+    }
+    Ok(Answer::new(&json, text)?.noting(notes))
+}

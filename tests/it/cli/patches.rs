@@ -1,0 +1,188 @@
+//! Patches of all formats, replacements in trees, and transactions as patches.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::json;
+
+use super::{Workspace, run};
+
+#[track_caller]
+fn has(here: &Workspace, name: &str, content: &str) {
+    assert_eq!(fs::read_to_string(here.path().join(name)).unwrap(), content, "{name}");
+}
+
+fn workspace(files: &[(&str, &str)]) -> Workspace {
+    let here = Workspace::new();
+    here.write(".git/HEAD", "");
+    for (name, content) in files {
+        here.write(name, content);
+    }
+    here
+}
+
+/// Writes a patch for a workspace.
+type Make<'a> = &'a dyn Fn(&Workspace) -> String;
+
+#[test]
+fn a_patch_of_any_format_is_applied_by_its_content() {
+    let uri = |here: &Workspace| format!("file://{}/x", here.path().display());
+    let range = json!({"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 1}});
+    let found =
+        json!([{"text": "a", "range": {"byteOffset": {"start": 0, "end": 1}}, "file": "x", "replacement": "b"}]);
+    let formats: [(&str, Make<'_>); 5] = [
+        ("diff", &|_| "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n".into()),
+        ("envelope", &|_| "*** Begin Patch\n*** Update File: x\n@@\n-a\n+b\n*** End Patch\n".into()),
+        ("search-replace", &|_| "x\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n".into()),
+        ("workspace-edit", &|here| json!({"changes": {uri(here): [{"range": range, "newText": "b"}]}}).to_string()),
+        ("ast-grep", &|_| found.to_string()),
+    ];
+    for (format, make) in formats {
+        let here = workspace(&[("x", "a\n")]);
+        here.write("p", &make(&here));
+        here.run(&["apply", "p", "--dry-run"]).exits(0);
+        has(&here, "x", "a\n");
+        here.run(&["apply", "p"]).exits(0);
+        has(&here, "x", "b\n");
+        here.run(&["undo"]).exits(0);
+        has(&here, "x", "a\n");
+        let json = here.run(&["apply", "p", "--format", format, "--json"]).exits(0).json();
+        assert_eq!(json["files_edited"], 1, "{json}");
+        has(&here, "x", "b\n");
+    }
+}
+
+#[test]
+fn a_patch_that_cannot_be_read_or_placed_changes_nothing() {
+    let here = workspace(&[("x", "a\na\n"), ("y", "y\n")]);
+    here.write("p", "--- a/y\n+++ b/y\n@@ -1 +1 @@\n-y\n+z\n--- a/x\n+++ b/x\n@@ @@\n-a\n+b\n");
+    let json = here.run(&["apply", "p", "--json"]).exits(1).json();
+    assert_eq!((&json["error_code"], &json["failed_file_index"]), (&json!("AMBIGUOUS_MATCH"), &json!(1)));
+    has(&here, "y", "y\n");
+    here.write("p", "--- a/x\n+++ b/x\n@@ -1,9 +1 @@\n-a\n+b\n");
+    let json = here.run(&["apply", "p", "--json"]).exits(2).json();
+    assert_eq!(json["error_code"], "PATCH_PARSE_FAILED");
+    assert!(json["error"].as_str().unwrap().contains("line 6, column 1"), "{json}");
+    here.write("p", "hello");
+    assert_eq!(here.run(&["apply", "p", "--json"]).exits(2).json()["error_code"], "PATCH_PARSE_FAILED");
+    here.write("p", "--- /dev/null\n+++ b/../out\n@@ -0,0 +1 @@\n+a\n");
+    here.run(&["apply", "p"]).exits(2);
+    let uri = format!("file://{}/x", here.path().display());
+    let range = json!({"start": {"line": 9, "character": 0}, "end": {"line": 9, "character": 1}});
+    let first = json!({"kind": "create", "uri": format!("{uri}2")});
+    let edits = json!({"textDocument": {"uri": uri}, "edits": [{"range": range, "newText": ""}]});
+    here.write("p", &json!({"documentChanges": [first, edits]}).to_string());
+    let json = here.run(&["apply", "p", "--json"]).exits(1).json();
+    assert!(json["error"].as_str().unwrap().ends_with("(failedChange: 1)"), "{json}");
+}
+
+#[test]
+fn texts_are_compared_as_asked() {
+    let here = workspace(&[("x", "\ta = 1\n")]);
+    here.run(&["edit", "x", "--old", "    a = 1", "--new", "    a = 2"]).exits(1);
+    let json = here.run(&["edit", "x", "--old", "    a = 1", "--new", "    a = 2", "--match", "tolerant", "--json"]);
+    assert_eq!(json.exits(0).json()["edits"][0]["match_kind"], "indentation");
+    has(&here, "x", "\ta = 2\n");
+    let plan =
+        json!({"files": [{"file_path": "x", "edits": [{"old_string": "  a = 2\n", "new_string": "  a = 3\n"}]}]});
+    here.write("p", &plan.to_string());
+    here.run(&["apply", "p"]).exits(1);
+    here.run(&["apply", "p", "--match", "tolerant"]).exits(0);
+    has(&here, "x", "\ta = 3\n");
+}
+
+#[test]
+fn an_anchor_that_stands_in_another_file_is_found_there() {
+    let here = workspace(&[("x", "one\n"), ("y", "two words\n")]);
+    let edit = |old: &str| json!([{"old_string": old, "new_string": "3"}]);
+    let plan =
+        json!({"files": [{"file_path": "x", "edits": edit("two words")}, {"file_path": "y", "edits": edit("two")}]});
+    here.write("p", &plan.to_string());
+    let json = here.run(&["apply", "p", "--json"]).exits(1).json();
+    assert_eq!((&json["context"]["cause"], &json["context"]["cause_index"]), (&json!("in_other_file"), &json!(1)));
+    assert!(json["error"].as_str().unwrap().contains("it is in file 2 of this request"), "{json}");
+}
+
+#[test]
+fn several_matches_come_with_an_anchor_for_each() {
+    let here = workspace(&[("x", "if a\n  go\nend\nif b\n  go\nend\n")]);
+    let plan = |old: &str| json!({"files": [{"file_path": "x", "edits": [{"old_string": old, "new_string": "X"}]}]});
+    here.write("p", &plan("go").to_string());
+    let json = here.run(&["apply", "p", "--json"]).exits(1).json();
+    let places = &json["context"]["match_locations"];
+    assert_eq!(places[0]["unique_old_string"], "if a\n  go");
+    assert_eq!(places[1]["unique_old_string"], "if b\n  go");
+    here.write("p", &plan(places[1]["unique_old_string"].as_str().unwrap()).to_string());
+    here.run(&["apply", "p"]).exits(0);
+    has(&here, "x", "if a\n  go\nend\nX\nend\n");
+}
+
+#[test]
+fn a_text_is_replaced_in_a_tree_as_one_transaction() {
+    let here =
+        workspace(&[("a.rs", "old(1) older\n"), ("sub/b.txt", "old old\n"), (".gitignore", "skip\n"), ("skip", "old")]);
+    fs::write(here.path().join("binary"), b"old\0").unwrap();
+    let ran = here.run(&["replace", "old", "$1", "--word"]);
+    let text = &ran.exits(0).stdout;
+    assert!(text.contains(": 3 matches in 2 files\n") && text.contains("2  sub/b.txt\n"), "{ran:?}");
+    assert!(ran.stderr.contains("1 binary file skipped"), "{ran:?}");
+    has(&here, "a.rs", "$1(1) older\n");
+    has(&here, "sub/b.txt", "$1 $1\n");
+    has(&here, "skip", "old");
+    here.run(&["undo"]).exits(0);
+    let json = here.run(&["replace", r"old\((\d)\)", "new[$1]", "--regex", "-g", "*.rs", "--json"]).exits(0).json();
+    assert_eq!((&json["total_matches"], &json["files"][0]["matches"]), (&json!(1), &json!(1)));
+    has(&here, "a.rs", "new[1] older\n");
+    let code = |line: &[&str], status| here.run(line).exits(status).json()["error_code"].as_str().unwrap().to_owned();
+    assert_eq!(code(&["replace", "old", "x", "--expected-matches", "9", "--json"], 1), "MATCH_COUNT_MISMATCH");
+    assert_eq!(code(&["replace", "old", "x", "--max-files", "1", "--json"], 2), "REQUEST_TOO_LARGE");
+    assert_eq!(code(&["replace", "nowhere", "x", "--json"], 1), "MATCH_NOT_FOUND");
+    assert_eq!(code(&["replace", "(", "x", "--regex", "--json"], 2), "INVALID_PATTERN");
+    has(&here, "sub/b.txt", "old old\n");
+    assert!(here.run(&["replace", "old", "x", "sub", "--dry-run"]).exits(0).stdout.contains("+x x\n"));
+    // From a folder in the tree, that folder.
+    run(here.command(&["replace", "old", "x"]).current_dir(here.path().join("sub"))).exits(0);
+    has(&here, "sub/b.txt", "x x\n");
+    has(&here, "a.rs", "new[1] older\n");
+}
+
+#[test]
+fn a_transaction_is_a_patch_that_git_takes() {
+    let here = workspace(&[("a b", "one\ntwo"), ("gone", "g\n"), ("é\"", "x\n"), ("run", "r\n")]);
+    let plan = json!({"files": [
+        {"file_path": "a b", "edits": [{"old_string": "two", "new_string": "2\n"}]},
+        {"file_path": "gone", "delete": true},
+        {"file_path": "new/empty", "content": ""},
+        {"file_path": "new/n", "content": "n"},
+        {"file_path": "run", "mode": "755"},
+        {"file_path": "é\"", "rename_to": "moved"}]});
+    here.write("p", &plan.to_string());
+    let id = here.run(&["apply", "p", "--json"]).exits(0).json()["transaction_id"].as_str().unwrap().to_owned();
+    let patch = here.run(&["show", &id, "--format", "git"]).exits(0).stdout.clone();
+    let json = here.run(&["show", &id, "--format", "git", "--json"]).exits(0).json();
+    assert_eq!(json["patch"].as_str(), Some(&*patch));
+    here.run(&["undo"]).exits(0);
+    fs::write(here.path().join("patch"), &patch).unwrap();
+    // The program takes its own patches, too; then git from the start again.
+    here.run(&["apply", "patch"]).exits(0);
+    has(&here, "a b", "one\n2\n");
+    here.run(&["undo"]).exits(0);
+    if Command::new("git").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no git");
+        return;
+    }
+    fs::remove_dir_all(here.path().join(".git")).unwrap();
+    let out = Command::new("git").args(["apply", "patch"]).current_dir(here.path()).output().unwrap();
+    assert!(out.status.success(), "{}\n{patch}", String::from_utf8_lossy(&out.stderr));
+    has(&here, "a b", "one\n2\n");
+    has(&here, "new/empty", "");
+    has(&here, "new/n", "n");
+    has(&here, "moved", "x\n");
+    assert!(!here.path().join("gone").exists() && !here.path().join("é\"").exists());
+    let nul = json!({"files": [{"file_path": "nul", "content": "\u{0}"}]});
+    here.write("p", &nul.to_string());
+    let id = here.run(&["apply", "p", "--json"]).exits(0).json()["transaction_id"].as_str().unwrap().to_owned();
+    let refused = here.run(&["show", &id, "--format", "git", "--json"]).exits(1).json();
+    assert_eq!(refused["error_code"], "INVALID_ENCODING");
+    assert!(refused["error"].as_str().unwrap().contains("nul cannot be part of a git patch"), "{refused}");
+}
