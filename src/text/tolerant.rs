@@ -4,7 +4,9 @@
 //! finds back to whole ranges of the content. Similarity plays no part.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::ops::Range;
+use std::rc::Rc;
 
 use memchr::memmem;
 
@@ -105,11 +107,14 @@ struct View<'t> {
     bytes: Vec<u8>,
     /// Where each line starts: in the content, and in the view.
     lines: Vec<(usize, usize)>,
+    /// The line that was folded last: a long one can have many matches.
+    folded: RefCell<Option<(usize, Rc<Folded>)>>,
 }
 
 impl<'t> View<'t> {
     fn new(text: &'t [u8], kind: MatchKind) -> Self {
-        let mut view = Self { text, kind, bytes: Vec::with_capacity(text.len()), lines: Vec::new() };
+        let mut view =
+            Self { text, kind, bytes: Vec::with_capacity(text.len()), lines: Vec::new(), folded: RefCell::default() };
         let mut at = 0;
         for line in text.split(|byte| *byte == b'\n') {
             if at > 0 {
@@ -128,6 +133,14 @@ impl<'t> View<'t> {
         self.lines.partition_point(|(_, start)| *start <= at) - 1
     }
 
+    fn folded(&self, index: usize, raw: &[u8]) -> Rc<Folded> {
+        let mut last = self.folded.borrow_mut();
+        match &*last {
+            Some((line, folded)) if *line == index => Rc::clone(folded),
+            _ => Rc::clone(&last.insert((index, Rc::new(Folded::new(raw, LOOK_ALIKES)))).1),
+        }
+    }
+
     fn line(&self, index: usize) -> Line<'t> {
         let start = self.lines[index].0;
         let raw = match self.lines.get(index + 1) {
@@ -137,7 +150,7 @@ impl<'t> View<'t> {
             }
             None => &self.text[start..],
         };
-        let folded = (self.kind == MatchKind::LookAlikes).then(|| Folded::new(raw, LOOK_ALIKES));
+        let folded = (self.kind == MatchKind::LookAlikes).then(|| self.folded(index, raw));
         let seen: &[u8] = folded.as_ref().map_or(raw, |folded| &folded.bytes);
         let lead = if self.kind == MatchKind::TrailingSpace { 0 } else { leading(seen) };
         Line { start, raw, folded, lead }
@@ -150,7 +163,7 @@ struct Line<'t> {
     start: usize,
     /// Without its line break.
     raw: &'t [u8],
-    folded: Option<Folded>,
+    folded: Option<Rc<Folded>>,
     /// How much of its beginning the view leaves out.
     lead: usize,
 }

@@ -119,6 +119,17 @@ fn each_step_finds_as_many_as_are_asked_for() {
     is_refused("a \nb\na \nb\n  a\n  b\n", "a\nb\n", "c\n", ErrorKind::AmbiguousMatch);
 }
 
+#[test]
+fn many_matches_in_one_long_line_take_no_more_than_their_share() {
+    let base = "“a” ".repeat(200_000);
+    let started = std::time::Instant::now();
+    let edited = edit(base.as_bytes(), &[tolerant("\"a\"", "b", Count::All)]).unwrap();
+    assert_eq!(edited.applied[0].replaced, 200_000);
+    assert_eq!(edited.splices.apply(base.as_bytes()), "b ".repeat(200_000).as_bytes());
+    // It was hours.
+    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
+}
+
 proptest! {
     #[test]
     fn nothing_outside_the_matched_region_changes(
