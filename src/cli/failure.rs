@@ -8,7 +8,7 @@ use super::options::Options;
 use super::output::{BAD, HEADING, NAME, NOTE, count, diff, styled};
 use crate::error::{Detail, Error, Finding, Outcome};
 use crate::request::{Change, Request};
-use crate::text::diagnose::{Cause, Diagnosis};
+use crate::text::diagnose::{Cause, Diagnosis, Difference};
 use crate::text::locate::Places;
 use crate::wire::{self, Shape, hints};
 
@@ -125,6 +125,9 @@ fn push_diagnosis(text: &mut String, diagnosis: &Diagnosis) {
     if !diagnosis.diff.is_empty() {
         text.push_str("\n  from what was looked for to what is there:\n");
         push_indented(text, &diff(&diagnosis.diff));
+    }
+    for Difference { line, anchor, file } in &diagnosis.differences {
+        let _ = write!(text, "\n  line {line}: `{anchor}` was looked for, `{file}` is there");
     }
 }
 

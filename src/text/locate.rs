@@ -336,3 +336,6 @@ fn cut(line: &[u8]) -> String {
     let end = (LINE_BYTES - 3..=LINE_BYTES).rev().find(|&end| line[end] & 0xC0 != 0x80).unwrap_or(LINE_BYTES);
     format!("{}…", String::from_utf8_lossy(&line[..end]))
 }
+
+#[cfg(test)]
+mod tests;

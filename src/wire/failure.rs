@@ -12,7 +12,7 @@ use crate::request::{FileRequest, Request};
 use context::context;
 use status::{edit_status, file_statuses, rollback};
 
-pub use context::{Context, MatchLocation};
+pub use context::{CharDifference, Context, MatchLocation};
 pub use status::{EditStatus, FileState, FileStatus, Rollback, RollbackDetail, RollbackState};
 
 /// Failure of any command or tool.

@@ -3,6 +3,7 @@
 //! Nothing found here is ever applied: it explains a failure. The work is bounded, a few scans of the content at most.
 
 mod cause;
+mod characters;
 pub(super) mod fold;
 mod nearest;
 mod similar;
@@ -13,6 +14,8 @@ use std::ops::{ControlFlow, Range};
 
 use memchr::{memchr_iter, memrchr};
 
+pub use characters::Difference;
+
 use super::diff;
 use super::locate::{Needle, Overlap, numbered};
 
@@ -21,6 +24,9 @@ const SNIPPET_LINES: usize = 15;
 
 /// A region that is less like the anchor than this is not worth a word in the message.
 const ALIKE: f64 = 0.4;
+
+/// A region that is less like the anchor than this differs in too much for characters to be told.
+const CLOSE: f64 = 0.6;
 
 /// Lines shown around a region, where there is room.
 const AROUND: usize = 2;
@@ -45,6 +51,8 @@ pub struct Diagnosis {
     pub similarity: f64,
     /// A diff from the anchor to the region.
     pub diff: String,
+    /// The characters that differ, where the region is like the anchor.
+    pub differences: Vec<Difference>,
     /// The cause, where it can be told.
     pub cause: Option<Cause>,
     /// The anchor that would have matched, where the difference is slight.
@@ -158,6 +166,7 @@ pub(super) fn at_range(state: &[u8], range: &Range<usize>, expected: &[u8]) -> D
     let mut diagnosis = describe(state, &lines, expected);
     diagnosis.similarity = similar::ratio(expected, there);
     diagnosis.diff = diff::unified(expected, there, "expected", "file", DIFF_BYTES);
+    diagnosis.differences = characters::differences(expected, there, diagnosis.line);
     diagnosis.cause = cause::difference(expected, there);
     diagnosis
 }
@@ -233,10 +242,14 @@ fn describe(state: &[u8], region: &Range<usize>, anchor: &[u8]) -> Diagnosis {
     let text_as_anchor = if ends { text.strip_suffix(b"\n").unwrap_or(text) } else { text };
     let text_as_anchor =
         if ends { text_as_anchor.strip_suffix(b"\r").unwrap_or(text_as_anchor) } else { text_as_anchor };
+    let similarity = similar::ratio(anchor, beginning(text));
+    let differences =
+        if similarity < CLOSE { Vec::new() } else { characters::differences(anchor, beginning(text), line) };
     Diagnosis {
         snippet: numbered(&state[start..], line - above, (above + lines + around).min(SNIPPET_LINES)),
         line,
-        similarity: similar::ratio(anchor, beginning(text)),
+        similarity,
+        differences,
         diff: diff::unified(anchor, beginning(text_as_anchor), "old_string", "file", DIFF_BYTES),
         cause: None,
         suggestion: None,

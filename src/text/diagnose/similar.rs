@@ -36,7 +36,7 @@ fn as_float(len: usize) -> f64 {
 }
 
 /// A text with line feeds only.
-fn line_feeds(text: &[u8]) -> Vec<u8> {
+pub(super) fn line_feeds(text: &[u8]) -> Vec<u8> {
     let mut result = Vec::with_capacity(text.len());
     for (at, byte) in text.iter().enumerate() {
         if *byte != b'\r' || text.get(at + 1) != Some(&b'\n') {

@@ -82,6 +82,19 @@ fn look_alikes() {
 }
 
 #[test]
+fn the_characters_that_differ_are_told() {
+    let told = |old: &str| {
+        let (found, _) = diagnosis(FILE, old, "x");
+        let told = found.differences.into_iter().map(|it| format!("{}: {} {}", it.line, it.anchor, it.file));
+        told.collect::<Vec<_>>().join(", ")
+    };
+    assert_eq!(told("somebody - politely"), "3: - \\u{2013}");
+    assert_eq!(told("String {\n    let greeting = format!("), "5:      \\t");
+    assert_eq!(told("    for numbr in lists {\n"), "11:  e, 11: s ");
+    assert_eq!(told("nothing like it, by far"), "");
+}
+
+#[test]
 fn escapes() {
     check(FILE, "fn main() {\\n    let list", Cause::EscapedText, "fn main() {\n    let list");
     check(FILE, "println!(\\\"{number}\\\");", Cause::EscapedText, "println!(\"{number}\");");

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::error::Detail;
-use crate::text::diagnose::{Cause, Diagnosis};
+use crate::text::diagnose::{Cause, Diagnosis, Difference};
 use crate::text::locate::Places;
 
 /// What stands in the file: the nearest region for no match, the places for several.
@@ -18,6 +18,8 @@ pub struct Context {
     pub similarity: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<CharDifference>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<&'static str>,
     /// The edit of `consumed_by_edit`, the file of `in_other_file`.
@@ -30,6 +32,15 @@ pub struct Context {
     pub match_locations: Vec<MatchLocation>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_matches: Option<usize>,
+}
+
+/// Characters of the nearest region that are others than those of `old_string`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+pub struct CharDifference {
+    pub line: usize,
+    pub old_string: String,
+    pub file: String,
 }
 
 /// One place of several.
@@ -59,11 +70,19 @@ impl From<&Diagnosis> for Context {
             line: Some(diagnosis.line),
             similarity: Some(diagnosis.similarity),
             diff: Some(diagnosis.diff.clone()),
+            differences: diagnosis.differences.iter().map(CharDifference::from).collect(),
             cause,
             cause_index: cause_index.flatten(),
             suggestion: diagnosis.suggestion.clone(),
             ..Self::default()
         }
+    }
+}
+
+impl From<&Difference> for CharDifference {
+    fn from(difference: &Difference) -> Self {
+        let Difference { line, anchor, file } = difference.clone();
+        Self { line, old_string: anchor, file }
     }
 }
 

@@ -3,7 +3,7 @@ use serde_json::{Value, json, to_value};
 use super::*;
 use crate::error::{ErrorKind, Finding, Kept};
 use crate::request::validate::{PathRule, at_edit, at_file};
-use crate::text::diagnose::{Cause, Diagnosis};
+use crate::text::diagnose::{Cause, Diagnosis, Difference};
 use crate::text::locate::{Place, Places};
 use crate::wire::parse;
 
@@ -29,6 +29,7 @@ fn no_match_in_one_file() {
         line: 7,
         similarity: 0.5,
         diff: "-old 1\n+old  1\n".into(),
+        differences: vec![Difference { line: 7, anchor: " ".into(), file: "  ".into() }],
         cause: Some(Cause::ConsumedByEdit(0)),
         suggestion: Some("old  1".into()),
     };
@@ -44,6 +45,7 @@ fn no_match_in_one_file() {
         "recovery_hint": "Read the file to see current content, then retry with correct old_string.",
         "edits_applied": 0, "file_path": "f0", "failed_edit_index": 1, "outcome": "unchanged",
         "context": {"snippet": "7: old  1", "line": 7, "similarity": 0.5, "diff": "-old 1\n+old  1\n",
+                    "differences": [{"line": 7, "old_string": " ", "file": "  "}],
                     "cause": "consumed_by_edit", "cause_index": 0, "suggestion": "old  1"},
         "edit_status": [{"edit_index": 1, "status": "failed", "old_string": "old 1"},
                         {"edit_index": 2, "status": "skipped", "old_string": "old 2"}]});
