@@ -197,6 +197,7 @@ struct Inner {
     path: Option<PathBuf>,
     file: Option<usize>,
     edit: Option<usize>,
+    change: Option<usize>,
     outcome: Outcome,
     detail: Detail,
     kept: Vec<Kept>,
@@ -213,6 +214,7 @@ impl Error {
             path: None,
             file: None,
             edit: None,
+            change: None,
             outcome: Outcome::Unchanged,
             detail: Detail::None,
             kept: Vec::new(),
@@ -255,6 +257,13 @@ impl Error {
     #[must_use]
     pub fn in_edit(mut self, index: usize) -> Self {
         self.0.edit = Some(index);
+        self
+    }
+
+    /// Names the change of a patch that counts its changes, from 0.
+    #[must_use]
+    pub fn of_change(mut self, index: usize) -> Self {
+        self.0.change = Some(index);
         self
     }
 
@@ -315,6 +324,12 @@ impl Error {
     #[must_use]
     pub fn edit(&self) -> Option<usize> {
         self.0.edit
+    }
+
+    /// The change of a patch that counts its changes, from 0.
+    #[must_use]
+    pub fn change(&self) -> Option<usize> {
+        self.0.change
     }
 
     /// What is true of the files now.

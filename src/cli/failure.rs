@@ -63,7 +63,7 @@ impl Failure {
         for kept in error.kept() {
             let _ = write!(text, "\n  kept: {} as {} ({})", kept.path.display(), kept.kept_path.display(), kept.reason);
         }
-        let hint = hints::recovery_hint(error);
+        let hint = hints::recovery_hint(error, self.request.as_deref());
         if !hint.is_empty() {
             let _ = write!(text, "\n{} {hint}", styled(NOTE, "hint:"));
         }

@@ -3,11 +3,16 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::files::Files;
+use super::json::Source;
 use super::malformed;
 use crate::error::Result;
 use crate::request::edit::{Anchor, Edit};
+
+/// What is expected of each part.
+const MATCH: &str = "the output of ast-grep --json";
 
 /// One match, as far as it is of use.
 #[derive(Debug, Deserialize)]
@@ -39,10 +44,15 @@ pub(super) fn detect(json: &[u8]) -> Option<super::Format> {
     (is_match || json.trim_ascii() == b"[]").then_some(super::Format::AstGrep)
 }
 
+/// A replacement: where, of what, by what, and the part of the output that asks for it.
+type Place<'a> = (Offsets, Vec<u8>, String, &'a RawValue);
+
 /// Reads the matches. Those without a replacement are passed over.
 pub(super) fn read(json: &[u8]) -> Result<Files> {
-    let mut by_file: BTreeMap<String, Vec<(Offsets, Vec<u8>, String)>> = BTreeMap::new();
-    for found in matches(json)? {
+    let source = Source(json);
+    let mut by_file: BTreeMap<String, Vec<Place<'_>>> = BTreeMap::new();
+    for part in matches(source)? {
+        let found: Match = source.parse_part(part, MATCH)?;
         let Some(replacement) = found.replacement else { continue };
         let Offsets { start, end } = found.range.byte_offset;
         let at = found.replacement_offsets.unwrap_or(found.range.byte_offset);
@@ -53,23 +63,20 @@ pub(super) fn read(json: &[u8]) -> Result<Files> {
             inside.and_then(|inside| found.text.as_bytes().get(inside)).filter(|_| end - start == found.text.len());
         let expected = expected.ok_or_else(|| {
             let place = format!("{} at {}..{}", found.file, at.start, at.end);
-            malformed(
-                1,
-                1,
-                format!("replacements inside the text of their matches, not {place}: let ast-grep apply it"),
-            )
+            let expected = format!("replacements inside the text of their matches, not {place}: let ast-grep apply it");
+            source.refuse(part, expected)
         })?;
-        by_file.entry(found.file).or_default().push((at, expected.to_vec(), replacement));
+        by_file.entry(found.file).or_default().push((at, expected.to_vec(), replacement, part));
     }
     let mut files = Files::default();
     for (file, mut places) in by_file {
         places.sort_by_key(|(at, ..)| (at.start, at.end));
         if let Some(pair) = places.windows(2).find(|pair| pair[1].0.start < pair[0].0.end) {
             let expected = format!("replacements that do not overlap, as they do in {file} at {}", pair[1].0.start);
-            return Err(malformed(1, 1, expected));
+            return Err(source.refuse(pair[1].3, expected));
         }
         let mut grown = 0isize;
-        let edits = places.into_iter().map(|(at, expected, replacement)| {
+        let edits = places.into_iter().map(|(at, expected, replacement, _)| {
             // Each place is counted in what the edits before left.
             let moved = |offset: usize| offset.saturating_add_signed(grown);
             let range = moved(at.start)..moved(at.end);
@@ -85,12 +92,10 @@ pub(super) fn read(json: &[u8]) -> Result<Files> {
     Ok(files)
 }
 
-fn matches(json: &[u8]) -> Result<Vec<Match>> {
-    let fault = |error: serde_json::Error| {
-        malformed(error.line(), error.column(), format!("the output of ast-grep --json: {error}"))
-    };
-    if json.trim_ascii_start().starts_with(b"[") {
-        return serde_json::from_slice(json).map_err(fault);
+fn matches(source: Source<'_>) -> Result<Vec<&RawValue>> {
+    if source.0.trim_ascii_start().starts_with(b"[") {
+        return source.parse(MATCH);
     }
-    serde_json::Deserializer::from_slice(json).into_iter().collect::<Result<_, _>>().map_err(fault)
+    let list = serde_json::Deserializer::from_slice(source.0).into_iter().collect::<Result<_, _>>();
+    list.map_err(|error| source.fault(source.0, &error, MATCH))
 }

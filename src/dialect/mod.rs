@@ -6,13 +6,14 @@
 mod ast_grep;
 mod envelope;
 mod files;
+mod json;
 mod search_replace;
 mod unified;
 mod workspace_edit;
 
 use std::fmt::Display;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::limits;
 use crate::request::Request;
 use crate::request::edit::Matching;
@@ -86,6 +87,7 @@ impl Patch {
                 format!("the patch has {} bytes; {} are the most that is read", patch.len(), limits::REQUEST_BYTES);
             return Err(Error::new(ErrorKind::RequestTooLarge, message));
         }
+        let patch = without_mark(patch);
         let format = format.or_else(|| detect(patch)).ok_or_else(|| {
             let expected = "a unified diff (--- and +++), a git diff (diff --git), an envelope (*** Begin Patch), \
                             <<<<<<< SEARCH blocks, an LSP WorkspaceEdit or the output of ast-grep --json";
@@ -103,27 +105,47 @@ impl Patch {
         Ok(Self { format, request: Request { files: list, ..Request::default() }, origins })
     }
 
-    /// The index of the change that `error` is about, as the `failedChange` of LSP counts it.
-    #[must_use]
-    pub fn failed_change(&self, error: &Error) -> Option<usize> {
-        let origin = self.origins.get(error.file()?)?;
-        Some(error.edit().and_then(|edit| origin.edits.get(edit)).copied().unwrap_or(origin.file))
+    /// The index of the change that `error` is about, as the `failedChange` of LSP counts it. Of several findings it
+    /// is the first one's.
+    fn failed_change(&self, error: &Error) -> Option<usize> {
+        let (file, edit) = match error.details() {
+            Detail::Findings(findings) => place(&findings.first()?.path)?,
+            _ => (error.file()?, error.edit()),
+        };
+        let origin = self.origins.get(file)?;
+        Some(edit.and_then(|edit| origin.edits.get(edit)).copied().unwrap_or(origin.file))
     }
 
-    /// The error with the number of the change that failed, for formats that count them.
+    /// The error in the words of the patch: with the number of the change that failed, for formats that count them.
     #[must_use]
     pub fn explain(&self, error: Error) -> Error {
+        let error = match (self.format, error.kind()) {
+            // The only file of which a diff has the whole content.
+            (Format::Unified, ErrorKind::HashMismatch) => {
+                let path = error.path().map(|path| path.display().to_string()).unwrap_or_default();
+                error.reworded(|_| format!("{path} is not what the patch deletes: its content is another"))
+            }
+            _ => error,
+        };
         match self.failed_change(&error) {
-            Some(change) => error.reworded(|message| format!("{message} (failedChange: {change})")),
+            Some(change) => error.reworded(|message| format!("{message} (failedChange: {change})")).of_change(change),
             None => error,
         }
     }
 }
 
+/// The file entry, and the edit of it, that the path of a finding names.
+fn place(path: &[String]) -> Option<(usize, Option<usize>)> {
+    let number = |at: usize| path.get(at).and_then(|part| part.parse().ok());
+    let is_edit = path.get(2).is_some_and(|field| field == "edits");
+    Some((number(1)?, if is_edit { number(3) } else { None }))
+}
+
 /// What a patch is written in, by its content; `None` where nothing tells it, as for a request of our own.
 #[must_use]
 pub fn detect(patch: &[u8]) -> Option<Format> {
-    let start = patch.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(patch).trim_ascii_start();
+    let patch = without_mark(patch);
+    let start = patch.trim_ascii_start();
     if matches!(start.first(), Some(b'{' | b'[')) {
         if let Some(format) = workspace_edit::detect(start).or_else(|| ast_grep::detect(start)) {
             return Some(format);
@@ -146,6 +168,11 @@ pub fn detect(patch: &[u8]) -> Option<Format> {
         }
     }
     None
+}
+
+/// A patch without the byte-order mark that some editors put in front.
+fn without_mark(patch: &[u8]) -> &[u8] {
+    patch.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(patch)
 }
 
 /// A patch that cannot be read: where, from 1, and what was expected there.

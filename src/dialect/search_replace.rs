@@ -52,8 +52,9 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
         let name = name.as_ref().ok_or_else(|| {
             malformed(head + 1, 1, "the name of the file, on a line of its own in front of the block")
         })?;
-        let (search, divider) = until(&lines, head, is_divider, "=======")?;
-        let (replace, end) = until(&lines, divider, is_end, ">>>>>>> REPLACE")?;
+        let end = end_of(&lines, head)?;
+        let divider = divider_of(&lines, head, end)?;
+        let (search, replace) = (&lines[head + 1..divider], &lines[divider + 1..end]);
         let (line, search) = numbered(search);
         let file = files::path(name);
         if search.iter().all(|line| line.trim_ascii().is_empty()) {
@@ -71,22 +72,41 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
     Ok(files)
 }
 
-/// The lines up to the mark that `is_mark` knows, and where that is.
-fn until<'l, 'p>(
-    lines: &'l [&'p [u8]],
-    from: usize,
-    is_mark: fn(&[u8]) -> bool,
-    mark: &str,
-) -> Result<(&'l [&'p [u8]], usize)> {
-    for (at, line) in lines.iter().enumerate().skip(from + 1) {
-        if is_mark(line) {
-            return Ok((&lines[from + 1..at], at));
+/// The last line of the block that starts at `head`.
+fn end_of(lines: &[&[u8]], head: usize) -> Result<usize> {
+    let mut divider = None;
+    for (at, line) in lines.iter().enumerate().skip(head + 1) {
+        if is_end(line) {
+            return Ok(at);
         }
-        if is_head(line) || is_end(line) {
+        if is_head(line) {
+            let mark = if divider.is_some() { ">>>>>>> REPLACE" } else { "=======" };
             return Err(malformed(at + 1, 1, format!("`{mark}` in front of {}", excerpt(line))));
         }
+        if is_divider(line) {
+            divider.get_or_insert(at);
+        }
     }
-    Err(malformed(lines.len(), 1, format!("`{mark}` that ends what line {} starts", from + 1)))
+    let (mark, start) = divider.map_or(("=======", head), |divider| (">>>>>>> REPLACE", divider));
+    Err(malformed(lines.len(), 1, format!("`{mark}` that ends what line {} starts", start + 1)))
+}
+
+/// The line between the two halves of a block. A line of the text can look like one: that which is as long as the first
+/// mark is it; where there are several, nothing tells which is meant.
+fn divider_of(lines: &[&[u8]], head: usize, end: usize) -> Result<usize> {
+    let all: Vec<usize> = (head + 1..end).filter(|at| is_divider(lines[*at])).collect();
+    let sign = lines[head][0];
+    let marks = lines[head].iter().take_while(|byte| **byte == sign).count();
+    let alike: Vec<usize> = all.iter().copied().filter(|at| lines[*at].trim_ascii_end().len() == marks).collect();
+    match (&all[..], &alike[..]) {
+        ([only], _) | (_, [only]) => Ok(*only),
+        ([], _) => Err(malformed(end + 1, 1, format!("`=======` in front of {}", excerpt(lines[end])))),
+        ([_, second, ..], _) => {
+            let expected = "one `=======` in a block: where the text itself has such lines, give all three marks of the \
+                            block another length, from 5 to 9";
+            Err(malformed(second + 1, 1, expected))
+        }
+    }
 }
 
 /// The line number that some tools put on top of a block, and what is beneath it.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Format, Patch, detect};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Finding, Result};
 use crate::request::edit::Matching;
 use crate::request::{Change, IfExists, Mode};
 use crate::text;
@@ -118,6 +118,9 @@ fn plain_diffs_and_those_of_chats() {
     // Of one file in two parts, as in a series of patches: the second counts in what the first left.
     let series = "--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n-a\n+b\n+c\n--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n b\n-c\n";
     check(Format::Unified, &[("x", "a\n")], series, &[("x", "b\n")]);
+    // Git's headers of one file, without a hunk, and a diff of another.
+    let mixed = "diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\n--- a/z\n+++ b/z\n@@ -1 +1 @@\n-a\n+b\n";
+    check(Format::Unified, &[("x", "a\n"), ("z", "a\n")], mixed, &[("y", "a\n"), ("z", "b\n")]);
     // Where others have context, one without any was all of its file.
     let whole = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n--- a/y\n+++ b/y\n@@ -1,2 +1,2 @@\n-a\n+b\n c\n";
     check(Format::Unified, &[("x", "a\n"), ("y", "a\nc\n")], whole, &[("x", "b\n"), ("y", "b\nc\n")]);
@@ -148,6 +151,10 @@ fn what_a_diff_must_not_be() {
     bad(&format!("{head}text\n"), "line 3, column 1: expected a hunk");
     bad(&format!("{head}@@ -1 +1 @@\n a\n"), "expected a line with - or +");
     bad("diff --git a/x b/y\nindex 1..2\n", "line 1, column 1: expected the same name twice");
+    bad(
+        &format!("diff --git a/y b/y\nindex 1..2\n{head}@@ -1 +1 @@\n-a\n+b\n"),
+        "line 3, column 1: expected a change of y",
+    );
     bad("diff --git a/x b/x\nindex 1..2\n", "line 3, column 1: expected a change of x");
     bad("diff --git a/x b/x\nindex 1..2 100644\nGIT binary patch\nliteral 0\n", "x is binary");
     bad("diff --git a/x b/x\nindex 1..2\nBinary files a/x and b/x differ\n", "x is binary");
@@ -234,6 +241,23 @@ fn blocks_with_the_names_where_they_usually_are() {
 }
 
 #[test]
+fn a_line_of_a_block_that_looks_like_its_divider() {
+    let heading = |mark: &str, divider: &str, end: &str| {
+        format!("x\n{mark} SEARCH\nTitle\n=======\n{divider}\nName\n=======\n{end} REPLACE\n")
+    };
+    let patch = heading("<<<<<", "=====", ">>>>>");
+    check(Format::SearchReplace, &[("x", "Title\n=======\n")], &patch, &[("x", "Name\n=======\n")]);
+    is_malformed(
+        Format::SearchReplace,
+        &heading("<<<<<<<", "=======", ">>>>>>>"),
+        "line 5, column 1: expected one `=======` in a block",
+    );
+    // A divider of another length is one all the same, if there is no other.
+    let patch = "x\n<<<<<<< SEARCH\na\n=====\nb\n>>>>>>> REPLACE\n";
+    check(Format::SearchReplace, &[("x", "a\n")], patch, &[("x", "b\n")]);
+}
+
+#[test]
 fn what_blocks_must_not_be() {
     let bad = |patch: &str, words: &str| is_malformed(Format::SearchReplace, patch, words);
     bad("<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", "line 1, column 1: expected the name of the file");
@@ -280,8 +304,8 @@ fn what_a_workspace_edit_must_not_be() {
     let bad = |patch: &str, words: &str| is_malformed(Format::WorkspaceEdit, patch, words);
     let range = r#"{"start":{"line":0,"character":0},"end":{"line":0,"character":2}}"#;
     bad("{\"changes\":\n{\"file:///a\":[{}]}}", "line 2, column");
-    bad(r#"{"documentChanges":[{"kind":"move"}]}"#, "none of create, rename and delete");
-    bad(r#"{"documentChanges":[{"edits":[]}]}"#, "`textDocument` is missing");
+    bad(r#"{"documentChanges":[{"kind":"move"}]}"#, "one of create, rename and delete, not \"move\"");
+    bad(r#"{"documentChanges":[{"edits":[]}]}"#, "expected `textDocument` (failedChange: 0)");
     bad(r#"{"changes":{}}"#, "expected a change in");
     bad(r#"{"changes":{"http://x/a":[]}}"#, "addresses of files");
     bad(r#"{"positionEncoding":"x","changes":{}}"#, "positionEncoding");
@@ -291,6 +315,58 @@ fn what_a_workspace_edit_must_not_be() {
     bad(&two, "overlap (failedChange: 0)");
     let annotated = format!(r#"{{"changes":{{"file:///a":[{{"range":{range},"newText":"","annotationId":"x"}}]}}}}"#);
     bad(&annotated, "changeAnnotations");
+    bad("{\"positionEncoding\":\n \"x\",\"changes\":{}}", "line 2, column 2: expected a positionEncoding");
+}
+
+#[test]
+fn a_change_of_a_workspace_edit_that_cannot_be_read_is_named_with_its_place() {
+    let good = r#"{"kind":"delete","uri":"file:///a"}"#;
+    for (wrong, place, words) in [
+        (r#"{"kind":"delete","uri":"http://x"}"#, "line 3, column 2", "addresses of files, not http://x"),
+        (r#"{"kind":"delete"}"#, "line 3, column 2", "`uri`"),
+        (r#"{"kind":"rename","oldUri":"file:///b","newUri":5}"#, "line 3, column 49", "invalid type"),
+        (r#"{"kind":"create","uri":"file:///c","annotationId":"x"}"#, "line 3, column 2", "an annotation \"x\""),
+        (
+            r#"{"kind":"rename","oldUri":"file:///b","newUri":"file:///d"}, {"kind":"rename","oldUri":"file:///c","newUri":"file:///d"}"#,
+            "line 3, column 63",
+            "renames a file onto one",
+        ),
+    ] {
+        let index = 1 + usize::from(wrong.contains("}, {"));
+        for (head, tail) in [("{\"documentChanges\":[\n", "]}"), ("{\"edit\":{\"documentChanges\":[\n", "]}}")] {
+            let patch = format!("{head}{good},\n {wrong}{tail}");
+            let error = Patch::read(patch.as_bytes(), Some(Format::WorkspaceEdit), None).unwrap_err();
+            let text = error.to_string();
+            assert!(text.contains(&format!("at {place}: expected ")) && text.contains(words), "{text}");
+            assert!(text.ends_with(&format!("(failedChange: {index})")), "{text}");
+            assert_eq!(error.change(), Some(index));
+        }
+    }
+}
+
+#[test]
+fn changes_without_an_order_are_counted_as_they_are_written() {
+    let edits = |new: &str| {
+        format!(
+            r#"[{{"range":{{"start":{{"line":0,"character":0}},"end":{{"line":0,"character":1}}}},"newText":"{new}"}}]"#
+        )
+    };
+    let patch = format!(r#"{{"changes":{{"file:///b":{},"file:///a":{}}}}}"#, edits("B"), edits("A"));
+    check(Format::WorkspaceEdit, &[("/a", "a"), ("/b", "b")], &patch, &[("/a", "A"), ("/b", "B")]);
+    let patch = read(&patch, Format::WorkspaceEdit);
+    let failed = |error: Error| patch.explain(error).change();
+    assert_eq!(failed(Error::new(ErrorKind::MatchNotFound, "x").in_file(1).in_edit(0)), Some(1));
+    assert_eq!(patch.request.files[0].path.to_str(), Some("/b"));
+    let finding = |path: &[&str]| Finding {
+        kind: ErrorKind::FileNotFound,
+        message: "x".into(),
+        path: path.iter().map(|part| (*part).to_owned()).collect(),
+    };
+    assert_eq!(failed(Error::findings(vec![finding(&["files", "1", "file_path"])])), Some(1));
+    assert_eq!(failed(Error::findings(vec![finding(&["files", "0", "edits", "0"])])), Some(0));
+    assert_eq!(failed(Error::new(ErrorKind::LockTimeout, "x")), None);
+    let twice = format!(r#"{{"changes":{{"file:///a":{},"file:///%61":{}}}}}"#, edits("B"), edits("A"));
+    is_malformed(Format::WorkspaceEdit, &twice, "each file once");
 }
 
 #[test]
@@ -309,7 +385,22 @@ fn the_output_of_ast_grep() {
     assert_eq!(applied(&tree(&[("x", "aa bb c\n")]), &other), Err(ErrorKind::MatchNotFound));
     is_malformed(Format::AstGrep, &format!("[{bare}]"), "matches with a `replacement`");
     is_malformed(Format::AstGrep, &format!("[{},{}]", found(0, "aa", "b"), found(1, "a", "c")), "do not overlap");
-    is_malformed(Format::AstGrep, "[\n1]", "line 2, column");
+    is_malformed(Format::AstGrep, "[\n1]", "line 2, column 1: expected the output of ast-grep");
+    let outside = found(0, "aa", "b").replacen(r#""start":0"#, r#""start":1"#, 1);
+    is_malformed(Format::AstGrep, &format!("[{one},\n {outside}]"), "line 2, column 2: expected replacements inside");
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_a_patch() {
+    for (format, patch) in [
+        (Format::Unified, "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"),
+        (
+            Format::WorkspaceEdit,
+            r#"{"changes":{"x":[{"range":{"start":{"line":0,"character":0},"end":{"line":0,"character":1}},"newText":"b"}]}}"#,
+        ),
+    ] {
+        check(format, &[("x", "a\n")], &format!("\u{feff}{patch}"), &[("x", "b\n")]);
+    }
 }
 
 #[test]

@@ -129,7 +129,10 @@ impl<'p> Reader<'p> {
                 if !self.after(1).starts_with(b"+++ ") {
                     return Err(malformed(self.number() + 1, 1, "`+++ NAME` after `--- NAME`"));
                 }
-                self.at += 2;
+                // What follows a section without hunks may be a diff of another file, not one of git.
+                if names::is_of(&line[4..], &old) && names::is_of(&self.after(1)[4..], &new) {
+                    self.at += 2;
+                }
             }
             _ => {}
         }

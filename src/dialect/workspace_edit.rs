@@ -10,12 +10,15 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use serde_json::value::RawValue;
+
 use super::files::Files;
+use super::json::Source;
 use super::{Format, Origin, malformed};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::request::edit::{Anchor, Edit, Encoding, Position};
 use crate::request::{Change, FileRequest, IfExists, RenameTo};
-use json::{DocumentChange, TextEdit, WorkspaceEdit};
+use json::{DocumentChange, Raw, TextEdit, WorkspaceEdit};
 
 /// Whether this looks like one.
 pub(super) fn detect(json: &[u8]) -> Option<Format> {
@@ -26,34 +29,56 @@ pub(super) fn detect(json: &[u8]) -> Option<Format> {
 
 /// Reads one, by itself or as the `edit` of the parameters of `workspace/applyEdit`.
 pub(super) fn read(json: &[u8]) -> Result<Files> {
-    let edit = WorkspaceEdit::parse(json)?;
-    let encoding = match edit.position_encoding.as_deref() {
-        None | Some("utf-16") => Encoding::Utf16,
-        Some("utf-8") => Encoding::Utf8,
-        Some("utf-32") => Encoding::Utf32,
-        Some(_) => return Err(malformed(1, 1, "a positionEncoding of utf-8, utf-16 or utf-32")),
-    };
+    let source = Source(json);
+    let edit = WorkspaceEdit::parse(source)?;
+    let encoding = edit.position_encoding.map_or(Ok(Encoding::Utf16), |name| match name.get() {
+        "\"utf-16\"" => Ok(Encoding::Utf16),
+        "\"utf-8\"" => Ok(Encoding::Utf8),
+        "\"utf-32\"" => Ok(Encoding::Utf32),
+        _ => Err(source.refuse(name, "a positionEncoding of utf-8, utf-16 or utf-32")),
+    })?;
     let mut fates = Fates { list: Vec::new(), at: HashMap::new(), encoding };
     let annotations = edit.change_annotations.unwrap_or_default();
-    let check = |id: Option<&String>| match id.filter(|id| !annotations.contains_key(*id)) {
-        Some(id) => Err(malformed(1, 1, format!("an annotation {id:?} among the changeAnnotations"))),
-        None => Ok(()),
-    };
-    if let Some(changes) = edit.document_changes {
-        for (index, change) in changes.into_iter().enumerate() {
-            check(change.annotation())?;
-            if let DocumentChange::Edits { edits, .. } = &change {
-                edits.iter().try_for_each(|edit| check(edit.annotation_id.as_ref()))?;
-            }
-            fates.take(index, change)?;
-        }
+    let is_ordered = edit.document_changes.is_some();
+    let changes: Vec<_> = if let Some(changes) = edit.document_changes {
+        changes.into_iter().map(|part| (part, document_change(source, part))).collect()
     } else {
-        for (index, (uri, edits)) in edit.changes.unwrap_or_default().into_iter().enumerate() {
-            edits.iter().try_for_each(|edit| check(edit.annotation_id.as_ref()))?;
-            fates.take(index, DocumentChange::Edits { path: uri::path(&uri)?, edits })?;
-        }
+        let changes = edit.changes.unwrap_or_default().0.into_iter();
+        changes.map(|(uri, part)| (part, edits_of_file(source, &uri, part))).collect()
+    };
+    for (index, (part, change)) in changes.into_iter().enumerate() {
+        let taken = change.and_then(|change| {
+            let unknown = change.annotations().into_iter().find(|id| !annotations.contains_key(*id));
+            let taken = match (unknown, &change) {
+                (Some(id), _) => Err(format!("an annotation {id:?} among the changeAnnotations")),
+                // All places in a file count in what it was before, so there can be no second list of them.
+                (_, DocumentChange::Edits { path, .. }) if !is_ordered && fates.at.contains_key(path) => {
+                    Err(format!("each file once among the changes, not {} again", path.display()))
+                }
+                _ => fates.take(index, change).map_err(|what| format!("changes that fit each other: this one {what}")),
+            };
+            taken.map_err(|expected| source.refuse(part, expected))
+        });
+        taken.map_err(|error| of_change(error, index))?;
     }
     fates.finish()
+}
+
+/// One of the `documentChanges`.
+fn document_change<'a>(source: Source<'a>, part: &'a RawValue) -> Result<DocumentChange> {
+    let raw: Raw = source.parse_part(part, "one of the documentChanges")?;
+    raw.told().map_err(|expected| source.refuse(part, expected))
+}
+
+/// One of the `changes`.
+fn edits_of_file<'a>(source: Source<'a>, uri: &str, part: &'a RawValue) -> Result<DocumentChange> {
+    let path = uri::path(uri).map_err(|expected| source.refuse(part, expected))?;
+    Ok(DocumentChange::Edits { path, edits: source.parse_part(part, "the edits of a file")? })
+}
+
+/// The error with the change that it is about.
+fn of_change(error: Error, index: usize) -> Error {
+    error.reworded(|message| format!("{message} (failedChange: {index})")).of_change(index)
 }
 
 /// What becomes of one file.
@@ -79,14 +104,14 @@ struct Fates {
 }
 
 impl Fates {
-    fn take(&mut self, index: usize, change: DocumentChange) -> Result<()> {
+    /// Takes the next change in; else what is wrong with it.
+    fn take(&mut self, index: usize, change: DocumentChange) -> Result<(), String> {
         match change {
             DocumentChange::Edits { path, edits } => {
-                let edits = in_order(edits, self.encoding).map_err(|what| malformed_change(index, what))?;
+                let edits = in_order(edits, self.encoding)?;
                 let fate = self.of(&path, index);
                 if fate.source.is_none() {
-                    let made = crate::text::edit(&fate.content, &edits);
-                    let made = made.map_err(|refused| malformed_change(index, refused.message))?;
+                    let made = crate::text::edit(&fate.content, &edits).map_err(|refused| refused.message)?;
                     fate.content = made.splices.apply(&fate.content);
                 } else {
                     fate.origin.edits.resize(fate.edits.len() + edits.len(), index);
@@ -95,7 +120,7 @@ impl Fates {
             }
             DocumentChange::Create { path, options, .. } => {
                 if self.at.contains_key(&path) {
-                    return Err(malformed_change(index, "creates a file that another change made or edits"));
+                    return Err("creates a file that another change made or edits".into());
                 }
                 self.at.insert(path.clone(), self.list.len());
                 let origin = Origin { file: index, edits: Vec::new() };
@@ -111,14 +136,14 @@ impl Fates {
                 if let Some(fate) = self.at.remove(&from)
                     && self.at.insert(to, fate).is_some()
                 {
-                    return Err(malformed_change(index, "renames a file onto one that another change made or edits"));
+                    return Err("renames a file onto one that another change made or edits".into());
                 }
             }
             DocumentChange::Delete { path, .. } => {
                 let fate = self.of(&path, index);
                 fate.target = None;
                 if !fate.edits.is_empty() || fate.source.is_none() {
-                    return Err(malformed_change(index, "deletes a file that another change made or edits"));
+                    return Err("deletes a file that another change made or edits".into());
                 }
                 self.at.remove(&path);
             }
@@ -163,13 +188,6 @@ impl Fates {
         }
         Ok(files)
     }
-}
-
-fn malformed_change(index: usize, what: impl std::fmt::Display) -> Error {
-    let message = format!(
-        "the patch is malformed at line 1, column 1: expected changes that fit each other; change {index} {what} (failedChange: {index})"
-    );
-    Error::new(ErrorKind::PatchParseFailed, message)
 }
 
 /// The edits of a document, which all count in what it was before, from its end to its start: so none moves the place

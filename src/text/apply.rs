@@ -237,7 +237,7 @@ impl Editor<'_> {
             }
             Misplaced::Several(ranges, total) => {
                 let message = format!(
-                    "the lines of the patch found {}, and nothing says which are meant: add lines of context",
+                    "the lines of the patch were found {}, and nothing says which are meant: add lines of context",
                     times(total)
                 );
                 refused(

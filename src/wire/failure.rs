@@ -34,6 +34,9 @@ pub struct Failure {
     pub failed_file_index: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_edit_index: Option<usize>,
+    /// Of an LSP `WorkspaceEdit`: the change that failed, from 0. The name is LSP's.
+    #[serde(rename = "failedChange", skip_serializing_if = "Option::is_none")]
+    pub failed_change: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Context>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -89,11 +92,12 @@ pub fn failure(error: &Error, request: Option<&Request>, shape: Shape) -> Failur
         message: message(error, shape).to_owned(),
         // What was asked may have been done in part: to send it again could do it twice.
         retryable: error.kind().is_retryable() && !recovery_required,
-        recovery_hint: recovery_hint(error),
+        recovery_hint: recovery_hint(error, request),
         edits_applied: (!recovery_required).then_some(0),
         file_path,
         failed_file_index: file.filter(|_| shape == Shape::Multi),
         failed_edit_index: error.edit(),
+        failed_change: error.change(),
         context: context(error.details()),
         edit_status: asked.zip(error.edit()).map_or_else(Vec::new, |(file, edit)| edit_status(file, edit)),
         // Without a request nothing can be said of its files, except that none was touched.

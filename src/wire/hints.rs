@@ -1,15 +1,35 @@
 //! What to send next: one sentence for each kind of failure.
 
+use super::response::edits_of;
 use crate::error::{Error, ErrorKind, Outcome};
+use crate::request::Request;
+use crate::request::edit::Anchor;
 
-/// The hint for `error`. Where files may be half-way, nothing else matters until they are recovered.
+/// The hint for `error` about `request`. Where files may be half-way, nothing else matters until they are recovered.
 #[must_use]
-pub fn recovery_hint(error: &Error) -> String {
+pub fn recovery_hint(error: &Error, request: Option<&Request>) -> String {
     let hint = match error.outcome() {
         Outcome::RecoveryRequired => recovery_hint_of(ErrorKind::RecoveryRequired),
-        Outcome::Unchanged | Outcome::RolledBack => recovery_hint_of(error.kind()),
+        Outcome::Unchanged | Outcome::RolledBack => {
+            request.and_then(|request| of_patch(error, request)).unwrap_or(recovery_hint_of(error.kind()))
+        }
     };
     hint.to_owned()
+}
+
+/// The hint for a part of a patch, whose sender has written no `old_string`.
+fn of_patch(error: &Error, request: &Request) -> Option<&'static str> {
+    let edits = edits_of(request.files.get(error.file()?)?);
+    match (&edits.get(error.edit()?)?.anchor, error.kind()) {
+        (Anchor::Text { .. }, _) => None,
+        (_, ErrorKind::MatchNotFound) => {
+            Some("Read the file to see current content, then make the patch anew from it.")
+        }
+        (Anchor::Hunk(_), ErrorKind::AmbiguousMatch) => {
+            Some("Give the hunk more lines of context, then send the patch again.")
+        }
+        _ => None,
+    }
 }
 
 /// The hint for a kind, for findings too.
@@ -138,7 +158,7 @@ mod tests {
 
     #[test]
     fn the_documented_hints_are_word_for_word() {
-        let hint = |kind| recovery_hint(&Error::new(kind, "x"));
+        let hint = |kind| recovery_hint(&Error::new(kind, "x"), None);
         assert_eq!(
             hint(ErrorKind::MatchNotFound),
             "Read the file to see current content, then retry with correct old_string."
@@ -151,6 +171,6 @@ mod tests {
     #[test]
     fn files_that_may_be_half_way_come_first() {
         let error = Error::new(ErrorKind::WriteFailed, "x").outcome_is(Outcome::RecoveryRequired);
-        assert!(recovery_hint(&error).starts_with("Run `txedit recover`"), "{}", recovery_hint(&error));
+        assert!(recovery_hint(&error, None).starts_with("Run `txedit recover`"), "{}", recovery_hint(&error, None));
     }
 }

@@ -16,6 +16,13 @@ pub(super) fn of_line(text: &[u8]) -> Vec<u8> {
     name.trim_ascii_end().to_vec()
 }
 
+/// Whether such a line names `file`, with any prefix, or no file at all.
+pub(super) fn is_of(text: &[u8], file: &[u8]) -> bool {
+    let name = of_line(text);
+    let prefix = name.strip_suffix(file.trim_ascii_end());
+    name == b"/dev/null" || prefix.is_some_and(|prefix| prefix.is_empty() || prefix.ends_with(b"/"))
+}
+
 /// Whether the time in such a line is the first of all: the way of `diff -N` to say that there is no file.
 pub(super) fn has_epoch(text: &[u8]) -> bool {
     let time = text.split(|byte| *byte == b'\t').nth(1).unwrap_or_default();

@@ -1,27 +1,58 @@
 //! The shape of a `WorkspaceEdit`.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 
-use serde::Deserialize;
-use serde_json::Value;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::uri;
-use crate::dialect::malformed;
+use crate::dialect::json::Source;
 use crate::error::Result;
 use crate::request::IfExists;
 
-/// The whole of it.
+/// The whole of it; its changes are still to be read.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct WorkspaceEdit {
-    pub(super) changes: Option<BTreeMap<String, Vec<TextEdit>>>,
-    #[serde(default, deserialize_with = "document_changes")]
-    pub(super) document_changes: Option<Vec<DocumentChange>>,
-    pub(super) change_annotations: Option<BTreeMap<String, Value>>,
+pub(super) struct WorkspaceEdit<'a> {
+    #[serde(borrow)]
+    pub(super) changes: Option<Changes<'a>>,
+    #[serde(borrow)]
+    pub(super) document_changes: Option<Vec<&'a RawValue>>,
+    #[serde(borrow)]
+    pub(super) change_annotations: Option<BTreeMap<String, &'a RawValue>>,
     /// Agreed on in the protocol, not part of the edit there: here it can stand beside it.
-    pub(super) position_encoding: Option<String>,
+    #[serde(borrow)]
+    pub(super) position_encoding: Option<&'a RawValue>,
+}
+
+/// Files with their edits, in the order in which they are written, so that they can be counted.
+#[derive(Debug, Default)]
+pub(super) struct Changes<'a>(pub(super) Vec<(String, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Changes<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Changes<'de>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object of addresses with their edits")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut list = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    list.push(entry);
+                }
+                Ok(Changes(list))
+            }
+        }
+        deserializer.deserialize_map(InOrder)
+    }
 }
 
 /// A place in a document.
@@ -70,20 +101,22 @@ pub(super) enum DocumentChange {
 }
 
 impl DocumentChange {
-    pub(super) fn annotation(&self) -> Option<&String> {
-        match self {
-            Self::Edits { .. } => None,
+    /// The annotations that it names.
+    pub(super) fn annotations(&self) -> Vec<&str> {
+        let all: Vec<&Option<String>> = match self {
+            Self::Edits { edits, .. } => edits.iter().map(|edit| &edit.annotation_id).collect(),
             Self::Create { annotation, .. } | Self::Rename { annotation, .. } | Self::Delete { annotation, .. } => {
-                annotation.as_ref()
+                vec![annotation]
             }
-        }
+        };
+        all.into_iter().filter_map(Option::as_deref).collect()
     }
 }
 
 /// The same before its kind is told: one flat object.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Raw {
+pub(super) struct Raw {
     kind: Option<String>,
     text_document: Option<Document>,
     edits: Option<Vec<TextEdit>>,
@@ -99,52 +132,41 @@ struct Document {
     uri: String,
 }
 
-fn document_changes<'de, D: serde::Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<Vec<DocumentChange>>, D::Error> {
-    let changes = Option::<Vec<Raw>>::deserialize(deserializer)?;
-    let told = |(index, raw): (usize, Raw)| {
-        told(raw).map_err(|what| serde::de::Error::custom(format!("documentChanges[{index}]: {what}")))
-    };
-    changes.map(|changes| changes.into_iter().enumerate().map(told).collect()).transpose()
-}
-
-fn told(raw: Raw) -> Result<DocumentChange, String> {
-    let path = |uri: Option<String>, field: &str| {
-        let uri = uri.ok_or_else(|| format!("`{field}` is missing"))?;
-        uri::path(&uri).map_err(|error| error.to_string())
-    };
-    let (options, annotation) = (raw.options.unwrap_or_default(), raw.annotation_id);
-    match raw.kind.as_deref() {
-        None => {
-            let document = raw.text_document.map(|document| document.uri);
-            let edits = raw.edits.ok_or("`edits` is missing")?;
-            Ok(DocumentChange::Edits { path: path(document, "textDocument")?, edits })
+impl Raw {
+    /// What kind of change it is; else what was expected.
+    pub(super) fn told(self) -> Result<DocumentChange, String> {
+        let path = |uri: Option<String>, field: &str| uri::path(&uri.ok_or_else(|| format!("`{field}`"))?);
+        let (options, annotation) = (self.options.unwrap_or_default(), self.annotation_id);
+        match self.kind.as_deref() {
+            None => {
+                let document = self.text_document.map(|document| document.uri);
+                let edits = self.edits.ok_or("`edits`, or a `kind`")?;
+                Ok(DocumentChange::Edits { path: path(document, "textDocument")?, edits })
+            }
+            Some("create") => Ok(DocumentChange::Create { path: path(self.uri, "uri")?, options, annotation }),
+            Some("delete") => Ok(DocumentChange::Delete { path: path(self.uri, "uri")?, annotation }),
+            Some("rename") => {
+                let (from, to) = (path(self.old_uri, "oldUri")?, path(self.new_uri, "newUri")?);
+                Ok(DocumentChange::Rename { from, to, options, annotation })
+            }
+            Some(other) => Err(format!("a kind that is one of create, rename and delete, not {other:?}")),
         }
-        Some("create") => Ok(DocumentChange::Create { path: path(raw.uri, "uri")?, options, annotation }),
-        Some("delete") => Ok(DocumentChange::Delete { path: path(raw.uri, "uri")?, annotation }),
-        Some("rename") => {
-            let (from, to) = (path(raw.old_uri, "oldUri")?, path(raw.new_uri, "newUri")?);
-            Ok(DocumentChange::Rename { from, to, options, annotation })
-        }
-        Some(other) => Err(format!("the kind {other:?} is none of create, rename and delete")),
     }
 }
 
-/// The parameters of `workspace/applyEdit`.
+/// The parameters of `workspace/applyEdit`, or the edit itself.
 #[derive(Debug, Deserialize)]
-struct Params {
-    edit: WorkspaceEdit,
+struct Params<'a> {
+    #[serde(borrow)]
+    edit: Option<&'a RawValue>,
 }
 
-impl WorkspaceEdit {
-    pub(super) fn parse(json: &[u8]) -> Result<Self> {
-        let fault =
-            |error: serde_json::Error| malformed(error.line(), error.column(), format!("a WorkspaceEdit: {error}"));
-        let keys: BTreeMap<String, &RawValue> = serde_json::from_slice(json).map_err(fault)?;
-        if keys.contains_key("edit") {
-            return serde_json::from_slice(json).map(|Params { edit }| edit).map_err(fault);
+impl<'a> WorkspaceEdit<'a> {
+    pub(super) fn parse(source: Source<'a>) -> Result<Self> {
+        let params: Params<'a> = source.parse("a WorkspaceEdit")?;
+        match params.edit {
+            Some(edit) => source.parse_part(edit, "a WorkspaceEdit"),
+            None => source.parse("a WorkspaceEdit"),
         }
-        serde_json::from_slice(json).map_err(fault)
     }
 }

@@ -2,14 +2,13 @@
 
 use std::path::PathBuf;
 
-use crate::dialect::{files, malformed};
-use crate::error::Result;
+use crate::dialect::files;
 
-/// The path of a `file:` address; anything without a scheme is a path already.
-pub(super) fn path(uri: &str) -> Result<PathBuf> {
+/// The path of a `file:` address, else what was expected; anything without a scheme is a path already.
+pub(super) fn path(uri: &str) -> Result<PathBuf, String> {
     let Some(rest) = uri.strip_prefix("file:") else {
         if uri.split_once("://").is_some() || uri.starts_with("untitled:") {
-            return Err(malformed(1, 1, format!("addresses of files, not {uri}")));
+            return Err(format!("addresses of files, not {uri}"));
         }
         return Ok(uri.into());
     };
@@ -18,10 +17,10 @@ pub(super) fn path(uri: &str) -> Result<PathBuf> {
         None => rest,
     };
     if !rest.starts_with('/') {
-        return Err(malformed(1, 1, format!("files of this machine, not {uri}")));
+        return Err(format!("files of this machine, not {uri}"));
     }
     let path = rest.split(['?', '#']).next().unwrap_or_default();
-    let bytes = decoded(path).ok_or_else(|| malformed(1, 1, format!("two hex digits behind each % of {uri}")))?;
+    let bytes = decoded(path).ok_or_else(|| format!("two hex digits behind each % of {uri}"))?;
     Ok(files::path(&bytes))
 }
 
