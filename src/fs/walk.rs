@@ -26,8 +26,10 @@ const WARNINGS: usize = 20;
 pub struct Tree {
     /// Files and folders, absolute. A file that is named is searched even where it is ignored.
     pub paths: Vec<PathBuf>,
-    /// Where globs start.
+    /// Where globs start, and what is searched without paths.
     pub base: PathBuf,
+    /// Without symlinks: a path that leads out of it is refused before anything is read.
+    pub root: PathBuf,
     /// Globs of files to search, or with a `!` in front, to leave out.
     pub globs: Vec<String>,
     /// Hidden files, too.
@@ -88,7 +90,11 @@ fn builder(tree: &Tree) -> Result<WalkBuilder> {
         builder.add(path);
     }
     for path in tree.paths.iter().chain(tree.paths.is_empty().then_some(&tree.base)) {
-        path.symlink_metadata().map_err(|e| Error::io("look at", path, e))?;
+        let real = path.canonicalize().map_err(|e| Error::io("look at", path, e))?;
+        if !real.starts_with(&tree.root) {
+            let message = format!("{} is outside the root {}", path.display(), tree.root.display());
+            return Err(Error::new(ErrorKind::OutsideRoot, message).at(path));
+        }
     }
     let mut globs = OverrideBuilder::new(&tree.base);
     for glob in &tree.globs {
@@ -182,7 +188,7 @@ mod tests {
             names.sort();
             (names, walked.binary)
         };
-        let tree = Tree { base: base.clone(), ..Tree::default() };
+        let tree = Tree { base: base.clone(), root: base.clone(), ..Tree::default() };
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         assert_eq!(run(tree.clone()), (names(&["a.txt", "sub/b.rs"]), 1));
         assert_eq!(run(Tree { hidden: true, ..tree.clone() }).0, names(&[".hidden", "a.txt", "sub/b.rs"]));
@@ -193,6 +199,12 @@ mod tests {
         let missing = Tree { paths: vec![base.join("none")], ..tree.clone() };
         let error = search(&missing, &|_| None::<()>, &AtomicBool::new(false)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::FileNotFound);
+        std::os::unix::fs::symlink("/etc/hostname", base.join("link")).unwrap();
+        for path in [base.join("link"), base.join("sub/../.."), "/".into()] {
+            let outside = Tree { paths: vec![path], ..tree.clone() };
+            let look = |_: &[u8]| -> Option<()> { panic!("nothing is read") };
+            assert_eq!(search(&outside, &look, &AtomicBool::new(false)).unwrap_err().kind(), ErrorKind::OutsideRoot);
+        }
         let glob = Tree { globs: vec!["[".into()], ..tree };
         let error = search(&glob, &|_| None::<()>, &AtomicBool::new(false)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidPattern);

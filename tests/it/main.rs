@@ -31,6 +31,7 @@ mod reader;
 mod readme;
 mod real_tree;
 mod renames;
+mod replace;
 mod sections;
 mod text_rules;
 mod tidy;

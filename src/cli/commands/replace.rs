@@ -25,14 +25,17 @@ pub(super) fn run(args: &ReplaceArgs, options: &Options) -> Result<Answer, Failu
         regex: args.regex,
         word: args.word,
     };
+    let engine = options.engine()?;
+    let root = engine.root().to_owned();
+    let is_inside = options.current.starts_with(&root);
     let tree = Tree {
         paths: args.paths.iter().map(|path| options.absolute(path)).collect(),
-        base: options.current.clone(),
+        base: if is_inside { options.current.clone() } else { root.clone() },
+        root,
         globs: args.globs.clone(),
         hidden: args.hidden,
     };
     let guard = Guard { expected_matches: args.expected_matches, max_files: args.max_files };
-    let engine = options.engine()?;
     let mut found = transact::watched(options, |run| replace::search(&query, &tree, guard, run.cancel))?;
     found.request.dry_run = args.dry_run;
     let failed = |error, found: Found| Failure::of(found.request, Shape::Multi)(error);

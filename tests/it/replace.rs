@@ -1,0 +1,49 @@
+//! A replacement in a tree is a request like any other.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use txedit::engine::{Durability, Engine, Retention, Run, Settings, Unobserved};
+use txedit::error::{ErrorKind, Result};
+use txedit::fs::walk::Tree;
+use txedit::replace::{Found, Guard, Query, search};
+
+fn found(root: &Path) -> Result<Found> {
+    let query = Query { pattern: "old".to_owned(), replacement: "new".to_owned(), ..Query::default() };
+    let root = root.canonicalize().unwrap();
+    let tree = Tree { base: root.clone(), root, ..Tree::default() };
+    search(&query, &tree, Guard::default(), &AtomicBool::new(false))
+}
+
+fn apply(root: &Path, found: &Found) -> Result<()> {
+    let settings = Settings {
+        durability: Durability::Process,
+        lock_timeout: Duration::from_secs(10),
+        retention: Retention::default(),
+        program: "test".to_owned(),
+    };
+    let never = AtomicBool::new(false);
+    Engine::open(root, settings)?.apply(&found.request, Run { cancel: &never, observer: &Unobserved })?;
+    Ok(())
+}
+
+#[test]
+fn a_file_that_changes_after_the_search_fails_all_of_it() {
+    let scratch = TempDir::new().unwrap();
+    let file = |name: &str| scratch.path().join(name);
+    for name in ["a", "b", "c"] {
+        fs::write(file(name), "old\n").unwrap();
+    }
+    let before = found(scratch.path()).unwrap();
+    // Where the text still stands as often, only the hash tells.
+    fs::write(file("b"), "somebody else's old\n").unwrap();
+    let error = apply(scratch.path(), &before).unwrap_err();
+    assert_eq!((error.kind(), error.file()), (ErrorKind::HashMismatch, Some(1)));
+    assert_eq!(fs::read_to_string(file("a")).unwrap(), "old\n");
+    apply(scratch.path(), &found(scratch.path()).unwrap()).unwrap();
+    assert_eq!(fs::read_to_string(file("b")).unwrap(), "somebody else's new\n");
+    assert_eq!(found(scratch.path()).unwrap_err().kind(), ErrorKind::MatchNotFound);
+}
