@@ -64,6 +64,47 @@ pub struct ReadFiles {
     pub max_bytes: Option<u64>,
 }
 
+/// The arguments of `apply_patch`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ApplyPatch {
+    /// The whole patch. Relative paths in it start at the root.
+    #[cfg_attr(feature = "mcp", schemars(required))]
+    pub patch: Option<String>,
+    /// `diff`, `envelope`, `search-replace`, `workspace-edit` or `ast-grep`; told by the content unless given.
+    pub format: Option<String>,
+    /// Answer with what would be done, as a diff; write nothing.
+    pub dry_run: Option<bool>,
+}
+
+/// The arguments of `replace_in_files`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ReplaceInFiles {
+    /// The text to look for, as it stands; with `regex`, a regular expression.
+    #[cfg_attr(feature = "mcp", schemars(required))]
+    pub pattern: Option<String>,
+    /// What takes its place; only with `regex`, `$1` and `${name}` are groups and `$$` is a dollar.
+    #[cfg_attr(feature = "mcp", schemars(required))]
+    pub replacement: Option<String>,
+    /// Whether `pattern` is a regular expression; `^` and `$` are the ends of a line.
+    pub regex: Option<bool>,
+    /// Match whole words only.
+    pub word: Option<bool>,
+    /// Globs of the files to search, from the root, like `src/**/*.rs`; all files without any.
+    pub include: Option<Vec<String>>,
+    /// Globs of files and folders to leave out.
+    pub exclude: Option<Vec<String>>,
+    /// Change nothing unless there are so many matches in all.
+    pub expected_matches: Option<usize>,
+    /// Change nothing if more files than this would change.
+    pub max_files: Option<usize>,
+    /// Answer with what would be done, as a diff; write nothing.
+    pub dry_run: Option<bool>,
+}
+
 /// The arguments of `list_transactions`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
@@ -98,6 +139,18 @@ pub fn parse_flat<T: DeserializeOwned>(arguments: Arguments) -> Result<T> {
         let path = error.path().iter().filter_map(segment).collect();
         Error::findings(vec![finding(path, error.inner().to_string())])
     })
+}
+
+/// What must be given, or else one finding for each that is not.
+pub fn required<const N: usize>(fields: [(&str, Option<String>); N]) -> Result<[String; N]> {
+    let missing = fields.iter().filter(|(_, value)| value.is_none());
+    let missing: Vec<_> =
+        missing.map(|(name, _)| finding(vec![(*name).to_owned()], format!("`{name}` is missing"))).collect();
+    if missing.is_empty() {
+        Ok(fields.map(|(_, value)| value.unwrap_or_default()))
+    } else {
+        Err(Error::findings(missing))
+    }
 }
 
 /// Reads the arguments of `multi_edit_files`.

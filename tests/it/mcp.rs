@@ -4,6 +4,7 @@ mod errors;
 mod http;
 mod lifecycle;
 mod notices;
+mod patches;
 mod transcript;
 
 use std::fs;

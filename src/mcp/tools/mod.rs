@@ -1,10 +1,12 @@
 //! The tools: what each is called, takes and answers, and how it is run.
 
+mod apply_patch;
 mod edit;
 mod edit_file;
 mod history;
 mod multi_edit;
 mod read_files;
+mod replace_in_files;
 
 use std::sync::Arc;
 
@@ -60,6 +62,8 @@ pub(super) fn all() -> impl Iterator<Item = &'static Definition> {
         &multi_edit::MULTI_EDIT,
         &edit::MULTI_EDIT_FILES,
         &edit_file::EDIT_FILE,
+        &replace_in_files::REPLACE_IN_FILES,
+        &apply_patch::APPLY_PATCH,
         &read_files::READ_FILES,
         &history::LIST_TRANSACTIONS,
         &history::UNDO_TRANSACTION,

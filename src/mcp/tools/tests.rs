@@ -75,6 +75,8 @@ fn what_must_be_given_is_required() {
     assert_eq!(required("multi_edit"), serde_json::json!(["file_path", "edits"]));
     assert_eq!(required("multi_edit_files"), serde_json::json!(["files"]));
     assert_eq!(required("edit_file"), serde_json::json!(["path", "old_string", "new_string"]));
+    assert_eq!(required("replace_in_files"), serde_json::json!(["pattern", "replacement"]));
+    assert_eq!(required("apply_patch"), serde_json::json!(["patch"]));
     assert_eq!(required("undo_transaction"), Value::Null);
 }
 
@@ -95,8 +97,16 @@ fn output_schemas_are_objects_for_success_and_failure() {
 fn every_tool_has_title_and_hints_and_the_order_is_fixed() {
     let tools = default_tools();
     let names: Vec<_> = tools.iter().map(|tool| tool.name.as_ref()).collect();
-    let expected =
-        ["multi_edit", "multi_edit_files", "edit_file", "read_files", "list_transactions", "undo_transaction"];
+    let expected = [
+        "multi_edit",
+        "multi_edit_files",
+        "edit_file",
+        "replace_in_files",
+        "apply_patch",
+        "read_files",
+        "list_transactions",
+        "undo_transaction",
+    ];
     assert_eq!(names, expected);
     for tool in tools {
         let hints = tool.annotations.unwrap();

@@ -59,6 +59,11 @@ fn bad_arguments_are_results_with_every_finding() {
         ("read_files", json!({}), vec!["paths"]),
         ("list_transactions", json!({"limit": -1}), vec!["limit"]),
         ("undo_transaction", json!({"transaction": "x"}), vec!["transaction"]),
+        ("apply_patch", json!({}), vec!["patch"]),
+        ("apply_patch", json!({"patch": "x", "format": "git"}), vec!["format"]),
+        ("apply_patch", json!({"patch": 5}), vec!["patch"]),
+        ("replace_in_files", json!({}), vec!["pattern", "replacement"]),
+        ("replace_in_files", json!({"pattern": "a", "replacement": "b", "glob": "*"}), vec!["glob"]),
     ] {
         let failed = session.failed(tool, &arguments, "VALIDATION_FAILED");
         let found = failed["errors"].as_array().unwrap().iter().map(|finding| {
@@ -137,6 +142,11 @@ fn a_read_only_server_hides_and_refuses() {
     session.failed("multi_edit", &edit, "READ_ONLY_MODE");
     session.failed("edit_file", &json!({"path": "a.txt", "old_string": "one", "new_string": "1"}), "READ_ONLY_MODE");
     session.failed("undo_transaction", &json!({}), "READ_ONLY_MODE");
+    let patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+1\n";
+    session.failed("apply_patch", &json!({"patch": patch}), "READ_ONLY_MODE");
+    session.done("apply_patch", &json!({"patch": patch, "dry_run": true}));
+    session.failed("replace_in_files", &json!({"pattern": "one", "replacement": "1"}), "READ_ONLY_MODE");
+    session.done("replace_in_files", &json!({"pattern": "one", "replacement": "1", "dry_run": true}));
     let mut preview = edit;
     preview["dry_run"] = true.into();
     assert!(session.done("multi_edit", &preview)["diff"].as_str().unwrap().contains("+1"));
@@ -150,7 +160,7 @@ fn toolsets_leave_tools_out() {
     let root = Root::with(&[]);
     let mut session = root.open(&["--toolsets", "-history"]);
     let listed = session.request("tools/list", &json!({}));
-    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 4);
+    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 6);
     let answer = session.request("tools/call", &json!({"name": "undo_transaction", "arguments": {}}));
     assert_eq!(answer["error"]["code"], -32602);
 }

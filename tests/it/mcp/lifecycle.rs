@@ -39,7 +39,7 @@ fn every_revision_is_spoken() {
     let versions = discovered["result"]["supportedVersions"].as_array().unwrap();
     assert_eq!(versions.len(), REVISIONS.len() + 1, "{discovered}");
     let listed = session.request("tools/list", &json!({"_meta": modern()}));
-    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 6, "{listed}");
+    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 8, "{listed}");
     assert!(session.end().success());
 }
 

@@ -1,0 +1,70 @@
+//! `apply_patch`: a patch in any of the formats that are known.
+
+use super::{Definition, Job, edit};
+use crate::dialect::{Format, Patch};
+use crate::error::{Error, ErrorKind, Finding, Result};
+use crate::mcp::answer::{Answer, Changes};
+use crate::mcp::schema::{self, Kind};
+use crate::mcp::toolsets::Toolset;
+use crate::request::Request;
+use crate::request::validate::{self, PathRule};
+use crate::wire::tools::{ApplyPatch, Arguments, parse_flat, required};
+use crate::wire::{Shape, success_multi};
+
+pub(super) static APPLY_PATCH: Definition = Definition {
+    name: "apply_patch",
+    title: "Apply a patch",
+    toolset: Toolset::Edit,
+    description: "Apply a patch to any number of files, all or nothing: a unified or git diff, *** Begin Patch, \
+                  SEARCH/REPLACE blocks, an LSP WorkspaceEdit, ast-grep --json. Use it if you have a patch or write \
+                  one more surely than edits; not for a few replacements: use multi_edit_files. A hunk goes where its \
+                  lines stand, only there: give enough context to be unique. Example: {\"patch\": \"--- \
+                  a/src/a.rs\\n+++ b/src/a.rs\\n@@ -1,2 +1,2 @@\\n fn a() {\\n-    old();\\n+    new();\\n\"}",
+    writes: true,
+    idempotent: false,
+    input: schema::input::<ApplyPatch>,
+    output: || {
+        schema::output(&[
+            ("dry_run", Kind::Flag, "Whether nothing was written."),
+            ("transaction_id", Kind::Text, "For undo_transaction."),
+            ("files_edited", Kind::Count, "Files that were changed."),
+            ("file_results", Kind::Objects, "One for each file, with hashes and hunks as edits."),
+            ("summary", Kind::Object, "Sums over all files."),
+            ("failed_file_index", Kind::Count, "On failure: the file of the patch, from 0."),
+            ("failed_edit_index", Kind::Count, "On failure: the hunk in it, from 0."),
+            ("failedChange", Kind::Count, "On failure of a WorkspaceEdit: the change, from 0."),
+            ("context", Kind::Object, "On failure: what the file has instead, and why."),
+            ("file_statuses", Kind::Objects, "On failure: what is true of each file."),
+        ])
+    },
+    run: |job, arguments| match read(arguments) {
+        Ok(patch) => apply(job, patch),
+        Err(error) => Answer::error(&error, None, Shape::Multi),
+    },
+};
+
+/// The patch, with the dry run that was asked for.
+fn read(arguments: Arguments) -> Result<Patch> {
+    let ApplyPatch { patch, format, dry_run } = parse_flat(arguments)?;
+    let [patch] = required([("patch", patch)])?;
+    let format = format.map(|word| Format::named(&word).ok_or_else(|| unknown_format(&word))).transpose()?;
+    let mut patch = Patch::read(patch.as_bytes(), format, None)?;
+    patch.request.dry_run = dry_run.unwrap_or(false);
+    Ok(patch)
+}
+
+fn unknown_format(word: &str) -> Error {
+    let known = Format::ALL.map(Format::as_str).join(", ");
+    let message = format!("there is no format {word:?}; there are {known}");
+    Error::findings(vec![Finding { kind: ErrorKind::ValidationFailed, message, path: vec!["format".to_owned()] }])
+}
+
+fn apply(job: &Job<'_>, mut patch: Patch) -> Answer {
+    let request: Request = std::mem::take(&mut patch.request);
+    // Names in patches start at the root; only editors write absolute ones.
+    let checked = validate::check(&request, PathRule::AbsoluteOrRelative);
+    match checked.and_then(|()| edit::apply(job, &request)) {
+        Ok(report) => Answer::done(&success_multi(&report, &request), Changes::of(&report)),
+        Err(error) => Answer::error(&patch.explain(error), Some(&request), Shape::Multi),
+    }
+}

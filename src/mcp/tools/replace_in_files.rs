@@ -1,0 +1,83 @@
+//! `replace_in_files`: one call renames across a tree.
+
+use super::{Definition, Job, edit};
+use crate::engine::report::Report;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::walk::Tree;
+use crate::mcp::answer::{Answer, Changes};
+use crate::mcp::schema::{self, Kind};
+use crate::mcp::toolsets::Toolset;
+use crate::replace::{self, Found, Guard, Query};
+use crate::request::validate::{self, PathRule};
+use crate::wire::Shape;
+use crate::wire::replace::Replaced;
+use crate::wire::tools::{ReplaceInFiles, parse_flat, required};
+
+pub(super) static REPLACE_IN_FILES: Definition = Definition {
+    name: "replace_in_files",
+    title: "Replace in all files",
+    toolset: Toolset::Edit,
+    description: "Replace a text, a word or a regular expression in all files beneath the root, as one transaction. Use \
+                  it to rename across a tree; try dry_run first, or guard with expected_matches and max_files. Not for \
+                  a change that differs by place: use multi_edit_files. Hidden files, those in .gitignore and binary \
+                  ones are left out. Example: {\"pattern\": \"old_name\", \"replacement\": \"new_name\", \"word\": \
+                  true, \"include\": [\"src/**/*.rs\"], \"max_files\": 20}",
+    writes: true,
+    idempotent: false,
+    input: schema::input::<ReplaceInFiles>,
+    output: || {
+        schema::output(&[
+            ("dry_run", Kind::Flag, "Whether nothing was written."),
+            ("transaction_id", Kind::Text, "For undo_transaction."),
+            ("total_matches", Kind::Count, "Matches in all files."),
+            ("files_changed", Kind::Count, "Files with matches."),
+            ("files", Kind::Objects, "file_path, matches and hash_after of each; its diff in a dry run."),
+            ("files_searched", Kind::Count, "Files that were searched."),
+            ("binary_files_skipped", Kind::Count, "Files with a NUL byte, which were not."),
+            ("warnings", Kind::Texts, "What could not be searched, and what else to know."),
+            ("failed_file_index", Kind::Count, "On failure: the file among those with matches, from 0."),
+            ("file_statuses", Kind::Objects, "On failure: what is true of each file."),
+        ])
+    },
+    run: |job, arguments| match parse_flat(arguments).and_then(|asked| search(job, asked)) {
+        Ok(found) => match apply(job, &found) {
+            Ok(report) => Answer::done(&Replaced::new(&report, &found), Changes::of(&report)),
+            Err(error) => Answer::error(&error, Some(&found.request), Shape::Multi),
+        },
+        Err(error) => Answer::error(&error, None, Shape::Multi),
+    },
+};
+
+fn search(job: &Job<'_>, asked: ReplaceInFiles) -> Result<Found> {
+    let [pattern, replacement] = required([("pattern", asked.pattern), ("replacement", asked.replacement)])?;
+    let dry_run = asked.dry_run.unwrap_or(false);
+    // Not to search for what may not be written.
+    job.check_writing(dry_run)?;
+    let query = Query { pattern, replacement, regex: asked.regex.unwrap_or(false), word: asked.word.unwrap_or(false) };
+    let (mut globs, exclude) = (asked.include.unwrap_or_default(), asked.exclude.unwrap_or_default());
+    if let Some(glob) = globs.iter().chain(&exclude).find(|glob| glob.starts_with('!')) {
+        let message = format!("the glob {glob:?} starts with a !: put what is to be left out into exclude, without it");
+        return Err(Error::new(ErrorKind::InvalidPattern, message));
+    }
+    globs.extend(exclude.iter().map(|glob| format!("!{glob}")));
+    let root = job.engine.root().to_owned();
+    let tree = Tree { base: root.clone(), root, globs, ..Tree::default() };
+    let guard = Guard { expected_matches: asked.expected_matches, max_files: asked.max_files };
+    let mut found = replace::search(&query, &tree, guard, job.run.cancel)?;
+    found.request.dry_run = dry_run;
+    Ok(found)
+}
+
+fn apply(job: &Job<'_>, found: &Found) -> Result<Report> {
+    if found.files.is_empty() {
+        // As many as were expected: none.
+        return Ok(Report {
+            transaction: None,
+            dry_run: found.request.dry_run,
+            files: Vec::new(),
+            warnings: Vec::new(),
+        });
+    }
+    validate::check(&found.request, PathRule::Absolute)?;
+    edit::apply(job, &found.request)
+}
