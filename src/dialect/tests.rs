@@ -365,6 +365,13 @@ fn changes_without_an_order_are_counted_as_they_are_written() {
     assert_eq!(failed(Error::findings(vec![finding(&["files", "1", "file_path"])])), Some(1));
     assert_eq!(failed(Error::findings(vec![finding(&["files", "0", "edits", "0"])])), Some(0));
     assert_eq!(failed(Error::new(ErrorKind::LockTimeout, "x")), None);
+    // Two changes of one file, and another between them.
+    let document = |uri: &str, new: &str| format!(r#"{{"textDocument":{{"uri":"{uri}"}},"edits":{}}}"#, edits(new));
+    let rename = r#"{"kind":"rename","oldUri":"file:///a","newUri":"file:///c"}"#;
+    let (first, last) = (document("file:///a", "A"), document("file:///c", "C"));
+    let ordered = read(&format!(r#"{{"documentChanges":[{first},{rename},{last}]}}"#), Format::WorkspaceEdit);
+    let of = |edit: usize| ordered.explain(Error::new(ErrorKind::MatchNotFound, "x").in_file(0).in_edit(edit)).change();
+    assert_eq!((of(0), of(1)), (Some(0), Some(2)));
     let twice = format!(r#"{{"changes":{{"file:///a":{},"file:///%61":{}}}}}"#, edits("B"), edits("A"));
     is_malformed(Format::WorkspaceEdit, &twice, "each file once");
 }

@@ -164,6 +164,7 @@ mod tests {
     fn a_text_is_only_a_text() {
         becomes(&query("a.b", "$1$$", false, false), "a.b axb a.b", "$1$$ axb $1$$", 2);
         becomes(&query("f", "g", false, true), "f ff (f) f_ éf f", "g ff (g) f_ éf g", 3);
+        becomes(&query("f", "$0$1", false, true), "f ff", "$0$1 ff", 1);
         becomes(&query("-x", "+x", false, true), "a -x -xy -x", "a +x -xy +x", 2);
         becomes(&query("a\nb", "c\nd", false, false), "a\r\nb\r\n", "c\r\nd\r\n", 1);
     }

@@ -54,6 +54,9 @@ fn elsewhere_the_place_must_be_the_only_one() {
     // After one that was moved, the line says nothing any more.
     let moved = [at(1, "-a\n+x\n"), Hunk { continues: true, ..at(3, "-c\n+y\n") }];
     assert_eq!(run("n\na\nc\nb\nc\n", moved), Err(ErrorKind::AmbiguousMatch));
+    // Not in front of the hunk before it, even where it says so.
+    let back = [at(1, " a\n-b\n+c\n"), Hunk { continues: true, ..at(1, "-a\n+x\n") }];
+    assert_eq!(run("a\nb\n", back), Err(ErrorKind::MatchNotFound));
     // Whole lines only.
     assert_eq!(run("xa\n", [hunk("-a\n+b\n")]), Err(ErrorKind::MatchNotFound));
     assert_eq!(run("ax\n", [hunk("-a$\n+b\n")]), Err(ErrorKind::MatchNotFound));
