@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::check::CheckRun;
 use crate::errno::{self, Errno};
 use crate::text::diagnose::Diagnosis;
 use crate::text::locate::Places;
@@ -182,6 +183,8 @@ pub enum Detail {
     Matches(Places),
     /// Files that changed since the transaction that was to be undone.
     Conflicts(Vec<PathBuf>),
+    /// The check that failed.
+    Check(Box<CheckRun>),
 }
 
 /// A failure: what, where, and what is true of the files now.

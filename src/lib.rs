@@ -66,6 +66,7 @@
 //! written down before it is done, [`fs`] the one door to the operating system, [`engine`] what brings them together,
 //! [`wire`] their JSON. `journal-format.md` specifies what is on the disk.
 
+pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod commit;

@@ -55,6 +55,12 @@ pub const SYNC_EACH_UP_TO: usize = 8;
 /// Bytes of a diff in an answer.
 pub const DIFF_BYTES: usize = 64 << 10;
 
+/// How long a check may take unless told otherwise.
+pub const CHECK_TIME: Duration = Duration::from_mins(10);
+
+/// Bytes kept of the end of what a check prints.
+pub const CHECK_TAIL_BYTES: usize = 8 << 10;
+
 /// Transactions kept in history.
 pub const HISTORY_COUNT: usize = 1_000;
 

@@ -59,6 +59,21 @@ pub(crate) struct Common {
     )]
     pub(crate) lock_timeout: f64,
 
+    /// Run by `sh -c` with the new files in place: if it fails, all files are put back
+    #[arg(long, global = true, value_name = "CMD", env = "TXEDIT_CHECK", hide_env_values = true)]
+    pub(crate) check: Option<OsString>,
+
+    /// Seconds that a check may take
+    #[arg(
+        long,
+        global = true,
+        value_name = "S",
+        default_value = "600",
+        env = "TXEDIT_CHECK_TIMEOUT",
+        hide_env_values = true
+    )]
+    pub(crate) check_timeout: f64,
+
     /// Print one JSON object on stdout, failures too
     #[arg(long, global = true, env = "TXEDIT_JSON", hide_env_values = true, value_parser = FalseyValueParser::new())]
     pub(crate) json: bool,

@@ -54,6 +54,12 @@ impl Failure {
             }
             Detail::NoMatch(diagnosis) => push_diagnosis(&mut text, diagnosis),
             Detail::Matches(places) => push_places(&mut text, places),
+            // Its output has been shown as it came, unless nobody wanted to see it.
+            Detail::Check(run) => {
+                if options.is_some_and(|options| options.quiet) {
+                    let _ = write!(text, "\n{}", run.ended.tail.trim_end());
+                }
+            }
             Detail::Conflicts(paths) => {
                 for path in paths {
                     let _ = write!(text, "\n  changed since: {}", path.display());

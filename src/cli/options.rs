@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::args::{self, Common};
+use crate::check::Check;
+use crate::check::process::TRANSACTION;
 use crate::engine::{Durability, Engine, Retention, Settings};
 use crate::error::{Error, ErrorKind, Finding, Result};
 use crate::path::STATE_FOLDER;
@@ -24,6 +26,12 @@ pub(crate) struct Options {
     pub(crate) durability: Durability,
     /// How long to wait for locks.
     pub(crate) lock_timeout: Duration,
+    /// What decides, with the new files in place, whether they stay.
+    pub(crate) check: Option<Check>,
+    /// How long a check may take.
+    pub(crate) check_limit: Duration,
+    /// The transaction whose check started this program.
+    pub(crate) inside: Option<String>,
     /// Whether the result is for a script.
     pub(crate) json: bool,
     /// Whether people get less.
@@ -40,20 +48,34 @@ impl Options {
             Some((name, folder)) => named_folder(name, &current.join(folder))?,
             None => root_around(&current),
         };
-        let lock_timeout = Duration::try_from_secs_f64(common.lock_timeout)
-            .map_err(|_| usage("--lock-timeout", "the lock timeout is a number of seconds, 0 or more"))?;
+        let lock_timeout = seconds("--lock-timeout", common.lock_timeout)?;
+        let check_limit = seconds("--check-timeout", common.check_timeout)?;
+        let check = common.check.as_ref().filter(|command| !command.is_empty());
+        let check = check
+            .map(|command| Check { command: ["sh".into(), "-c".into(), command.clone()].to_vec(), limit: check_limit });
         let durability = match common.durability {
             args::Durability::Power => Durability::Power,
             args::Durability::Process => Durability::Process,
         };
         // A quiet run may be asked for by a script around one that is verbose by its environment.
         let verbose = common.verbose && !common.quiet;
-        Ok(Self { root, current, durability, lock_timeout, json: common.json, quiet: common.quiet, verbose })
+        Ok(Self {
+            root,
+            current,
+            durability,
+            lock_timeout,
+            check,
+            check_limit,
+            inside: env::var(TRANSACTION).ok(),
+            json: common.json,
+            quiet: common.quiet,
+            verbose,
+        })
     }
 
     /// Opens the engine of the workspace.
     pub(crate) fn engine(&self) -> Result<Engine> {
-        Engine::open(&self.root, self.settings())
+        Ok(Engine::open(&self.root, self.settings())?.inside_of(self.inside.clone()))
     }
 
     /// How the engine works.
@@ -78,6 +100,10 @@ impl Options {
             _ => path,
         }
     }
+}
+
+fn seconds(option: &str, seconds: f64) -> Result<Duration> {
+    Duration::try_from_secs_f64(seconds).map_err(|_| usage(option, "a time is a number of seconds, 0 or more"))
 }
 
 /// A mistake on the command line.

@@ -1,6 +1,6 @@
 //! A progress bar on a terminal, for whatever takes longer than half a second.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write as _};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -18,6 +18,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// Shows how far a call is; gone from the terminal when it is dropped.
 pub(crate) struct Progress {
     bar: ProgressBar,
+    quiet: bool,
     clock: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
@@ -26,7 +27,7 @@ impl Progress {
     pub(crate) fn start(quiet: bool) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         if quiet || !io::stderr().is_terminal() {
-            return Self { bar, clock: None };
+            return Self { bar, quiet, clock: None };
         }
         bar.set_style(style("{spinner} {msg}"));
         bar.set_message("waiting");
@@ -38,7 +39,7 @@ impl Progress {
                 shown.enable_steady_tick(TICK);
             }
         });
-        Self { bar, clock: Some((stop, clock)) }
+        Self { bar, quiet, clock: Some((stop, clock)) }
     }
 
     /// `done` of `total` are through with what the verb says.
@@ -61,9 +62,18 @@ impl Observer for Progress {
             Phase::Read => "reading",
             Phase::Stage => "staging",
             Phase::Swap => "swapping",
+            Phase::Check => "checking",
             Phase::Undo => "undoing",
         };
         self.count(verb, done as u64, total as u64);
+    }
+
+    fn check_output(&self, bytes: &[u8]) {
+        if self.quiet {
+            return;
+        }
+        // What cannot be shown is still in the answer.
+        self.bar.suspend(|| drop(io::stderr().write_all(bytes)));
     }
 }
 

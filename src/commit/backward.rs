@@ -26,7 +26,7 @@ pub fn drop_unswapped(mark: Mark) -> Vec<Step> {
 /// A durable undo mark: from here on no recovery goes forward.
 fn forget_swaps(mark: Mark, durable: bool) -> Vec<Step> {
     let mut steps = Vec::new();
-    steps.extend((mark != Mark::Undo).then_some(Step::Mark(Mark::Undo)));
+    steps.extend((!mark.is_undo()).then_some(Step::Mark(mark.undone())));
     // Also where the mark is there already: it may have been renamed by a process that died before its sync.
     steps.extend(durable.then_some(Step::SyncFolder));
     steps

@@ -1,11 +1,12 @@
 //! The way forward: a plan becomes phases of steps.
 
-use super::step::{Barrier, OnFailure, Phase, Step};
+use super::step::{Barrier, OnFailure, Phase, Step, Terms};
 use crate::journal::Mark;
 
-/// The steps of a commit of `entries` entries; `durable` ones are safe against power loss.
+/// The steps of a commit of `entries` entries.
 #[must_use]
-pub fn commit(entries: usize, durable: bool) -> Vec<Phase> {
+pub fn commit(entries: usize, terms: Terms) -> Vec<Phase> {
+    let Terms { durable, checked } = terms;
     let mut prepare: Vec<Step> = (0..entries).map(Step::Stage).collect();
     prepare.push(Step::WriteJournal);
     // The name must not become durable before the bytes: a journal that has its name and does not verify is corrupt.
@@ -15,6 +16,14 @@ pub fn commit(entries: usize, durable: bool) -> Vec<Phase> {
     prepare.extend((0..entries).map(Step::Recheck));
 
     let mut swap: Vec<Step> = (0..entries).flat_map(|entry| [Step::Swap(entry), Step::Look(entry)]).collect();
+    if checked {
+        swap.push(Step::Mark(Mark::Check));
+        // What the check makes of the new files must not be there without the name that tells of it.
+        swap.extend(durable.then_some(Step::SyncFolder));
+        swap.push(Step::Check);
+        // A check takes its time: somebody may have written into an original through an old handle.
+        swap.extend((0..entries).map(Step::LookAgain));
+    }
     // The done mark only after every swap was looked at: else a late writer after the acknowledgement would make
     // recovery take the transaction back.
     swap.extend([Step::WriteReport, Step::Mark(Mark::Done)]);
@@ -40,7 +49,7 @@ pub fn commit(entries: usize, durable: bool) -> Vec<Phase> {
 #[must_use]
 pub fn finish(ready: &[usize], mark: Mark) -> Vec<Step> {
     let mut steps: Vec<Step> = ready.iter().flat_map(|&entry| [Step::Swap(entry), Step::Look(entry)]).collect();
-    steps.extend((mark == Mark::Sealed).then_some(Step::Mark(Mark::Done)));
+    steps.extend((mark != Mark::Done).then_some(Step::Mark(Mark::Done)));
     steps.extend([Step::Barrier(Barrier::Second), Step::Tidy, Step::SyncTidied, Step::Archive]);
     steps
 }

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use super::step::{Phase, Step};
+use super::step::{Phase, Step, Terms};
 use super::{backward, forward};
 use crate::identity::{Identity, Timestamp};
 use crate::journal::recover::{self, Class, Decision, Observed, Seen};
@@ -16,7 +16,7 @@ use crate::journal::{Header, Mark, Record};
 #[derive(Debug, Clone, Copy)]
 pub struct Protocol {
     /// The steps of a commit: [`forward::commit`].
-    pub commit: fn(usize, bool) -> Vec<Phase>,
+    pub commit: fn(usize, Terms) -> Vec<Phase>,
     /// The steps that finish an interrupted transaction: [`forward::finish`].
     pub finish: fn(&[usize], Mark) -> Vec<Step>,
     /// The steps that take one back: [`backward::undo`].

@@ -21,6 +21,10 @@ pub enum Step {
     Swap(usize),
     /// Look at what came out; put it back where it is not what was read.
     Look(usize),
+    /// Run the check.
+    Check,
+    /// Look at the slot once more, after the check.
+    LookAgain(usize),
     /// Write `report.json`.
     WriteReport,
     /// Rename the journal.
@@ -37,6 +41,15 @@ pub enum Step {
     Archive,
     /// Move the transaction's folder to the trash, or to `kept/` where it holds what is not ours to delete.
     Drop,
+}
+
+/// What a commit is to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Terms {
+    /// Safe against power loss, not only against `kill -9`.
+    pub durable: bool,
+    /// Decided by a check, with the new files in place.
+    pub checked: bool,
 }
 
 /// A point where everything before is durable.

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Instant;
 
+use super::account::Account;
 use super::execute::{Draft, Source};
 use super::ground::{Ground, Parents};
 use super::lock::check_cancelled;
@@ -39,18 +40,13 @@ impl Engine {
         if request.dry_run {
             let (places, parents) = self.glance(&cast.paths(), &|found| cast.judge(found), &mut warnings)?;
             let (_, files) = self.draft(request, &cast, &places, parents, run)?;
-            return Ok(Report { transaction: None, dry_run: true, files, warnings });
+            return Ok(Report { dry_run: true, files, warnings, ..Report::default() });
         }
         self.recover_own(&mut warnings, run)?;
         let Ground { places, parents, locks } =
             self.stand(&cast.paths(), &|found| cast.judge(found), &mut warnings, run)?;
         let (draft, files) = self.draft(request, &cast, &places, parents, run)?;
-        if draft.plan.is_empty() {
-            return Ok(Report { transaction: None, dry_run: false, files, warnings });
-        }
-        let committed = self.commit(draft, locks, run)?;
-        warnings.extend(committed.warnings);
-        Ok(Report { transaction: Some(committed.id), dry_run: false, files, warnings })
+        self.carry_out(draft, locks, Report { files, warnings, ..Report::default() }, run)
     }
 
     /// Reads everything, and decides what will be done.
@@ -119,9 +115,9 @@ impl Engine {
         reader.look_at_all(&mut builder, &mut sources)?;
         let plan = builder.finish()?;
         let targets = snapshots(&plan, &subjects.places, &sources);
-        let report = super::history::report_text(&self.settings.program, request.label.as_deref(), &reports);
-        let draft =
-            Draft { plan, sources, targets, parents, read_at, reverts: None, label: request.label.clone(), report };
+        let account = Account::of(&self.settings.program, request.label.as_deref(), &reports);
+        let (label, gate) = (request.label.clone(), self.gate(request.check.as_ref()));
+        let draft = Draft { plan, sources, targets, parents, read_at, reverts: None, label, account, gate };
         Ok((draft, reports))
     }
 

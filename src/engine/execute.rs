@@ -4,13 +4,17 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use super::account::Account;
+use super::gate::{Gate, Rewritten};
 use super::lock::{Locks, check_cancelled};
 use super::snapshot::{self, Snapshot};
 use super::stage::Staging;
 use super::state::{Section, State};
-use super::transaction::{TakenBack, Transaction};
+use super::take_back::TakenBack;
+use super::transaction::Transaction;
 use super::{Phase as Progress, Run, sweep};
-use crate::commit::step::{Barrier, OnFailure, Step};
+use crate::check::CheckRun;
+use crate::commit::step::{Barrier, OnFailure, Step, Terms};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::fs::{Fs, Handle, Name, Stat};
 use crate::identity::Timestamp;
@@ -32,8 +36,10 @@ pub(super) struct Draft {
     pub read_at: Instant,
     pub reverts: Option<String>,
     pub label: Option<String>,
-    /// The text of `report.json`.
-    pub report: String,
+    /// What `report.json` is to say.
+    pub account: Account,
+    /// What decides whether the new files stay.
+    pub gate: Option<Gate>,
 }
 
 /// A file that new content is made from.
@@ -51,6 +57,10 @@ pub(super) struct Source {
 pub(super) struct Committed {
     pub id: String,
     pub warnings: Vec<String>,
+    /// The check that it passed.
+    pub check: Option<CheckRun>,
+    /// What that made of the new files.
+    pub rewritten: Vec<Rewritten>,
 }
 
 /// Commits a draft. On failure everything is as it was, or the error says that recovery is required.
@@ -64,20 +74,23 @@ pub(super) fn commit(
     run: Run<'_>,
 ) -> Result<Committed> {
     let trash = sweep::list_trash(fs, state)?;
-    let each = durable && syncs_each(fs, state, &draft)?;
+    let terms = Terms { durable, checked: draft.gate.is_some() };
+    // A check may write anywhere: what it makes of the new files is durable only with all else.
+    let each = durable && !terms.checked && syncs_each(fs, state, &draft)?;
     let staging = Staging::begin(fs, state, &draft, program)?;
     let id = staging.id().to_owned();
     let read_at = staging.read_at(&draft);
+    let mut committed = Committed { id: id.clone(), warnings: Vec::new(), check: None, rewritten: Vec::new() };
+    let tidied = Vec::new();
     let mut walk =
-        Walk { staging, draft: &draft, read_at, each, trash: &trash, run, tidied: Vec::new(), warnings: Vec::new() };
-    let result = walk.phases(durable);
-    let warnings = std::mem::take(&mut walk.warnings);
+        Walk { staging, draft: &draft, read_at, each, trash: &trash, run, tidied, committed: &mut committed };
+    let result = walk.phases(terms);
     drop(walk);
     // The others need not wait until the trash is emptied.
     drop((locks, draft));
     result.map_err(|e| e.of_transaction(&id))?;
     sweep::after_commit(fs, state, &trash, durable);
-    Ok(Committed { id, warnings })
+    Ok(committed)
 }
 
 /// Whether syncing each file is quicker here than syncing the file system.
@@ -89,22 +102,23 @@ fn syncs_each(fs: &dyn Fs, state: &State, draft: &Draft) -> Result<bool> {
     Ok(fs.file_system(&state.root).map_err(|e| Error::io("ask for the file system of", path, e))?.sync_each)
 }
 
-struct Walk<'a> {
+pub(super) struct Walk<'a> {
     staging: Staging<'a>,
-    draft: &'a Draft,
+    pub draft: &'a Draft,
     read_at: Timestamp,
     /// Sync each file, not the file system.
     each: bool,
     trash: &'a sweep::Trash,
-    run: Run<'a>,
+    pub run: Run<'a>,
     /// The folders from which others were removed.
     tidied: Vec<Handle>,
-    warnings: Vec<String>,
+    /// What is to be told once it is through.
+    pub committed: &'a mut Committed,
 }
 
 impl Walk<'_> {
-    fn phases(&mut self, durable: bool) -> Result<()> {
-        for phase in (self.transaction().state.protocol.commit)(self.draft.plan.entries.len(), durable) {
+    fn phases(&mut self, terms: Terms) -> Result<()> {
+        for phase in (self.transaction().state.protocol.commit)(self.draft.plan.entries.len(), terms) {
             let failed = phase.steps.iter().find_map(|step| self.perform(*step).err());
             match (failed, phase.on_failure) {
                 (None, _) => {}
@@ -112,10 +126,12 @@ impl Walk<'_> {
                     self.staging.forget();
                     return Err(error.outcome_is(Outcome::Unchanged));
                 }
-                (Some(error), OnFailure::Undo) => return Err(self.undo(error, durable)),
+                (Some(error), OnFailure::Undo) => return Err(self.undo(error, terms.durable)),
                 (Some(error), OnFailure::Leave) => return Err(error.outcome_is(Outcome::RecoveryRequired)),
                 (Some(error), OnFailure::Warn) => {
-                    self.warnings.push(format!("committed, but {error}; the next command will put that right"));
+                    self.committed
+                        .warnings
+                        .push(format!("committed, but {error}; the next command will put that right"));
                 }
             }
         }
@@ -144,7 +160,9 @@ impl Walk<'_> {
                 self.transaction().swap(entry).map_err(|e| self.name_edit(e, entry))
             }
             Step::Look(entry) => self.look(entry).map_err(|e| self.name_edit(e, entry)),
-            Step::WriteReport => self.staging.write_report(&self.draft.report),
+            Step::Check => self.check(),
+            Step::LookAgain(entry) => self.look_again(entry).map_err(|e| self.name_edit(e, entry)),
+            Step::WriteReport => self.staging.write_report(&self.draft.account.text(self.committed.check.as_ref())),
             Step::Mark(mark) => self.staging.transaction_mut().set_mark(mark),
             Step::SyncFolder => self.transaction().sync_folder(),
             Step::Tidy => {
@@ -157,7 +175,7 @@ impl Walk<'_> {
         }
     }
 
-    fn transaction(&self) -> &Transaction<'_> {
+    pub(super) fn transaction(&self) -> &Transaction<'_> {
         self.staging.transaction()
     }
 
@@ -215,30 +233,35 @@ impl Walk<'_> {
         }
     }
 
-    /// Looks at what a swap brought out. The file that came out is what was there: no check before it could tell.
-    fn look(&self, entry: usize) -> Result<()> {
-        let Some(snapshot) = &self.draft.targets[entry] else { return Ok(()) };
+    /// Whether the slot holds what was read of the target.
+    pub(super) fn holds_original(&self, entry: usize) -> Result<bool> {
+        let Some(snapshot) = &self.draft.targets[entry] else { return Ok(true) };
         let transaction = self.transaction();
         let slot = slot_name(entry);
         let slot = Name::new(&transaction.folder, &slot);
         let path = transaction.path(entry);
-        let came_out = transaction.fs.stat(slot).map_err(|e| Error::io("look at", &path, e))?;
-        let same = match &came_out {
+        match &transaction.fs.stat(slot).map_err(|e| Error::io("look at", &path, e))? {
             Some(stat)
                 if snapshot.is_same(stat, true)
                     && !(transaction.state.protocol.is_young)(snapshot.stat.modified, self.read_at) =>
             {
-                true
+                Ok(true)
             }
             Some(stat) if snapshot.is_alike(stat) => {
                 let file = transaction.fs.open_file(slot).map_err(|e| Error::io("open", &path, e))?;
-                snapshot::digest(transaction.fs, &file, &path)? == snapshot.digest
+                Ok(snapshot::digest(transaction.fs, &file, &path)? == snapshot.digest)
             }
-            _ => false,
-        };
-        if same {
+            _ => Ok(false),
+        }
+    }
+
+    /// Looks at what a swap brought out. The file that came out is what was there: no check before it could tell.
+    fn look(&self, entry: usize) -> Result<()> {
+        if self.holds_original(entry)? {
             return Ok(());
         }
+        let transaction = self.transaction();
+        let path = transaction.path(entry);
         // At once, before anybody misses it. What returns to the slot is looked at by the undo that follows.
         transaction.swap_back(entry)?;
         if matches!(transaction.record(entry).change, Change::Edit { .. }) && !transaction.slot_is_ours(entry)? {
@@ -370,7 +393,8 @@ fn sync_all<'h>(fs: &dyn Fs, handles: impl Iterator<Item = &'h Handle>) -> Resul
 pub(super) const fn mark_word(mark: Mark) -> &'static str {
     match mark {
         Mark::Sealed => "interrupted",
+        Mark::Check => "interrupted in its check",
         Mark::Done => "done, not yet in history",
-        Mark::Undo => "being taken back",
+        Mark::Undo | Mark::CheckUndo => "being taken back",
     }
 }

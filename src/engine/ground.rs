@@ -1,7 +1,7 @@
 //! Standing on firm ground: the folders of all targets locked, every path resolved under the locks, and no
 //! interrupted transaction in the way.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::lock::{Locks, Patience};
@@ -11,6 +11,7 @@ use super::resolve::{Place, Resolver};
 use super::{Engine, RecoverOptions, Run};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::fs::{Handle, Stat};
+use crate::journal::Change;
 use crate::path::RelPath;
 
 /// The folders of places, by their path in the workspace.
@@ -42,6 +43,7 @@ impl Engine {
             patience.check_cancelled()?;
             let fs = &*self.fs;
             let (before, parents) = self.resolve(paths, judge)?;
+            self.refuse_own_locks(&before, &parents)?;
             let locks = Locks::acquire(fs, parents.values().cloned().collect(), patience)?;
             let (places, again) = self.resolve(paths, judge)?;
             let same = before.iter().zip(&places).all(|(b, a)| (&b.path, &b.folder) == (&a.path, &a.folder))
@@ -81,6 +83,30 @@ impl Engine {
         let places = judge(paths.iter().map(|path| resolver.place(path)).collect())?;
         let parents = resolver.folders_of(places.iter());
         Ok((places, parents))
+    }
+
+    /// A check of a transaction cannot have the locks that the transaction holds until the check is through.
+    fn refuse_own_locks(&self, places: &[Place], parents: &Parents) -> Result<()> {
+        let Some(id) = &self.inside else { return Ok(()) };
+        let paths: Vec<RelPath> = places.iter().map(|place| place.path.clone()).collect();
+        let Some((root, journal)) = nearby::journal_of(&*self.fs, &self.root, &paths, self.protocol, id)? else {
+            return Ok(());
+        };
+        let locked = journal.entries.iter().flat_map(|record| {
+            let is_folder = matches!(record.change, Change::Folder { .. });
+            [Some(record.path.parent()), is_folder.then(|| record.path.as_path())].into_iter().flatten()
+        });
+        let locked: HashSet<PathBuf> = locked.map(|folder| root.join(folder)).collect();
+        let Some(folder) = parents.keys().map(|folder| self.root.path().join(folder)).find(|it| locked.contains(it))
+        else {
+            return Ok(());
+        };
+        let message = format!(
+            "transaction {id} holds the lock of {} and waits for this check; a check can write there itself, but not by \
+             a transaction of its own",
+            folder.display()
+        );
+        Err(Error::new(ErrorKind::LockTimeout, message).at(folder))
     }
 
     fn recover_first(&self, touching: &nearby::Touching, patience: Patience<'_>, run: Run<'_>) -> Result<()> {

@@ -5,8 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
-
+use super::account::{Account, CheckAccount};
 use super::execute::{Draft, Source};
 use super::ground::{Ground, Parents};
 use super::report::{FileReport, Logged, Operation, Report, Shown, ShownFile};
@@ -14,7 +13,7 @@ use super::resolve::Place;
 use super::roles::is_about_the_path;
 use super::snapshot::{self, Snapshot};
 use super::state::{Found, Section, State, list_ids, open_transaction};
-use super::{Engine, Run, hot, id};
+use super::{Engine, Run, hot, id, late};
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Fs, Handle, Name};
@@ -50,36 +49,6 @@ pub(super) fn load(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<Loaded
     Ok(born_here.then_some(Loaded { folder, journal }))
 }
 
-/// The text of `report.json`: what `log` shows and no decision rests on.
-#[derive(Serialize, Deserialize)]
-struct ReportText {
-    program: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    label: Option<String>,
-    files: Vec<ReportFile>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct ReportFile {
-    path: String,
-    operation: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    renamed_to: Option<String>,
-    edits: usize,
-}
-
-/// What `report.json` says of a request.
-pub(super) fn report_text(program: &str, label: Option<&str>, files: &[FileReport]) -> String {
-    let files = files.iter().map(|file| ReportFile {
-        path: file.path.to_string_lossy().into_owned(),
-        operation: file.operation.as_str().to_owned(),
-        renamed_to: file.renamed_to.as_ref().map(|path| path.to_string_lossy().into_owned()),
-        edits: file.edits.iter().map(|edit| edit.replaced).sum(),
-    });
-    let text = ReportText { program: program.to_owned(), label: label.map(str::to_owned), files: files.collect() };
-    serde_json::to_string(&text).expect("strings and numbers are JSON")
-}
-
 impl Engine {
     /// The state folder, where there is one that can be trusted.
     pub(super) fn state(&self) -> Result<Option<State>> {
@@ -103,7 +72,7 @@ impl Engine {
             let Some(loaded) = load(&*self.fs, &state, &id)? else { continue };
             let wanted = |p: &RelPath| loaded.journal.entries.iter().any(|record| record.path.touches(p));
             if path.as_ref().is_none_or(wanted) {
-                log.push(logged(&loaded, reverted.get(&id)));
+                log.push(self.logged(&loaded, reverted.get(&id))?);
             }
         }
         Ok(log)
@@ -119,7 +88,7 @@ impl Engine {
             let (old, new) = self.contents(&state, &loaded, entry)?;
             files.push(shown_file(&record.path, &record.change, old.as_deref(), new.as_deref()));
         }
-        Ok(Shown { logged: logged(&loaded, reverted.get(id)), files })
+        Ok(Shown { logged: self.logged(&loaded, reverted.get(id))?, files })
     }
 
     /// What an entry of a transaction was and became, as far as both are still known; empty where there was no file.
@@ -196,16 +165,15 @@ impl Engine {
         let targets = plan.entries.iter().map(|entry| by_path.get(&entry.path).cloned().flatten()).collect();
         let sources = self.originals(&loaded)?;
         let files = self.undo_reports(&loaded, dry_run)?;
-        let report = report_text(&self.settings.program, None, &files);
         if plan.is_empty() || dry_run {
-            return Ok(Report { transaction: None, dry_run, files, warnings });
+            return Ok(Report { dry_run, files, warnings, ..Report::default() });
         }
-        let draft = Draft { plan, sources, targets, parents, read_at, reverts: Some(id), label: None, report };
+        let account = Account::of(&self.settings.program, None, &files);
+        let reverts = Some(id);
+        let draft = Draft { plan, sources, targets, parents, read_at, reverts, label: None, account, gate: None };
         let Some(locks) = locks else { unreachable!("only a dry run takes no locks") };
         drop(state);
-        let committed = self.commit(draft, locks, run)?;
-        warnings.extend(committed.warnings);
-        Ok(Report { transaction: Some(committed.id), dry_run: false, files, warnings })
+        self.carry_out(draft, locks, Report { files, warnings, ..Report::default() }, run)
     }
 
     fn newest_not_undone(&self) -> Result<String> {
@@ -342,6 +310,24 @@ impl Engine {
         Ok(reports)
     }
 
+    fn logged(&self, loaded: &Loaded, reverted_by: Option<&String>) -> Result<Logged> {
+        let Journal { header, entries, .. } = &loaded.journal;
+        let owner = format!("{} (process {}, user {})", header.owner.program, header.owner.process, header.owner.user);
+        let files = entries.iter().map(|record| (record.change.kind().to_owned(), record.path.as_path().to_owned()));
+        let account = Account::read(&*self.fs, &loaded.folder)?;
+        Ok(Logged {
+            id: header.id.clone(),
+            time: id::time_of(&header.id),
+            owner,
+            label: header.label.clone(),
+            reverts: header.reverts.clone(),
+            reverted_by: reverted_by.cloned(),
+            check: account.and_then(|account| account.check).map(CheckAccount::into_run),
+            files: files.collect(),
+            warnings: late::warnings(&*self.fs, loaded)?,
+        })
+    }
+
     /// The content at a path of the workspace; `None` where there is no regular file.
     fn current(&self, path: &RelPath) -> Result<Option<Vec<u8>>> {
         match self.fs.open_beneath(&self.root, path.parent()) {
@@ -371,22 +357,6 @@ fn unobstructed(found: Vec<Result<Place>>, paths: &[&Path]) -> Result<Vec<Place>
         }
     }
     if conflicts.is_empty() { Ok(places) } else { Err(conflict(conflicts)) }
-}
-
-fn logged(loaded: &Loaded, reverted_by: Option<&String>) -> Logged {
-    let Journal { header, entries, .. } = &loaded.journal;
-    let owner = format!("{} (process {}, user {})", header.owner.program, header.owner.process, header.owner.user);
-    let files = entries.iter().map(|record| (record.change.kind().to_owned(), record.path.as_path().to_owned()));
-    Logged {
-        id: header.id.clone(),
-        time: id::time_of(&header.id),
-        owner,
-        label: header.label.clone(),
-        reverts: header.reverts.clone(),
-        reverted_by: reverted_by.cloned(),
-        files: files.collect(),
-        warnings: Vec::new(),
-    }
 }
 
 fn shown_file(path: &RelPath, change: &Change, old: Option<&[u8]>, new: Option<&[u8]>) -> ShownFile {

@@ -10,7 +10,7 @@ use super::{Engine, Run, sweep};
 use crate::error::{self, Error, ErrorKind, Result};
 use crate::fs::{Fs, Handle, Name};
 use crate::journal::recover::{Seen, is_new};
-use crate::journal::{Journal, slot_name};
+use crate::journal::{Journal, Record, kept_name, slot_name};
 use crate::request::{Change, FileRequest, IfExists, Request};
 
 impl Engine {
@@ -29,13 +29,13 @@ impl Engine {
         let mut fitting = contents
             .iter()
             .filter(|(entry, _)| wanted.as_ref().is_none_or(|wanted| journal.entries[*entry].path == *wanted));
-        let (Some((entry, _)), None) = (fitting.next(), fitting.next()) else {
+        let (Some((entry, kept)), None) = (fitting.next(), fitting.next()) else {
             let message =
                 format!("{id} keeps {} contents; name the one to restore (`txedit kept list`)", contents.len());
             return Err(Error::new(ErrorKind::UnknownTransaction, message));
         };
-        let slot = slot_name(*entry);
-        let name = Name::new(&folder, &slot);
+        let Some(kept) = kept.kept_path.file_name() else { unreachable!("what is kept has a name") };
+        let name = Name::new(&folder, kept);
         let path = name.path();
         let file = self.fs.open_file(name).map_err(|e| Error::io("open", &path, e))?;
         let stat = self.fs.stat_handle(&file).map_err(|e| Error::io("look at", &path, e))?;
@@ -47,6 +47,7 @@ impl Engine {
                 change: Change::Write { content, if_exists: IfExists::Replace },
                 mode: None,
             }],
+            check: None,
             label: Some(format!("restore what {id} kept")),
             ..Request::default()
         };
@@ -96,7 +97,14 @@ pub(super) fn list(fs: &dyn Fs, state: &State) -> Result<Vec<Kept>> {
 /// The slots of a kept folder that hold what is not the transaction's own new content.
 fn contents(fs: &dyn Fs, state: &State, folder: &Handle, journal: &Journal) -> Result<Vec<(usize, error::Kept)>> {
     let mut found = Vec::new();
+    let path = |record: &Record| state.root.path().join(record.path.as_path());
     for (entry, record) in journal.entries.iter().enumerate() {
+        let aside = kept_name(entry);
+        let aside = Name::new(folder, &aside);
+        if see(fs, aside)? != Seen::Missing {
+            let reason = "what a check, or another program, wrote".to_owned();
+            found.push((entry, error::Kept { path: path(record), kept_path: aside.path(), reason }));
+        }
         let slot = slot_name(entry);
         let name = Name::new(folder, &slot);
         let seen = see(fs, name)?;
@@ -106,8 +114,7 @@ fn contents(fs: &dyn Fs, state: &State, folder: &Handle, journal: &Journal) -> R
         let original = matches!(seen, Seen::File { digest, .. }
             if record.change.before().is_some_and(|before| before.digest == digest));
         let reason = if original { "the content before the transaction" } else { "another program's content" };
-        let path = state.root.path().join(record.path.as_path());
-        found.push((entry, error::Kept { path, kept_path: name.path(), reason: reason.to_owned() }));
+        found.push((entry, error::Kept { path: path(record), kept_path: name.path(), reason: reason.to_owned() }));
     }
     Ok(found)
 }

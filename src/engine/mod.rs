@@ -2,14 +2,17 @@
 
 pub mod report;
 
+mod account;
 mod apply;
 mod execute;
 mod export;
+mod gate;
 mod ground;
 mod history;
 mod hot;
 mod id;
 mod kept;
+mod late;
 mod lock;
 mod nearby;
 mod prune;
@@ -22,6 +25,7 @@ mod stage;
 mod state;
 mod status;
 mod sweep;
+mod take_back;
 mod transaction;
 
 use std::path::Path;
@@ -29,6 +33,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use crate::check::process::Processes;
+use crate::check::{Check, Checker};
 use crate::commit::protocol::{PROTOCOL, Protocol};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::os::OsFs;
@@ -36,8 +42,9 @@ use crate::fs::{Fs, Handle, Stat};
 use crate::limits;
 use crate::path::RelPath;
 use execute::{Committed, Draft};
+use gate::Gate;
 use lock::{Locks, Patience};
-use report::{Recovered, Status};
+use report::{Recovered, Report, Status};
 use state::{Found, Section, State};
 
 /// What a commit waits for.
@@ -89,6 +96,8 @@ pub enum Phase {
     Stage,
     /// Exchanging them with the targets.
     Swap,
+    /// Running the check.
+    Check,
     /// Putting targets back.
     Undo,
 }
@@ -97,6 +106,9 @@ pub enum Phase {
 pub trait Observer: Sync {
     /// `done` of `total` files are through `phase`.
     fn progress(&self, phase: Phase, done: usize, total: usize);
+
+    /// What the check prints, as it comes.
+    fn check_output(&self, _bytes: &[u8]) {}
 }
 
 /// Looks at nothing.
@@ -150,6 +162,8 @@ pub struct Engine {
     root: Handle,
     settings: Settings,
     protocol: &'static Protocol,
+    checker: Arc<dyn Checker>,
+    inside: Option<String>,
 }
 
 impl Engine {
@@ -163,7 +177,20 @@ impl Engine {
         let real = fs.canonical(root).map_err(|e| Error::io("resolve the root", root, e))?;
         let root = fs.open_folder(&real).map_err(|e| Error::io("open the root", &real, e))?;
         fs.raise_open_files();
-        Ok(Self { fs, root, settings, protocol: &PROTOCOL })
+        Ok(Self { fs, root, settings, protocol: &PROTOCOL, checker: Arc::new(Processes), inside: None })
+    }
+
+    /// The same engine for a program that runs as the check of a transaction, or was started by one: what would wait for
+    /// that transaction's locks is refused at once instead of waiting for itself.
+    #[must_use]
+    pub fn inside_of(self, transaction: Option<String>) -> Self {
+        Self { inside: transaction, ..self }
+    }
+
+    /// The same engine with somebody else who runs its checks.
+    #[must_use]
+    pub fn with_checker(self, checker: Arc<dyn Checker>) -> Self {
+        Self { checker, ..self }
     }
 
     /// The same engine with another protocol: one that a test has broken, to see that it is noticed.
@@ -234,6 +261,17 @@ impl Engine {
         Ok(())
     }
 
+    /// Commits a draft, where it changes anything, and tells what came of it.
+    fn carry_out(&self, draft: Draft, locks: Locks, mut report: Report, run: Run<'_>) -> Result<Report> {
+        if draft.plan.is_empty() {
+            return Ok(report);
+        }
+        let Committed { id, warnings, check, rewritten } = self.commit(draft, locks, run)?;
+        rewritten.iter().for_each(|rewritten| rewritten.tell(&mut report.files));
+        report.warnings.extend(warnings);
+        Ok(Report { transaction: Some(id), check, ..report })
+    }
+
     /// Commits a draft under locks, then bounds history.
     fn commit(&self, draft: Draft, locks: Locks, run: Run<'_>) -> Result<Committed> {
         let found = State::find(&*self.fs, &self.root, self.protocol)?;
@@ -245,6 +283,11 @@ impl Engine {
             committed.warnings.push(format!("history could not be pruned: {error}"));
         }
         Ok(committed)
+    }
+
+    /// What decides whether a commit stays, if anything does.
+    fn gate(&self, check: Option<&Check>) -> Option<Gate> {
+        check.map(|check| Gate { check: check.clone(), checker: Arc::clone(&self.checker) })
     }
 
     /// Whether all targets can be swapped with what is staged. Before the state folder is made: what is refused leaves

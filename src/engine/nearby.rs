@@ -9,7 +9,7 @@ use crate::commit::Protocol;
 use crate::errno::{self, Errno};
 use crate::error::{Error, Result};
 use crate::fs::{Fs, Handle};
-use crate::journal::Journal;
+use crate::journal::{Journal, is_id};
 use crate::path::{RelPath, STATE_FOLDER};
 
 /// An interrupted transaction that touches our paths.
@@ -49,6 +49,27 @@ pub(super) fn find(
             if touches && matches!(hot::examine(fs, &state, &id)?.0, Standing::Hot(..) | Standing::Running) {
                 return Ok(Some(Touching { state, id }));
             }
+        }
+    }
+    Ok(None)
+}
+
+/// The journal of a running transaction, and the root of its workspace.
+pub(super) fn journal_of(
+    fs: &dyn Fs,
+    root: &Handle,
+    paths: &[RelPath],
+    protocol: &'static Protocol,
+    id: &str,
+) -> Result<Option<(PathBuf, Journal)>> {
+    if !is_id(id.as_ref()) {
+        return Ok(None);
+    }
+    for folder in state_folders(fs, root, paths)? {
+        let Found::State(state) = State::find(fs, &folder, protocol)? else { continue };
+        let Some(section) = state.section(fs, Section::Transactions)? else { continue };
+        if let Some(journal) = peek(fs, &section, id)? {
+            return Ok(Some((folder.path().to_owned(), journal)));
         }
     }
     Ok(None)

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use crate::check::CheckRun;
 use crate::digest::Digest;
 use crate::text::Applied;
 
 /// A request that was done, or would be.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Report {
     /// The transaction; `None` for a dry run, and where nothing had to be changed.
     pub transaction: Option<String>,
@@ -16,6 +17,8 @@ pub struct Report {
     pub files: Vec<FileReport>,
     /// What the caller should know.
     pub warnings: Vec<String>,
+    /// The check that it passed.
+    pub check: Option<CheckRun>,
 }
 
 /// One file of a request.
@@ -102,6 +105,8 @@ pub struct Logged {
     pub reverts: Option<String>,
     /// The transaction that undid it.
     pub reverted_by: Option<String>,
+    /// The check that it passed.
+    pub check: Option<CheckRun>,
     /// What it did to which file, relative to the workspace: `("edit", "src/a.rs")`.
     pub files: Vec<(String, PathBuf)>,
     /// What is odd about it: originals that changed since, a journal that was not born here.

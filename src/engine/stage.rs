@@ -8,7 +8,7 @@ use super::snapshot::{self, Snapshot, read_whole};
 use super::state::{Section, State, write_all, write_new};
 use super::sweep::Trash;
 use super::transaction::Transaction;
-use super::{id, transaction};
+use super::{account, id, transaction};
 use crate::digest::Digest;
 use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
@@ -53,7 +53,7 @@ impl<'a> Staging<'a> {
             label: draft.label.clone(),
         };
         let entries = Vec::with_capacity(draft.plan.entries.len());
-        let journal = Journal { header, entries, back_on_crash: false };
+        let journal = Journal { header, entries, back_on_crash: draft.gate.is_some() };
         let parents: HashMap<PathBuf, Handle> =
             draft.parents.iter().map(|(path, (_, handle))| (path.clone(), handle.clone())).collect();
         let born = stat.modified;
@@ -218,7 +218,7 @@ impl<'a> Staging<'a> {
 
     /// Writes what was done, for the log. No decision ever rests on it.
     pub(super) fn write_report(&mut self, text: &str) -> Result<()> {
-        let name = Name::new(&self.transaction.folder, "report.json");
+        let name = Name::new(&self.transaction.folder, account::FILE_NAME);
         self.report = Some(write_new(self.transaction.fs, name, text.as_bytes())?);
         Ok(())
     }

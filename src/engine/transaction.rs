@@ -9,7 +9,7 @@ use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Kept, Result};
 use crate::fs::{FileKind, Fs, Handle, Name, Rename, Stat};
 use crate::journal::recover::{Class, Observed, Seen};
-use crate::journal::{Change, Journal, Mark, Record, slot_name};
+use crate::journal::{Change, Journal, Mark, Record, kept_name, slot_name};
 
 /// A transaction in `txn/`, its folder and the folders of its targets locked by this process.
 #[derive(Debug)]
@@ -22,15 +22,6 @@ pub(super) struct Transaction<'a> {
     pub mark: Mark,
     /// The folders of the targets, by their path in the workspace; what is not there has none.
     pub parents: HashMap<PathBuf, Handle>,
-}
-
-/// What taking an entry back came to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum TakenBack {
-    /// It was not swapped, or is as it was again.
-    Clean,
-    /// It was left as it is, and why.
-    Conflict(&'static str),
 }
 
 impl Transaction<'_> {
@@ -115,51 +106,6 @@ impl Transaction<'_> {
         }
     }
 
-    /// Takes an entry back where it was swapped. Classified just before it is touched; what returns to the slot is
-    /// looked at, and goes out again where it is not verified new content.
-    pub(super) fn take_back(&self, entry: usize) -> Result<TakenBack> {
-        let record = self.record(entry);
-        let is_folder = matches!(record.change, Change::Folder { .. });
-        match self.classify(entry)? {
-            Class::Done if is_folder => self.take_back_folder(entry),
-            Class::Done | Class::Captured => {
-                match self.swap_back(entry) {
-                    Err(e) if e.os_error().is_some_and(errno::is_taken) => {
-                        return Ok(TakenBack::Conflict("another program made a file there meanwhile"));
-                    }
-                    other => other?,
-                }
-                if matches!(record.change, Change::Delete { .. }) || self.slot_is_ours(entry)? {
-                    return Ok(TakenBack::Clean);
-                }
-                self.swap(entry)?;
-                Ok(TakenBack::Conflict("another program wrote it while it was taken back"))
-            }
-            Class::OnTop => Ok(TakenBack::Conflict("another program changed the new content")),
-            Class::OriginalLost => Ok(TakenBack::Conflict("its original is gone")),
-            Class::Unknown => Ok(TakenBack::Conflict("neither its old nor its new content is there")),
-            Class::Ready | Class::Before | Class::Same | Class::Torn => Ok(TakenBack::Clean),
-        }
-    }
-
-    fn take_back_folder(&self, entry: usize) -> Result<TakenBack> {
-        const NOT_EMPTY: TakenBack = TakenBack::Conflict("the new folder is not empty; it stays");
-        if !self.target_folder_is_empty(entry)? {
-            return Ok(NOT_EMPTY);
-        }
-        self.swap_back(entry)?;
-        // Somebody may have put a file into it in this moment, or a folder of theirs in its place.
-        if self.slot_is_ours(entry)? {
-            return Ok(TakenBack::Clean);
-        }
-        self.swap(entry)?;
-        Ok(NOT_EMPTY)
-    }
-
-    fn target_folder_is_empty(&self, entry: usize) -> Result<bool> {
-        is_empty_folder(self.fs, self.parent(entry)?, Path::new(self.record(entry).path.name()))
-    }
-
     fn slot_folder_is_empty(&self, entry: usize) -> Result<bool> {
         is_empty_folder(self.fs, &self.folder, Path::new(&slot_name(entry)))
     }
@@ -209,7 +155,14 @@ impl Transaction<'_> {
         let kept_folder = self.state.folder.path().join(Section::Kept.name()).join(&self.journal.header.id);
         let mut kept = Vec::new();
         for entry in 0..self.journal.entries.len() {
+            let aside = self.kept_aside(entry, &kept_folder)?;
             let ours = self.slot_is_ours(entry)?;
+            if let Some(aside) = aside {
+                kept.push(aside);
+                if ours {
+                    continue;
+                }
+            }
             let reason = match conflicts.get(&entry) {
                 Some(reason) => reason,
                 None if ours => continue,
@@ -219,6 +172,20 @@ impl Transaction<'_> {
             kept.push(Kept { path: self.path(entry), kept_path, reason: (*reason).to_owned() });
         }
         Ok(kept)
+    }
+
+    /// What a rollback set aside that came after a check began.
+    fn kept_aside(&self, entry: usize, kept_folder: &Path) -> Result<Option<Kept>> {
+        if self.mark != Mark::CheckUndo {
+            return Ok(None);
+        }
+        let name = kept_name(entry);
+        let there = self.fs.stat(Name::new(&self.folder, &name)).map_err(|e| Error::io("look at", &name, e))?;
+        Ok(there.map(|_| Kept {
+            path: self.path(entry),
+            kept_path: kept_folder.join(&name),
+            reason: "the check, or another program, wrote it".to_owned(),
+        }))
     }
 
     /// Removes the folders that the transaction which this one undoes had made, children first, where they are empty
@@ -256,7 +223,7 @@ pub(super) fn see(fs: &dyn Fs, name: Name<'_>) -> Result<Seen> {
     }
 }
 
-fn is_empty_folder(fs: &dyn Fs, parent: &Handle, name: &Path) -> Result<bool> {
+pub(super) fn is_empty_folder(fs: &dyn Fs, parent: &Handle, name: &Path) -> Result<bool> {
     let path = parent.path().join(name);
     let folder = fs.open_beneath(parent, name).map_err(|e| Error::io("open", &path, e))?;
     Ok(fs.list(&folder).map_err(|e| Error::io("list", &path, e))?.is_empty())

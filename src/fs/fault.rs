@@ -37,6 +37,7 @@ pub enum Operation {
     CopyRange,
     SetFlags,
     SetMetadata,
+    Touch,
     Rename,
     Unlink,
     RemoveFolder,
@@ -58,6 +59,7 @@ impl Operation {
                 | Op::CopyRange
                 | Op::SetFlags
                 | Op::SetMetadata
+                | Op::Touch
                 | Op::Rename
                 | Op::Unlink
                 | Op::RemoveFolder
@@ -391,6 +393,10 @@ impl Fs for FaultFs {
 
     fn set_metadata(&self, handle: &Handle, metadata: &Metadata) -> io::Result<()> {
         self.call(Operation::SetMetadata, handle.path(), || self.inner.set_metadata(handle, metadata))
+    }
+
+    fn touch(&self, file: &Handle) -> io::Result<()> {
+        self.call(Operation::Touch, file.path(), || self.inner.touch(file))
     }
 
     fn rename(&self, from: Name<'_>, to: Name<'_>, how: Rename) -> io::Result<()> {

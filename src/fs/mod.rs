@@ -257,6 +257,8 @@ pub trait Fs: fmt::Debug + Send + Sync {
     /// Gives owner, attributes, mode and time, in this order, leaving out what is so already; attributes that are not
     /// listed go. The inode flags are not touched: [`set_flags`](Self::set_flags) gives them before the content.
     fn set_metadata(&self, handle: &Handle, metadata: &Metadata) -> io::Result<()>;
+    /// Gives a file the current time as that of its last change, by the file system's own clock.
+    fn touch(&self, file: &Handle) -> io::Result<()>;
 
     /// Renames.
     fn rename(&self, from: Name<'_>, to: Name<'_>, how: Rename) -> io::Result<()>;

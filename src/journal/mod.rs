@@ -7,8 +7,9 @@
 //! - **J2** Its bytes never change after the seal. Its name is its state ([`Mark`]).
 //! - **J3** It is acted on only where it was born: its header holds the identity of its own folder.
 //! - **J4** No target is touched before everything staged and the journal's name are durable.
-//! - **J5** `journal.done` only after every swap was looked at.
-//! - **J6** No swap is taken back without a durable `journal.undo`; `journal.undo` never becomes `journal.done`.
+//! - **J5** `journal.done` only after every swap was looked at, and again after the check, if there is one.
+//! - **J6** No swap is taken back without a durable `journal.undo` (`journal.check.undo` after a check began); neither
+//!   ever becomes `journal.done`.
 //! - **J7** Nothing but verified new content is ever deleted.
 //! - **J8** Recovery goes forward only with evidence, or from `journal.done`.
 //! - **J9** Nothing is reported before it is durable.
@@ -166,28 +167,55 @@ pub fn slot_name(index: usize) -> String {
     format!("{index:06}")
 }
 
+/// The name beside the slot of entry `index` where a rollback puts what a check, or another program, wrote over it.
+#[must_use]
+pub fn kept_name(index: usize) -> String {
+    format!("{index:06}.kept")
+}
+
 /// The state of a transaction: the name of its journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mark {
     /// `journal`: swaps may be under way.
     Sealed,
-    /// `journal.done`: every swap was done and looked at.
+    /// `journal.check`: every swap was done and looked at, and a check decides.
+    Check,
+    /// `journal.done`: every swap was done and looked at, and a check, if there was one, passed.
     Done,
     /// `journal.undo`: it is being taken back.
     Undo,
+    /// `journal.check.undo`: it is being taken back, and a check may have written over what was swapped.
+    CheckUndo,
 }
 
 impl Mark {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Sealed, Self::Done, Self::Undo];
+    pub const ALL: [Self; 5] = [Self::Sealed, Self::Check, Self::Done, Self::Undo, Self::CheckUndo];
 
     /// The file name.
     #[must_use]
     pub const fn file_name(self) -> &'static str {
         match self {
             Self::Sealed => "journal",
+            Self::Check => "journal.check",
             Self::Done => "journal.done",
             Self::Undo => "journal.undo",
+            Self::CheckUndo => "journal.check.undo",
+        }
+    }
+
+    /// Whether it is being taken back.
+    #[must_use]
+    pub const fn is_undo(self) -> bool {
+        matches!(self, Self::Undo | Self::CheckUndo)
+    }
+
+    /// The mark of the same transaction while it is being taken back.
+    #[must_use]
+    pub const fn undone(self) -> Self {
+        match self {
+            Self::Sealed | Self::Done | Self::Undo => Self::Undo,
+            Self::Check | Self::CheckUndo => Self::CheckUndo,
         }
     }
 }

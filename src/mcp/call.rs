@@ -108,6 +108,7 @@ async fn tell(context: &RequestContext<RoleServer>, token: Option<&ProgressToken
         Phase::Read => (0, "read"),
         Phase::Stage => (1, "staged"),
         Phase::Swap => (2, "swapped"),
+        Phase::Check => (2, "checked"),
         Phase::Undo => (3, "put back"),
     };
     let phases = before.max(2) + 1;

@@ -5,6 +5,7 @@ pub mod validate;
 
 use std::path::PathBuf;
 
+use crate::check::Check;
 use crate::digest::Digest;
 use edit::Edit;
 
@@ -19,6 +20,8 @@ pub struct Request {
     pub include_content: bool,
     /// Add a copy of each file as it was, as `<file>.bak`, to the transaction.
     pub backup: bool,
+    /// Decides, with the new files in place, whether they stay.
+    pub check: Option<Check>,
     /// A text for the log.
     pub label: Option<String>,
 }

@@ -66,6 +66,29 @@ pub fn hunks(old: &[u8], new: &[u8]) -> Option<Vec<u8>> {
     Some(out.text)
 }
 
+/// The lines that differ, as byte ranges of both contents, in order; `None` where the contents are too large to be
+/// compared.
+#[must_use]
+pub fn changed(old: &[u8], new: &[u8]) -> Option<Vec<(Range<usize>, Range<usize>)>> {
+    if old == new {
+        return Some(Vec::new());
+    }
+    let compared = Compared::new(old, new);
+    let (input, diff) = compared.changes()?;
+    let starts = |tokens: &[imara_diff::Token]| {
+        let mut at = compared.start;
+        let mut starts = vec![at];
+        for &token in tokens {
+            at += input.interner[token].len();
+            starts.push(at);
+        }
+        starts
+    };
+    let (before, after) = (starts(&input.before), starts(&input.after));
+    let bytes = |starts: &[usize], lines: &Range<u32>| starts[lines.start as usize]..starts[lines.end as usize];
+    Some(diff.hunks().map(|hunk| (bytes(&before, &hunk.before), bytes(&after, &hunk.after))).collect())
+}
+
 /// How many lines were added, and how many removed.
 ///
 /// A content with a NUL byte has no lines to count, and one that is too large is not counted.
@@ -82,6 +105,8 @@ pub fn count(old: &[u8], new: &[u8]) -> (usize, usize) {
 struct Compared<'a> {
     old: &'a [u8],
     new: &'a [u8],
+    /// Bytes left out in front.
+    start: usize,
     /// Lines left out in front.
     skipped: usize,
 }
@@ -100,6 +125,7 @@ impl<'a> Compared<'a> {
         Self {
             old: &old[start..old.len() - dropped],
             new: &new[start..new.len() - dropped],
+            start,
             skipped: memchr_iter(b'\n', &old[..start]).count(),
         }
     }

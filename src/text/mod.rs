@@ -11,6 +11,7 @@ mod hunk;
 pub mod locate;
 mod newline;
 mod position;
+pub mod rebase;
 pub mod splice;
 mod tolerant;
 

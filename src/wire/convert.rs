@@ -1,6 +1,9 @@
 //! From what was written to what is asked: afterwards it is valid.
 
+use std::ffi::OsString;
+
 use super::request::{Edit, File, Request};
+use crate::check::Check;
 use crate::digest::Digest;
 use crate::error::{ErrorKind, Result};
 use crate::request::edit::{Anchor, Count, Matching};
@@ -28,9 +31,19 @@ impl Request {
             dry_run: self.dry_run.unwrap_or(false),
             include_content: self.include_content.unwrap_or(false),
             backup: self.backup.unwrap_or(false),
+            check: self.check.and_then(|command| check(command, findings)),
             label: self.label,
         }
     }
+}
+
+/// A check names a program.
+fn check(command: Vec<String>, findings: &mut Findings) -> Option<Check> {
+    if command.first().is_none_or(String::is_empty) {
+        let message = "`check` takes a program and its arguments, like [\"cargo\", \"check\"]";
+        return invalid(findings, vec!["check".to_owned()], message);
+    }
+    Some(Check::new(command.into_iter().map(OsString::from).collect()))
 }
 
 /// A finding of no kind of its own.

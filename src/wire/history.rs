@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::failure::KeptContent;
-use super::response::text;
+use super::response::{CheckResult, text};
 use crate::engine::report;
 
 /// The answer of a command that has nothing to tell but that it is done.
@@ -42,6 +42,8 @@ pub struct Logged {
     pub reverts: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reverted_by: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check: Option<CheckResult>,
     pub files: Vec<LoggedFile>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -58,6 +60,7 @@ impl From<&report::Logged> for Logged {
             label: logged.label.clone(),
             reverts: logged.reverts.clone(),
             reverted_by: logged.reverted_by.clone(),
+            check: logged.check.as_ref().map(CheckResult::from),
             files: logged.files.iter().map(file).collect(),
             warnings: logged.warnings.clone(),
         }
@@ -103,6 +106,8 @@ pub struct Show {
     pub reverts: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reverted_by: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check: Option<CheckResult>,
     pub files: Vec<ShownFile>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -110,7 +115,7 @@ pub struct Show {
 
 impl From<&report::Shown> for Show {
     fn from(shown: &report::Shown) -> Self {
-        let Logged { transaction_id, time, owner, label, reverts, reverted_by, files: _, warnings } =
+        let Logged { transaction_id, time, owner, label, reverts, reverted_by, check, files: _, warnings } =
             Logged::from(&shown.logged);
         let file = |file: &report::ShownFile| ShownFile {
             operation: file.kind.clone(),
@@ -120,7 +125,7 @@ impl From<&report::Shown> for Show {
             diff: file.diff.clone(),
         };
         let files = shown.files.iter().map(file).collect();
-        Self { success: true, transaction_id, time, owner, label, reverts, reverted_by, files, warnings }
+        Self { success: true, transaction_id, time, owner, label, reverts, reverted_by, check, files, warnings }
     }
 }
 
@@ -292,6 +297,7 @@ mod tests {
             label: None,
             reverts: Some("t0".into()),
             reverted_by: None,
+            check: None,
             files: vec![("edit".into(), "a".into())],
             warnings: Vec::new(),
         }

@@ -27,6 +27,9 @@ pub struct Request<F = File> {
     /// Add a copy of each file as it was, as `<file>.bak`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<bool>,
+    /// A program and its arguments, run with the new files in place: a failure puts all files back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check: Option<Vec<String>>,
     /// A text for the log.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
@@ -88,7 +91,7 @@ pub struct Edit {
 // Derived, these two would ask the same of `F` and `E`.
 impl<F> Default for Request<F> {
     fn default() -> Self {
-        Self { files: None, dry_run: None, include_content: None, backup: None, label: None }
+        Self { files: None, dry_run: None, include_content: None, backup: None, check: None, label: None }
     }
 }
 
@@ -109,8 +112,8 @@ impl<E> Default for File<E> {
 
 impl<F> Request<F> {
     pub(super) fn with_files<G>(self, files: Option<Vec<G>>) -> Request<G> {
-        let Self { files: _, dry_run, include_content, backup, label } = self;
-        Request { files, dry_run, include_content, backup, label }
+        let Self { files: _, dry_run, include_content, backup, check, label } = self;
+        Request { files, dry_run, include_content, backup, check, label }
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::check::CheckRun;
 use crate::engine::report::{FileReport, Operation, Report};
 use crate::request::edit::{Anchor, Edit};
 use crate::request::{Change, FileRequest, Request};
@@ -81,6 +82,31 @@ pub struct MultiSuccess {
     /// What belongs to no single file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check: Option<CheckResult>,
+}
+
+/// A check that was run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+pub struct CheckResult {
+    pub command: String,
+    /// How it ended: `passed`, `exit status: 1`.
+    pub ended: String,
+    pub milliseconds: u64,
+    /// The end of what it printed.
+    pub output: String,
+}
+
+impl From<&CheckRun> for CheckResult {
+    fn from(run: &CheckRun) -> Self {
+        Self {
+            command: run.command.clone(),
+            ended: run.ended.verdict.words().to_owned(),
+            milliseconds: u64::try_from(run.ended.took.as_millis()).unwrap_or(u64::MAX),
+            output: run.ended.tail.clone(),
+        }
+    }
 }
 
 /// The sums of a success with several files.
@@ -129,6 +155,7 @@ pub fn success_multi(report: &Report, request: &Request) -> MultiSuccess {
         },
         file_results,
         warnings: report.warnings.clone(),
+        check: report.check.as_ref().map(CheckResult::from),
     }
 }
 

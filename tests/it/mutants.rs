@@ -40,7 +40,7 @@
 use std::sync::{Arc, Mutex};
 
 use txedit::commit::protocol::{PROTOCOL, Protocol};
-use txedit::commit::step::{Barrier, Phase, Step};
+use txedit::commit::step::{Barrier, Phase, Step, Terms};
 use txedit::commit::{backward, forward};
 use txedit::fs::Fs;
 use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
@@ -129,20 +129,20 @@ fn unsynced(
 
 #[test]
 fn barrier_one_left_out() {
-    let commit = |n, durable| phases_without(forward::commit(n, durable), |s| s == Step::Barrier(Barrier::First));
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::Barrier(Barrier::First));
     is_caught(&scripts::edit().protocol(broken(Protocol { commit, ..PROTOCOL })));
 }
 
 #[test]
 fn the_journal_not_synced() {
-    let commit = |n, durable| phases_without(forward::commit(n, durable), |s| s == Step::SyncJournal);
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::SyncJournal);
     is_caught(&scripts::edit().protocol(broken(Protocol { commit, ..PROTOCOL })));
 }
 
 #[test]
 fn the_journal_named_before_it_is_synced() {
-    let commit = |n, durable| {
-        let mut phases = forward::commit(n, durable);
+    let commit = |n, terms| {
+        let mut phases = forward::commit(n, terms);
         phases[0].steps = exchanged(std::mem::take(&mut phases[0].steps), Step::SyncJournal, Step::NameJournal);
         phases
     };
@@ -151,8 +151,8 @@ fn the_journal_named_before_it_is_synced() {
 
 #[test]
 fn a_target_touched_before_barrier_one() {
-    let commit = |n, durable| {
-        let mut phases = forward::commit(n, durable);
+    let commit = |n, terms| {
+        let mut phases = forward::commit(n, terms);
         let (barrier, rest): (Vec<Step>, Vec<Step>) =
             phases[0].steps.iter().partition(|s| **s == Step::Barrier(Barrier::First));
         phases[0].steps = rest;
@@ -164,13 +164,13 @@ fn a_target_touched_before_barrier_one() {
 
 #[test]
 fn acknowledged_before_barrier_two() {
-    let commit = |n, durable| phases_without(forward::commit(n, durable), |s| s == Step::Barrier(Barrier::Second));
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::Barrier(Barrier::Second));
     is_caught(&scripts::edit().protocol(broken(Protocol { commit, ..PROTOCOL })));
 }
 
 #[test]
 fn no_done_mark() {
-    let commit = |n, durable| phases_without(forward::commit(n, durable), |s| s == Step::Mark(Mark::Done));
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::Mark(Mark::Done));
     is_caught(&scripts::edit_and_undo().protocol(broken(Protocol { commit, ..PROTOCOL })));
 }
 
@@ -257,14 +257,14 @@ fn an_undo_without_its_barrier() {
 
 #[test]
 fn swaps_that_are_not_looked_at() {
-    let commit = |n, durable| phases_without(forward::commit(n, durable), |s| matches!(s, Step::Look(_)));
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, Step::Look(_)));
     is_caught_with(&scripts::edit().protocol(broken(Protocol { commit, ..PROTOCOL })), &written());
 }
 
 #[test]
 fn targets_that_are_not_looked_at_before_the_swap() {
     // The look after the swap finds all that this one would; it only saves the undo.
-    let commit = |n, durable| phases_without(forward::commit(n, durable), |s| matches!(s, Step::Recheck(_)));
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, Step::Recheck(_)));
     let script = scripts::edit().protocol(broken(Protocol { commit, ..PROTOCOL }));
     let found = crate::foreign::explorer().explore_deeds(&script, &written(), 4);
     found.unwrap_or_else(|violation| panic!("{violation}"));
@@ -315,8 +315,8 @@ fn classified_by_inode_alone() {
 
 #[test]
 fn done_before_the_look() {
-    let commit = |n, durable| {
-        let mut phases = forward::commit(n, durable);
+    let commit = |n, terms| {
+        let mut phases = forward::commit(n, terms);
         let steps = &mut phases[1].steps;
         steps.retain(|step| *step != Step::Mark(Mark::Done));
         steps.insert(1, Step::Mark(Mark::Done));
@@ -327,14 +327,14 @@ fn done_before_the_look() {
 
 #[test]
 fn no_done_mark_and_a_late_writer() {
-    let commit = |n, durable| phases_without(forward::commit(n, durable), |s| s == Step::Mark(Mark::Done));
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::Mark(Mark::Done));
     let script = scripts::three().protocol(broken(Protocol { commit, ..PROTOCOL }));
     is_caught_with(&script, &[("/w/a", Deed::AppendToOld(b"late\n".to_vec()))]);
 }
 
 #[test]
 fn removed_folders_not_synced() {
-    let commit = |n, durable| phases_without(forward::commit(n, durable), |s| s == Step::SyncTidied);
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::SyncTidied);
     is_caught(&scripts::folder().undo().protocol(broken(Protocol { commit, ..PROTOCOL })));
 }
 
@@ -360,8 +360,8 @@ fn swaps(call: &Call, names: &[&str]) -> bool {
     call.operation == Operation::Rename && (is(&call.path) || call.to.as_deref().is_some_and(is))
 }
 
-fn is_unlooked(n: usize, durable: bool) -> Vec<Phase> {
-    phases_without(forward::commit(n, durable), |s| matches!(s, Step::Look(_)))
+fn is_unlooked(n: usize, terms: Terms) -> Vec<Phase> {
+    phases_without(forward::commit(n, terms), |s| matches!(s, Step::Look(_)))
 }
 
 #[test]

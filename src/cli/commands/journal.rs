@@ -37,8 +37,10 @@ fn mark(path: &Path) -> Option<Mark> {
 fn word(mark: Mark) -> &'static str {
     match mark {
         Mark::Sealed => "sealed",
+        Mark::Check => "being checked",
         Mark::Done => "done",
         Mark::Undo => "undo",
+        Mark::CheckUndo => "undo after a check",
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) fn run(args: &ReplaceArgs, options: &Options) -> Result<Answer, Failu
     let failed = |error, found: Found| Failure::of(found.request, Shape::Multi)(error);
     if found.files.is_empty() {
         // As many as were expected: none.
-        let report = Report { transaction: None, dry_run: args.dry_run, files: Vec::new(), warnings: Vec::new() };
+        let report = Report { dry_run: args.dry_run, ..Report::default() };
         return Ok(answer(&report, &found, options)?);
     }
     if let Err(error) = validate::check(&found.request, PathRule::Absolute) {

@@ -12,7 +12,12 @@ use crate::request::Request;
 use crate::wire::{self, Shape};
 
 /// Applies a request.
-pub(super) fn apply(request: Request, shape: Shape, options: &Options) -> Result<Answer, Failure> {
+pub(super) fn apply(mut request: Request, shape: Shape, options: &Options) -> Result<Answer, Failure> {
+    match (&options.check, &mut request.check) {
+        (Some(check), asked) => *asked = Some(check.clone()),
+        (None, Some(asked)) => asked.limit = options.check_limit,
+        (None, None) => {}
+    }
     let done = options.engine().and_then(|engine| watched(options, |run| engine.apply(&request, run)));
     match done {
         Ok(report) => Ok(answer(&report, &request, shape, "committed", options)?),

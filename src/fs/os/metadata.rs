@@ -5,7 +5,8 @@ use std::fs::File;
 use std::io;
 
 use rustix::fs::{
-    Gid, Mode, Timespec, Timestamps, UTIME_OMIT, Uid, XattrFlags, fchmod, fchown, fremovexattr, fsetxattr, futimens,
+    Gid, Mode, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid, XattrFlags, fchmod, fchown, fremovexattr, fsetxattr,
+    futimens,
 };
 use rustix::io::{Errno, retry_on_intr};
 
@@ -65,9 +66,15 @@ fn set_one(file: &File, name: &OsStr, value: &[u8]) -> io::Result<bool> {
 }
 
 fn set_modified(file: &File, modified: Timestamp) -> io::Result<()> {
-    let times = Timestamps {
-        last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
-        last_modification: Timespec { tv_sec: modified.seconds, tv_nsec: modified.nanos.into() },
-    };
+    set_time(file, Timespec { tv_sec: modified.seconds, tv_nsec: modified.nanos.into() })
+}
+
+/// Gives a file the current time.
+pub(super) fn touch(file: &File) -> io::Result<()> {
+    set_time(file, Timespec { tv_sec: 0, tv_nsec: UTIME_NOW })
+}
+
+fn set_time(file: &File, last_modification: Timespec) -> io::Result<()> {
+    let times = Timestamps { last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT }, last_modification };
     retry(|| futimens(file, &times))
 }

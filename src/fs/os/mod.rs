@@ -146,6 +146,10 @@ impl Fs for OsFs {
         metadata::set(file(handle)?, metadata)
     }
 
+    fn touch(&self, handle: &Handle) -> io::Result<()> {
+        metadata::touch(file(handle)?)
+    }
+
     fn rename(&self, from: Name<'_>, to: Name<'_>, how: Rename) -> io::Result<()> {
         name::rename((file(from.folder)?, from.name), (file(to.folder)?, to.name), how)
     }

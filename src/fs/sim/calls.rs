@@ -287,6 +287,18 @@ impl Fs for SimProcess {
         )
     }
 
+    fn touch(&self, file: &Handle) -> io::Result<()> {
+        self.call(
+            "touch",
+            true,
+            || file.path().to_owned(),
+            |turn| {
+                let (dress, now) = (turn.node(file)?.dress.clone(), turn.state.store.machine.now());
+                turn.dress("touch", file, dress, Some(now))
+            },
+        )
+    }
+
     fn rename(&self, from: Name<'_>, to: Name<'_>, how: Rename) -> io::Result<()> {
         let how = match how {
             Rename::Exchange => How::Exchange,

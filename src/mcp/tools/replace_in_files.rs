@@ -17,11 +17,10 @@ pub(super) static REPLACE_IN_FILES: Definition = Definition {
     name: "replace_in_files",
     title: "Replace in all files",
     toolset: Toolset::Edit,
-    description: "Replace a text, a word or a regular expression in all files beneath the root, as one transaction. Use \
-                  it to rename across a tree; try dry_run first, or guard with expected_matches and max_files. Not for \
-                  a change that differs by place: use multi_edit_files. Hidden files, those in .gitignore and binary \
-                  ones are left out. Example: {\"pattern\": \"old_name\", \"replacement\": \"new_name\", \"word\": \
-                  true, \"include\": [\"src/**/*.rs\"], \"max_files\": 20}",
+    description: "Replace a text, a word or a regular expression in all files beneath the root, as one transaction. \
+                  Use it to rename across a tree, with dry_run first; not for a change that differs by place: use \
+                  multi_edit_files. Hidden, ignored (.gitignore) and binary files are left out. Example: \
+                  {\"pattern\": \"old_name\", \"replacement\": \"new_name\", \"word\": true, \"max_files\": 20}",
     writes: true,
     idempotent: false,
     input: schema::input::<ReplaceInFiles>,
@@ -71,12 +70,7 @@ fn search(job: &Job<'_>, asked: ReplaceInFiles) -> Result<Found> {
 fn apply(job: &Job<'_>, found: &Found) -> Result<Report> {
     if found.files.is_empty() {
         // As many as were expected: none.
-        return Ok(Report {
-            transaction: None,
-            dry_run: found.request.dry_run,
-            files: Vec::new(),
-            warnings: Vec::new(),
-        });
+        return Ok(Report { dry_run: found.request.dry_run, ..Report::default() });
     }
     validate::check(&found.request, PathRule::Absolute)?;
     edit::apply(job, &found.request)

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::error::Detail;
 use crate::text::diagnose::{Cause, Diagnosis, Difference};
 use crate::text::locate::Places;
+use crate::wire::response::CheckResult;
 
 /// What stands in the file: the nearest region for no match, the places for several.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -32,6 +33,9 @@ pub struct Context {
     pub match_locations: Vec<MatchLocation>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_matches: Option<usize>,
+    /// The check that failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check: Option<CheckResult>,
 }
 
 /// Characters of the nearest region that are others than those of `old_string`.
@@ -58,6 +62,7 @@ pub(super) fn context(detail: &Detail) -> Option<Context> {
     match detail {
         Detail::NoMatch(diagnosis) => Some(Context::from(&**diagnosis)),
         Detail::Matches(places) => Some(Context::from(places)),
+        Detail::Check(run) => Some(Context { check: Some(CheckResult::from(&**run)), ..Context::default() }),
         Detail::None | Detail::Findings(_) | Detail::Conflicts(_) => None,
     }
 }

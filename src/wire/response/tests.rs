@@ -38,9 +38,9 @@ fn one_file_stands_at_the_top() {
     file.warnings = vec!["hard link".into()];
     let report = Report {
         transaction: Some("t1".into()),
-        dry_run: false,
         files: vec![file],
         warnings: vec!["recovered t0".into()],
+        ..Report::default()
     };
     let expected = json!({
         "success": true, "file_path": "a", "edits_applied": 2, "dry_run": false, "transaction_id": "t1",
@@ -60,7 +60,7 @@ fn a_dry_run_says_so() {
     let mut file = edited("a", vec![applied(1, &[1])]);
     file.content = Some(b"y\xff".to_vec());
     file.diff = Some("-x\n+y\n".into());
-    let report = Report { transaction: None, dry_run: true, files: vec![file], warnings: Vec::new() };
+    let report = Report { dry_run: true, files: vec![file], ..Report::default() };
     let answer = to_value(success_single(&report, &request)).unwrap();
     assert_eq!(answer["message"], "DRY RUN - No changes made to file");
     assert_eq!(answer["dry_run"], true);
@@ -85,9 +85,9 @@ fn several_files_are_listed_and_summed_up() {
     let same = FileReport { operation: Operation::None, ..edited("d", Vec::new()) };
     let report = Report {
         transaction: Some("t1".into()),
-        dry_run: false,
         files: vec![edited("a", vec![applied(1, &[1]), applied(1, &[2])]), moved, same],
         warnings: vec!["w".into()],
+        ..Report::default()
     };
     let answer = to_value(success_multi(&report, &request)).unwrap();
     assert_eq!(answer["success"], true);

@@ -153,8 +153,8 @@ fn recovery_without_its_first_sync() {
 
 #[test]
 fn folders_removed_before_the_swaps_are_durable() {
-    let commit = |n, durable| {
-        let mut phases = phases_without(forward::commit(n, durable), |s| s == Step::Tidy);
+    let commit = |n, terms| {
+        let mut phases = phases_without(forward::commit(n, terms), |s| s == Step::Tidy);
         phases[1].steps.push(Step::Tidy);
         phases
     };

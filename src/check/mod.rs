@@ -1,0 +1,107 @@
+//! The check gate: a program that decides, with the new files in place, whether a transaction is committed.
+//!
+//! Architecture invariant: nothing here knows of transactions beyond their id. What a check's end means for the files
+//! is the engine's business.
+
+pub mod process;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::limits;
+
+/// A program that runs with the new files in place. Its exit status 0 commits, everything else takes all back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// The program and its arguments; no shell is between.
+    pub command: Vec<OsString>,
+    /// How long it may take.
+    pub limit: Duration,
+}
+
+impl Check {
+    /// A check that may take as long as checks may.
+    #[must_use]
+    pub const fn new(command: Vec<OsString>) -> Self {
+        Self { command, limit: limits::CHECK_TIME }
+    }
+
+    /// The command as a person would write it, for messages and the log.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        let words = self.command.iter().map(|word| word.to_string_lossy());
+        words.collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Runs checks. The one that starts processes is [`process::Processes`]; a program that embeds the engine may decide by
+/// other means.
+pub trait Checker: fmt::Debug + Send + Sync {
+    /// Runs a check to its end. An error means that it could not be run at all: like a check that fails, it takes the
+    /// transaction back.
+    fn run(&self, call: &Call<'_>) -> io::Result<Ended>;
+}
+
+/// One run of a check.
+pub struct Call<'a> {
+    /// What to run.
+    pub check: &'a Check,
+    /// Where: the root of the workspace.
+    pub folder: &'a Path,
+    /// The transaction that waits for it.
+    pub transaction: &'a str,
+    /// Set to stop it.
+    pub cancel: &'a AtomicBool,
+    /// Is given what it prints, as it comes.
+    pub output: &'a dyn Fn(&[u8]),
+}
+
+/// How a check ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// Whether it agrees, or why not.
+    pub verdict: Verdict,
+    /// The end of what it printed.
+    pub tail: String,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// A check that was run, for messages and the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckRun {
+    /// The command as a person would write it.
+    pub command: String,
+    /// How it ended.
+    pub ended: Ended,
+}
+
+/// What a check says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// The new files are good.
+    Passed,
+    /// They are not; how the program ended, as the system words it.
+    Failed(String),
+    /// It took too long, and was stopped.
+    TimedOut,
+    /// The caller wanted to stop, and so it was stopped.
+    Cancelled,
+}
+
+impl Verdict {
+    /// How the check ended, as the end of a sentence: "the check …".
+    #[must_use]
+    pub fn words(&self) -> &str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed(how) => how,
+            Self::TimedOut => "took too long and was stopped",
+            Self::Cancelled => "was cancelled",
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The check gate: with the new files in place, a check decides whether they stay.
+
+use std::sync::Arc;
+
+use super::execute::Walk;
+use super::report::FileReport;
+use super::{Phase, snapshot};
+use crate::check::{Call, Check, CheckRun, Checker, Ended, Verdict};
+use crate::digest::Digest;
+use crate::error::{Detail, Error, ErrorKind, Result};
+use crate::fs::Name;
+use crate::journal::Change;
+use crate::journal::recover::Seen;
+use crate::path::RelPath;
+
+/// What decides, and who runs it.
+#[derive(Debug, Clone)]
+pub(super) struct Gate {
+    pub check: Check,
+    pub checker: Arc<dyn Checker>,
+}
+
+/// What a check that passed made of a new file, a formatter perhaps: it stands, and is told.
+#[derive(Debug, Clone)]
+pub(super) struct Rewritten {
+    /// Where, in the workspace.
+    pub path: RelPath,
+    /// The file of the request that asked for it.
+    pub asked_by: Option<usize>,
+    /// What stands there now; `None` where no file does.
+    pub digest: Option<Digest>,
+}
+
+impl Rewritten {
+    /// Tells it in the report of its file.
+    pub(super) fn tell(&self, files: &mut [FileReport]) {
+        let path = self.path.as_path();
+        let file = match self.asked_by {
+            Some(file) => files.get_mut(file),
+            None => files.iter_mut().find(|file| file.path == path),
+        };
+        let Some(file) = file else { return };
+        file.warnings.push(format!("the check changed {}; what it wrote stands", path.display()));
+        let is_backup = file.backup.as_deref() == Some(path);
+        // A rename is two entries: the old name, where nothing was to be left, is not what the report is about.
+        let is_old_name = file.renamed_to.is_some() && file.path.ends_with(path);
+        if !is_backup && !is_old_name {
+            file.hash_after = self.digest;
+        }
+    }
+}
+
+impl Walk<'_> {
+    /// Runs the check; one that does not pass is an error.
+    pub(super) fn check(&mut self) -> Result<()> {
+        let Some(gate) = &self.draft.gate else { unreachable!("only a commit with a gate has this step") };
+        let transaction = self.transaction();
+        self.run.observer.progress(Phase::Check, 0, 1);
+        let output = |bytes: &[u8]| self.run.observer.check_output(bytes);
+        let ended = gate.checker.run(&Call {
+            check: &gate.check,
+            folder: transaction.state.root.path(),
+            transaction: &transaction.journal.header.id,
+            cancel: self.run.cancel,
+            output: &output,
+        });
+        let ended = ended.unwrap_or_else(|error| Ended {
+            verdict: Verdict::Failed(format!("could not be run: {error}")),
+            tail: String::new(),
+            took: std::time::Duration::ZERO,
+        });
+        let run = CheckRun { command: gate.check.shown(), ended };
+        if run.ended.verdict != Verdict::Passed {
+            return Err(refused(run));
+        }
+        self.committed.check = Some(run);
+        self.committed.rewritten = self.rewritten()?;
+        Ok(())
+    }
+
+    /// Somebody may have written into an original through a handle from before the swap.
+    pub(super) fn look_again(&self, entry: usize) -> Result<()> {
+        if self.holds_original(entry)? {
+            return Ok(());
+        }
+        Err(snapshot::changed(&self.transaction().path(entry), "was written in its old place during the check"))
+    }
+
+    fn rewritten(&self) -> Result<Vec<Rewritten>> {
+        let transaction = self.transaction();
+        let mut rewritten = Vec::new();
+        for (entry, record) in transaction.journal.entries.iter().enumerate() {
+            let after = match &record.change {
+                Change::Edit { after, .. } | Change::Create { after, .. } => Some(after.digest),
+                Change::Delete { .. } => None,
+                Change::Folder { .. } => continue,
+            };
+            let seen = transaction.see(Name::new(transaction.parent(entry)?, record.path.name()))?;
+            let digest = match seen {
+                Seen::File { digest, .. } => Some(digest),
+                _ => None,
+            };
+            if digest != after {
+                let asked_by = self.draft.plan.entries[entry].asked_by;
+                rewritten.push(Rewritten { path: record.path.clone(), asked_by, digest });
+            }
+        }
+        Ok(rewritten)
+    }
+}
+
+fn refused(run: CheckRun) -> Error {
+    let CheckRun { command, ended } = &run;
+    let kind = if ended.verdict == Verdict::Cancelled { ErrorKind::Cancelled } else { ErrorKind::CheckFailed };
+    let message = format!("the check `{command}`: {}", ended.verdict.words());
+    Error::new(kind, message).detail(Detail::Check(Box::new(run)))
+}

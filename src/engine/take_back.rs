@@ -1,0 +1,144 @@
+//! Taking back: what was swapped goes back, each entry classified just before it is touched.
+
+use std::path::Path;
+
+use super::transaction::{Transaction, is_empty_folder};
+use crate::errno;
+use crate::error::{Error, Result};
+use crate::fs::{Name, Rename};
+use crate::journal::recover::{Class, Observed, Seen, is};
+use crate::journal::{Change, Mark, kept_name, slot_name};
+
+/// What taking an entry back came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum TakenBack {
+    /// It was not swapped, or is as it was again.
+    Clean,
+    /// It was left as it is, and why.
+    Conflict(&'static str),
+}
+
+const IN_THE_WAY: TakenBack = TakenBack::Conflict("another program made a file there meanwhile");
+
+impl Transaction<'_> {
+    /// Takes an entry back where it was swapped. Classified just before it is touched; what returns to the slot is
+    /// looked at, and goes out again where it is not verified new content.
+    pub(super) fn take_back(&self, entry: usize) -> Result<TakenBack> {
+        let is_folder = matches!(self.record(entry).change, Change::Folder { .. });
+        if self.mark == Mark::CheckUndo && !is_folder {
+            return self.take_back_checked(entry);
+        }
+        match self.classify(entry)? {
+            Class::Done if is_folder => self.take_back_folder(entry),
+            Class::Done | Class::Captured => self.take_back_swapped(entry),
+            Class::OnTop => Ok(TakenBack::Conflict("another program changed the new content")),
+            Class::OriginalLost => Ok(TakenBack::Conflict("its original is gone")),
+            Class::Unknown => Ok(TakenBack::Conflict("neither its old nor its new content is there")),
+            Class::Ready | Class::Before | Class::Same | Class::Torn => Ok(TakenBack::Clean),
+        }
+    }
+
+    fn take_back_swapped(&self, entry: usize) -> Result<TakenBack> {
+        match self.swap_back(entry) {
+            Err(e) if e.os_error().is_some_and(errno::is_taken) => return Ok(IN_THE_WAY),
+            other => other?,
+        }
+        if matches!(self.record(entry).change, Change::Delete { .. }) || self.slot_is_ours(entry)? {
+            return Ok(TakenBack::Clean);
+        }
+        self.swap(entry)?;
+        Ok(TakenBack::Conflict("another program wrote it while it was taken back"))
+    }
+
+    /// The same after a check began: then every entry was swapped, and what a check wrote over it goes as well.
+    fn take_back_checked(&self, entry: usize) -> Result<TakenBack> {
+        let record = self.record(entry);
+        let observed = self.observe(entry)?;
+        let class = (self.state.protocol.classify)(record, &observed);
+        match (class, &record.change) {
+            (Class::Done | Class::Captured, _) => {
+                self.touch_original(entry, observed.slot);
+                self.take_back_swapped(entry)
+            }
+            (_, Change::Create { .. }) if observed.slot == Seen::Missing => self.set_aside(entry, observed),
+            (_, Change::Edit { original, .. } | Change::Delete { original, .. })
+                if class == Class::OnTop || is(observed.slot, original) =>
+            {
+                self.touch_original(entry, observed.slot);
+                let aside = self.set_aside(entry, observed)?;
+                match self.swap_into_place(entry) {
+                    Err(e) if e.os_error().is_some_and(errno::is_taken) => Ok(IN_THE_WAY),
+                    other => other.map(|()| aside),
+                }
+            }
+            (_, Change::Edit { .. }) if observed.slot == Seen::Missing => {
+                Ok(TakenBack::Conflict("its original is gone"))
+            }
+            // Taken back before a crash, which may have lost the time that was given then.
+            (Class::Ready, Change::Edit { .. } | Change::Delete { .. }) => {
+                self.touch(Name::new(self.parent(entry)?, record.path.name()));
+                Ok(TakenBack::Clean)
+            }
+            (Class::Unknown, _) => Ok(TakenBack::Conflict("neither its old nor its new content is there")),
+            _ => Ok(TakenBack::Clean),
+        }
+    }
+
+    /// Moves what stands at the target out of the way, to where it is kept. Never an exchange: what is not txedit's
+    /// must not be in a slot.
+    fn set_aside(&self, entry: usize, observed: Observed) -> Result<TakenBack> {
+        const ASIDE: TakenBack = TakenBack::Conflict("the check, or another program, wrote it");
+        let kept = kept_name(entry);
+        let kept = Name::new(&self.folder, &kept);
+        let is_kept = self.fs.stat(kept).map_err(|e| Error::io("look at", kept.path(), e))?.is_some();
+        if is_kept || observed.target == Seen::Missing {
+            return Ok(if is_kept { ASIDE } else { TakenBack::Clean });
+        }
+        let target = Name::new(self.parent(entry)?, self.record(entry).path.name());
+        match self.fs.rename(target, kept, Rename::NoReplace) {
+            // It went away by itself.
+            Err(e) if errno::is_missing(&e) => Ok(TakenBack::Clean),
+            other => other.map(|()| ASIDE).map_err(|e| Error::io("set aside", target.path(), e)),
+        }
+    }
+
+    /// The original goes back to its name, which was made free.
+    fn swap_into_place(&self, entry: usize) -> Result<()> {
+        let slot = slot_name(entry);
+        let target = Name::new(self.parent(entry)?, self.record(entry).path.name());
+        let moved = self.fs.rename(Name::new(&self.folder, &slot), target, Rename::NoReplace);
+        moved.map_err(|e| Error::io("put back", target.path(), e))
+    }
+
+    /// Builds would trust what they made of the rejected content if its original were older than that.
+    fn touch_original(&self, entry: usize, slot: Seen) {
+        if matches!(slot, Seen::File { .. }) {
+            self.touch(Name::new(&self.folder, &slot_name(entry)));
+        }
+    }
+
+    /// The content counts more than its time: where the time cannot be set, the file goes back all the same.
+    fn touch(&self, name: Name<'_>) {
+        if let Ok(file) = self.fs.open_file(name) {
+            self.fs.touch(&file).ok();
+        }
+    }
+
+    fn take_back_folder(&self, entry: usize) -> Result<TakenBack> {
+        const NOT_EMPTY: TakenBack = TakenBack::Conflict("the new folder is not empty; it stays");
+        if !self.target_folder_is_empty(entry)? {
+            return Ok(NOT_EMPTY);
+        }
+        self.swap_back(entry)?;
+        // Somebody may have put a file into it in this moment, or a folder of theirs in its place.
+        if self.slot_is_ours(entry)? {
+            return Ok(TakenBack::Clean);
+        }
+        self.swap(entry)?;
+        Ok(NOT_EMPTY)
+    }
+
+    fn target_folder_is_empty(&self, entry: usize) -> Result<bool> {
+        is_empty_folder(self.fs, self.parent(entry)?, Path::new(self.record(entry).path.name()))
+    }
+}

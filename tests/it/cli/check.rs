@@ -1,0 +1,175 @@
+//! The check gate: a command decides, with the new files in place, whether they stay.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use super::{Ran, Workspace, run};
+
+/// Two files to be edited, one to be created, one to be deleted.
+fn workspace() -> Workspace {
+    let here = Workspace::new();
+    here.write(".git/HEAD", "").write("a", "one\n").write("sub/b", "two\n").write("old", "old\n");
+    let plan = json!({"files": [
+        {"file_path": "a", "edits": [{"old_string": "one", "new_string": "1"}]},
+        {"file_path": "sub/b", "edits": [{"old_string": "two", "new_string": "2"}]},
+        {"file_path": "new/c", "content": "three\n"},
+        {"file_path": "old", "delete": true}]});
+    here.write("plan.json", &plan.to_string());
+    here
+}
+
+const OLD: [(&str, Option<&str>); 4] =
+    [("a", Some("one\n")), ("sub/b", Some("two\n")), ("new/c", None), ("old", Some("old\n"))];
+const NEW: [(&str, Option<&str>); 4] =
+    [("a", Some("1\n")), ("sub/b", Some("2\n")), ("new/c", Some("three\n")), ("old", None)];
+
+#[track_caller]
+fn holds(here: &Workspace, files: &[(&str, Option<&str>)]) {
+    for (name, content) in files {
+        assert_eq!(fs::read_to_string(here.path().join(name)).ok().as_deref(), *content, "{name}");
+    }
+}
+
+fn apply(here: &Workspace, check: &str) -> Ran {
+    here.run(&["apply", "plan.json", "--json", "--check", check])
+}
+
+#[track_caller]
+fn failed(ran: &Ran) -> Value {
+    let json = ran.exits(7).json();
+    assert_eq!((&json["error_code"], &json["outcome"]), (&json!("CHECK_FAILED"), &json!("rolled_back")), "{json}");
+    json
+}
+
+#[test]
+fn it_sees_the_new_files_and_its_success_commits() {
+    let here = workspace();
+    let ran = apply(&here, "cat a sub/b new/c; test ! -e old; echo to stderr >&2");
+    let json = ran.exits(0).json();
+    holds(&here, &NEW);
+    assert_eq!(ran.stderr, "1\n2\nthree\nto stderr\n", "it is shown as it comes");
+    assert_eq!((&json["check"]["ended"], &json["check"]["output"]), (&json!("passed"), &json!(ran.stderr)));
+    let log = here.run(&["log", "--json"]).exits(0).json();
+    assert_eq!(log["transactions"][0]["check"]["output"], json!(ran.stderr), "{log}");
+    here.run(&["undo"]).exits(0);
+    holds(&here, &OLD);
+}
+
+#[test]
+fn its_failure_puts_everything_back_with_fresh_times() {
+    let here = workspace();
+    let before = fs::metadata(here.path().join("a")).unwrap();
+    Command::new("touch").args(["-d", "2020-01-01", "a", "old"]).current_dir(here.path()).status().unwrap();
+    let json = failed(&apply(&here, "echo no good; exit 3"));
+    holds(&here, &OLD);
+    assert_eq!(json["context"]["check"]["ended"], "exit status: 3");
+    assert_eq!(json["context"]["check"]["output"], "no good\n");
+    for name in ["a", "old"] {
+        let after = fs::metadata(here.path().join(name)).unwrap();
+        assert!(after.mtime() >= before.mtime(), "a build would trust what it made of the rejected {name}");
+    }
+    assert!(!here.path().join("new").exists());
+    assert_eq!(here.run(&["log", "--json"]).exits(0).json()["transactions"], json!([]));
+    assert!(here.run(&["kept", "list", "--json"]).exits(0).json()["kept"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn one_that_rewrites_the_files_and_passes_has_its_way() {
+    let here = workspace();
+    let json = apply(&here, "echo formatted > a; printf 'also\\n' > f && mv f new/c").exits(0).json();
+    holds(&here, &[("a", Some("formatted\n")), ("sub/b", Some("2\n")), ("new/c", Some("also\n")), ("old", None)]);
+    let results = json["file_results"].as_array().unwrap();
+    for (index, content, is_told) in [(0, "formatted\n", true), (1, "2\n", false), (2, "also\n", true)] {
+        assert_eq!(results[index]["hash_after"], blake3::hash(content.as_bytes()).to_hex().to_string());
+        assert_eq!(results[index]["warnings"].is_array(), is_told, "{}", results[index]);
+    }
+}
+
+#[test]
+fn one_that_rewrites_the_files_and_fails_goes_back_too() {
+    let here = workspace();
+    let script = "echo formatted > a; printf 'also\\n' > f && mv f new/c; echo back > old; rm sub/b; exit 1";
+    let json = failed(&apply(&here, script));
+    holds(&here, &OLD);
+    let kept = json["kept"].as_array().unwrap();
+    let contents: Vec<String> =
+        kept.iter().map(|kept| fs::read_to_string(kept["kept_path"].as_str().unwrap()).unwrap()).collect();
+    assert_eq!(contents.len(), 3, "{json}");
+    for content in ["formatted\n", "also\n", "back\n"] {
+        assert!(contents.iter().any(|kept| kept == content), "{content:?} is not kept: {json}");
+    }
+    let listed = here.run(&["kept", "list", "--json"]).exits(0).json();
+    assert_eq!(listed["kept"][0]["contents"].as_array().unwrap().len(), 3, "{listed}");
+}
+
+#[test]
+fn what_it_adds_to_a_new_folder_is_left_alone() {
+    let here = workspace();
+    let json = failed(&apply(&here, "echo mine > new/object; exit 1"));
+    holds(&here, &[("a", Some("one\n")), ("new/object", Some("mine\n")), ("new/c", None)]);
+    assert!(json["kept"][0]["reason"].as_str().unwrap().contains("not empty"), "{json}");
+}
+
+#[test]
+fn one_that_takes_too_long_is_stopped() {
+    let here = workspace();
+    let ran =
+        here.run(&["apply", "plan.json", "--json", "--check-timeout", "0.2", "--check", "echo started; sleep 60"]);
+    let json = failed(&ran);
+    holds(&here, &OLD);
+    assert!(json["error"].as_str().unwrap().contains("too long"), "{json}");
+    let ran = here.run(&["apply", "plan.json", "--json", "--check", "no-such-program-at-all"]);
+    failed(&ran);
+    here.run(&["apply", "plan.json", "--check-timeout", "-1", "--check", "true"]).exits(2);
+}
+
+#[test]
+fn one_that_wants_its_own_files_locked_is_refused_at_once() {
+    let here = workspace();
+    let program = env!("CARGO_BIN_EXE_txedit");
+    let started = Instant::now();
+    let script = format!("{program} edit a --old 1 --new 2; echo status $?; {program} edit e/x --old x --new y");
+    here.write("e/x", "x\n");
+    let json = apply(&here, &script).exits(0).json();
+    assert!(json["check"]["output"].as_str().unwrap().contains("status 4"), "{json}");
+    assert!(started.elapsed() < Duration::from_secs(8), "it waited for itself");
+    holds(&here, &[("a", Some("1\n")), ("e/x", Some("y\n"))]);
+}
+
+#[test]
+fn a_kill_during_the_check_rolls_back() {
+    let here = workspace();
+    let mut command = here.command(&["apply", "plan.json", "--check", "echo formatted > a; touch ready; sleep 60"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let ready = here.path().join("ready");
+    while !ready.exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    holds(&here, &[("a", Some("formatted\n")), ("sub/b", Some("2\n"))]);
+    kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
+    child.wait().unwrap();
+    let json = run(&mut here.command(&["recover", "--json"])).exits(0).json();
+    holds(&here, &OLD);
+    assert_eq!(json["recovered"][0]["action"], "rolled_back", "{json}");
+    assert_eq!(json["recovered"][0]["kept"].as_array().unwrap().len(), 1, "{json}");
+    Command::new("pkill").args(["-f", "touch ready; sleep 60"]).status().ok();
+}
+
+#[test]
+fn an_interrupt_stops_it_and_everything_goes_back() {
+    let here = workspace();
+    let mut command = here.command(&["apply", "plan.json", "--json", "--check", "touch ready; sleep 60"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    while !here.path().join("ready").exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let json = Ran::from(child.wait_with_output().unwrap()).exits(130).json();
+    assert_eq!((&json["error_code"], &json["outcome"]), (&json!("CANCELLED"), &json!("rolled_back")));
+    holds(&here, &OLD);
+}
