@@ -169,6 +169,26 @@ pub struct Kept {
     pub reason: String,
 }
 
+/// A file that changed since the transaction that was to be undone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    /// The file, relative to the workspace.
+    pub path: PathBuf,
+    /// Later transactions that changed it; none where only other programs did.
+    pub changed_by: Vec<String>,
+    /// What changed since, where the content that the transaction left is still known.
+    pub diff: Option<String>,
+}
+
+/// A file that changed where something was staged for it: unified diffs from the content that was staged upon.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diverged {
+    /// To what is staged.
+    pub ours: String,
+    /// To what stands there now.
+    pub theirs: String,
+}
+
 /// What is known of a failure beyond its kind.
 #[derive(Debug, Clone, Default)]
 pub enum Detail {
@@ -182,9 +202,11 @@ pub enum Detail {
     /// Where the anchor was found.
     Matches(Places),
     /// Files that changed since the transaction that was to be undone.
-    Conflicts(Vec<PathBuf>),
+    Conflicts(Vec<Conflict>),
     /// The check that failed.
     Check(Box<CheckRun>),
+    /// Both sides of a file that changed where something was staged for it.
+    Diverged(Box<Diverged>),
 }
 
 /// A failure: what, where, and what is true of the files now.
@@ -253,6 +275,13 @@ impl Error {
     #[must_use]
     pub fn in_file(mut self, index: usize) -> Self {
         self.0.file = Some(index);
+        self
+    }
+
+    /// Takes the name of the file entry away, and that of the edit: they are none that the caller knows.
+    #[must_use]
+    pub fn in_no_file(mut self) -> Self {
+        (self.0.file, self.0.edit) = (None, None);
         self
     }
 

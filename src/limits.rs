@@ -61,6 +61,13 @@ pub const CHECK_TIME: Duration = Duration::from_mins(10);
 /// Bytes kept of the end of what a check prints.
 pub const CHECK_TAIL_BYTES: usize = 8 << 10;
 
+/// How long an open transaction stays open after something was last staged in it.
+pub const OPEN_LIFETIME: Duration = Duration::from_hours(24);
+
+/// Bytes of replacements that are kept on record with a transaction, so that it can be taken out of files that others
+/// changed since.
+pub const SPLICES_BYTES: usize = 1 << 20;
+
 /// Transactions kept in history.
 pub const HISTORY_COUNT: usize = 1_000;
 

@@ -1,5 +1,7 @@
 //! The command line as it was typed: nothing is checked here beyond its shape.
 
+mod transactions;
+
 use std::ffi::OsString;
 #[cfg(feature = "mcp")]
 use std::net::SocketAddr;
@@ -10,6 +12,11 @@ use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::request::edit::Matching;
+
+pub(crate) use transactions::{
+    CommitArgs, DecisionArgs, HistoryCommand, JournalArgs, KeptCommand, LogArgs, OpenArgs, RecoverArgs, RedoArgs,
+    ShowArgs, ShowFormat, StageArgs, UndoArgs,
+};
 
 /// Many edits over many files, as one transaction, or nothing at all.
 #[derive(Debug, Parser)]
@@ -31,7 +38,7 @@ Exit status:
   5    input or output failed; rolled back, or nothing swapped
   6    recovery required
   7    the check failed; rolled back
-  130  interrupted before the swap, nothing changed";
+  130  interrupted before the swap, or in the check; nothing changed";
 
 const ROOT: &str = "The workspace [default: $CLAUDE_PROJECT_DIR, else the nearest folder upwards with .txedit or a \
                     VCS folder, else the current folder]";
@@ -131,13 +138,23 @@ pub(crate) enum Command {
     Edit(EditArgs),
     /// Replace a text, or a pattern, in all files of a tree, as one transaction
     Replace(ReplaceArgs),
+    /// Open a transaction over several calls, or add to one; no file is changed before its commit
+    Stage(StageArgs),
+    /// Show what the commit of an open transaction would do, and the hash of that plan
+    Preview(OpenArgs),
+    /// Commit an open transaction
+    Commit(CommitArgs),
+    /// Drop an open transaction
+    Rollback(OpenArgs),
     /// List committed transactions, the newest first
     Log(LogArgs),
     /// Show what a transaction changed
     Show(ShowArgs),
     /// Take a committed transaction back, by a transaction of its own
     Undo(UndoArgs),
-    /// Interrupted transactions, kept contents, anything odd
+    /// Take an undo back
+    Redo(RedoArgs),
+    /// Interrupted and open transactions, kept contents, anything odd
     Status,
     /// Finish or take back interrupted transactions
     Recover(RecoverArgs),
@@ -203,6 +220,15 @@ pub(crate) enum PatchFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct ApplyArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    /// Succeed also where this very plan was committed before and every file is still as it left it
+    #[arg(long)]
+    pub(crate) idempotent: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InputArgs {
     /// The plan or patch, or - for stdin; relative paths inside it start at the root
     pub(crate) plan: PathBuf,
     /// The format [default: told by the content]
@@ -272,115 +298,6 @@ pub(crate) struct ReplaceArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct LogArgs {
-    /// Only those that changed this file, or something in this folder
-    #[arg(long)]
-    pub(crate) path: Option<PathBuf>,
-    /// At most so many
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    pub(crate) limit: usize,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ShowArgs {
-    /// The transaction, as in the log
-    pub(crate) id: String,
-    /// Only count the lines
-    #[arg(long)]
-    pub(crate) stat: bool,
-    /// Print a patch instead, that git apply takes
-    #[arg(long, value_enum, value_name = "F", conflicts_with = "stat")]
-    pub(crate) format: Option<ShowFormat>,
-}
-
-/// The patches that can be printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ShowFormat {
-    /// A diff of git
-    Git,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct UndoArgs {
-    /// The transaction [default: the newest that is not undone and no undo itself]
-    pub(crate) id: Option<String>,
-    /// Print what would change as a diff; write nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct RecoverArgs {
-    /// The transaction [default: all that are interrupted]
-    pub(crate) id: Option<String>,
-    /// Print what would be done; do nothing
-    #[arg(long)]
-    pub(crate) plan: bool,
-    #[command(flatten)]
-    pub(crate) decision: DecisionArgs,
-    /// Act on a journal that was not born where it is: a copy, a restored backup
-    #[arg(long)]
-    pub(crate) trust_journal: bool,
-    /// Act on a journal of another machine; make sure that nobody works on it there
-    #[arg(long)]
-    pub(crate) other_host: bool,
-}
-
-#[derive(Debug, Args)]
-#[group(multiple = false)]
-pub(crate) struct DecisionArgs {
-    /// Finish it, whatever speaks against it
-    #[arg(long, requires = "id")]
-    pub(crate) forward: bool,
-    /// Take it back, whatever speaks against it
-    #[arg(long, requires = "id")]
-    pub(crate) back: bool,
-    /// Leave the files as they are and put its folder aside, into kept
-    #[arg(long, requires = "id")]
-    pub(crate) discard: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum KeptCommand {
-    /// List what was put aside
-    List,
-    /// Put a content back to where it belongs, as a transaction
-    Restore {
-        /// The transaction that put it aside
-        id: String,
-        /// The file [default: the only one that it put aside]
-        path: Option<PathBuf>,
-    },
-    /// Delete what a transaction put aside
-    Drop {
-        /// The transaction that put it aside
-        id: String,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum HistoryCommand {
-    /// Forget old transactions; they can no longer be undone
-    Prune {
-        /// Keep at most so many
-        #[arg(long, value_name = "N")]
-        keep: Option<usize>,
-        /// Keep at most so many bytes of old contents
-        #[arg(long, value_name = "B")]
-        max_bytes: Option<u64>,
-        /// Forget those that are older than so many days
-        #[arg(long, value_name = "DAYS")]
-        max_age: Option<u64>,
-    },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct JournalArgs {
-    /// The journal file
-    pub(crate) file: PathBuf,
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
     /// The folder [default: the root]
     pub(crate) folder: Option<PathBuf>,
@@ -434,6 +351,9 @@ pub(crate) struct McpArgs {
     /// Hide and refuse whatever changes files
     #[arg(long)]
     pub(crate) read_only: bool,
+    /// Let calls name checks: commands that are run with the new files in place
+    #[arg(long)]
+    pub(crate) allow_checks: bool,
     /// Cut answers beyond so many bytes
     #[arg(long, value_name = "BYTES", default_value_t = crate::limits::ANSWER_BYTES)]
     pub(crate) max_answer_bytes: usize,

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::options::Options;
 use super::output::{BAD, HEADING, NAME, NOTE, count, diff, styled};
-use crate::error::{Detail, Error, Finding, Outcome};
+use crate::error::{Conflict, Detail, Error, Finding, Outcome};
 use crate::request::{Change, Request};
 use crate::text::diagnose::{Cause, Diagnosis, Difference};
 use crate::text::locate::Places;
@@ -26,6 +26,17 @@ pub(crate) struct Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self { error, request: None, shape: Shape::Multi }
+    }
+}
+
+fn push_conflict(text: &mut String, conflict: &Conflict) {
+    let by = match &conflict.changed_by[..] {
+        [] => "another program".to_owned(),
+        ids => ids.join(", "),
+    };
+    let _ = write!(text, "\n  changed since: {}, by {by}", conflict.path.display());
+    if let Some(diff) = &conflict.diff {
+        let _ = write!(text, "\n{}", diff.trim_end());
     }
 }
 
@@ -60,9 +71,13 @@ impl Failure {
                     let _ = write!(text, "\n{}", run.ended.tail.trim_end());
                 }
             }
-            Detail::Conflicts(paths) => {
-                for path in paths {
-                    let _ = write!(text, "\n  changed since: {}", path.display());
+            Detail::Diverged(sides) => {
+                let _ =
+                    write!(text, "\nwhat is staged:\n{}what stands there:\n{}", sides.ours, sides.theirs.trim_end());
+            }
+            Detail::Conflicts(conflicts) => {
+                for conflict in conflicts {
+                    push_conflict(&mut text, conflict);
                 }
             }
         }

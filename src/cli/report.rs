@@ -17,6 +17,7 @@ pub(crate) fn for_people(report: &Report, verb: &str, options: &Options) -> Stri
     }
     let what = extent(report);
     let _ = match &report.transaction {
+        Some(id) if report.already_applied => writeln!(text, "committed before, as {}: {what}", styled(NAME, id)),
         Some(id) => writeln!(text, "{verb} {}: {what}", styled(NAME, id)),
         None => writeln!(text, "nothing to change: {what}"),
     };
@@ -31,6 +32,13 @@ pub(crate) fn notes(report: &Report, options: &Options) -> Vec<String> {
     let mut notes = Vec::new();
     if report.dry_run {
         notes.push(format!("dry run: {}; nothing was written", extent(report)));
+    }
+    for file in report.files.iter().filter(|file| file.rebased.is_some()) {
+        let path = options.shown(&file.path).display();
+        notes.push(format!(
+            "{} {path} changed meanwhile in other lines; the edits were carried over",
+            styled(NOTE, "note:")
+        ));
     }
     let own = report.warnings.iter().map(|warning| format!("{} {warning}", styled(NOTE, "warning:")));
     let of_files = report.files.iter().flat_map(|file| {

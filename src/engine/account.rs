@@ -2,14 +2,20 @@
 //!
 //! No decision rests on it: it is not sealed, and a text that does not read is as good as none.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
-use super::report::FileReport;
+use super::report::{FileReport, Operation, Report};
 use super::snapshot;
 use crate::check::{CheckRun, Ended, Verdict};
 use crate::error::{Error, Result};
 use crate::fs::{FileKind, Fs, Handle, Name};
 use crate::limits;
+use crate::path::RelPath;
+use crate::plan::{Change, Content, New, Plan};
+use crate::text::splice::{Splice, Splices};
+use crate::text::{Applied, MatchKind};
 
 /// The name in a transaction's folder.
 pub(super) const FILE_NAME: &str = "report.json";
@@ -23,6 +29,17 @@ pub(super) struct Account {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckAccount>,
     pub files: Vec<FileAccount>,
+    /// What was replaced in the files that were edited, as far as it is not much.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub splices: Vec<SplicedAccount>,
+}
+
+/// What was replaced in a file.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct SplicedAccount {
+    pub path: String,
+    /// Start, end, and what took the place.
+    pub splices: Vec<(usize, usize, String)>,
 }
 
 /// A check that passed.
@@ -34,25 +51,86 @@ pub(super) struct CheckAccount {
 }
 
 /// One file.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct FileAccount {
     pub path: String,
     pub operation: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub renamed_to: Option<String>,
-    pub edits: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash_before: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash_after: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backup: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<EditAccount>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// One edit.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct EditAccount {
+    pub replaced: usize,
+    pub lines: Vec<usize>,
+    pub match_kind: String,
+}
+
+impl FileAccount {
+    fn of(file: &FileReport) -> Self {
+        let text = |path: &PathBuf| path.to_string_lossy().into_owned();
+        let edits = file.edits.iter().map(|edit| EditAccount {
+            replaced: edit.replaced,
+            lines: edit.lines.clone(),
+            match_kind: edit.match_kind.as_str().to_owned(),
+        });
+        Self {
+            path: text(&file.path),
+            operation: file.operation.as_str().to_owned(),
+            renamed_to: file.renamed_to.as_ref().map(text),
+            hash_before: file.hash_before.map(|digest| digest.to_hex()),
+            hash_after: file.hash_after.map(|digest| digest.to_hex()),
+            backup: file.backup.as_ref().map(text),
+            edits: edits.collect(),
+            warnings: file.warnings.clone(),
+        }
+    }
+
+    fn into_report(self) -> FileReport {
+        let digest = |hex: Option<String>| hex.and_then(|hex| hex.parse().ok());
+        let edits = self.edits.into_iter().map(|edit| Applied {
+            replaced: edit.replaced,
+            lines: edit.lines,
+            match_kind: MatchKind::ALL.into_iter().find(|kind| kind.as_str() == edit.match_kind).unwrap_or_default(),
+        });
+        FileReport {
+            path: self.path.into(),
+            operation: Operation::ALL.into_iter().find(|it| it.as_str() == self.operation).unwrap_or(Operation::None),
+            renamed_to: self.renamed_to.map(PathBuf::from),
+            edits: edits.collect(),
+            hash_before: digest(self.hash_before),
+            hash_after: digest(self.hash_after),
+            backup: self.backup.map(PathBuf::from),
+            content: None,
+            diff: None,
+            rebased: None,
+            warnings: self.warnings,
+        }
+    }
 }
 
 impl Account {
     /// What is to be told of a request.
-    pub(super) fn of(program: &str, label: Option<&str>, files: &[FileReport]) -> Self {
-        let files = files.iter().map(|file| FileAccount {
-            path: file.path.to_string_lossy().into_owned(),
-            operation: file.operation.as_str().to_owned(),
-            renamed_to: file.renamed_to.as_ref().map(|path| path.to_string_lossy().into_owned()),
-            edits: file.edits.iter().map(|edit| edit.replaced).sum(),
-        });
-        Self { program: program.to_owned(), label: label.map(str::to_owned), check: None, files: files.collect() }
+    pub(super) fn of(program: &str, label: Option<&str>, files: &[FileReport], plan: &Plan) -> Self {
+        let files = files.iter().map(FileAccount::of);
+        Self {
+            program: program.to_owned(),
+            label: label.map(str::to_owned),
+            check: None,
+            files: files.collect(),
+            splices: remembered(plan),
+        }
     }
 
     /// What stands in the folder of a transaction; `None` where that is nothing that can be read.
@@ -68,11 +146,52 @@ impl Account {
         Ok(serde_json::from_slice(&bytes).ok())
     }
 
+    /// What a file became, from what it was. The caller compares its digest: this is but a hint.
+    pub(super) fn result(&self, path: &RelPath, original: &[u8]) -> Option<Vec<u8>> {
+        let account = self.splices.iter().find(|account| path.as_path().to_str() == Some(&account.path))?;
+        let splice =
+            |(start, end, with): &(usize, usize, String)| Splice { range: *start..*end, with: with.clone().into() };
+        let splices = Splices::new(original, account.splices.iter().map(splice).collect()).ok()?;
+        Some(splices.apply(original))
+    }
+
+    /// The report again.
+    pub(super) fn into_report(self) -> Report {
+        Report {
+            files: self.files.into_iter().map(FileAccount::into_report).collect(),
+            check: self.check.map(CheckAccount::into_run),
+            ..Report::default()
+        }
+    }
+
     /// The text, with the check that was passed.
     pub(super) fn text(&self, check: Option<&CheckRun>) -> String {
         let account = Self { check: check.map(CheckAccount::of), ..self.clone() };
         serde_json::to_string(&account).expect("strings and numbers are JSON")
     }
+}
+
+/// What a plan replaces, so that a later undo can tell it from what others replaced.
+fn remembered(plan: &Plan) -> Vec<SplicedAccount> {
+    let mut room = limits::SPLICES_BYTES;
+    let mut remembered = Vec::new();
+    for entry in &plan.entries {
+        let Change::Edit(_, New { content: Content::Spliced(_, splices), .. }) = &entry.change else { continue };
+        let text = |splice: &Splice| Some((splice.range.start, splice.range.end, text_of(&splice.with)?));
+        let list: Option<Vec<_>> = splices.iter().map(text).collect();
+        let (Some(path), Some(list)) = (entry.path.as_path().to_str(), list) else { continue };
+        let size: usize = list.iter().map(|(.., with)| with.len() + 16).sum();
+        if list.is_empty() || size > room {
+            continue;
+        }
+        room -= size;
+        remembered.push(SplicedAccount { path: path.to_owned(), splices: list });
+    }
+    remembered
+}
+
+fn text_of(bytes: &[u8]) -> Option<String> {
+    std::str::from_utf8(bytes).ok().map(str::to_owned)
 }
 
 impl CheckAccount {

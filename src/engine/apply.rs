@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::account::Account;
-use super::execute::{Draft, Source};
+use super::execute::{Draft, Marks, Source};
 use super::ground::{Ground, Parents};
 use super::lock::check_cancelled;
 use super::report::{FileReport, Operation, Report};
@@ -21,7 +21,7 @@ use crate::path::RelPath;
 use crate::plan::build::{Builder, Roles, Target};
 use crate::plan::{Change as Planned, Content, New, Plan, SourceId};
 use crate::request::edit::Anchor;
-use crate::request::{Change, Request};
+use crate::request::{Change, FileRequest, Request};
 use crate::text::diagnose::{self, Cause};
 use crate::text::diff;
 
@@ -45,12 +45,24 @@ impl Engine {
         self.recover_own(&mut warnings, run)?;
         let Ground { places, parents, locks } =
             self.stand(&cast.paths(), &|found| cast.judge(found), &mut warnings, run)?;
-        let (draft, files) = self.draft(request, &cast, &places, parents, run)?;
+        let fingerprint = request.fingerprint(self.root());
+        if let Some(report) = self.answered_before(request, fingerprint)? {
+            return Ok(Report { warnings, ..report });
+        }
+        let (mut draft, files) = match self.draft(request, &cast, &places, parents, run) {
+            // A file that is no longer what the request expects may be what the request makes of it.
+            Err(error) if carries_hashes(request) => {
+                return self.repeated(fingerprint)?.ok_or(error);
+            }
+            other => other?,
+        };
+        draft.marks.request = Some(fingerprint);
+        draft.marks.key.clone_from(&request.idempotency_key);
         self.carry_out(draft, locks, Report { files, warnings, ..Report::default() }, run)
     }
 
     /// Reads everything, and decides what will be done.
-    fn draft(
+    pub(super) fn draft(
         &self,
         request: &Request,
         cast: &Cast,
@@ -115,10 +127,10 @@ impl Engine {
         reader.look_at_all(&mut builder, &mut sources)?;
         let plan = builder.finish()?;
         let targets = snapshots(&plan, &subjects.places, &sources);
-        let account = Account::of(&self.settings.program, request.label.as_deref(), &reports);
-        let (label, gate) = (request.label.clone(), self.gate(request.check.as_ref()));
-        let draft = Draft { plan, sources, targets, parents, read_at, reverts: None, label, account, gate };
-        Ok((draft, reports))
+        let account = Account::of(&self.program(run), request.label.as_deref(), &reports, &plan);
+        let marks = Marks { label: request.label.clone(), ..Marks::default() };
+        let gate = self.gate(request.check.as_ref());
+        Ok((Draft { plan, sources, targets, parents, read_at, marks, account, gate }, reports))
     }
 
     /// Whether what stands at a place can be edited, replaced, moved or deleted, or a file made there.
@@ -306,12 +318,7 @@ fn elsewhere(
     error
 }
 
-fn check_expected_hash(
-    entry: &crate::request::FileRequest,
-    source: Option<&Source>,
-    place: &Place,
-    file: usize,
-) -> Result<()> {
+fn check_expected_hash(entry: &FileRequest, source: Option<&Source>, place: &Place, file: usize) -> Result<()> {
     let Some(expected) = entry.expected_hash else { return Ok(()) };
     let found = source.map(|source| source.snapshot.digest);
     if found == Some(expected) {
@@ -320,6 +327,13 @@ fn check_expected_hash(
     let found = found.map_or_else(|| "it is not there".to_owned(), |digest| format!("its hash is {digest}"));
     let message = format!("{} is not the file that the edits were made for: {found}, expected {expected}", place.path);
     Err(Error::new(ErrorKind::HashMismatch, message).in_file(file).at(&entry.path))
+}
+
+/// Whether the caller says of every file that is there which content it must have.
+fn carries_hashes(request: &Request) -> bool {
+    let is_new = |file: &FileRequest| matches!(file.change, Change::Write { .. } | Change::Copy { .. });
+    request.files.iter().any(|file| file.expected_hash.is_some())
+        && request.files.iter().all(|file| file.expected_hash.is_some() || is_new(file))
 }
 
 /// One file of a request, to be reported.
@@ -379,6 +393,7 @@ impl Asked<'_> {
             backup: self.roles.backup.map(|target| places[target].path.as_path().to_owned()),
             content: content.filter(|_| self.request.include_content),
             diff,
+            rebased: None,
             warnings,
         }
     }

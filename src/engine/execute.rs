@@ -15,6 +15,7 @@ use super::transaction::Transaction;
 use super::{Phase as Progress, Run, sweep};
 use crate::check::CheckRun;
 use crate::commit::step::{Barrier, OnFailure, Step, Terms};
+use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::fs::{Fs, Handle, Name, Stat};
 use crate::identity::Timestamp;
@@ -34,12 +35,26 @@ pub(super) struct Draft {
     pub parents: HashMap<PathBuf, (Stat, Handle)>,
     /// When reading began.
     pub read_at: Instant,
-    pub reverts: Option<String>,
-    pub label: Option<String>,
+    pub marks: Marks,
     /// What `report.json` is to say.
     pub account: Account,
     /// What decides whether the new files stay.
     pub gate: Option<Gate>,
+}
+
+/// What the journal says of a transaction besides its entries.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Marks {
+    /// The transaction that it undoes.
+    pub reverts: Option<String>,
+    /// The open transaction that it was.
+    pub opened: Option<String>,
+    /// The caller's key, by which a retry is known.
+    pub key: Option<String>,
+    /// The fingerprint of the request, by which a repetition is known.
+    pub request: Option<Digest>,
+    /// A text for the log.
+    pub label: Option<String>,
 }
 
 /// A file that new content is made from.

@@ -1,27 +1,19 @@
 //! Committed transactions: their folders, with the originals in them, are the undo records.
 
 use std::collections::HashMap;
-use std::ffi::OsString;
 use std::path::Path;
-use std::time::Instant;
 
 use super::account::{Account, CheckAccount};
-use super::execute::{Draft, Source};
-use super::ground::{Ground, Parents};
-use super::report::{FileReport, Logged, Operation, Report, Shown, ShownFile};
-use super::resolve::Place;
-use super::roles::is_about_the_path;
-use super::snapshot::{self, Snapshot};
+use super::report::{Logged, Shown, ShownFile};
+use super::snapshot;
 use super::state::{Found, Section, State, list_ids, open_transaction};
-use super::{Engine, Run, hot, id, late};
+use super::{Engine, hot, id, late};
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Fs, Handle, Name};
-use crate::journal::reverse::{Now, conflict, reverse};
 use crate::journal::{Change, Journal, Mark, slot_name};
 use crate::limits;
 use crate::path::RelPath;
-use crate::plan::SourceId;
 use crate::text::diff;
 
 /// What a file was and became, where it is known.
@@ -101,92 +93,11 @@ impl Engine {
         let new = match record.change.after() {
             Some(after) => match self.current(&record.path)? {
                 Some(new) if Digest::of(&new) == after.digest => Some(new),
-                _ => self.later_original(state, &loaded.journal.header.id, &record.path, after.digest)?,
+                _ => self.left_by(state, loaded, &record.path, old.as_deref().unwrap_or_default(), after.digest)?,
             },
             None => Some(Vec::new()),
         };
         Ok((old, new))
-    }
-
-    /// A content that a transaction after `id` found at `path` and keeps as an original.
-    fn later_original(&self, state: &State, id: &str, path: &RelPath, digest: Digest) -> Result<Option<Vec<u8>>> {
-        for later in self.history_ids(state)?.iter().filter(|later| later.as_str() > id) {
-            let Some(loaded) = load(&*self.fs, state, later)? else { continue };
-            let entry = loaded.journal.entries.iter().position(|record| {
-                record.path == *path && record.change.before().is_some_and(|before| before.digest == digest)
-            });
-            if let Some(entry) = entry {
-                return self.content(Name::new(&loaded.folder, &slot_name(entry)));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Restores exactly what was before a transaction, as a transaction of its own. Without an id: the newest that is
-    /// not undone and itself no undo. On failure nothing is changed, or the error's outcome says so.
-    pub fn undo(&self, id: Option<&str>, dry_run: bool, run: Run<'_>) -> Result<Report> {
-        let mut warnings = Vec::new();
-        if !dry_run {
-            self.recover_own(&mut warnings, run)?;
-        }
-        let id = match id {
-            Some(id) => id.to_owned(),
-            None => self.newest_not_undone()?,
-        };
-        let (state, loaded) = self.committed(&id)?;
-        if let Some(by) = self.reverted(&state)?.get(&id) {
-            let message = format!("{id} is undone already, by {by}; undo that one to have its changes again");
-            return Err(Error::new(ErrorKind::UndoConflict, message));
-        }
-        let paths: Vec<&Path> = loaded.journal.entries.iter().map(|record| record.path.as_path()).collect();
-        let judge = |found| unobstructed(found, &paths);
-        let (places, parents, locks) = if dry_run {
-            let (places, parents) = self.glance(&paths, &judge, &mut warnings)?;
-            (places, parents, None)
-        } else {
-            let Ground { places, parents, locks } = self.stand(&paths, &judge, &mut warnings, run)?;
-            (places, parents, Some(locks))
-        };
-        let read_at = Instant::now();
-        let mut targets = Vec::new();
-        let mut now = Vec::new();
-        for (record, place) in loaded.journal.entries.iter().zip(&places) {
-            let snapshot = self.snapshot_of(&record.path, place, &parents)?;
-            let state = snapshot.as_ref().map(Snapshot::state);
-            let obstructed = place.stat.is_some() && state.is_none();
-            now.push(Now { state, obstructed, missing: place.missing.clone() });
-            targets.push((place.path.clone(), snapshot));
-        }
-        let plan = reverse(&loaded.journal, &now)?;
-        for place in &places {
-            self.check_restorable(place, &parents)?;
-        }
-        let by_path: HashMap<RelPath, Option<Snapshot>> = targets.into_iter().collect();
-        let targets = plan.entries.iter().map(|entry| by_path.get(&entry.path).cloned().flatten()).collect();
-        let sources = self.originals(&loaded)?;
-        let files = self.undo_reports(&loaded, dry_run)?;
-        if plan.is_empty() || dry_run {
-            return Ok(Report { dry_run, files, warnings, ..Report::default() });
-        }
-        let account = Account::of(&self.settings.program, None, &files);
-        let reverts = Some(id);
-        let draft = Draft { plan, sources, targets, parents, read_at, reverts, label: None, account, gate: None };
-        let Some(locks) = locks else { unreachable!("only a dry run takes no locks") };
-        drop(state);
-        self.carry_out(draft, locks, Report { files, warnings, ..Report::default() }, run)
-    }
-
-    fn newest_not_undone(&self) -> Result<String> {
-        let nothing = || Error::new(ErrorKind::UnknownTransaction, "there is no transaction to undo; see `txedit log`");
-        let state = self.state()?.ok_or_else(nothing)?;
-        let reverted = self.reverted(&state)?;
-        for id in self.history_ids(&state)?.into_iter().rev() {
-            let Some(loaded) = load(&*self.fs, &state, &id)? else { continue };
-            if loaded.journal.header.reverts.is_none() && !reverted.contains_key(&id) {
-                return Ok(id);
-            }
-        }
-        Err(nothing())
     }
 
     pub(super) fn committed(&self, id: &str) -> Result<(State, Loaded)> {
@@ -199,115 +110,34 @@ impl Engine {
         Ok((state, loaded))
     }
 
-    fn history_ids(&self, state: &State) -> Result<Vec<String>> {
+    pub(super) fn history_ids(&self, state: &State) -> Result<Vec<String>> {
         match state.section(&*self.fs, Section::History)? {
             Some(section) => list_ids(&*self.fs, &section),
             None => Ok(Vec::new()),
         }
     }
 
+    /// Each committed transaction, oldest first, with the one that it undoes.
+    pub(super) fn reverts(&self, state: &State) -> Result<Vec<(String, Option<String>)>> {
+        let mut reverts = Vec::new();
+        for id in self.history_ids(state)? {
+            let Some(loaded) = load(&*self.fs, state, &id)? else { continue };
+            reverts.push((id, loaded.journal.header.reverts));
+        }
+        Ok(reverts)
+    }
+
     /// Which transaction is undone by which. An undo that is undone itself does not count.
-    fn reverted(&self, state: &State) -> Result<HashMap<String, String>> {
+    pub(super) fn reverted(&self, state: &State) -> Result<HashMap<String, String>> {
         let mut reverted = HashMap::new();
         // From the newest on: what undid an undo is newer than that.
-        for id in self.history_ids(state)?.into_iter().rev() {
-            let Some(loaded) = load(&*self.fs, state, &id)? else { continue };
-            let Some(undone) = loaded.journal.header.reverts else { continue };
+        for (id, reverts) in self.reverts(state)?.into_iter().rev() {
+            let Some(undone) = reverts else { continue };
             if !reverted.contains_key(&id) {
                 reverted.insert(undone, id);
             }
         }
         Ok(reverted)
-    }
-
-    /// What stands at the path of an entry of a journal now.
-    fn snapshot_of(&self, path: &RelPath, place: &Place, parents: &Parents) -> Result<Option<Snapshot>> {
-        let Some(stat) = &place.stat else { return Ok(None) };
-        if stat.kind != FileKind::File || place.path != *path {
-            // A folder that the transaction made, or a symlink where the file was.
-            return Ok(None);
-        }
-        let (_, folder) = &parents[&place.folder];
-        let full = self.root.path().join(path.as_path());
-        Ok(Some(snapshot::read(&*self.fs, &full, Name::new(folder, path.name()), stat, false)?.0))
-    }
-
-    /// Whether what stands at a place, which is as the transaction left it, may be replaced.
-    fn check_restorable(&self, place: &Place, parents: &Parents) -> Result<()> {
-        let path = self.root.path().join(place.path.as_path());
-        let (folder_stat, folder) = &parents[&place.folder];
-        match &place.stat {
-            Some(stat) if stat.kind == FileKind::File => {
-                let name = Name::new(folder, place.path.name());
-                snapshot::check_target(&*self.fs, &path, name, stat, folder_stat)
-            }
-            _ => snapshot::check_folder(&path, folder_stat),
-        }
-    }
-
-    /// The originals in a transaction's slots, verified: an undo stages copies of them.
-    fn originals(&self, loaded: &Loaded) -> Result<HashMap<SourceId, Source>> {
-        let mut sources = HashMap::new();
-        for (entry, record) in loaded.journal.entries.iter().enumerate() {
-            let Some(before) = record.change.before() else { continue };
-            let slot = slot_name(entry);
-            let name = Name::new(&loaded.folder, &slot);
-            let path = name.path();
-            let damaged = |why: &str| {
-                let message = format!("the original of {} in {} {why}", record.path, path.display());
-                Error::new(ErrorKind::UndoConflict, message).at(record.path.as_path())
-            };
-            let stat = self.fs.stat(name).map_err(|e| Error::io("look at", &path, e))?;
-            let stat = stat.filter(|stat| stat.kind == FileKind::File).ok_or_else(|| damaged("is gone"))?;
-            let (mut snapshot, _) = snapshot::read(&*self.fs, &path, name, &stat, false)?;
-            if snapshot.digest != before.digest {
-                return Err(damaged("was written after the commit, by a program that still had it open"));
-            }
-            if loaded.journal.entries.len() > limits::SYNC_EACH_UP_TO {
-                snapshot.file = None;
-            }
-            let source = Source { folder: loaded.folder.clone(), name: OsString::from(&slot), snapshot, bytes: None };
-            sources.insert(SourceId(entry), source);
-        }
-        Ok(sources)
-    }
-
-    fn undo_reports(&self, loaded: &Loaded, with_diff: bool) -> Result<Vec<FileReport>> {
-        let mut reports = Vec::new();
-        for (entry, record) in loaded.journal.entries.iter().enumerate() {
-            let operation = match record.change {
-                Change::Edit { before, after, .. } if before.digest == after.digest => Operation::Mode,
-                Change::Edit { .. } => Operation::Replace,
-                Change::Create { .. } => Operation::Delete,
-                Change::Delete { .. } => Operation::Create,
-                Change::Folder { .. } => continue,
-            };
-            let path = record.path.as_path().to_owned();
-            let diff = if with_diff {
-                let old = self.current(&record.path)?.unwrap_or_default();
-                let new = match record.change.before() {
-                    Some(_) => self.content(Name::new(&loaded.folder, &slot_name(entry)))?.unwrap_or_default(),
-                    None => Vec::new(),
-                };
-                let name = path.display().to_string();
-                Some(diff::unified(&old, &new, &name, &name, limits::DIFF_BYTES))
-            } else {
-                None
-            };
-            reports.push(FileReport {
-                path,
-                operation,
-                renamed_to: None,
-                edits: Vec::new(),
-                hash_before: record.change.after().map(|state| state.digest),
-                hash_after: record.change.before().map(|state| state.digest),
-                backup: None,
-                content: None,
-                diff,
-                warnings: Vec::new(),
-            });
-        }
-        Ok(reports)
     }
 
     fn logged(&self, loaded: &Loaded, reverted_by: Option<&String>) -> Result<Logged> {
@@ -329,34 +159,20 @@ impl Engine {
     }
 
     /// The content at a path of the workspace; `None` where there is no regular file.
-    fn current(&self, path: &RelPath) -> Result<Option<Vec<u8>>> {
+    pub(super) fn current(&self, path: &RelPath) -> Result<Option<Vec<u8>>> {
         match self.fs.open_beneath(&self.root, path.parent()) {
             Ok(folder) => self.content(Name::new(&folder, path.name())),
             Err(_) => Ok(None),
         }
     }
 
-    fn content(&self, name: Name<'_>) -> Result<Option<Vec<u8>>> {
+    pub(super) fn content(&self, name: Name<'_>) -> Result<Option<Vec<u8>>> {
         let path = name.path();
         let stat = self.fs.stat(name).map_err(|e| Error::io("look at", &path, e))?;
         let Some(stat) = stat.filter(|stat| stat.kind == FileKind::File) else { return Ok(None) };
         let file = self.fs.open_file(name).map_err(|e| Error::io("open", &path, e))?;
         snapshot::read_whole(&*self.fs, &file, &path, stat.size).map(Some)
     }
-}
-
-/// Places of an undo. One that cannot be reached, or leads elsewhere, was changed since.
-fn unobstructed(found: Vec<Result<Place>>, paths: &[&Path]) -> Result<Vec<Place>> {
-    let mut places = Vec::with_capacity(found.len());
-    let mut conflicts = Vec::new();
-    for (found, path) in found.into_iter().zip(paths) {
-        match found {
-            Ok(place) => places.push(place),
-            Err(error) if is_about_the_path(error.kind()) => conflicts.push(path.to_path_buf()),
-            Err(error) => return Err(error),
-        }
-    }
-    if conflicts.is_empty() { Ok(places) } else { Err(conflict(conflicts)) }
 }
 
 fn shown_file(path: &RelPath, change: &Change, old: Option<&[u8]>, new: Option<&[u8]>) -> ShownFile {

@@ -3,7 +3,9 @@
 pub mod report;
 
 mod account;
+mod again;
 mod apply;
+mod carry_back;
 mod execute;
 mod export;
 mod gate;
@@ -15,6 +17,7 @@ mod kept;
 mod late;
 mod lock;
 mod nearby;
+mod open;
 mod prune;
 mod read;
 mod recovery;
@@ -27,6 +30,7 @@ mod status;
 mod sweep;
 mod take_back;
 mod transaction;
+mod undo;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -46,6 +50,7 @@ use gate::Gate;
 use lock::{Locks, Patience};
 use report::{Recovered, Report, Status};
 use state::{Found, Section, State};
+pub use undo::UndoOptions;
 
 /// What a commit waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -109,6 +114,11 @@ pub trait Observer: Sync {
 
     /// What the check prints, as it comes.
     fn check_output(&self, _bytes: &[u8]) {}
+
+    /// The program that asked for the work, where that is another than the one that does it: an MCP client.
+    fn client(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// Looks at nothing.
@@ -248,6 +258,7 @@ impl Engine {
             Found::Nothing | Found::Ignored(_) => return Ok(()),
         };
         let fs = &*self.fs;
+        open::sweep(fs, &state)?;
         let Some(section) = state.section(fs, Section::Transactions)? else { return Ok(()) };
         let names = fs.list(&section).map_err(|e| Error::io("list", section.path(), e))?;
         if names.is_empty() {
@@ -267,7 +278,9 @@ impl Engine {
             return Ok(report);
         }
         let Committed { id, warnings, check, rewritten } = self.commit(draft, locks, run)?;
-        rewritten.iter().for_each(|rewritten| rewritten.tell(&mut report.files));
+        for rewritten in rewritten {
+            rewritten.tell(&mut report.files);
+        }
         report.warnings.extend(warnings);
         Ok(Report { transaction: Some(id), check, ..report })
     }
@@ -278,11 +291,19 @@ impl Engine {
         self.check_one_file_system(&draft, &found)?;
         let state = State::ensure(&*self.fs, &self.root, self.protocol, found)?;
         let durable = self.settings.durability == Durability::Power;
-        let mut committed = execute::commit(&*self.fs, &state, draft, locks, durable, &self.settings.program, run)?;
+        let mut committed = execute::commit(&*self.fs, &state, draft, locks, durable, &self.program(run), run)?;
         if let Err(error) = self.prune_by_the_way(&state, &committed.id) {
             committed.warnings.push(format!("history could not be pruned: {error}"));
         }
         Ok(committed)
+    }
+
+    /// Who acts, for the log and for messages.
+    fn program(&self, run: Run<'_>) -> String {
+        match run.observer.client() {
+            Some(client) => format!("{client} by {}", self.settings.program),
+            None => self.settings.program.clone(),
+        }
     }
 
     /// What decides whether a commit stays, if anything does.

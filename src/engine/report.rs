@@ -19,6 +19,8 @@ pub struct Report {
     pub warnings: Vec<String>,
     /// The check that it passed.
     pub check: Option<CheckRun>,
+    /// Whether nothing had to be done, since the same request was committed before.
+    pub already_applied: bool,
 }
 
 /// One file of a request.
@@ -42,8 +44,66 @@ pub struct FileReport {
     pub content: Option<Vec<u8>>,
     /// A bounded unified diff, for a dry run.
     pub diff: Option<String>,
+    /// What another program had changed in the file before the staged edits were carried over to it, as a diff.
+    pub rebased: Option<String>,
     /// What the caller should know of this file.
     pub warnings: Vec<String>,
+}
+
+/// Edits that were staged.
+#[derive(Debug, Clone)]
+pub struct Staged {
+    /// The open transaction; `None` where it was only tried.
+    pub id: Option<String>,
+    /// When it lapses if nothing more is staged: RFC 3339, UTC.
+    pub expires: Option<String>,
+    /// What was staged now, as it will be on top of what was staged before.
+    pub report: Report,
+    /// Other open transactions that touch the same files.
+    pub overlaps: Vec<Overlap>,
+}
+
+/// A file that another open transaction touches as well.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overlap {
+    /// The other one.
+    pub id: String,
+    /// Who opened it.
+    pub owner: String,
+    /// The file, relative to the workspace.
+    pub path: PathBuf,
+}
+
+/// What the commit of an open transaction would do.
+#[derive(Debug, Clone)]
+pub struct Preview {
+    /// The open transaction.
+    pub id: String,
+    /// When it lapses.
+    pub expires: String,
+    /// The hash over everything that would be done, for the commit.
+    pub plan_hash: Digest,
+    /// The files, with their diffs and hashes.
+    pub report: Report,
+}
+
+/// An open transaction.
+#[derive(Debug, Clone)]
+pub struct OpenTransaction {
+    /// Its id.
+    pub id: String,
+    /// When it was opened: RFC 3339, UTC.
+    pub opened: String,
+    /// When it lapses.
+    pub expires: String,
+    /// Whether it has.
+    pub is_expired: bool,
+    /// Who opened it.
+    pub owner: String,
+    /// Its label.
+    pub label: Option<String>,
+    /// Its files, relative to the workspace, each with what is to be done.
+    pub files: Vec<(PathBuf, String)>,
 }
 
 /// The content of a file, and the digest that a request may expect of it.
@@ -75,6 +135,10 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// All of them.
+    pub const ALL: [Self; 7] =
+        [Self::Edit, Self::Create, Self::Replace, Self::Delete, Self::Rename, Self::Mode, Self::None];
+
     /// The word in answers.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -142,6 +206,8 @@ pub struct ShownFile {
 pub struct Status {
     /// Transactions whose folder is in `txn/`.
     pub interrupted: Vec<Interrupted>,
+    /// Open transactions, oldest first.
+    pub open: Vec<OpenTransaction>,
     /// Kept contents.
     pub kept: Vec<Kept>,
     /// Anything else: a state folder that is ignored, originals that changed in history.

@@ -49,8 +49,11 @@ impl<'a> Staging<'a> {
             folder: stat.identity,
             boot: host.boot,
             owner: Owner { program: program.to_owned(), process: host.process, user: host.user, host: host.name },
-            reverts: draft.reverts.clone(),
-            label: draft.label.clone(),
+            reverts: draft.marks.reverts.clone(),
+            opened: draft.marks.opened.clone(),
+            key: draft.marks.key.clone(),
+            request: draft.marks.request,
+            label: draft.marks.label.clone(),
         };
         let entries = Vec::with_capacity(draft.plan.entries.len());
         let journal = Journal { header, entries, back_on_crash: draft.gate.is_some() };
@@ -236,7 +239,7 @@ fn missing_parent(planned: &Entry) -> Error {
 }
 
 /// Makes `txn/.<id>`, locks it and only then gives it its name: what has its name has had an owner.
-fn make_folder(fs: &dyn Fs, section: &Handle) -> Result<(String, Handle)> {
+pub(super) fn make_folder(fs: &dyn Fs, section: &Handle) -> Result<(String, Handle)> {
     for _ in 0..TRIES {
         let id = id::fresh();
         let hidden = format!(".{id}");

@@ -17,6 +17,8 @@ use crate::path::STATE_FOLDER;
 pub(super) enum Section {
     /// Transactions in commit.
     Transactions,
+    /// Staged over several calls.
+    Open,
     /// Committed ones, with their originals.
     History,
     /// What a rollback must not delete.
@@ -26,11 +28,12 @@ pub(super) enum Section {
 }
 
 impl Section {
-    const ALL: [Self; 4] = [Self::Transactions, Self::History, Self::Kept, Self::Trash];
+    const ALL: [Self; 5] = [Self::Transactions, Self::Open, Self::History, Self::Kept, Self::Trash];
 
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Transactions => "txn",
+            Self::Open => "open",
             Self::History => "history",
             Self::Kept => "kept",
             Self::Trash => "trash",
@@ -250,7 +253,7 @@ pub(super) fn write_all(fs: &dyn Fs, file: &Handle, mut offset: u64, mut content
 }
 
 /// Puts a file in place whole, over what stands there.
-fn replace(fs: &dyn Fs, folder: &Handle, name: &str, content: &[u8]) -> Result<()> {
+pub(super) fn replace(fs: &dyn Fs, folder: &Handle, name: &str, content: &[u8]) -> Result<()> {
     let fresh = format!(".{name}-{}", super::id::random_hex(8));
     let fresh = Name::new(folder, &fresh);
     let name = Name::new(folder, name);

@@ -7,7 +7,7 @@ use super::hot::{self, Standing};
 use super::lock::Patience;
 use super::report::{Interrupted, Status};
 use super::state::{Section, State, list_ids, open_transaction};
-use super::{RecoverOptions, Run, Unobserved, kept, late, recovery};
+use super::{RecoverOptions, Run, Unobserved, kept, late, open, recovery};
 use crate::error::Result;
 use crate::fs::Fs;
 use crate::journal::Journal;
@@ -15,7 +15,7 @@ use crate::journal::Journal;
 /// Interrupted and running transactions, and what is kept.
 pub(super) fn status(fs: &dyn Fs, state: &State, lock_timeout: Duration) -> Result<Status> {
     let (kept, warnings) = (kept::list(fs, state)?, late::all_warnings(fs, state)?);
-    let mut status = Status { kept, warnings, ..Status::default() };
+    let mut status = Status { open: open::list(fs, state)?, kept, warnings, ..Status::default() };
     let Some(section) = state.section(fs, Section::Transactions)? else { return Ok(status) };
     for id in list_ids(fs, &section)? {
         if let Some(interrupted) = look(fs, state, &id, lock_timeout)? {

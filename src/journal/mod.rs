@@ -20,6 +20,7 @@
 
 use std::path::Path;
 
+use crate::digest::Digest;
 use crate::identity::Identity;
 use crate::path::RelPath;
 use crate::plan::FileState;
@@ -60,6 +61,12 @@ pub struct Header {
     pub owner: Owner,
     /// The transaction that this one undoes.
     pub reverts: Option<String>,
+    /// The open transaction that it was before it was committed.
+    pub opened: Option<String>,
+    /// The key by which its caller knows it again.
+    pub key: Option<String>,
+    /// The fingerprint of the request that it is.
+    pub request: Option<Digest>,
     /// A text for the log.
     pub label: Option<String>,
 }

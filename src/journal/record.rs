@@ -67,6 +67,12 @@ pub(super) struct HeaderLine {
     #[serde(skip_serializing_if = "Option::is_none")]
     reverts: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    opened: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<String>,
 }
 
@@ -165,6 +171,9 @@ impl From<&Header> for HeaderLine {
                 host: header.owner.host.clone(),
             },
             reverts: header.reverts.clone(),
+            opened: header.opened.clone(),
+            key: header.key.clone(),
+            request: header.request.map(|digest| digest.to_hex()),
             label: header.label.clone(),
         }
     }
@@ -173,7 +182,8 @@ impl From<&Header> for HeaderLine {
 impl HeaderLine {
     pub(super) fn read(self) -> Result<Header, &'static str> {
         let is_id = |id: &str| super::is_id(id.as_ref());
-        if !is_id(&self.id) || self.reverts.as_deref().is_some_and(|id| !is_id(id)) {
+        let are_ids = [&self.reverts, &self.opened].into_iter().flatten().all(|id| is_id(id));
+        if !is_id(&self.id) || !are_ids {
             return Err("a transaction id");
         }
         Ok(Header {
@@ -188,6 +198,9 @@ impl HeaderLine {
                 host: self.owner.host,
             },
             reverts: self.reverts,
+            opened: self.opened,
+            key: self.key,
+            request: self.request.map(|hex| hex.parse().map_err(|_| "the fingerprint of a request")).transpose()?,
             label: self.label,
         })
     }
@@ -247,7 +260,7 @@ impl EntryLine {
 }
 
 /// Lower-case hex digits.
-fn to_hex(bytes: &[u8]) -> String {
+pub(crate) fn to_hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {
         write!(hex, "{byte:02x}").expect("writing into a String does not fail");
@@ -256,7 +269,7 @@ fn to_hex(bytes: &[u8]) -> String {
 }
 
 /// The bytes of lower-case hex digits.
-fn from_hex(hex: &str) -> Option<Vec<u8>> {
+pub(crate) fn from_hex(hex: &str) -> Option<Vec<u8>> {
     let digit = |b: u8| match b {
         b'0'..=b'9' => Some(b - b'0'),
         b'a'..=b'f' => Some(b - b'a' + 10),

@@ -166,7 +166,8 @@ fn folder(staged: &Identity, target: Seen, slot: Seen) -> Class {
 pub fn decide(mark: Mark, back_on_crash: bool, classes: &[Class]) -> Decision {
     let any = |wanted: &[Class]| classes.iter().any(|class| wanted.contains(class));
     let done = mark == Mark::Done;
-    if mark.is_undo() || (back_on_crash && !done) {
+    // A check that did not come to its end has not passed, whatever the seal says of a crash.
+    if mark.is_undo() || mark == Mark::Check || (back_on_crash && !done) {
         return Decision::Back;
     }
     // Evidence proves that the first barrier was passed: everything staged was durable before anything was swapped.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::{self as journal, Journal};
 use crate::digest::Digest;
-use crate::error::{Detail, Error, ErrorKind};
+use crate::error::{Conflict, Detail, Error, ErrorKind};
 use crate::path::RelPath;
 use crate::plan::{Change, Content, Entry, FileState, New, Plan, SourceId};
 use crate::text::splice::Splices;
@@ -19,6 +19,19 @@ pub struct Now {
     pub obstructed: bool,
     /// Folders on the way that are not there any more, parents first.
     pub missing: Vec<RelPath>,
+    /// The way back from a content that changed in other lines since.
+    pub carried: Option<Carried>,
+}
+
+/// What takes an entry back out of a content that is no longer what the transaction left.
+#[derive(Debug, Clone)]
+pub struct Carried {
+    /// The splices, on what stands there now.
+    pub splices: Splices,
+    /// What the file will be.
+    pub state: FileState,
+    /// What changed since, for the answer.
+    pub foreign_diff: String,
 }
 
 /// The plan that restores what was before `journal`, from the originals in its slots: [`SourceId`] counts its entries.
@@ -39,6 +52,12 @@ pub fn reverse(journal: &Journal, now: &[Now]) -> Result<Plan, Error> {
             keeps_time,
         };
         let change = match record.change {
+            journal::Change::Edit { .. } if now.carried.is_some() => {
+                let (Some(carried), Some(found)) = (&now.carried, now.state) else { continue };
+                let content = Content::Spliced(SourceId(index), carried.splices.clone());
+                let dressed_as = Some(SourceId(index));
+                Change::Edit(found, New { state: carried.state, content, dressed_as, keeps_time: false })
+            }
             journal::Change::Edit { before, after, .. } => {
                 Change::Edit(after, restored(before, there.contains(&before.digest)))
             }
@@ -61,7 +80,9 @@ pub fn reverse(journal: &Journal, now: &[Now]) -> Result<Plan, Error> {
 fn refuse_conflicts(journal: &Journal, now: &[Now]) -> Result<(), Error> {
     let is_file = |change: &journal::Change| !matches!(change, journal::Change::Folder { .. });
     let changed = journal.entries.iter().zip(now).filter(|(record, now)| {
-        is_file(&record.change) && (now.obstructed || now.state.as_ref() != record.change.after())
+        is_file(&record.change)
+            && now.carried.is_none()
+            && (now.obstructed || now.state.as_ref() != record.change.after())
     });
     let conflicts: Vec<_> = changed.map(|(record, _)| record.path.as_path().to_owned()).collect();
     if conflicts.is_empty() { Ok(()) } else { Err(conflict(conflicts)) }
@@ -72,5 +93,6 @@ fn refuse_conflicts(journal: &Journal, now: &[Now]) -> Result<(), Error> {
 pub fn conflict(files: Vec<PathBuf>) -> Error {
     let first = files.first().cloned().unwrap_or_default();
     let message = format!("{} changed since the transaction, {} of its files in all", first.display(), files.len());
-    Error::new(ErrorKind::UndoConflict, message).at(first).detail(Detail::Conflicts(files))
+    let conflicts = files.into_iter().map(|path| Conflict { path, changed_by: Vec::new(), diff: None }).collect();
+    Error::new(ErrorKind::UndoConflict, message).at(first).detail(Detail::Conflicts(conflicts))
 }

@@ -21,6 +21,9 @@ use crate::wire::tools::Arguments;
 /// How often progress is told at most: a client shows a bar, nobody reads the numbers.
 const PACE: Duration = Duration::from_millis(100);
 
+/// Characters of a client's name that are kept.
+const CLIENT_CHARS: usize = 80;
+
 /// Runs `tool`. The engine call goes on when the caller goes away: it stops before the first swap or finishes.
 pub(super) async fn run(
     shared: &Arc<Shared>,
@@ -35,12 +38,15 @@ pub(super) async fn run(
     let token = context.meta.get_progress_token();
     let mut working = shared.running.spawn_blocking({
         let (shared, cancel) = (Arc::clone(shared), Arc::clone(&cancel));
-        let observer = Teller { steps: token.is_some().then_some(steps), last: Mutex::new(None) };
+        let client = client_of(context);
+        let observer = Teller { steps: token.is_some().then_some(steps), last: Mutex::new(None), client };
         move || {
             let job = Job {
                 engine: &shared.engine,
                 run: Run { cancel: &cancel, observer: &observer },
                 read_only: shared.options.read_only,
+                allow_checks: shared.options.allow_checks,
+                check_limit: shared.options.check_limit,
                 max_answer_bytes: shared.options.max_answer_bytes,
             };
             let answer = (tool.run)(&job, arguments);
@@ -86,9 +92,22 @@ struct Step {
 struct Teller {
     steps: Option<mpsc::Sender<Step>>,
     last: Mutex<Option<Instant>>,
+    client: Option<String>,
+}
+
+/// Who calls, as it said of itself, in a few plain characters: it goes into the log.
+fn client_of(context: &RequestContext<RoleServer>) -> Option<String> {
+    let info = context.peer.peer_info()?;
+    let name = format!("{} {}", info.client_info.name, info.client_info.version);
+    let plain: String = name.chars().filter(|c| !c.is_control()).take(CLIENT_CHARS).collect();
+    Some(plain.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
 impl Observer for Teller {
+    fn client(&self) -> Option<&str> {
+        self.client.as_deref()
+    }
+
     fn progress(&self, phase: Phase, done: usize, total: usize) {
         let Some(steps) = &self.steps else { return };
         let Ok(mut last) = self.last.lock() else { return };

@@ -48,6 +48,10 @@ pub struct Options {
     pub toolsets: Toolsets,
     /// Whether nothing may be changed.
     pub read_only: bool,
+    /// Whether a call may name a check: a command that is run with the new files in place.
+    pub allow_checks: bool,
+    /// How long a check may take.
+    pub check_limit: Duration,
     /// Bytes of an answer's text.
     pub max_answer_bytes: usize,
     /// What is logged to stderr.
@@ -61,6 +65,8 @@ impl Default for Options {
         Self {
             toolsets: Toolsets::default(),
             read_only: false,
+            allow_checks: false,
+            check_limit: limits::CHECK_TIME,
             max_answer_bytes: limits::ANSWER_BYTES,
             verbosity: Verbosity::default(),
             http: None,

@@ -2,7 +2,7 @@
 //!
 //! A plan is a value. A dry run prints it, a commit writes it into a journal, and an undo is a plan like any other.
 
-use crate::digest::Digest;
+use crate::digest::{Digest, Digester};
 use crate::path::RelPath;
 use crate::text::splice::Splices;
 
@@ -81,5 +81,32 @@ impl Plan {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
+    }
+
+    /// The hash over everything that it does: two plans of one hash find the same files and leave the same files.
+    #[must_use]
+    pub fn hash(&self) -> Digest {
+        use std::os::unix::ffi::OsStrExt as _;
+        let mut digester = Digester::new();
+        let mut field = |bytes: &[u8]| {
+            // Its length first: nothing of one field can be taken for the next.
+            digester.update(&(bytes.len() as u64).to_le_bytes());
+            digester.update(bytes);
+        };
+        for entry in &self.entries {
+            let (kind, before, after) = match &entry.change {
+                Change::Edit(before, new) => ("edit", Some(before), Some(&new.state)),
+                Change::Create(new) => ("create", None, Some(&new.state)),
+                Change::Delete(before) => ("delete", Some(before), None),
+                Change::Folder => ("folder", None, None),
+            };
+            field(entry.path.as_path().as_os_str().as_bytes());
+            field(kind.as_bytes());
+            for state in [before, after] {
+                let text = state.map(|state| format!("{} {} {:o}", state.digest, state.size, state.mode));
+                field(text.unwrap_or_default().as_bytes());
+            }
+        }
+        digester.finish()
     }
 }

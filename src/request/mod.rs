@@ -1,6 +1,7 @@
 //! What is asked: values that are valid from their construction on.
 
 pub mod edit;
+mod fingerprint;
 pub mod validate;
 
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use edit::Edit;
 
 /// Many changes of many files, to be done as one.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "a caller says each of them, whatever it says of the others")]
 pub struct Request {
     /// One for each file, in the order in which answers count them.
     pub files: Vec<FileRequest>,
@@ -22,6 +24,11 @@ pub struct Request {
     pub backup: bool,
     /// Decides, with the new files in place, whether they stay.
     pub check: Option<Check>,
+    /// Whether it has succeeded already where the very same request was committed before, and every file is still as
+    /// it left it. So it is with each request that says which contents it expects.
+    pub idempotent: bool,
+    /// By which a retry is known: the answer of the transaction that carries it is given again.
+    pub idempotency_key: Option<String>,
     /// A text for the log.
     pub label: Option<String>,
 }

@@ -145,6 +145,16 @@ pub fn check_label(label: Option<&str>, findings: &mut Findings) {
     }
 }
 
+/// A key by which a retry is known; whether it can be one.
+pub fn check_key(key: &str, findings: &mut Findings) -> bool {
+    let is_key = (1..=limits::LABEL_BYTES).contains(&key.len());
+    if !is_key {
+        let message = format!("`idempotency_key` takes 1 to {} bytes", limits::LABEL_BYTES);
+        findings.push(ErrorKind::ValidationFailed, vec!["idempotency_key".to_owned()], message);
+    }
+    is_key
+}
+
 /// The number an edit expects to be found.
 pub fn check_expected_matches(place: Vec<String>, expected: usize, findings: &mut Findings) {
     if expected == 0 {

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::world::{Files, Seen, same};
+use crate::fs::FileKind;
 use crate::fs::sim::Entry;
 
 /// A promise that was broken, and how that came.
@@ -107,9 +108,16 @@ impl Promise {
         same(seen.get(path), expected, state < self.seen || untouched)
     }
 
+    /// Whether this is a folder that somebody else's file is in: it stays, whatever becomes of the transaction that made
+    /// it.
+    fn shelters(&self, path: &PathBuf, seen: &Files) -> bool {
+        let is_folder = seen.get(path).is_some_and(|entry| entry.kind == FileKind::Folder);
+        is_folder && self.held.iter().any(|held| held != path && held.starts_with(path) && seen.contains_key(held))
+    }
+
     fn paths(&self, seen: &Files) -> BTreeSet<PathBuf> {
         let known = self.states[self.from..=self.to].iter().flat_map(Files::keys);
-        let all = known.chain(seen.keys()).filter(|path| !self.held.contains(*path));
+        let all = known.chain(seen.keys()).filter(|path| !self.held.contains(*path) && !self.shelters(path, seen));
         all.cloned().collect()
     }
 

@@ -43,9 +43,10 @@ pub struct Applied {
 }
 
 /// Which way of matching found an anchor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MatchKind {
     /// Byte for byte, line breaks of either kind alike.
+    #[default]
     Exact,
     /// But for white space at the ends of lines.
     TrailingSpace,
@@ -56,6 +57,9 @@ pub enum MatchKind {
 }
 
 impl MatchKind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Exact, Self::TrailingSpace, Self::Indentation, Self::LookAlikes];
+
     /// The word in answers.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -32,6 +32,8 @@ impl Request {
             include_content: self.include_content.unwrap_or(false),
             backup: self.backup.unwrap_or(false),
             check: self.check.and_then(|command| check(command, findings)),
+            idempotent: false,
+            idempotency_key: self.idempotency_key.filter(|key| validate::check_key(key, findings)),
             label: self.label,
         }
     }

@@ -12,7 +12,7 @@ use crate::request::{FileRequest, Request};
 use context::context;
 use status::{edit_status, file_statuses, rollback};
 
-pub use context::{CharDifference, Context, MatchLocation};
+pub use context::{ChangedSince, CharDifference, Context, MatchLocation};
 pub use status::{EditStatus, FileState, FileStatus, Rollback, RollbackDetail, RollbackState};
 
 /// Failure of any command or tool.
@@ -177,8 +177,8 @@ fn place(path: &[String], shape: Shape) -> &[String] {
 }
 
 fn conflicts(detail: &Detail) -> Vec<String> {
-    let Detail::Conflicts(paths) = detail else { return Vec::new() };
-    paths.iter().map(|path| text(path)).collect()
+    let Detail::Conflicts(conflicts) = detail else { return Vec::new() };
+    conflicts.iter().map(|conflict| text(&conflict.path)).collect()
 }
 
 #[cfg(test)]

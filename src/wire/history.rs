@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::failure::KeptContent;
+use super::open::OpenTransaction;
 use super::response::{CheckResult, text};
 use crate::engine::report;
 
@@ -159,6 +160,7 @@ pub struct Interrupted {
 pub struct Status {
     pub success: bool,
     pub interrupted: Vec<Interrupted>,
+    pub open: Vec<OpenTransaction>,
     pub kept: Vec<KeptFolder>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -177,6 +179,7 @@ impl From<&report::Status> for Status {
         Self {
             success: true,
             interrupted: status.interrupted.iter().map(interrupted).collect(),
+            open: status.open.iter().map(OpenTransaction::from).collect(),
             kept: status.kept.iter().map(KeptFolder::from).collect(),
             warnings: status.warnings.clone(),
         }
@@ -340,12 +343,13 @@ mod tests {
                 action: "forward".into(),
                 reason: "evidence".into(),
             }],
+            open: Vec::new(),
             kept: vec![folder.clone()],
             warnings: vec!["w".into()],
         };
         let content = json!({"path": "a", "kept_path": ".txedit/kept/t1/000000", "reason": "foreign"});
         let contents = json!([{"transaction_id": "t1", "contents": [content]}]);
-        let expected = json!({"success": true, "kept": contents, "warnings": ["w"], "interrupted": [
+        let expected = json!({"success": true, "open": [], "kept": contents, "warnings": ["w"], "interrupted": [
             {"transaction_id": "t2", "running": false, "owner": "someone", "action": "forward", "reason": "evidence",
              "files": [{"path": "a", "class": "done"}]}]});
         assert_eq!(to_value(Status::from(&status)).unwrap(), expected);

@@ -4,6 +4,7 @@ mod convert;
 pub mod failure;
 pub mod hints;
 pub mod history;
+pub mod open;
 pub mod read;
 pub mod replace;
 pub mod request;

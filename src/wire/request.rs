@@ -15,21 +15,24 @@ use crate::request::validate::{Findings, at_edit, at_file};
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Request<F = File> {
-    /// One entry for each file: all are changed, or none.
+    /// One entry for each file.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub files: Option<Vec<F>>,
-    /// Answer with what would be done, as a diff; write nothing.
+    /// Only show the diff; write nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dry_run: Option<bool>,
-    /// Put the whole new content of each file into the answer.
+    /// Answer with the whole new contents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub include_content: Option<bool>,
-    /// Add a copy of each file as it was, as `<file>.bak`.
+    /// Keep the old files as `<file>.bak`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<bool>,
-    /// A program and its arguments, run with the new files in place: a failure puts all files back.
+    /// A program and its arguments: its failure puts all files back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<Vec<String>>,
+    /// A retry with the same key is answered, not done again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idempotency_key: Option<String>,
     /// A text for the log.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
@@ -43,16 +46,16 @@ pub struct File<E = Edit> {
     /// The path of the file, absolute.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub file_path: Option<String>,
-    /// The hash of the content that the caller saw: refused if the file is another by now.
+    /// The hash of the content that the edits are for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_hash: Option<String>,
-    /// Replacements, in order, each on the result of the one before.
+    /// Replacements, in order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edits: Option<Vec<E>>,
     /// The whole content of a new file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// What to do where a file is there: `fail` or `replace`.
+    /// `fail` or `replace` a file that is there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub if_exists: Option<String>,
     /// Delete the file.
@@ -61,7 +64,7 @@ pub struct File<E = Edit> {
     /// Where to move the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rename_to: Option<String>,
-    /// The permission bits afterwards, as octal digits.
+    /// The permission bits, octal digits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
 }
@@ -71,13 +74,13 @@ pub struct File<E = Edit> {
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Edit {
-    /// The exact text to look for; it must be there exactly once, unless told otherwise.
+    /// The text to look for, to the byte.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub old_string: Option<String>,
     /// The text to put in its place.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub new_string: Option<String>,
-    /// Replace every match, one or more.
+    /// Replace every match.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replace_all: Option<bool>,
     /// How many matches there must be.
@@ -91,7 +94,15 @@ pub struct Edit {
 // Derived, these two would ask the same of `F` and `E`.
 impl<F> Default for Request<F> {
     fn default() -> Self {
-        Self { files: None, dry_run: None, include_content: None, backup: None, check: None, label: None }
+        Self {
+            files: None,
+            dry_run: None,
+            include_content: None,
+            backup: None,
+            check: None,
+            idempotency_key: None,
+            label: None,
+        }
     }
 }
 
@@ -112,8 +123,8 @@ impl<E> Default for File<E> {
 
 impl<F> Request<F> {
     pub(super) fn with_files<G>(self, files: Option<Vec<G>>) -> Request<G> {
-        let Self { files: _, dry_run, include_content, backup, check, label } = self;
-        Request { files, dry_run, include_content, backup, check, label }
+        let Self { files: _, dry_run, include_content, backup, check, idempotency_key, label } = self;
+        Request { files, dry_run, include_content, backup, check, idempotency_key, label }
     }
 }
 

@@ -54,6 +54,15 @@ pub struct FileSuccess {
     pub final_content: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
+    /// Whether staged edits were carried over to a content that another program had changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rebased: Option<bool>,
+    /// What that program had changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub foreign_diff: Option<String>,
+    /// Of an answer with one file: whether it was committed before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub already_applied: Option<bool>,
 }
 
 /// One edit that was applied.
@@ -84,6 +93,9 @@ pub struct MultiSuccess {
     pub warnings: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckResult>,
+    /// Whether the same request was committed before, and nothing had to be done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub already_applied: Option<bool>,
 }
 
 /// A check that was run.
@@ -124,6 +136,7 @@ pub struct Summary {
 pub fn success_single(report: &Report, request: &Request) -> Option<FileSuccess> {
     let mut file = file_success(report, report.files.first()?, request.files.first());
     file.transaction_id.clone_from(&report.transaction);
+    file.already_applied = report.already_applied.then_some(true);
     file.warnings.splice(0..0, report.warnings.iter().cloned());
     Some(file)
 }
@@ -156,6 +169,7 @@ pub fn success_multi(report: &Report, request: &Request) -> MultiSuccess {
         file_results,
         warnings: report.warnings.clone(),
         check: report.check.as_ref().map(CheckResult::from),
+        already_applied: report.already_applied.then_some(true),
     }
 }
 
@@ -185,6 +199,9 @@ fn file_success(report: &Report, file: &FileReport, asked: Option<&FileRequest>)
         backup_path: file.backup.as_deref().map(text),
         final_content,
         diff: file.diff.clone(),
+        rebased: file.rebased.is_some().then_some(true),
+        foreign_diff: file.rebased.clone(),
+        already_applied: None,
     }
 }
 

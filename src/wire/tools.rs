@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use serde_path_to_error::Segment;
 
 use super::failure::Failure;
-use super::request::{self, Edit, Request};
+use super::request::{self, Edit, File, Request};
 use crate::error::{Detail, Error, ErrorKind, Finding, Result};
 use crate::request::validate::at_file;
 
@@ -21,16 +21,16 @@ pub struct MultiEdit {
     /// The path of the file, absolute.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub file_path: Option<String>,
-    /// Replacements, in order, each on the result of the one before.
+    /// Replacements, in order.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub edits: Option<Vec<Edit>>,
-    /// The hash of the content that the caller saw: refused if the file is another by now.
+    /// The hash of the content that the edits are for.
     pub expected_hash: Option<String>,
-    /// Answer with what would be done, as a diff; write nothing.
+    /// Only show the diff; write nothing.
     pub dry_run: Option<bool>,
-    /// Put the whole new content into the answer.
+    /// Answer with the whole new content.
     pub include_content: Option<bool>,
-    /// Add a copy of the file as it was, as `<file>.bak`.
+    /// Keep the old file as `<file>.bak`.
     pub backup: Option<bool>,
 }
 
@@ -42,13 +42,13 @@ pub struct EditFile {
     /// The path of the file, absolute or relative to the root.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub path: Option<String>,
-    /// The exact text to look for; it must be there exactly once, unless `replace_all` is set.
+    /// The text to look for, to the byte.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub old_string: Option<String>,
     /// The text to put in its place.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub new_string: Option<String>,
-    /// Replace every match, one or more.
+    /// Replace every match.
     pub replace_all: Option<bool>,
 }
 
@@ -72,9 +72,9 @@ pub struct ApplyPatch {
     /// The whole patch. Relative paths in it start at the root.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub patch: Option<String>,
-    /// `diff`, `envelope`, `search-replace`, `workspace-edit` or `ast-grep`; told by the content unless given.
+    /// `diff`, `envelope`, `search-replace`, `workspace-edit` or `ast-grep`.
     pub format: Option<String>,
-    /// Answer with what would be done, as a diff; write nothing.
+    /// Only show the diff; write nothing.
     pub dry_run: Option<bool>,
 }
 
@@ -86,23 +86,63 @@ pub struct ReplaceInFiles {
     /// The text to look for, as it stands; with `regex`, a regular expression.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub pattern: Option<String>,
-    /// What takes its place; only with `regex`, `$1` and `${name}` are groups and `$$` is a dollar.
+    /// What takes its place; with `regex`, `$1` and `${name}` are groups.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub replacement: Option<String>,
-    /// Whether `pattern` is a regular expression; `^` and `$` are the ends of a line.
+    /// Whether `pattern` is a regular expression.
     pub regex: Option<bool>,
     /// Match whole words only.
     pub word: Option<bool>,
-    /// Globs of the files to search, from the root, like `src/**/*.rs`; all files without any.
+    /// Globs of the files to search, like `src/**/*.rs`.
     pub include: Option<Vec<String>>,
     /// Globs of files and folders to leave out.
     pub exclude: Option<Vec<String>>,
-    /// Change nothing unless there are so many matches in all.
+    /// Refuse unless there are so many matches.
     pub expected_matches: Option<usize>,
-    /// Change nothing if more files than this would change.
+    /// Refuse to change more files.
     pub max_files: Option<usize>,
-    /// Answer with what would be done, as a diff; write nothing.
+    /// Only show the diff; write nothing.
     pub dry_run: Option<bool>,
+}
+
+/// The arguments of `stage_edits`: those of a request, and the transaction.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct StageEdits {
+    /// The open transaction to add to.
+    pub transaction_id: Option<String>,
+    /// As in `multi_edit_files`.
+    #[cfg_attr(feature = "mcp", schemars(required))]
+    pub files: Option<Vec<File>>,
+    /// Only try; stage nothing.
+    pub dry_run: Option<bool>,
+    /// A text for the log.
+    pub label: Option<String>,
+}
+
+/// The arguments of `preview_transaction` and `rollback_transaction`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct OneTransaction {
+    /// The id of the open transaction.
+    #[cfg_attr(feature = "mcp", schemars(required))]
+    pub transaction_id: Option<String>,
+}
+
+/// The arguments of `commit_transaction`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct CommitTransaction {
+    /// The id of the open transaction.
+    #[cfg_attr(feature = "mcp", schemars(required))]
+    pub transaction_id: Option<String>,
+    /// Commit only the plan with this hash, as previewed.
+    pub plan_hash: Option<String>,
+    /// A program and its arguments: its failure puts all files back.
+    pub check: Option<Vec<String>>,
 }
 
 /// The arguments of `list_transactions`.
@@ -121,9 +161,9 @@ pub struct ListTransactions {
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct UndoTransaction {
-    /// The id of the transaction; without one, the newest that is not undone.
+    /// Without one, the newest that is not undone.
     pub transaction_id: Option<String>,
-    /// Answer with what would be done, as a diff; write nothing.
+    /// Only show the diff; write nothing.
     pub dry_run: Option<bool>,
 }
 
@@ -151,6 +191,19 @@ pub fn required<const N: usize>(fields: [(&str, Option<String>); N]) -> Result<[
     } else {
         Err(Error::findings(missing))
     }
+}
+
+/// Reads the arguments of `stage_edits`: the transaction, and the request.
+pub fn parse_stage(mut arguments: Arguments) -> Result<(Option<String>, Request)> {
+    let id = match arguments.remove("transaction_id") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(id)) => Some(id),
+        Some(_) => {
+            let message = "`transaction_id` takes a string, as an earlier stage_edits answered it".to_owned();
+            return Err(Error::findings(vec![finding(vec!["transaction_id".to_owned()], message)]));
+        }
+    };
+    Ok((id, parse_request(arguments)?))
 }
 
 /// Reads the arguments of `multi_edit_files`.

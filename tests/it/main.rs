@@ -23,6 +23,7 @@ mod metadata;
 mod model;
 mod mounts;
 mod mutants;
+mod open;
 #[cfg(feature = "cli")]
 mod power;
 #[cfg(feature = "cli")]

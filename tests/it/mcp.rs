@@ -5,6 +5,7 @@ mod http;
 mod lifecycle;
 mod notices;
 mod patches;
+mod scenario;
 mod transcript;
 
 use std::fs;

@@ -74,7 +74,8 @@ fn in_our_words(read: &Value) -> Value {
         "workspace": header["workspace"], "folder": header["folder"], "boot": header["boot"],
         "owner": header["owner"], "entries": read["entries"],
     });
-    for (name, value) in [("state", &read["state"]), ("reverts", &header["reverts"]), ("label", &header["label"])] {
+    let optional = ["reverts", "opened", "key", "request", "label"].map(|name| (name, &header[name]));
+    for (name, value) in [("state", &read["state"])].into_iter().chain(optional) {
         if !value.is_null() {
             ours[name] = value.clone();
         }
@@ -193,6 +194,9 @@ fn extreme() -> Journal {
         boot: "\u{10ffff}".into(),
         owner,
         reverts: Some("99999999T999999.999999Z-0000000000000000".into()),
+        opened: Some("20260101T120000.000000Z-0123456789abcdef".into()),
+        key: Some("a key".into()),
+        request: Some(Digest::of(b"request")),
         label: Some("\u{1b}[31m".into()),
     };
     let (before, after) = (state(u64::MAX, 0o7777), state(0, 0));

@@ -36,6 +36,7 @@ const DOORS: [(&str, &[&str], &str); 8] = [
             "journal/record.rs",
             "journal/scan.rs",
             "engine/account.rs",
+            "engine/open/stored.rs",
             "cli/",
             "mcp/",
             "delegate/",

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use txedit::engine::Retention;
+use txedit::digest::Digest;
+use txedit::engine::{Retention, UndoOptions};
 use txedit::error::{Detail, ErrorKind, Outcome};
 
 use crate::workspace::{Tree, Workspace, running};
@@ -26,7 +27,8 @@ fn conflicts(workspace: &Workspace, id: Option<&str>, expected: &[&str]) {
     let error = workspace.undo(id).unwrap_err();
     assert_eq!((error.kind(), error.outcome()), (ErrorKind::UndoConflict, Outcome::Unchanged), "{error}");
     let Detail::Conflicts(files) = error.details() else { panic!("{error} lists no files") };
-    assert_eq!(files, &expected.iter().map(PathBuf::from).collect::<Vec<_>>());
+    let files: Vec<_> = files.iter().map(|conflict| conflict.path.clone()).collect();
+    assert_eq!(files, expected.iter().map(PathBuf::from).collect::<Vec<_>>());
     Tree::of(workspace.root()).assert_same(&before);
 }
 
@@ -213,4 +215,84 @@ fn history_is_bounded() {
         assert_eq!(fs::read_dir(workspace.path(".txedit/trash")).unwrap().count(), 0);
         assert_eq!(workspace.read("a"), "5".repeat(100));
     }
+}
+
+const LINES: &str = "a\nb\nc\nd\ne\nf\ng\nh\n";
+
+fn rebased(workspace: &Workspace, id: Option<&str>) -> txedit::error::Result<txedit::engine::report::Report> {
+    let options = UndoOptions { rebase: true, ..UndoOptions::default() };
+    workspace.engine.undo_with(id, &options, running())
+}
+
+#[test]
+fn changes_are_taken_out_of_a_file_that_changed_in_other_lines() {
+    let workspace = Workspace::with(&[("x", LINES), ("y", LINES)]);
+    let mut request = edit("x", "c\n", "C\nmore\n");
+    request["files"].as_array_mut().unwrap().push(edit("y", "h\n", "")["files"][0].clone());
+    let first = committed(&workspace, &request);
+    // Another program writes one of them in place: what the transaction left stands nowhere any more.
+    workspace.write("x", "A\nb\nC\nmore\nd\ne\nf\ng\nh\nlast\n");
+    let error = workspace.undo(None).unwrap_err();
+    let Detail::Conflicts(conflicts) = error.details() else { panic!("{error} lists no files") };
+    assert_eq!((conflicts.len(), conflicts[0].changed_by.len()), (1, 0));
+    let diff = conflicts[0].diff.clone().unwrap();
+    assert!(diff.contains("-a\n+A\n") && diff.contains("+last\n") && !diff.contains("-C"), "{diff}");
+    let report = rebased(&workspace, None).unwrap();
+    assert_eq!(workspace.read("x"), "A\nb\nc\nd\ne\nf\ng\nh\nlast\n");
+    assert_eq!(workspace.read("y"), LINES);
+    assert!(report.files[0].rebased.clone().unwrap().contains("+last\n"));
+    assert_eq!(report.files[0].hash_after, Some(Digest::of(workspace.read("x").as_bytes())));
+    // The redo goes the same way.
+    workspace.write("x", "A\nb\nc\nd\ne\nf\ng\nh\n");
+    let options = UndoOptions { rebase: true, ..UndoOptions::default() };
+    workspace.engine.redo(Some(&first), &options, running()).unwrap();
+    assert_eq!(workspace.read("x"), "A\nb\nC\nmore\nd\ne\nf\ng\nh\n");
+    // In the same lines there is no way back.
+    workspace.write("x", "A\nb\nCC\nmore\nd\ne\nf\ng\nh\n");
+    let error = rebased(&workspace, None).unwrap_err();
+    assert_eq!((error.kind(), error.outcome()), (ErrorKind::UndoConflict, Outcome::Unchanged), "{error}");
+}
+
+#[test]
+fn the_first_of_several_can_be_taken_out() {
+    let workspace = Workspace::with(&[("x", LINES)]);
+    let first = committed(&workspace, &edit("x", "b\n", "B\n"));
+    let second = committed(&workspace, &edit("x", "g\n", "G\n"));
+    let error = workspace.undo(Some(&first)).unwrap_err();
+    let Detail::Conflicts(conflicts) = error.details() else { panic!("{error} lists no files") };
+    assert_eq!(conflicts[0].changed_by, [second]);
+    rebased(&workspace, Some(&first)).unwrap();
+    assert_eq!(workspace.read("x"), LINES.replace('g', "G"));
+}
+
+#[test]
+fn redo_takes_back_the_newest_undo_and_nothing_else() {
+    let workspace = Workspace::with(&[("x", "one\n")]);
+    let redo = |id: Option<&str>| workspace.engine.redo(id, &UndoOptions::default(), running());
+    assert_eq!(redo(None).unwrap_err().kind(), ErrorKind::UnknownTransaction);
+    let first = committed(&workspace, &edit("x", "one", "two"));
+    assert_eq!(redo(Some(&first)).unwrap_err().kind(), ErrorKind::UnknownTransaction);
+    for _ in 0..2 {
+        workspace.undo(None).unwrap();
+        assert_eq!(workspace.read("x"), "one\n");
+        redo(None).unwrap();
+        assert_eq!(workspace.read("x"), "two\n");
+        // A redo is no undo: there is nothing more to redo.
+        assert_eq!(redo(None).unwrap_err().kind(), ErrorKind::UnknownTransaction);
+    }
+}
+
+#[test]
+fn a_write_through_an_old_handle_is_told() {
+    let workspace = Workspace::with(&[("x", "one\n")]);
+    let mut old = fs::OpenOptions::new().append(true).open(workspace.path("x")).unwrap();
+    let id = committed(&workspace, &edit("x", "one", "two"));
+    assert!(workspace.engine.log(1, None).unwrap()[0].warnings.is_empty());
+    old.write_all(b"late\n").unwrap();
+    let log = workspace.engine.log(1, None).unwrap();
+    assert!(log[0].warnings[0].contains("written after the commit"), "{:?}", log[0].warnings);
+    let status = workspace.engine.status().unwrap();
+    assert!(status.warnings[0].contains(&id), "{:?}", status.warnings);
+    let kept = workspace.path(".txedit/history").join(id).join("000000");
+    assert_eq!(fs::read_to_string(kept).unwrap(), "one\nlate\n");
 }

@@ -26,7 +26,13 @@ ID = re.compile(r"[0-9]{8}T[0-9]{6}\.[0-9]{6}Z-[0-9a-f]{16}")
 BORN = re.compile(r"(0|-?[1-9][0-9]*)\.[0-9]{9}")
 MODE = re.compile(r"[0-7]{4}")
 HEX = re.compile(r"(?:[0-9a-f]{2})+")
-STATES = {"journal": "sealed", "journal.done": "done", "journal.undo": "undo"}
+STATES = {
+    "journal": "sealed",
+    "journal.check": "check",
+    "journal.done": "done",
+    "journal.undo": "undo",
+    "journal.check.undo": "check_undo",
+}
 KINDS = {
     "edit": ("before", "after", "staged", "original"),
     "create": ("after", "staged"),
@@ -146,7 +152,7 @@ def header_of(raw):
     if type(version) is int and version != VERSION and 0 <= version <= U64:
         raise Refused("version", f"unknown version {version}", 1)
     header = record(raw, 1)
-    fields(header, 1, "txedit", "id", "workspace", "folder", "boot", "owner", "reverts?", "label?")
+    fields(header, 1, "txedit", "id", "workspace", "folder", "boot", "owner", "reverts?", "opened?", "key?", "request?", "label?")
     number(header["txedit"], U64, 1)
     text(header["id"], 1, ID)
     text(header["workspace"], 1)
@@ -162,6 +168,12 @@ def header_of(raw):
     text(owner["host"], 1)
     if "reverts" in header:
         text(header["reverts"], 1, ID)
+    if "opened" in header:
+        text(header["opened"], 1, ID)
+    if "key" in header:
+        text(header["key"], 1)
+    if "request" in header:
+        text(header["request"], 1, DIGEST)
     if "label" in header:
         text(header["label"], 1)
     return header

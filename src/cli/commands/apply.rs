@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::transact;
-use crate::cli::args::{ApplyArgs, PatchFormat};
+use crate::cli::args::{ApplyArgs, InputArgs, PatchFormat};
 use crate::cli::failure::Failure;
 use crate::cli::options::Options;
 use crate::cli::output::Answer;
@@ -17,21 +17,41 @@ use crate::request::validate::{self, PathRule};
 use crate::wire::{self, Shape};
 
 pub(super) fn run(args: &ApplyArgs, options: &Options) -> Result<Answer, Failure> {
-    let bytes = read_input(&args.plan, options)?;
-    let matching = args.matching.map(Matching::from);
-    let Some(format) = format_of(&bytes, args.format)? else {
-        let mut request = request(&bytes, matching)?;
-        request.dry_run |= args.dry_run;
-        return transact::apply(request, Shape::Multi, options);
-    };
-    let mut patch = Patch::read(&bytes, Some(format), matching)?;
-    let mut request = std::mem::take(&mut patch.request);
-    request.dry_run |= args.dry_run;
-    match validate::check(&request, PathRule::AbsoluteOrRelative) {
-        Ok(()) => transact::apply(request, Shape::Multi, options),
-        Err(error) => Err(Failure::of(request, Shape::Multi)(error)),
+    let mut input = Input::read(&args.input, options)?;
+    input.request.dry_run |= args.input.dry_run;
+    input.request.idempotent = args.idempotent;
+    let Input { request, patch } = input;
+    transact::apply(request, Shape::Multi, options).map_err(|failure| explained(failure, patch.as_ref()))
+}
+
+/// A plan, or a patch in any of the formats.
+pub(super) struct Input {
+    pub(super) request: Request,
+    pub(super) patch: Option<Patch>,
+}
+
+impl Input {
+    pub(super) fn read(args: &InputArgs, options: &Options) -> Result<Self, Failure> {
+        let bytes = read_input(&args.plan, options)?;
+        let matching = args.matching.map(Matching::from);
+        let Some(format) = format_of(&bytes, args.format)? else {
+            return Ok(Self { request: request(&bytes, matching)?, patch: None });
+        };
+        let mut patch = Patch::read(&bytes, Some(format), matching)?;
+        let request = std::mem::take(&mut patch.request);
+        match validate::check(&request, PathRule::AbsoluteOrRelative) {
+            Ok(()) => Ok(Self { request, patch: Some(patch) }),
+            Err(error) => Err(explained(Failure::of(request, Shape::Multi)(error), Some(&patch))),
+        }
     }
-    .map_err(|failure| Failure { error: patch.explain(failure.error), ..failure })
+}
+
+/// The failure in the words of the patch, where it was one.
+pub(super) fn explained(failure: Failure, patch: Option<&Patch>) -> Failure {
+    match patch {
+        Some(patch) => Failure { error: patch.explain(failure.error), ..failure },
+        None => failure,
+    }
 }
 
 /// The format of a patch; `None` for a request of our own.

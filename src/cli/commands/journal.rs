@@ -37,10 +37,10 @@ fn mark(path: &Path) -> Option<Mark> {
 fn word(mark: Mark) -> &'static str {
     match mark {
         Mark::Sealed => "sealed",
-        Mark::Check => "being checked",
+        Mark::Check => "check",
         Mark::Done => "done",
         Mark::Undo => "undo",
-        Mark::CheckUndo => "undo after a check",
+        Mark::CheckUndo => "check_undo",
     }
 }
 
@@ -62,7 +62,15 @@ fn for_people(journal: &Journal, mark: Option<Mark>) -> String {
     line("boot", &header.boot);
     let owner = &header.owner;
     line("owner", &format!("{}, process {}, user {}, on {}", owner.program, owner.process, owner.user, owner.host));
-    for (name, value) in [("reverts", &header.reverts), ("label", &header.label)] {
+    let request = header.request.map(|digest| digest.to_hex());
+    let optional = [
+        ("reverts", &header.reverts),
+        ("opened as", &header.opened),
+        ("key", &header.key),
+        ("request", &request),
+        ("label", &header.label),
+    ];
+    for (name, value) in optional {
         if let Some(value) = value {
             line(name, &value.escape_debug().to_string());
         }
@@ -112,6 +120,12 @@ struct View<'a> {
     owner: OwnerView<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reverts: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    opened: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<&'a str>,
     entries: Vec<EntryView>,
@@ -166,6 +180,9 @@ impl<'a> View<'a> {
             boot: &header.boot,
             owner: OwnerView { program: &owner.program, process: owner.process, user: owner.user, host: &owner.host },
             reverts: header.reverts.as_deref(),
+            opened: header.opened.as_deref(),
+            key: header.key.as_deref(),
+            request: header.request.map(|digest| digest.to_hex()),
             label: header.label.as_deref(),
             entries: journal.entries.iter().enumerate().map(|(slot, record)| EntryView::new(slot, record)).collect(),
         }

@@ -29,6 +29,8 @@ pub(super) fn run(args: &McpArgs, options: &Options) -> Result<Answer, Failure> 
     let server = mcp::Options {
         toolsets: toolsets(args.toolsets.as_deref())?,
         read_only: args.read_only,
+        allow_checks: args.allow_checks,
+        check_limit: options.check_limit,
         max_answer_bytes: args.max_answer_bytes,
         verbosity: if options.verbose { Verbosity::Calls } else { Verbosity::Quiet },
         http,

@@ -15,6 +15,7 @@ mod kept;
 mod log;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod open;
 mod recover;
 mod replace;
 mod show;
@@ -33,6 +34,11 @@ pub(crate) fn run(command: &Command, options: &Options) -> Result<Answer, Failur
         Command::Log(args) => log::run(args, options),
         Command::Show(args) => show::run(args, options),
         Command::Undo(args) => undo::run(args, options),
+        Command::Redo(args) => undo::redo(args, options),
+        Command::Stage(args) => open::stage(args, options),
+        Command::Preview(args) => open::preview(args, options),
+        Command::Commit(args) => open::commit(args, options),
+        Command::Rollback(args) => open::roll_back(args, options),
         Command::Status => status::run(options),
         Command::Recover(args) => recover::run(args, options),
         Command::Kept(command) => kept::run(command, options),

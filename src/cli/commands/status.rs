@@ -8,7 +8,7 @@ use crate::cli::exit;
 use crate::cli::failure::Failure;
 use crate::cli::options::Options;
 use crate::cli::output::{Answer, BAD, GOOD, NAME, NOTE, styled};
-use crate::engine::report::{Interrupted, Status};
+use crate::engine::report::{Interrupted, OpenTransaction, Status};
 use crate::error::Result;
 use crate::wire::history;
 
@@ -29,6 +29,9 @@ fn for_people(status: &Status) -> String {
     let mut text = String::new();
     for one in &status.interrupted {
         push(&mut text, one);
+    }
+    for one in &status.open {
+        push_open(&mut text, one);
     }
     for one in &status.kept {
         kept::push(&mut text, one);
@@ -55,6 +58,19 @@ fn push(text: &mut String, one: &Interrupted) {
         other => other.to_owned(),
     };
     let _ = writeln!(text, "\n  {action}: {}", one.reason);
+    push_files(text, &one.files);
+}
+
+fn push_open(text: &mut String, one: &OpenTransaction) {
+    let state = if one.is_expired { "lapsed" } else { "open" };
+    let _ = writeln!(
+        text,
+        "{state} {} by {}, since {}, until {}",
+        styled(NAME, &one.id),
+        one.owner,
+        one.opened,
+        one.expires
+    );
     push_files(text, &one.files);
 }
 

@@ -1,6 +1,7 @@
 //! `multi_edit_files`, and what applying a request has in common.
 
 use super::{Definition, Job};
+use crate::check::Check;
 use crate::engine::report::Report;
 use crate::error::{Error, Result};
 use crate::mcp::answer::{Answer, Changes};
@@ -15,12 +16,11 @@ pub(super) static MULTI_EDIT_FILES: Definition = Definition {
     name: "multi_edit_files",
     title: "Edit many files as one transaction",
     toolset: Toolset::Edit,
-    description: "Change several files at once, all or nothing: edit, create, delete, rename, chmod. Use it whenever a \
-                  change spans files (a renamed symbol, a moved module); if one edit does not match, no file changes \
-                  and the answer shows the nearest text. Not for one file: use multi_edit. Each old_string must occur \
-                  exactly once unless replace_all. Example: {\"files\": [{\"file_path\": \"/p/a.rs\", \"edits\": \
-                  [{\"old_string\": \"old()\", \"new_string\": \"new()\"}]}, {\"file_path\": \"/p/b.rs\", \
-                  \"content\": \"…\"}, {\"file_path\": \"/p/c.rs\", \"delete\": true}]}",
+    description: "Change several files, all or nothing: edit, create, delete, rename, chmod. Use it whenever a \
+                  change spans files; if one edit does not match, no file changes and the answer shows the nearest \
+                  text. Not for one file: use multi_edit. Example: {\"files\": [{\"file_path\": \"/p/a.rs\", \
+                  \"edits\": [{\"old_string\": \"old()\", \"new_string\": \"new()\"}]}, {\"file_path\": \
+                  \"/p/b.rs\", \"content\": \"…\"}, {\"file_path\": \"/p/c.rs\", \"delete\": true}]}",
     writes: true,
     idempotent: false,
     input: schema::input::<wire::Request>,
@@ -50,5 +50,12 @@ pub(super) static MULTI_EDIT_FILES: Definition = Definition {
 /// Applies a request, unless it may not be.
 pub(super) fn apply(job: &Job<'_>, request: &Request) -> Result<Report, Error> {
     job.check_writing(request.dry_run)?;
-    job.engine.apply(request, job.run)
+    job.check_allowed(request.check.as_ref())?;
+    match &request.check {
+        Some(check) => {
+            let check = Some(Check { limit: job.check_limit, ..check.clone() });
+            job.engine.apply(&Request { check, ..request.clone() }, job.run)
+        }
+        None => job.engine.apply(request, job.run),
+    }
 }

@@ -16,11 +16,10 @@ pub(super) static EDIT_FILE: Definition = Definition {
     name: "edit_file",
     title: "Replace a text in a file",
     toolset: Toolset::Edit,
-    description: "Replace one text in one file. Use it for a single small change; for more than one edit use multi_edit \
-                  or multi_edit_files, which are one transaction. old_string must occur exactly once, to the byte, \
-                  white space included; add lines around it to make it unique, or set replace_all. The path may be \
-                  relative to the root. Example: {\"path\": \"src/a.rs\", \"old_string\": \"let a = 1;\", \
-                  \"new_string\": \"let a = 2;\"}",
+    description: "Replace one text in one file. Use it for a single small change; not for more than one edit: use \
+                  multi_edit. old_string must occur exactly once, to the byte; add lines around it, or set \
+                  replace_all. The path may be relative to the root. Example: {\"path\": \"src/a.rs\", \
+                  \"old_string\": \"let a = 1;\", \"new_string\": \"let a = 2;\"}",
     writes: true,
     idempotent: false,
     input: schema::input::<EditFile>,

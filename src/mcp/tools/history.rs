@@ -19,9 +19,9 @@ pub(super) static LIST_TRANSACTIONS: Definition = Definition {
     name: "list_transactions",
     title: "List committed transactions",
     toolset: Toolset::History,
-    description: "List what was changed through this server and can be undone, the newest first: id, time, files, and \
-                  what undid what. Use it to find the id for undo_transaction, or to see what has just been changed. \
-                  Not for the history of a version control system. Example: {\"limit\": 5, \"path\": \"/p/src\"}",
+    description: "List committed transactions, the newest first: id, time, files, and what undid what. Use it to \
+                  find the id for undo_transaction, or to see what has just been changed; not for a version control \
+                  history. Example: {\"limit\": 5, \"path\": \"/p/src\"}",
     writes: false,
     idempotent: true,
     input: schema::input::<ListTransactions>,
@@ -48,11 +48,10 @@ pub(super) static UNDO_TRANSACTION: Definition = Definition {
     name: "undo_transaction",
     title: "Undo a transaction",
     toolset: Toolset::History,
-    description: "Put every file of a committed transaction back as it was, all or nothing, as a transaction of its own \
-                  that can be undone too. Use it when a change turned out wrong, instead of editing back by hand. \
-                  Refused (UNDO_CONFLICT) where a file has been changed since; then edit by hand. Without an id it \
-                  undoes the newest. Not for changes that other programs made. Example: {\"transaction_id\": \
-                  \"20260101T120000Z-0123456789abcdef\", \"dry_run\": true}",
+    description: "Put every file of a committed transaction back as it was, all or nothing, as a transaction of its \
+                  own; undoing that one is a redo. Use it when a change turned out wrong. Refused (UNDO_CONFLICT) \
+                  where a file has been changed since; not for changes that other programs made. Example: \
+                  {\"transaction_id\": \"20260101T120000Z-…\", \"dry_run\": true}",
     writes: true,
     idempotent: false,
     input: schema::input::<UndoTransaction>,

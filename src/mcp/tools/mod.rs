@@ -7,13 +7,16 @@ mod history;
 mod multi_edit;
 mod read_files;
 mod replace_in_files;
+mod transactions;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 
 use super::answer::Answer;
 use super::toolsets::Toolset;
+use crate::check::Check;
 use crate::engine::{Engine, Run};
 use crate::error::{Error, ErrorKind, Result};
 use crate::wire::tools::Arguments;
@@ -41,6 +44,10 @@ pub(super) struct Job<'a> {
     pub(super) run: Run<'a>,
     /// Whether nothing but dry runs may be done.
     pub(super) read_only: bool,
+    /// Whether a call may name a command that is run.
+    pub(super) allow_checks: bool,
+    /// How long a check may take.
+    pub(super) check_limit: Duration,
     /// Bytes of the answer.
     pub(super) max_answer_bytes: usize,
 }
@@ -51,6 +58,15 @@ impl Job<'_> {
         if self.read_only && !dry_run {
             let message = "the server is read-only: it was started with --read-only";
             return Err(Error::new(ErrorKind::ReadOnlyMode, message));
+        }
+        Ok(())
+    }
+
+    /// Refuses a check that nobody allowed: it is a command, and whoever can call a tool could run any.
+    fn check_allowed(&self, check: Option<&Check>) -> Result<()> {
+        if check.is_some() && !self.allow_checks {
+            let message = "checks are off: they run commands, and the server was started without --allow-checks";
+            return Err(Error::new(ErrorKind::ChecksNotAllowed, message));
         }
         Ok(())
     }
@@ -65,6 +81,10 @@ pub(super) fn all() -> impl Iterator<Item = &'static Definition> {
         &replace_in_files::REPLACE_IN_FILES,
         &apply_patch::APPLY_PATCH,
         &read_files::READ_FILES,
+        &transactions::STAGE_EDITS,
+        &transactions::PREVIEW_TRANSACTION,
+        &transactions::COMMIT_TRANSACTION,
+        &transactions::ROLLBACK_TRANSACTION,
         &history::LIST_TRANSACTIONS,
         &history::UNDO_TRANSACTION,
     ]

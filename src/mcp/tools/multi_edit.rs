@@ -12,12 +12,11 @@ pub(super) static MULTI_EDIT: Definition = Definition {
     name: "multi_edit",
     title: "Edit one file",
     toolset: Toolset::Edit,
-    description: "Make several replacements in one file, all or nothing. Use it for two or more edits of a file, or to \
-                  edit only the content you read (expected_hash). Not for several files: use multi_edit_files. Edits \
-                  apply in order; each old_string must occur exactly once, to the byte, unless replace_all or \
-                  expected_matches; a failed edit changes nothing and the answer shows the nearest text. Example: \
-                  {\"file_path\": \"/p/a.rs\", \"edits\": [{\"old_string\": \"let a = 1;\", \"new_string\": \"let a = \
-                  2;\"}, {\"old_string\": \"foo\", \"new_string\": \"bar\", \"replace_all\": true}]}",
+    description: "Make several replacements in one file, all or nothing, in order. Use it for two or more edits of \
+                  a file, or to edit only the content you read (expected_hash); not for several files: use \
+                  multi_edit_files. Each old_string must occur exactly once, to the byte, unless replace_all or \
+                  expected_matches; a failed edit changes nothing. Example: {\"file_path\": \"/p/a.rs\", \"edits\": \
+                  [{\"old_string\": \"let a = 1;\", \"new_string\": \"let a = 2;\"}]}",
     writes: true,
     idempotent: false,
     input: schema::input::<MultiEdit>,

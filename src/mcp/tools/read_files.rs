@@ -18,10 +18,10 @@ pub(super) static READ_FILES: Definition = Definition {
     name: "read_files",
     title: "Read files with their hashes",
     toolset: Toolset::Edit,
-    description: "Read several files at once, each with its hash and its number of lines. Use it before editing: give \
-                  the hash as expected_hash, and an edit made for a content that is gone is refused. Not for searching \
-                  or for listing folders. A file that is missing, binary or too large is skipped with its reason; the \
-                  others are read. Example: {\"paths\": [\"/p/a.rs\", \"/p/b.rs\"], \"max_bytes\": 20000}",
+    description: "Read several files at once, each with its hash and number of lines. Use it before editing: with \
+                  the hash as expected_hash, an edit made for a content that is gone is refused. Not for searching. \
+                  A file that is missing, binary or too large is skipped with its reason. Example: {\"paths\": \
+                  [\"/p/a.rs\", \"/p/b.rs\"], \"max_bytes\": 20000}",
     writes: false,
     idempotent: true,
     input: schema::input::<ReadFiles>,

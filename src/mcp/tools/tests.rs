@@ -104,6 +104,10 @@ fn every_tool_has_title_and_hints_and_the_order_is_fixed() {
         "replace_in_files",
         "apply_patch",
         "read_files",
+        "stage_edits",
+        "preview_transaction",
+        "commit_transaction",
+        "rollback_transaction",
         "list_transactions",
         "undo_transaction",
     ];
@@ -112,7 +116,7 @@ fn every_tool_has_title_and_hints_and_the_order_is_fixed() {
         let hints = tool.annotations.unwrap();
         assert!(tool.title.is_some() && hints.title.is_some(), "{}", tool.name);
         assert_eq!(hints.open_world_hint, Some(false), "{}", tool.name);
-        let reads = matches!(tool.name.as_ref(), "read_files" | "list_transactions");
+        let reads = matches!(tool.name.as_ref(), "read_files" | "preview_transaction" | "list_transactions");
         assert_eq!((hints.read_only_hint, hints.destructive_hint), (Some(reads), Some(!reads)), "{}", tool.name);
     }
 }

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use crate::error::Detail;
+use crate::error::{Conflict, Detail};
 use crate::text::diagnose::{Cause, Diagnosis, Difference};
 use crate::text::locate::Places;
-use crate::wire::response::CheckResult;
+use crate::wire::response::{CheckResult, text};
 
 /// What stands in the file: the nearest region for no match, the places for several.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -33,6 +33,15 @@ pub struct Context {
     pub match_locations: Vec<MatchLocation>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_matches: Option<usize>,
+    /// What changed the files since the transaction that was to be undone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<ChangedSince>,
+    /// What is staged, as a diff from the content that it was staged upon.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ours: Option<String>,
+    /// What another program made of that content.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub theirs: Option<String>,
     /// The check that failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckResult>,
@@ -45,6 +54,24 @@ pub struct CharDifference {
     pub line: usize,
     pub old_string: String,
     pub file: String,
+}
+
+/// A file that changed since the transaction that was to be undone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+pub struct ChangedSince {
+    pub path: String,
+    /// Later transactions that changed it; none where only other programs did.
+    pub changed_by: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+}
+
+impl From<&Conflict> for ChangedSince {
+    fn from(conflict: &Conflict) -> Self {
+        let Conflict { path, changed_by, diff } = conflict;
+        Self { path: text(path), changed_by: changed_by.clone(), diff: diff.clone() }
+    }
 }
 
 /// One place of several.
@@ -62,8 +89,14 @@ pub(super) fn context(detail: &Detail) -> Option<Context> {
     match detail {
         Detail::NoMatch(diagnosis) => Some(Context::from(&**diagnosis)),
         Detail::Matches(places) => Some(Context::from(places)),
+        Detail::Diverged(sides) => {
+            Some(Context { ours: Some(sides.ours.clone()), theirs: Some(sides.theirs.clone()), ..Context::default() })
+        }
         Detail::Check(run) => Some(Context { check: Some(CheckResult::from(&**run)), ..Context::default() }),
-        Detail::None | Detail::Findings(_) | Detail::Conflicts(_) => None,
+        Detail::Conflicts(conflicts) => {
+            Some(Context { conflicts: conflicts.iter().map(ChangedSince::from).collect(), ..Context::default() })
+        }
+        Detail::None | Detail::Findings(_) => None,
     }
 }
 

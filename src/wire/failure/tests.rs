@@ -1,7 +1,7 @@
 use serde_json::{Value, json, to_value};
 
 use super::*;
-use crate::error::{ErrorKind, Finding, Kept};
+use crate::error::{Conflict, ErrorKind, Finding, Kept};
 use crate::request::validate::{PathRule, at_edit, at_file};
 use crate::text::diagnose::{Cause, Diagnosis, Difference};
 use crate::text::locate::{Place, Places};
@@ -150,7 +150,11 @@ fn a_failure_without_a_request_is_an_answer_too() {
     let answer = to_value(failure(&error, None, Shape::Multi)).unwrap();
     assert_eq!(answer["errors"][0]["code"], "VALIDATION_FAILED");
     assert_eq!(answer["rollback"]["files_rolled_back"], 0);
-    let error = Error::new(ErrorKind::UndoConflict, "cannot undo").detail(Detail::Conflicts(vec!["f0".into()]));
+    let error = Error::new(ErrorKind::UndoConflict, "cannot undo").detail(Detail::Conflicts(vec![Conflict {
+        path: "f0".into(),
+        changed_by: vec!["t2".into()],
+        diff: None,
+    }]));
     let answer = to_value(failure(&error, None, Shape::Multi)).unwrap();
     assert_eq!(answer["conflicts"], json!(["f0"]));
     let error = Error::new(ErrorKind::UndoConflict, "x").outcome_is(Outcome::RolledBack);

@@ -74,21 +74,21 @@ fn what_is_not_json_is_told_with_its_place() {
     expect("{\"files\": [\n  {]}", &[(V, "files/0", "not JSON: key must be a string at line 2, column 4")]);
     expect("", &[(V, "", "not JSON: EOF while parsing a value at line 1, column 0")]);
     expect("{\"files\": []} x", &[(V, "", "not JSON: trailing characters at line 1, column 15")]);
-    expect("[]", &[(V, "", "invalid length 0, expected struct Request with 5 elements at line 1, column 2")]);
+    expect("[]", &[(V, "", "invalid length 0, expected struct Request with 7 elements at line 1, column 2")]);
 }
 
 #[test]
 fn unknown_fields_are_refused_by_name_at_every_level() {
     let found = findings(
-        r#"{"check": ["true"],
+        r#"{"checks": ["true"],
  "files": [{"file_path": "a", "edit": []},
   {"file_path": "b", "edits": [
    {"old": 1}]}]}"#,
     );
     let places: Vec<_> = found.iter().map(|f| f.path.join("/")).collect();
-    assert_eq!(places, ["check", "files/0/edit", "files/1/edits/0/old"]);
-    assert!(found[0].message.starts_with("unknown field `check`, expected one of `files`, "), "{}", found[0].message);
-    assert!(found[0].message.ends_with(" at line 1, column 8"), "{}", found[0].message);
+    assert_eq!(places, ["checks", "files/0/edit", "files/1/edits/0/old"]);
+    assert!(found[0].message.starts_with("unknown field `checks`, expected one of `files`, "), "{}", found[0].message);
+    assert!(found[0].message.ends_with(" at line 1, column 9"), "{}", found[0].message);
     assert!(found[1].message.ends_with(" at line 2, column 36"), "{}", found[1].message);
     assert!(found[2].message.ends_with(" at line 4, column 9"), "{}", found[2].message);
 }

@@ -25,6 +25,7 @@ fn edited(path: &str, edits: Vec<Applied>) -> FileReport {
         backup: None,
         content: None,
         diff: None,
+        rebased: None,
         warnings: Vec::new(),
     }
 }

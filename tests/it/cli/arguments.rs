@@ -50,7 +50,7 @@ fn values_of_the_environment_are_those_of_the_options() {
     for (name, wrong) in [("TXEDIT_DURABILITY", "eternal"), ("TXEDIT_LOCK_TIMEOUT", "-1"), ("TXEDIT_COLOR", "pink")] {
         let ran = run(here.command(&["doctor"]).env(name, wrong));
         ran.exits(2);
-        assert!(ran.stderr.contains(wrong) || ran.stderr.contains("lock timeout"), "{ran:?}");
+        assert!(ran.stderr.contains(wrong) || ran.stderr.contains("--lock-timeout"), "{ran:?}");
     }
 
     let steps = |command: &mut std::process::Command| run(command).exits(0).json()["commit_steps"].to_string();

@@ -24,6 +24,9 @@ fn journal() -> Journal {
         boot: "b".into(),
         owner,
         reverts: None,
+        opened: None,
+        key: None,
+        request: None,
         label: Some("two\nlines".into()),
     };
     let change =

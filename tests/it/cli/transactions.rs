@@ -222,7 +222,7 @@ fn history_is_listed_shown_taken_back_and_forgotten() {
 fn a_quiet_workspace_says_so_in_every_answer() {
     let here = two_files();
     let json = |line: &[&str]| here.run(line).exits(0).json();
-    assert_eq!(json(&["status", "--json"]), json!({"success": true, "interrupted": [], "kept": []}));
+    assert_eq!(json(&["status", "--json"]), json!({"success": true, "interrupted": [], "open": [], "kept": []}));
     assert_eq!(json(&["recover", "--json"]), json!({"success": true, "plan": [], "recovered": []}));
     assert_eq!(json(&["recover", "--plan", "--json"]), json!({"success": true, "plan": []}));
     assert_eq!(json(&["kept", "list", "--json"]), json!({"success": true, "kept": []}));

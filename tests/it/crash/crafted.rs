@@ -260,6 +260,10 @@ fn a_journal_with_keys_twice_missing_or_unknown_is_refused() {
             for (name, value) in &fields {
                 let twice = format!("{{\"{name}\":{value},{}", &original[1..]);
                 refused(index, twice, &format!("{name} twice"));
+                if name == "request" {
+                    // It may be left out: an undo has none.
+                    continue;
+                }
                 let at = span(original, &format!("/{name}"));
                 let mut fewer = original.clone();
                 fewer.replace_range(at.start - name.len() - 3..at.end, "");

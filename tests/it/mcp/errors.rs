@@ -137,7 +137,9 @@ fn a_read_only_server_hides_and_refuses() {
     let mut session = root.open(&["--read-only"]);
     let listed = session.request("tools/list", &json!({}));
     let names: Vec<_> = listed["result"]["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
-    assert_eq!(names, ["read_files", "list_transactions"]);
+    assert_eq!(names, ["read_files", "preview_transaction", "list_transactions"]);
+    let stage = json!({"files": [{"file_path": root.name("a.txt"), "delete": true}]});
+    session.failed("stage_edits", &stage, "READ_ONLY_MODE");
     let edit = json!({"file_path": root.name("a.txt"), "edits": [{"old_string": "one", "new_string": "1"}]});
     session.failed("multi_edit", &edit, "READ_ONLY_MODE");
     session.failed("edit_file", &json!({"path": "a.txt", "old_string": "one", "new_string": "1"}), "READ_ONLY_MODE");
@@ -160,7 +162,7 @@ fn toolsets_leave_tools_out() {
     let root = Root::with(&[]);
     let mut session = root.open(&["--toolsets", "-history"]);
     let listed = session.request("tools/list", &json!({}));
-    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 6);
+    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 10);
     let answer = session.request("tools/call", &json!({"name": "undo_transaction", "arguments": {}}));
     assert_eq!(answer["error"]["code"], -32602);
 }

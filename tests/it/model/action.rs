@@ -30,6 +30,15 @@ pub(super) enum Action {
         asks: Vec<Ask>,
         call: u64,
     },
+    /// Stage in the open transaction of one of two clients.
+    Stage {
+        client: usize,
+        asks: Vec<Ask>,
+    },
+    /// Commit it.
+    CommitOpen(usize),
+    /// Drop it.
+    RollBack(usize),
     Recover,
     /// Let enough time pass for every file to be old.
     Wait,
@@ -100,6 +109,9 @@ pub(super) fn arbitrary() -> impl Strategy<Value = Action> {
             .prop_map(|(asks, call, power)| Action::Crash { asks, call, power }),
         3 => (asks(), 0..300u64, foreign()).prop_map(|(asks, call, foreign)| Action::Race { asks, call, foreign }),
         2 => (asks(), 0..300u64).prop_map(|(asks, call)| Action::Fault { asks, call }),
+        4 => (0..2usize, asks()).prop_map(|(client, asks)| Action::Stage { client, asks }),
+        2 => (0..2usize).prop_map(Action::CommitOpen),
+        1 => (0..2usize).prop_map(Action::RollBack),
         1 => Just(Action::Recover),
         2 => Just(Action::Wait),
     ]

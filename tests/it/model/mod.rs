@@ -1,14 +1,16 @@
 //! The engine against a plain reference model: sequences of transactions, undos, foreign writes, kills and power cuts
 //! on the file system in memory. After every step the files are what the model says.
 //!
-//! `TXEDIT_MODEL_CASES` sets the number of sequences; a failing one shrinks and prints itself.
+//! `TXEDIT_MODEL_CASES` sets the number of sequences, `TXEDIT_MODEL_SEED` chooses others; a failing one shrinks and
+//! prints itself.
 
 mod action;
+mod open;
 mod reference;
 mod world;
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::{Config, RngSeed, TestRunner};
 
 use action::Action;
 use world::World;
@@ -19,7 +21,14 @@ fn cases() -> u32 {
 
 #[test]
 fn the_engine_and_the_model_never_differ() {
-    let config = Config { cases: cases(), max_shrink_iters: 20_000, failure_persistence: None, ..Config::default() };
+    let seed = std::env::var("TXEDIT_MODEL_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    let config = Config {
+        cases: cases(),
+        max_shrink_iters: 20_000,
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(seed),
+        ..Config::default()
+    };
     let mut runner = TestRunner::new(config);
     let sequences = prop::collection::vec(action::arbitrary(), 1..24);
     let counts = std::cell::RefCell::new(world::Counts::default());

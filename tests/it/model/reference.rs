@@ -22,7 +22,7 @@ pub(super) enum Ask {
 pub(super) const NEW: u32 = 0o644;
 
 impl Ask {
-    fn source(&self) -> Option<&'static str> {
+    pub(super) fn source(&self) -> Option<&'static str> {
         match self {
             Self::Write { .. } => None,
             Self::Edit { path, .. } | Self::Delete { path } | Self::Mode { path, .. } => Some(path),
@@ -30,7 +30,7 @@ impl Ask {
         }
     }
 
-    fn result(&self) -> Option<&'static str> {
+    pub(super) fn result(&self) -> Option<&'static str> {
         match self {
             Self::Delete { .. } => None,
             Self::Edit { path, .. } | Self::Write { path, .. } | Self::Mode { path, .. } => Some(path),

@@ -15,6 +15,7 @@ use txedit::request::edit::{Anchor, Count, Edit, Matching};
 use txedit::request::{Change, FileRequest, IfExists, Mode, RenameTo, Request};
 
 use super::action::{Action, Foreign};
+use super::open::Open;
 use super::reference::{self, Ask, File, Files, difference};
 
 const ROOT: &str = "/w";
@@ -56,24 +57,26 @@ impl Counts {
 }
 
 /// What a committed transaction changed.
-type Changed = BTreeMap<&'static str, (Option<File>, Option<File>)>;
+pub(super) type Changed = BTreeMap<&'static str, (Option<File>, Option<File>)>;
 
-struct Committed {
-    id: String,
-    changed: Changed,
+pub(super) struct Committed {
+    pub(super) id: String,
+    pub(super) changed: Changed,
     /// The transaction that it took back, as an index.
-    undoes: Option<usize>,
+    pub(super) undoes: Option<usize>,
 }
 
 pub(super) struct World {
     sim: SimFs,
-    files: Files,
-    history: Vec<Committed>,
+    pub(super) files: Files,
+    pub(super) history: Vec<Committed>,
+    /// What two clients have staged.
+    pub(super) open: [Option<Open>; 2],
     pid: u32,
     pub(super) counts: Counts,
 }
 
-type Step = Result<(), String>;
+pub(super) type Step = Result<(), String>;
 
 impl World {
     pub(super) fn new() -> Self {
@@ -87,7 +90,7 @@ impl World {
             files.insert(path, (content.as_bytes().to_vec(), reference::NEW));
         }
         sim.sync_everything();
-        Self { sim, files, history: Vec::new(), pid: 1, counts: Counts::default() }
+        Self { sim, files, history: Vec::new(), open: [None, None], pid: 1, counts: Counts::default() }
     }
 
     pub(super) fn step(&mut self, action: &Action) -> Step {
@@ -99,6 +102,9 @@ impl World {
             Action::Crash { asks, call, power } => self.crash(asks, *call, *power)?,
             Action::Race { asks, call, foreign } => self.race(asks, *call, foreign)?,
             Action::Fault { asks, call } => self.fault(asks, *call)?,
+            Action::Stage { client, asks } => self.stage(*client, asks)?,
+            Action::CommitOpen(client) => self.commit_open(*client)?,
+            Action::RollBack(client) => self.roll_back(*client)?,
             Action::Recover => self.recover()?,
             Action::Wait => self.sim.advance(Duration::from_secs(10)),
         }
@@ -106,7 +112,7 @@ impl World {
         self.nothing_is_left()
     }
 
-    fn engine(&mut self) -> Engine {
+    pub(super) fn engine(&mut self) -> Engine {
         self.pid += 1;
         let settings = Settings {
             durability: Durability::Power,
@@ -156,7 +162,7 @@ impl World {
         }
     }
 
-    fn adopt(&mut self, report: &Report, after: Files) {
+    pub(super) fn adopt(&mut self, report: &Report, after: Files) {
         let changed = difference(&self.files, &after);
         self.files = after;
         if let Some(id) = &report.transaction {
@@ -303,7 +309,9 @@ impl World {
         let mut with_foreign = old.clone();
         match foreign {
             Foreign::WriteInPlace(path, text) | Foreign::Replace(path, text) => {
-                let mode = seen.get(path).map_or(reference::NEW, |(_, mode)| *mode);
+                // A file that the request has moved on is what it was, unless it was replaced.
+                let moved = old.get(path).filter(|_| matches!(foreign, Foreign::WriteInPlace(..)));
+                let mode = seen.get(path).or(moved).map_or(reference::NEW, |(_, mode)| *mode);
                 with_foreign.insert(path, (text.clone().into_bytes(), mode));
             }
             Foreign::Delete(path) => {
@@ -400,7 +408,7 @@ impl World {
         Ok(())
     }
 
-    fn seen(&self) -> Files {
+    pub(super) fn seen(&self) -> Files {
         let mut files = Files::new();
         for (path, entry) in self.sim.tree() {
             let Ok(path) = path.strip_prefix(ROOT) else { continue };
@@ -451,12 +459,12 @@ fn act(sim: &SimFs, foreign: &Foreign) -> bool {
     done
 }
 
-fn with_run<T>(call: impl FnOnce(Run<'_>) -> T) -> T {
+pub(super) fn with_run<T>(call: impl FnOnce(Run<'_>) -> T) -> T {
     let never = AtomicBool::new(false);
     call(Run { cancel: &never, observer: &Unobserved })
 }
 
-fn request(asks: &[Ask]) -> Request {
+pub(super) fn request(asks: &[Ask]) -> Request {
     let file = |path: &str, change| FileRequest { path: path.into(), expected_hash: None, change, mode: None };
     let if_exists = |replace| if replace { IfExists::Replace } else { IfExists::Fail };
     let files = asks.iter().map(|ask| match ask {

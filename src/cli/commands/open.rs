@@ -1,0 +1,63 @@
+//! `txedit stage`, `preview`, `commit` and `rollback`: transactions over several calls.
+
+use std::fmt::Write as _;
+
+use super::apply::{Input, explained};
+use super::transact;
+use crate::cli::args::{CommitArgs, OpenArgs, StageArgs};
+use crate::cli::failure::Failure;
+use crate::cli::options::Options;
+use crate::cli::output::{Answer, NAME, NOTE, diff, styled};
+use crate::cli::report;
+use crate::error::Result;
+use crate::wire::history::Done;
+use crate::wire::{Shape, open};
+
+pub(super) fn stage(args: &StageArgs, options: &Options) -> Result<Answer, Failure> {
+    let Input { mut request, patch } = Input::read(&args.input, options)?;
+    request.dry_run |= args.input.dry_run;
+    let id = args.transaction.as_deref();
+    let staged = options.engine().and_then(|engine| transact::watched(options, |run| engine.stage(&request, id, run)));
+    let staged = match staged {
+        Ok(staged) => staged,
+        Err(error) => return Err(explained(Failure::of(request, Shape::Multi)(error), patch.as_ref())),
+    };
+    let mut text = match &staged.id {
+        Some(id) => format!("{}\n", styled(NAME, id)),
+        None => report::for_people(&staged.report, "", options),
+    };
+    if options.verbose && staged.id.is_some() {
+        staged.report.files.iter().for_each(|file| text.push_str(&diff(file.diff.as_deref().unwrap_or_default())));
+    }
+    let mut notes = report::notes(&staged.report, options);
+    notes.extend(staged.overlaps.iter().map(|overlap| {
+        let path = overlap.path.display();
+        format!("{} {path} is also in open transaction {}, of {}", styled(NOTE, "warning:"), overlap.id, overlap.owner)
+    }));
+    notes.extend(staged.expires.iter().map(|time| format!("nothing is changed before the commit; open until {time}")));
+    Ok(Answer::new(&open::Staged::new(&staged, &request), text)?.noting(notes))
+}
+
+pub(super) fn preview(args: &OpenArgs, options: &Options) -> Result<Answer, Failure> {
+    let engine = options.engine()?;
+    let preview = transact::watched(options, |run| engine.preview(&args.id, run))?;
+    let text = report::for_people(&preview.report, "", options);
+    let mut notes = report::notes(&preview.report, options);
+    notes.push(format!("plan hash {}", preview.plan_hash));
+    Ok(Answer::new(&open::Preview::from(&preview), text)?.noting(notes))
+}
+
+pub(super) fn commit(args: &CommitArgs, options: &Options) -> Result<Answer, Failure> {
+    let engine = options.engine()?;
+    let check = options.check.clone();
+    let report = transact::watched(options, |run| engine.commit_staged(&args.id, args.plan_hash, check, run))?;
+    Ok(transact::answer_without_request(&report, "committed", options)?)
+}
+
+pub(super) fn roll_back(args: &OpenArgs, options: &Options) -> Result<Answer, Failure> {
+    let engine = options.engine()?;
+    transact::watched(options, |run| engine.roll_back(&args.id, run))?;
+    let mut text = String::new();
+    let _ = writeln!(text, "dropped {}; no file was changed", styled(NAME, &args.id));
+    Ok(Answer::new(&Done::default(), text)?)
+}

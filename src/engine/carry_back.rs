@@ -1,0 +1,126 @@
+//! Undo of files that changed since: what a transaction did is taken out of them where nobody touched it.
+
+use std::path::Path;
+
+use super::Engine;
+use super::account::Account;
+use super::history::{Loaded, load};
+use super::state::State;
+use crate::digest::Digest;
+use crate::error::{Conflict, Detail, Error, Result};
+use crate::fs::Name;
+use crate::journal::reverse::Carried;
+use crate::journal::{Change, slot_name};
+use crate::limits;
+use crate::path::RelPath;
+use crate::plan::FileState;
+use crate::text::diff;
+use crate::text::rebase::rebase;
+use crate::text::splice::{Splice, Splices};
+
+impl Engine {
+    /// The way back for a file that is no longer as the transaction left it; `None` where there is none, or where no
+    /// other is needed.
+    pub(super) fn carry_back(
+        &self,
+        state: &State,
+        loaded: &Loaded,
+        entry: usize,
+        found: FileState,
+    ) -> Result<Option<Carried>> {
+        let record = &loaded.journal.entries[entry];
+        let Change::Edit { before, after, .. } = record.change else { return Ok(None) };
+        if found.digest == after.digest {
+            return Ok(None);
+        }
+        let original = self.content(Name::new(&loaded.folder, &slot_name(entry)))?;
+        let (Some(original), Some(current)) = (original, self.current(&record.path)?) else { return Ok(None) };
+        let Some(left) = self.left_by(state, loaded, &record.path, &original, after.digest)? else { return Ok(None) };
+        if Digest::of(&original) != before.digest || Digest::of(&current) != found.digest {
+            return Ok(None);
+        }
+        let Some(splices) = back(&left, &original).and_then(|back| rebase(&left, &current, &back)) else {
+            return Ok(None);
+        };
+        let new = splices.apply(&current);
+        let mode = if found.mode == after.mode { before.mode } else { found.mode };
+        let name = record.path.as_path().display().to_string();
+        Ok(Some(Carried {
+            state: FileState { digest: Digest::of(&new), size: new.len() as u64, mode },
+            foreign_diff: diff::unified(&left, &current, &name, &name, limits::DIFF_BYTES),
+            splices,
+        }))
+    }
+
+    /// The content that a transaction left, as far as it is known: another transaction has it as an original, or the
+    /// edits are on record. In any case its digest tells that it is the one.
+    pub(super) fn left_by(
+        &self,
+        state: &State,
+        loaded: &Loaded,
+        path: &RelPath,
+        original: &[u8],
+        digest: Digest,
+    ) -> Result<Option<Vec<u8>>> {
+        for id in self.history_ids(state)? {
+            let Some(other) = load(&*self.fs, state, &id)? else { continue };
+            let entry = other.journal.entries.iter().position(|record| {
+                record.path == *path && record.change.before().is_some_and(|before| before.digest == digest)
+            });
+            let content = match entry {
+                Some(entry) => self.content(Name::new(&other.folder, &slot_name(entry)))?,
+                None => None,
+            };
+            if let Some(content) = content.filter(|content| Digest::of(content) == digest) {
+                return Ok(Some(content));
+            }
+        }
+        let account = Account::read(&*self.fs, &loaded.folder)?;
+        let left = account.and_then(|account| account.result(path, original));
+        Ok(left.filter(|left| Digest::of(left) == digest))
+    }
+
+    /// Adds to a conflict what changed the files since.
+    pub(super) fn explain_conflicts(&self, error: Error, state: &State, loaded: &Loaded) -> Error {
+        let Detail::Conflicts(conflicts) = error.details() else { return error };
+        let conflicts = conflicts.iter().map(|conflict| self.explained(&conflict.path, state, loaded));
+        // Without the explanation the error is still the error.
+        match conflicts.collect::<Result<Vec<_>>>() {
+            Ok(conflicts) => error.detail(Detail::Conflicts(conflicts)),
+            Err(_) => error,
+        }
+    }
+
+    fn explained(&self, path: &Path, state: &State, loaded: &Loaded) -> Result<Conflict> {
+        let mut conflict = Conflict { path: path.to_owned(), changed_by: Vec::new(), diff: None };
+        let id = &loaded.journal.header.id;
+        for later in self.history_ids(state)?.into_iter().filter(|later| later > id) {
+            let Some(other) = load(&*self.fs, state, &later)? else { continue };
+            if other.journal.entries.iter().any(|record| record.path.as_path() == path) {
+                conflict.changed_by.push(later);
+            }
+        }
+        let Some(entry) = loaded.journal.entries.iter().position(|record| record.path.as_path() == path) else {
+            return Ok(conflict);
+        };
+        let record = &loaded.journal.entries[entry];
+        let original = self.content(Name::new(&loaded.folder, &slot_name(entry)))?.unwrap_or_default();
+        let left = match record.change.after() {
+            Some(after) => self.left_by(state, loaded, &record.path, &original, after.digest)?,
+            None => Some(Vec::new()),
+        };
+        if let Some(left) = left {
+            let current = self.current(&record.path)?.unwrap_or_default();
+            let name = path.display().to_string();
+            conflict.diff = Some(diff::unified(&left, &current, &name, &name, limits::DIFF_BYTES));
+        }
+        Ok(conflict)
+    }
+}
+
+/// The splices that make `original` of `left` again.
+fn back(left: &[u8], original: &[u8]) -> Option<Splices> {
+    let changed = diff::changed(left, original)?;
+    let splices = changed.into_iter().map(|(range, with)| Splice { range, with: original[with].to_vec() });
+    Splices::new(left, splices.collect()).ok()
+}

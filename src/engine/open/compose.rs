@@ -1,0 +1,312 @@
+//! What is staged and what comes on top of it, as one request: edits see what the edits before them left.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::request::edit::Edit;
+use crate::request::validate::{Findings, at_file};
+use crate::request::{Change, FileRequest, IfExists, RenameTo, Request};
+use crate::text;
+
+/// Two requests as one.
+#[derive(Debug)]
+pub(super) struct Composed {
+    pub request: Request,
+    /// For each file of it, what of the second request is in it.
+    pub origins: Vec<Option<Origin>>,
+    /// For each file of it, the entry of the first request that it was. A path can have two: one that leaves it, and one
+    /// that takes it.
+    pub staged: Vec<Option<usize>>,
+}
+
+/// What of a file entry was just added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Origin {
+    /// The entry of the request that was added.
+    pub file: usize,
+    /// Edits that were there before.
+    pub edits_before: usize,
+}
+
+/// Adds a request to what is staged. `is_there` says whether a path was there before anything was staged. Paths are all
+/// written in the same way.
+pub(super) fn compose(staged: Request, added: &Request, is_there: &dyn Fn(&Path) -> bool) -> Result<Composed> {
+    let origins = vec![None; staged.files.len()];
+    let indices = (0..staged.files.len()).map(Some).collect();
+    let mut composed = Composed { request: staged, origins, staged: indices };
+    let mut findings = Findings::new();
+    // Entries of one request know nothing of each other: only what was staged before is under them.
+    let results = composed.request.files.iter().filter_map(|entry| result(entry).map(Path::to_owned)).collect();
+    for (file, entry) in added.files.iter().enumerate() {
+        composed.add(file, entry, &results, is_there, &mut findings)?;
+    }
+    findings.finish()?;
+    Ok(composed)
+}
+
+/// What becomes of an entry that something was added to.
+enum Merged {
+    Into(FileRequest, usize),
+    Gone,
+    Refused(ErrorKind, String),
+}
+
+impl Composed {
+    fn add(
+        &mut self,
+        file: usize,
+        entry: &FileRequest,
+        results: &HashSet<PathBuf>,
+        is_there: &dyn Fn(&Path) -> bool,
+        findings: &mut Findings,
+    ) -> Result<()> {
+        let refuse = |findings: &mut Findings, field, kind, message: String| {
+            findings.push(kind, at_file(file, Some(field)), message);
+        };
+        if let Change::Copy { from, .. } = &entry.change
+            && self.request.files.iter().any(|staged| touches(staged, from))
+        {
+            let message = format!("{} is staged here already; commit first, then copy it", from.display());
+            refuse(findings, "copy_from", ErrorKind::ValidationFailed, message);
+            return Ok(());
+        }
+        let to = destination(entry);
+        if to.is_some_and(|to| to.path == entry.path) {
+            let message = format!("{} is the file itself: it cannot be moved onto itself", entry.path.display());
+            refuse(findings, "rename_to", ErrorKind::DuplicateFilePath, message);
+            return Ok(());
+        }
+        if let Some(to) = to
+            && results.contains(&to.path)
+            && to.path != entry.path
+        {
+            let message = format!("{} is staged here already; commit first, then replace it", to.path.display());
+            refuse(findings, "rename_to", ErrorKind::FileExists, message);
+            return Ok(());
+        }
+        let under = results
+            .contains(&entry.path)
+            .then(|| self.request.files.iter().position(|staged| result(staged) == Some(&entry.path)))
+            .flatten();
+        let Some(at) = under else {
+            let mut staged = self.request.files.iter().zip(&self.origins).filter(|(_, origin)| origin.is_none());
+            let is_gone = staged.any(|(staged, _)| leaves(staged) && staged.path == entry.path);
+            if is_gone && !matches!(entry.change, Change::Write { .. } | Change::Copy { .. }) {
+                let message = format!("{} is deleted or moved by what is staged", entry.path.display());
+                refuse(findings, "file_path", ErrorKind::FileNotFound, message);
+                return Ok(());
+            }
+            self.request.files.push(entry.clone());
+            self.origins.push(Some(Origin { file, edits_before: 0 }));
+            self.staged.push(None);
+            return Ok(());
+        };
+        if self.origins[at].is_some() {
+            let message = format!("{} stands in this request twice", entry.path.display());
+            refuse(findings, "file_path", ErrorKind::DuplicateFilePath, message);
+            return Ok(());
+        }
+        match merge(&self.request.files[at], entry, file, is_there)? {
+            Merged::Into(merged, edits_before) => {
+                self.request.files[at] = merged;
+                self.origins[at] = Some(Origin { file, edits_before });
+            }
+            Merged::Gone => {
+                self.request.files.remove(at);
+                self.origins.remove(at);
+                self.staged.remove(at);
+            }
+            Merged::Refused(kind, message) => refuse(findings, "file_path", kind, message),
+        }
+        Ok(())
+    }
+}
+
+/// Where the result of an entry is; `None` where it leaves none.
+fn result(entry: &FileRequest) -> Option<&Path> {
+    match &entry.change {
+        Change::Delete => None,
+        _ => Some(destination(entry).map_or(&entry.path, |to| &to.path)),
+    }
+}
+
+fn destination(entry: &FileRequest) -> Option<&RenameTo> {
+    match &entry.change {
+        Change::Rename(to) | Change::Edit { rename: Some(to), .. } => Some(to),
+        _ => None,
+    }
+}
+
+fn leaves(entry: &FileRequest) -> bool {
+    matches!(entry.change, Change::Delete) || destination(entry).is_some()
+}
+
+fn touches(entry: &FileRequest, path: &Path) -> bool {
+    entry.path == path || result(entry) == Some(path)
+}
+
+/// `new` on the result of `old`.
+fn merge(old: &FileRequest, new: &FileRequest, file: usize, is_there: &dyn Fn(&Path) -> bool) -> Result<Merged> {
+    let mode = new.mode.or(old.mode);
+    let expected_hash = old.expected_hash.or(new.expected_hash);
+    let merged = |path: &Path, change| FileRequest { path: path.to_owned(), expected_hash, change, mode };
+    let here = |change, edits_before| Ok(Merged::Into(merged(&old.path, change), edits_before));
+    let refused = || {
+        let message = format!(
+            "what is staged makes {} already, and this cannot be put on top of it; commit first, or roll back",
+            new.path.display()
+        );
+        Ok(Merged::Refused(ErrorKind::ValidationFailed, message))
+    };
+    match (&old.change, &new.change) {
+        (_, Change::Write { if_exists: IfExists::Fail, .. } | Change::Copy { .. }) => {
+            let message = format!("{} is there already, as staged", new.path.display());
+            Ok(Merged::Refused(ErrorKind::FileExists, message))
+        }
+        (_, Change::Mode) => here(old.change.clone(), usize::MAX),
+        (Change::Mode, _) | (Change::Edit { rename: None, .. }, Change::Write { .. }) => here(new.change.clone(), 0),
+        (Change::Edit { edits: first, rename }, Change::Edit { edits: then, rename: to }) => {
+            let all = first.iter().chain(then).cloned().collect();
+            here(Change::Edit { edits: all, rename: home(old, to.as_ref().or(rename.as_ref())) }, first.len())
+        }
+        (Change::Edit { edits, .. }, Change::Rename(to)) => {
+            here(Change::Edit { edits: edits.clone(), rename: home(old, Some(to)) }, usize::MAX)
+        }
+        (Change::Edit { .. } | Change::Rename(_), Change::Delete) => {
+            Ok(Merged::Into(FileRequest { mode: None, ..merged(&old.path, Change::Delete) }, 0))
+        }
+        (Change::Rename(to), Change::Edit { edits, rename }) => {
+            here(Change::Edit { edits: edits.clone(), rename: home(old, rename.as_ref().or(Some(to))) }, 0)
+        }
+        (Change::Rename(_), Change::Rename(to)) => match home(old, Some(to)) {
+            Some(to) => here(Change::Rename(to), usize::MAX),
+            None => Ok(Merged::Gone),
+        },
+        (Change::Write { content, if_exists }, Change::Edit { edits, rename }) => {
+            let content = edited(content, edits, file)?;
+            let change = Change::Write { content, if_exists: *if_exists };
+            match rename {
+                None => here(change, usize::MAX),
+                Some(to) if *if_exists == IfExists::Fail => Ok(Merged::Into(merged(&to.path, change), usize::MAX)),
+                Some(_) => refused(),
+            }
+        }
+        (Change::Write { if_exists, .. }, Change::Write { content, .. }) => {
+            here(Change::Write { content: content.clone(), if_exists: *if_exists }, 0)
+        }
+        (Change::Write { .. }, Change::Delete) if is_there(&old.path) => {
+            Ok(Merged::Into(FileRequest { mode: None, ..merged(&old.path, Change::Delete) }, 0))
+        }
+        (Change::Write { .. } | Change::Copy { .. }, Change::Delete) => Ok(Merged::Gone),
+        (Change::Write { if_exists: IfExists::Fail, .. } | Change::Copy { .. }, Change::Rename(to)) => {
+            Ok(Merged::Into(merged(&to.path, old.change.clone()), usize::MAX))
+        }
+        (Change::Copy { from, edits: first }, Change::Edit { edits: then, rename }) => {
+            let all = first.iter().chain(then).cloned().collect();
+            let path = rename.as_ref().map_or(&old.path, |to| &to.path);
+            Ok(Merged::Into(merged(path, Change::Copy { from: from.clone(), edits: all }), first.len()))
+        }
+        _ => refused(),
+    }
+}
+
+/// A move that leads back to where the file was is none.
+fn home(old: &FileRequest, to: Option<&RenameTo>) -> Option<RenameTo> {
+    to.filter(|to| to.path != old.path).cloned()
+}
+
+fn edited(content: &[u8], edits: &[Edit], file: usize) -> Result<Vec<u8>> {
+    let edited = text::edit(content, edits).map_err(|refused| {
+        Error::new(refused.kind, refused.message).in_file(file).in_edit(refused.edit).detail(refused.detail)
+    })?;
+    Ok(edited.splices.apply(content))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::edit::{Anchor, Count, Matching};
+
+    fn edit(old: &str, new: &str) -> Edit {
+        let anchor = Anchor::Text { text: old.into(), count: Count::Once, matching: Matching::Exact };
+        Edit { anchor, replacement: new.into() }
+    }
+
+    fn file(path: &str, change: Change) -> FileRequest {
+        FileRequest { path: path.into(), expected_hash: None, change, mode: None }
+    }
+
+    fn edits(list: &[(&str, &str)], to: Option<&str>) -> Change {
+        let rename = to.map(|to| RenameTo { path: to.into(), if_exists: IfExists::Fail });
+        Change::Edit { edits: list.iter().map(|(old, new)| edit(old, new)).collect(), rename }
+    }
+
+    fn write(content: &str, if_exists: IfExists) -> Change {
+        Change::Write { content: content.into(), if_exists }
+    }
+
+    fn rename(to: &str) -> Change {
+        Change::Rename(RenameTo { path: to.into(), if_exists: IfExists::Fail })
+    }
+
+    /// One on top of the other; the path and the change of each file.
+    fn both(first: FileRequest, second: FileRequest) -> Result<Vec<String>> {
+        let of = |file| Request { files: vec![file], ..Request::default() };
+        let composed = compose(of(first), &of(second), &|path| path.starts_with("there"))?;
+        assert_eq!(composed.request.files.len(), composed.origins.len());
+        Ok(composed.request.files.iter().map(|file| format!("{:?} {:?}", file.path, file.change)).collect())
+    }
+
+    fn one(path: &str, change: &Change) -> Vec<String> {
+        vec![format!("{:?} {change:?}", Path::new(path))]
+    }
+
+    #[test]
+    fn what_is_put_on_top_becomes_one_entry() {
+        let all = edits(&[("a", "b"), ("b", "c")], None);
+        let (first, second) = (edits(&[("a", "b")], None), edits(&[("b", "c")], None));
+        assert_eq!(both(file("x", first.clone()), file("x", second.clone())).unwrap(), one("x", &all));
+        let moved = edits(&[("a", "b")], Some("y"));
+        assert_eq!(both(file("x", first.clone()), file("x", rename("y"))).unwrap(), one("x", &moved));
+        let all = edits(&[("a", "b"), ("b", "c")], Some("y"));
+        assert_eq!(both(file("x", moved.clone()), file("y", second.clone())).unwrap(), one("x", &all));
+        assert_eq!(both(file("x", rename("y")), file("y", rename("z"))).unwrap(), one("x", &rename("z")));
+        assert_eq!(both(file("x", rename("y")), file("y", rename("x"))).unwrap(), Vec::<String>::new());
+        assert_eq!(both(file("x", moved), file("y", Change::Delete)).unwrap(), one("x", &Change::Delete));
+        let new = write("one", IfExists::Fail);
+        assert_eq!(
+            both(file("x", new.clone()), file("x", edits(&[("one", "1")], None))).unwrap(),
+            one("x", &write("1", IfExists::Fail))
+        );
+        assert_eq!(both(file("x", new.clone()), file("x", rename("y"))).unwrap(), one("y", &new));
+        assert_eq!(both(file("x", new), file("x", Change::Delete)).unwrap(), Vec::<String>::new());
+        let over = write("one", IfExists::Replace);
+        assert_eq!(
+            both(file("there", over.clone()), file("there", Change::Delete)).unwrap(),
+            one("there", &Change::Delete)
+        );
+        assert_eq!(both(file("x", over), file("x", Change::Delete)).unwrap(), Vec::<String>::new());
+        assert_eq!(both(file("x", Change::Delete), file("x", write("new", IfExists::Fail))).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_by_name() {
+        let kind = |error: Error| match error.details() {
+            crate::error::Detail::Findings(findings) => findings[0].kind,
+            _ => error.kind(),
+        };
+        let refused = |first, second| kind(both(first, second).unwrap_err());
+        let change = edits(&[("a", "b")], None);
+        assert_eq!(refused(file("x", Change::Delete), file("x", change.clone())), ErrorKind::FileNotFound);
+        assert_eq!(refused(file("x", rename("y")), file("x", change.clone())), ErrorKind::FileNotFound);
+        assert_eq!(refused(file("x", change.clone()), file("x", write("", IfExists::Fail))), ErrorKind::FileExists);
+        assert_eq!(refused(file("x", change.clone()), file("z", rename("x"))), ErrorKind::FileExists);
+        assert_eq!(
+            refused(file("x", rename("y")), file("y", write("", IfExists::Replace))),
+            ErrorKind::ValidationFailed
+        );
+        let new = write("one", IfExists::Fail);
+        assert_eq!(refused(file("x", new), file("x", edits(&[("two", "2")], None))), ErrorKind::MatchNotFound);
+    }
+}

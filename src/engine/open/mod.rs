@@ -1,0 +1,210 @@
+//! Transactions over several calls: edits are staged, looked at as a whole, and committed or dropped.
+//!
+//! Nothing but `open/<id>/` is written before the commit. What is staged is one request that grows; with it stands what
+//! each file was, so that a file that another program changed meanwhile is noticed, and the edits carried over to it
+//! only where no line that they touch was touched.
+
+mod compose;
+mod settle;
+mod stage;
+mod store;
+mod stored;
+
+use std::path::PathBuf;
+
+use super::ground::Ground;
+use super::lock::Patience;
+use super::report::{OpenTransaction, Preview, Report};
+use super::roles::Cast;
+use super::state::{Section, State};
+use super::{Engine, Run, id, sweep};
+use crate::check::Check;
+use crate::digest::Digest;
+use crate::error::{Error, ErrorKind, Result};
+use crate::path::RelPath;
+use crate::request::{Change, Request};
+use store::Opened;
+use stored::Base;
+
+impl Engine {
+    /// What a commit would do now, and the hash over all of it. Nothing is written.
+    pub fn preview(&self, id: &str, run: Run<'_>) -> Result<Preview> {
+        let (_, opened) = self.opened(id, run)?;
+        let mut request = Request { dry_run: true, ..request_of(&opened)? };
+        let rebased = self.settle_all(&opened, &mut request)?;
+        let cast = Cast::of(&request);
+        let mut warnings = Vec::new();
+        let (places, parents) = self.glance(&cast.paths(), &|found| cast.judge(found), &mut warnings)?;
+        let (draft, mut files) = self.draft(&request, &cast, &places, parents, run)?;
+        settle::tell(&mut files, &rebased);
+        let report = Report { dry_run: true, files, warnings, ..Report::default() };
+        Ok(Preview { id: id.to_owned(), expires: opened.expires(), plan_hash: draft.plan.hash(), report })
+    }
+
+    /// Commits exactly what is staged, or, with a `plan_hash`, exactly the plan that a preview showed. Edits of a file
+    /// that changed elsewhere meanwhile are carried over, unless the hash forbids it. On failure it is still open.
+    /// Committing it once more gives the same answer again.
+    pub fn commit_staged(
+        &self,
+        id: &str,
+        plan_hash: Option<Digest>,
+        check: Option<Check>,
+        run: Run<'_>,
+    ) -> Result<Report> {
+        let mut warnings = Vec::new();
+        self.recover_own(&mut warnings, run)?;
+        let (state, opened) = match self.opened(id, run) {
+            Err(error) if error.kind() == ErrorKind::UnknownTransaction => {
+                return self.committed_before(|header| header.opened.as_deref() == Some(id))?.ok_or(error);
+            }
+            other => other?,
+        };
+        if let Some(report) = self.committed_before(|header| header.opened.as_deref() == Some(id))? {
+            // The process died between its commit and this.
+            self.close(&state, opened)?;
+            return Ok(report);
+        }
+        let mut request = Request { check, ..request_of(&opened)? };
+        let cast = Cast::of(&request);
+        let Ground { places, parents, locks } =
+            self.stand(&cast.paths(), &|found| cast.judge(found), &mut warnings, run)?;
+        let rebased = self.settle_all(&opened, &mut request)?;
+        let (mut draft, mut files) = self.draft(&request, &cast, &places, parents, run)?;
+        check_plan(plan_hash, draft.plan.hash(), &rebased)?;
+        settle::tell(&mut files, &rebased);
+        draft.marks.opened = Some(id.to_owned());
+        let report = self.carry_out(draft, locks, Report { files, warnings, ..Report::default() }, run)?;
+        self.close(&state, opened)?;
+        Ok(report)
+    }
+
+    /// Drops an open transaction. No file was ever changed by it.
+    pub fn roll_back(&self, id: &str, run: Run<'_>) -> Result<()> {
+        let (state, opened) = self.opened(id, run)?;
+        self.close(&state, opened)
+    }
+
+    /// The folder is emptied with the trash, after a sync.
+    fn close(&self, state: &State, opened: Opened) -> Result<()> {
+        state.move_transaction(&*self.fs, &opened.id, Section::Open, Section::Trash)?;
+        drop(opened);
+        sweep::sync_and_empty_trash(&*self.fs, state)
+    }
+
+    fn opened(&self, id: &str, run: Run<'_>) -> Result<(State, Opened)> {
+        let state = self.state()?.ok_or_else(|| self.unknown(id))?;
+        let opened = store::open(&*self.fs, &state, id, self.patience(run))?;
+        Ok((state, opened))
+    }
+
+    fn unknown(&self, id: &str) -> Error {
+        let message =
+            format!("there is no open transaction {id} in {}; `txedit status` lists them", self.root().display());
+        Error::new(ErrorKind::UnknownTransaction, message)
+    }
+
+    fn patience<'r>(&self, run: Run<'r>) -> Patience<'r> {
+        Patience::new(self.settings.lock_timeout, run.cancel)
+    }
+
+    /// The same request with every path as the workspace knows it, so that one file has one name.
+    fn in_root(&self, request: &Request) -> Request {
+        let rel = |path: &mut PathBuf| {
+            if let Ok(rel) = RelPath::normalised(path.strip_prefix(self.root()).unwrap_or(path)) {
+                rel.as_path().clone_into(path);
+            }
+        };
+        let mut request = request.clone();
+        for file in &mut request.files {
+            rel(&mut file.path);
+            match &mut file.change {
+                Change::Rename(to) | Change::Edit { rename: Some(to), .. } => rel(&mut to.path),
+                Change::Copy { from, .. } => rel(from),
+                _ => {}
+            }
+        }
+        request
+    }
+
+    fn who(&self, run: Run<'_>) -> String {
+        let host = self.fs.host().ok();
+        let user = host.map_or_else(String::new, |host| format!(", process {} of user {}", host.process, host.user));
+        format!("{}{user}", self.program(run))
+    }
+}
+
+fn check_plan(expected: Option<Digest>, found: Digest, rebased: &[Option<settle::Rebased>]) -> Result<()> {
+    match expected {
+        None => Ok(()),
+        Some(expected) if expected == found => Ok(()),
+        Some(_) if rebased.iter().any(Option::is_some) => {
+            let message = "a file changed since the preview: look at a new preview, and commit with its plan_hash";
+            Err(Error::new(ErrorKind::ConcurrentModification, message))
+        }
+        Some(expected) => {
+            let message = format!(
+                "the plan is not the one that was previewed: its hash is {found}, expected {expected}; look at a new \
+                 preview"
+            );
+            Err(Error::new(ErrorKind::HashMismatch, message))
+        }
+    }
+}
+
+fn unreadable(opened: &Opened, what: &str) -> Error {
+    let message = format!("the open transaction {} cannot be read: it lacks {what}; roll it back", opened.id);
+    Error::new(ErrorKind::UnknownTransaction, message).of_transaction(&opened.id)
+}
+
+/// What is staged. Its paths are checked like those of any request.
+fn request_of(opened: &Opened) -> Result<Request> {
+    let request = opened.stored.request().map_err(|what| unreadable(opened, what))?;
+    if request.files.is_empty() {
+        // What was staged last took back what was staged first.
+        return Ok(request);
+    }
+    crate::request::validate::check(&request, crate::request::validate::PathRule::AbsoluteOrRelative)?;
+    Ok(request)
+}
+
+/// What each entry stands upon.
+fn bases_of(opened: &Opened) -> Result<Vec<Base>> {
+    opened.stored.bases().map_err(|what| unreadable(opened, what))
+}
+
+/// The open transactions of a workspace, oldest first.
+pub(super) fn list(fs: &dyn crate::fs::Fs, state: &State) -> Result<Vec<OpenTransaction>> {
+    let listed = store::list(fs, state)?.into_iter().map(|(id, stored)| {
+        let files = stored.request().map(|request| request.files).unwrap_or_default();
+        let files = files.into_iter().map(|file| {
+            let word = match &file.change {
+                Change::Edit { rename: None, .. } => "edit",
+                Change::Edit { .. } | Change::Rename(_) => "rename",
+                Change::Write { .. } => "write",
+                Change::Copy { .. } => "copy",
+                Change::Delete => "delete",
+                Change::Mode => "mode",
+            };
+            (file.path, word.to_owned())
+        });
+        OpenTransaction {
+            opened: id::time_of(&id),
+            expires: store::time(stored.expires),
+            is_expired: store::is_expired(&stored),
+            owner: stored.owner.clone(),
+            label: stored.label.clone(),
+            files: files.collect(),
+            id,
+        }
+    });
+    Ok(listed.collect())
+}
+
+/// Drops those that lapsed.
+pub(super) fn sweep(fs: &dyn crate::fs::Fs, state: &State) -> Result<()> {
+    for (id, _) in store::list(fs, state)?.into_iter().filter(|(_, stored)| store::is_expired(stored)) {
+        // Somebody else may sweep it in the same moment.
+        state.move_transaction(fs, &id, Section::Open, Section::Trash).ok();
+    }
+    Ok(())
+}

@@ -1,0 +1,206 @@
+//! Files that changed since something was staged for them: carry the edits over, or say what stands against it.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use super::bases_of;
+use super::store::Opened;
+use super::stored::Base;
+use crate::digest::Digest;
+use crate::engine::Engine;
+use crate::engine::report::FileReport;
+use crate::engine::roles::vacates;
+use crate::error::{Detail, Diverged, Error, ErrorKind, Result};
+use crate::limits;
+use crate::path::RelPath;
+use crate::request::edit::{Anchor, Edit};
+use crate::request::{Change, FileRequest, Request};
+use crate::text::rebase::rebase;
+use crate::text::splice::{Splice, Splices};
+use crate::text::{self, Applied, diff};
+
+/// Edits that were carried over to another content.
+#[derive(Debug, Clone)]
+pub(super) struct Rebased {
+    /// What the other program changed.
+    foreign_diff: String,
+    /// What each edit did, as it was staged.
+    applied: Option<Vec<Applied>>,
+}
+
+/// Tells it in the reports of the files.
+pub(super) fn tell(files: &mut [FileReport], rebased: &[Option<Rebased>]) {
+    for (file, rebased) in files.iter_mut().zip(rebased) {
+        let Some(rebased) = rebased else { continue };
+        file.rebased = Some(rebased.foreign_diff.clone());
+        if let Some(applied) = &rebased.applied {
+            file.edits.clone_from(applied);
+        }
+    }
+}
+
+impl Engine {
+    /// Makes each entry fit what its file is now: unchanged since it was staged, or changed where that does no harm.
+    /// `bases` holds what the entries stand upon; nothing for one that is new. The entries expect what was found.
+    pub(super) fn settle(
+        &self,
+        opened: &Opened,
+        request: &mut Request,
+        bases: &[Option<Base>],
+    ) -> Result<Vec<Option<Rebased>>> {
+        // What leaves a path is no business of the new file that takes it.
+        let free: HashSet<PathBuf> =
+            request.files.iter().filter(|entry| vacates(entry)).map(|entry| entry.path.clone()).collect();
+        let entries = request.files.iter_mut().zip(bases);
+        entries
+            .map(|(entry, base)| match base {
+                Some(Base { digest: None, .. }) if free.contains(&entry.path) => Ok(None),
+                Some(base) => self.settle_one(opened, entry, *base),
+                None => Ok(None),
+            })
+            .collect()
+    }
+
+    /// The same for all that is staged.
+    pub(super) fn settle_all(&self, opened: &Opened, request: &mut Request) -> Result<Vec<Option<Rebased>>> {
+        let bases: Vec<_> = bases_of(opened)?.into_iter().map(Some).collect();
+        self.settle(opened, request, &bases)
+    }
+
+    fn settle_one(&self, opened: &Opened, entry: &mut FileRequest, base: Base) -> Result<Option<Rebased>> {
+        let Base { digest: base, is_pinned } = base;
+        let path = RelPath::normalised(&entry.path)
+            .map_err(|why| Error::new(ErrorKind::OutsideRoot, format!("{}: {why}", entry.path.display())))?;
+        let current = self.current(&path)?;
+        let found = current.as_ref().map(|content| Digest::of(content));
+        if found == base {
+            entry.expected_hash = base;
+            return Ok(None);
+        }
+        let old = match base {
+            Some(digest) => opened.base(&*self.fs, digest)?,
+            None => None,
+        };
+        let rebased = match (&old, &current) {
+            (Some(old), Some(current)) if !is_pinned => carry_over(entry, old, current),
+            _ => None,
+        };
+        let Some(rebased) = rebased else {
+            return Err(diverged(entry, old.as_deref().unwrap_or_default(), current.as_deref().unwrap_or_default()));
+        };
+        entry.expected_hash = found;
+        Ok(Some(rebased))
+    }
+
+    /// Keeps what is needed to carry edits over later.
+    pub(super) fn keep_base(&self, opened: &Opened, entry: &FileRequest, base: Option<Digest>) -> Result<()> {
+        let (Some(base), Change::Edit { .. } | Change::Rename(_) | Change::Mode) = (base, &entry.change) else {
+            return Ok(());
+        };
+        let path = RelPath::normalised(&entry.path)
+            .map_err(|why| Error::new(ErrorKind::OutsideRoot, format!("{}: {why}", entry.path.display())))?;
+        match self.current(&path)? {
+            Some(content) if Digest::of(&content) == base => opened.keep(&*self.fs, &content, base),
+            // It changed in this moment, or it had changed before and was carried over: the base was kept then.
+            _ if opened.base(&*self.fs, base)?.is_some() => Ok(()),
+            _ => Err(crate::engine::snapshot::changed(&entry.path, "changed while it was staged")),
+        }
+    }
+
+    /// Turns edits that are placed by lines into places in what is staged: what is written down needs no patch.
+    pub(super) fn place_edits(&self, staged: &Request, added: &mut Request) -> Result<()> {
+        for (file, entry) in added.files.iter_mut().enumerate() {
+            let path = entry.path.clone();
+            let (Change::Edit { edits, .. } | Change::Copy { edits, .. }) = &mut entry.change else { continue };
+            if !edits.iter().any(|edit| matches!(edit.anchor, Anchor::Hunk(_) | Anchor::Span { .. })) {
+                continue;
+            }
+            let Some(content) = self.staged_content(staged, &path)? else { continue };
+            let edited = text::edit(&content, edits).map_err(|refused| {
+                let error = Error::new(refused.kind, refused.message).detail(refused.detail);
+                error.in_file(file).in_edit(refused.edit).at(&path)
+            })?;
+            *edits = places(&content, &edited.splices);
+        }
+        Ok(())
+    }
+
+    /// The content of a file as it is staged.
+    fn staged_content(&self, staged: &Request, path: &std::path::Path) -> Result<Option<Vec<u8>>> {
+        let result = |entry: &&FileRequest| match &entry.change {
+            Change::Rename(to) | Change::Edit { rename: Some(to), .. } => to.path == path,
+            Change::Delete => false,
+            _ => entry.path == path,
+        };
+        let on_disk = |path: &std::path::Path| match RelPath::normalised(path) {
+            Ok(path) => self.current(&path),
+            Err(_) => Ok(None),
+        };
+        let Some(entry) = staged.files.iter().find(result) else { return on_disk(path) };
+        let (origin, edits) = match &entry.change {
+            Change::Write { content, .. } => return Ok(Some(content.clone())),
+            Change::Edit { edits, .. } => (&entry.path, &edits[..]),
+            Change::Copy { from, edits } => (from, &edits[..]),
+            _ => (&entry.path, &[][..]),
+        };
+        let Some(base) = on_disk(origin)? else { return Ok(None) };
+        Ok(text::edit(&base, edits).ok().map(|edited| edited.splices.apply(&base)))
+    }
+}
+
+/// Carries the edits of an entry over from `old` to `current`: they must still match in the same places, and no line
+/// that they touch may have changed.
+fn carry_over(entry: &mut FileRequest, old: &[u8], current: &[u8]) -> Option<Rebased> {
+    let foreign_diff = foreign(entry, old, current);
+    let edits = match &mut entry.change {
+        Change::Edit { edits, .. } => edits,
+        Change::Rename(_) | Change::Mode => return Some(Rebased { foreign_diff, applied: None }),
+        Change::Write { .. } | Change::Copy { .. } | Change::Delete => return None,
+    };
+    let staged = text::edit(old, edits).ok()?;
+    let moved = rebase(old, current, &staged.splices)?;
+    if edits.iter().all(|edit| matches!(edit.anchor, Anchor::Text { .. })) {
+        // Another place that matches by now, or one that does no more, says that the edits mean something else here.
+        let again = text::edit(current, edits).ok()?;
+        if again.splices != moved {
+            return None;
+        }
+    }
+    *edits = places(current, &moved);
+    Some(Rebased { foreign_diff, applied: Some(staged.applied) })
+}
+
+/// Splices as edits that apply one after the other: the last comes first, and moves none of the others.
+fn places(content: &[u8], splices: &Splices) -> Vec<Edit> {
+    let splices: Vec<_> = splices.iter().collect();
+    let edit = |splice: &&Splice| Edit {
+        anchor: Anchor::Range { range: splice.range.clone(), expected: content[splice.range.clone()].to_vec() },
+        replacement: splice.with.clone(),
+    };
+    splices.iter().rev().map(edit).collect()
+}
+
+fn foreign(entry: &FileRequest, old: &[u8], current: &[u8]) -> String {
+    let name = entry.path.display().to_string();
+    diff::unified(old, current, &name, &name, limits::DIFF_BYTES)
+}
+
+/// The error of a file that changed where something is staged, with both sides.
+fn diverged(entry: &FileRequest, old: &[u8], current: &[u8]) -> Error {
+    let name = entry.path.display().to_string();
+    let ours = match &entry.change {
+        Change::Edit { edits, .. } => {
+            text::edit(old, edits).map(|edited| edited.splices.apply(old)).unwrap_or_default()
+        }
+        Change::Write { content, .. } => content.clone(),
+        Change::Delete => Vec::new(),
+        _ => old.to_vec(),
+    };
+    let ours = diff::unified(old, &ours, &name, &name, limits::DIFF_BYTES);
+    let theirs = foreign(entry, old, current);
+    let message =
+        format!("{name} changed since it was staged, where the staged edits are or in a way that they do not survive");
+    Error::new(ErrorKind::ConcurrentModification, message)
+        .at(&entry.path)
+        .detail(Detail::Diverged(Box::new(Diverged { ours, theirs })))
+}

@@ -1,0 +1,198 @@
+//! Staging: what is asked comes on top of what is staged, is tried, and is written down.
+
+use super::compose::{Composed, compose};
+use super::settle;
+use super::store::{self, Opened};
+use super::stored::{Base, StoredFile};
+use super::{bases_of, list, request_of};
+use crate::engine::report::{FileReport, Overlap, Report, Staged};
+use crate::engine::roles::Cast;
+use crate::engine::state::{Found, State};
+use crate::engine::{Engine, Run};
+use crate::error::{Error, ErrorKind, Result};
+use crate::request::Request;
+use crate::request::validate::Findings;
+
+/// What is staged so far.
+#[derive(Debug, Default)]
+struct Before {
+    request: Request,
+    bases: Vec<Base>,
+}
+
+impl Before {
+    fn of(opened: Option<&Opened>) -> Result<Self> {
+        let Some(opened) = opened else { return Ok(Self::default()) };
+        Ok(Self { request: request_of(opened)?, bases: bases_of(opened)? })
+    }
+
+    /// Whether a file was at this path when something was staged for it.
+    fn was_there(&self, path: &std::path::Path) -> bool {
+        let mut entries = self.request.files.iter().zip(&self.bases);
+        entries.any(|(file, base)| file.path == path && base.digest.is_some())
+    }
+}
+
+/// All of it together, tried out.
+struct Tried {
+    composed: Composed,
+    /// What those entries stand upon that were there before.
+    bases: Vec<Option<Base>>,
+    files: Vec<FileReport>,
+}
+
+impl Engine {
+    /// Opens a transaction, or adds to one. Edits see what the edits before them left; no file is changed. On failure
+    /// what was staged before is as it was. A request that is a dry run is only tried.
+    pub fn stage(&self, request: &Request, id: Option<&str>, run: Run<'_>) -> Result<Staged> {
+        check_stageable(request)?;
+        let mut added = self.in_root(request);
+        let fs = &*self.fs;
+        let mut warnings = Vec::new();
+        if !request.dry_run {
+            self.recover_own(&mut warnings, run)?;
+        }
+        let found = State::find(fs, &self.root, self.protocol)?;
+        let mut opened = match (&found, id) {
+            (Found::State(state), Some(id)) => Some(store::open(fs, state, id, self.patience(run))?),
+            (_, Some(id)) => return Err(self.unknown(id)),
+            (_, None) => None,
+        };
+        let before = Before::of(opened.as_ref())?;
+        let pinned = self.check_staged_hashes(opened.as_ref(), &mut added, run)?;
+        self.place_edits(&before.request, &mut added)?;
+        let tried = self.try_out(opened.as_ref(), &before, &added, &mut warnings, run)?;
+        let overlaps = match &found {
+            Found::State(state) => overlaps(fs, state, id, &tried.composed.request)?,
+            _ => Vec::new(),
+        };
+        let report = Report { dry_run: request.dry_run, files: tried.added(), warnings, ..Report::default() };
+        if request.dry_run {
+            return Ok(Staged { id: None, expires: None, report, overlaps });
+        }
+        let state = State::ensure(fs, &self.root, self.protocol, found)?;
+        let opened = match &mut opened {
+            Some(opened) => opened,
+            None => opened.insert(store::create(self, &state, self.who(run))?),
+        };
+        opened.stored.files = self.written(opened, &tried, &pinned)?;
+        opened.stored.label = request.label.clone().or(opened.stored.label.take());
+        opened.save(fs)?;
+        Ok(Staged { id: Some(opened.id.clone()), expires: Some(opened.expires()), report, overlaps })
+    }
+
+    /// Puts `added` on top of what is staged, and tries all of it. What was staged before stands at its base, or is
+    /// carried over to what its file is now.
+    fn try_out(
+        &self,
+        opened: Option<&Opened>,
+        before: &Before,
+        added: &Request,
+        warnings: &mut Vec<String>,
+        run: Run<'_>,
+    ) -> Result<Tried> {
+        let composed = compose(before.request.clone(), added, &|path| before.was_there(path))?;
+        let bases: Vec<_> = composed.staged.iter().map(|staged| staged.map(|at| before.bases[at])).collect();
+        let (dry_run, include_content) = (true, added.include_content);
+        let mut request = Request { dry_run, include_content, ..composed.request.clone() };
+        let rebased = match opened {
+            Some(opened) => self.settle(opened, &mut request, &bases)?,
+            None => vec![None; bases.len()],
+        };
+        let cast = Cast::of(&request);
+        let looked = self.glance(&cast.paths(), &|found| cast.judge(found), warnings);
+        let (places, parents) = looked.map_err(|e| composed.name(e))?;
+        let (_, mut files) = self.draft(&request, &cast, &places, parents, run).map_err(|e| composed.name(e))?;
+        settle::tell(&mut files, &rebased);
+        Ok(Tried { composed, bases, files })
+    }
+
+    /// The entries as they are written down, the contents that they stand upon kept.
+    fn written(&self, opened: &Opened, tried: &Tried, pinned: &[bool]) -> Result<Vec<StoredFile>> {
+        let mut written = Vec::with_capacity(tried.files.len());
+        for (at, entry) in tried.composed.request.files.iter().enumerate() {
+            let new = Base { digest: tried.files[at].hash_before, is_pinned: false };
+            let mut base = tried.bases[at].unwrap_or(new);
+            base.is_pinned |= tried.composed.origins[at].is_some_and(|origin| pinned[origin.file]);
+            self.keep_base(opened, entry, base.digest)?;
+            written.push(StoredFile::of(entry, base));
+        }
+        Ok(written)
+    }
+
+    /// What a `hash_after` of an earlier stage is expected to be, it must be; then nothing is left for the commit to
+    /// compare but the base. Answers which entries were pinned.
+    fn check_staged_hashes(&self, opened: Option<&Opened>, added: &mut Request, run: Run<'_>) -> Result<Vec<bool>> {
+        let pinned: Vec<bool> = added.files.iter().map(|file| file.expected_hash.is_some()).collect();
+        let Some(opened) = opened.filter(|_| pinned.contains(&true)) else { return Ok(pinned) };
+        let staged = self.staged_files(opened, run)?;
+        for (index, file) in added.files.iter_mut().enumerate() {
+            let of_file = |report: &&FileReport| report.renamed_to.as_ref().unwrap_or(&report.path) == &file.path;
+            let (Some(expected), Some(report)) = (file.expected_hash, staged.iter().find(of_file)) else { continue };
+            if report.hash_after != Some(expected) {
+                let message = format!("{} as staged is not the file that the edits were made for", file.path.display());
+                return Err(Error::new(ErrorKind::HashMismatch, message).in_file(index).at(&file.path));
+            }
+            file.expected_hash = None;
+        }
+        Ok(pinned)
+    }
+
+    fn staged_files(&self, opened: &Opened, run: Run<'_>) -> Result<Vec<FileReport>> {
+        let mut request = Request { dry_run: true, ..request_of(opened)? };
+        self.settle_all(opened, &mut request)?;
+        let cast = Cast::of(&request);
+        let (places, parents) = self.glance(&cast.paths(), &|found| cast.judge(found), &mut Vec::new())?;
+        Ok(self.draft(&request, &cast, &places, parents, run)?.1)
+    }
+}
+
+impl Tried {
+    /// The reports of what was added, as it will be on top of the rest.
+    fn added(&self) -> Vec<FileReport> {
+        let both = self.composed.origins.iter().zip(&self.files);
+        both.filter_map(|(origin, file)| {
+            let edits = file.edits.get((*origin)?.edits_before..).unwrap_or_default().to_vec();
+            Some(FileReport { edits, ..file.clone() })
+        })
+        .collect()
+    }
+}
+
+impl Composed {
+    /// An error about the whole, in the words of what was just added.
+    fn name(&self, error: Error) -> Error {
+        let Some(origin) = error.file().and_then(|file| *self.origins.get(file)?) else { return error.in_no_file() };
+        let edit = error.edit().and_then(|edit| edit.checked_sub(origin.edits_before));
+        let error = error.in_file(origin.file);
+        match edit {
+            Some(edit) => error.in_edit(edit),
+            None => error,
+        }
+    }
+}
+
+fn check_stageable(request: &Request) -> Result<()> {
+    let mut findings = Findings::new();
+    if request.check.is_some() {
+        let message = "`check` goes with the commit of the transaction, not with what is staged";
+        findings.push(ErrorKind::ValidationFailed, vec!["check".to_owned()], message);
+    }
+    if request.backup {
+        let message = "`backup` cannot be staged: the transaction can be undone instead";
+        findings.push(ErrorKind::ValidationFailed, vec!["backup".to_owned()], message);
+    }
+    findings.finish()
+}
+
+/// Other open transactions that touch the same files.
+fn overlaps(fs: &dyn crate::fs::Fs, state: &State, own: Option<&str>, request: &Request) -> Result<Vec<Overlap>> {
+    let mut overlaps = Vec::new();
+    for other in list(fs, state)?.into_iter().filter(|other| Some(other.id.as_str()) != own && !other.is_expired) {
+        let ours = request.files.iter().map(|file| &file.path);
+        for path in ours.filter(|path| other.files.iter().any(|(theirs, _)| theirs == *path)) {
+            overlaps.push(Overlap { id: other.id.clone(), owner: other.owner.clone(), path: path.clone() });
+        }
+    }
+    Ok(overlaps)
+}

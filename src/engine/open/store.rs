@@ -1,0 +1,144 @@
+//! The folder of an open transaction: `open/<id>/` with `transaction.json` and the contents that were staged upon.
+
+use jiff::Timestamp;
+
+use super::stored::{Folder, Stored, VERSION};
+use crate::digest::Digest;
+use crate::engine::lock::Patience;
+use crate::engine::state::{Section, State, list_ids, open_transaction, replace, write_new};
+use crate::engine::{Engine, id, snapshot, stage, transaction};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::{FileKind, Fs, Handle, Name};
+use crate::journal::is_id;
+use crate::limits;
+
+const FILE_NAME: &str = "transaction.json";
+
+/// An open transaction whose folder is locked by this process.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub id: String,
+    pub folder: Handle,
+    pub stored: Stored,
+}
+
+/// Makes a new one, with nothing in it.
+pub(super) fn create(engine: &Engine, state: &State, owner: String) -> Result<Opened> {
+    let fs = &*engine.fs;
+    let section = state.need_section(fs, Section::Open)?;
+    let (id, folder) = stage::make_folder(fs, &section)?;
+    let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
+    let stored =
+        Stored { open: VERSION, folder: Folder::of(&stat.identity), owner, expires: 0, label: None, files: Vec::new() };
+    Ok(Opened { id, folder, stored })
+}
+
+/// Opens one, as soon as nobody else is at it.
+pub(super) fn open(fs: &dyn Fs, state: &State, id: &str, patience: Patience<'_>) -> Result<Opened> {
+    let section = if is_id(id.as_ref()) { state.section(fs, Section::Open)? } else { None };
+    let Some(section) = section else { return Err(unknown(id)) };
+    loop {
+        let Some((folder, _)) = transaction::lock_folder(fs, &section, id)? else {
+            if open_transaction(fs, &section, id)?.is_none() {
+                return Err(unknown(id));
+            }
+            patience.pause(&section.path().join(id))?;
+            continue;
+        };
+        let stored = read(fs, &folder)?.ok_or_else(|| unknown(id))?;
+        if is_expired(&stored) {
+            return Err(expired(id));
+        }
+        return Ok(Opened { id: id.to_owned(), folder, stored });
+    }
+}
+
+/// All that can be read, without a lock.
+pub(super) fn list(fs: &dyn Fs, state: &State) -> Result<Vec<(String, Stored)>> {
+    let Some(section) = state.section(fs, Section::Open)? else { return Ok(Vec::new()) };
+    let mut list = Vec::new();
+    for id in list_ids(fs, &section)? {
+        let Some(folder) = open_transaction(fs, &section, &id)? else { continue };
+        if let Some(stored) = read(fs, &folder)? {
+            list.push((id, stored));
+        }
+    }
+    Ok(list)
+}
+
+/// What stands in the folder; `None` where it cannot be used: it is none of ours, or was not made where it is.
+fn read(fs: &dyn Fs, folder: &Handle) -> Result<Option<Stored>> {
+    let Some(bytes) = read_file(fs, Name::new(folder, FILE_NAME))? else { return Ok(None) };
+    let Ok(stored) = serde_json::from_slice::<Stored>(&bytes) else { return Ok(None) };
+    let stat = fs.stat_handle(folder).map_err(|e| Error::io("look at", folder.path(), e))?;
+    Ok((stored.open == VERSION && stored.folder == Folder::of(&stat.identity)).then_some(stored))
+}
+
+fn read_file(fs: &dyn Fs, name: Name<'_>) -> Result<Option<Vec<u8>>> {
+    let path = name.path();
+    let io = |e| Error::io("look at", &path, e);
+    let Some(stat) = fs.stat(name).map_err(io)?.filter(|stat| stat.kind == FileKind::File) else { return Ok(None) };
+    let file = fs.open_file(name).map_err(|e| Error::io("open", &path, e))?;
+    snapshot::read_whole(fs, &file, &path, stat.size).map(Some)
+}
+
+impl Opened {
+    /// Writes it down; it lapses some time after its last change. Synced: a staged edit that was acknowledged is there.
+    pub(super) fn save(&mut self, fs: &dyn Fs) -> Result<()> {
+        let lifetime = limits::OPEN_LIFETIME.as_secs().cast_signed();
+        self.stored.expires = Timestamp::now().as_second().saturating_add(lifetime);
+        let text = serde_json::to_vec(&self.stored).expect("strings and numbers are JSON");
+        replace(fs, &self.folder, FILE_NAME, &text)?;
+        fs.sync_file_system(&self.folder).map_err(|e| Error::io("sync the file system of", self.folder.path(), e))
+    }
+
+    /// Keeps the content that something was staged upon.
+    pub(super) fn keep(&self, fs: &dyn Fs, content: &[u8], digest: Digest) -> Result<()> {
+        match write_new(fs, Name::new(&self.folder, &base_name(digest)), content) {
+            Err(e) if e.kind() == ErrorKind::FileExists => Ok(()),
+            other => other.map(drop),
+        }
+    }
+
+    /// A content that was kept; `None` where it is gone, or is another.
+    pub(super) fn base(&self, fs: &dyn Fs, digest: Digest) -> Result<Option<Vec<u8>>> {
+        let content = read_file(fs, Name::new(&self.folder, &base_name(digest)))?;
+        Ok(content.filter(|content| Digest::of(content) == digest))
+    }
+
+    /// When it lapses.
+    pub(super) fn expires(&self) -> String {
+        time(self.stored.expires)
+    }
+}
+
+fn base_name(digest: Digest) -> String {
+    format!("base-{}", digest.to_hex())
+}
+
+/// Seconds since 1970 as RFC 3339.
+pub(super) fn time(seconds: i64) -> String {
+    Timestamp::from_second(seconds).unwrap_or(Timestamp::UNIX_EPOCH).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+pub(super) fn is_expired(stored: &Stored) -> bool {
+    stored.expires < Timestamp::now().as_second()
+}
+
+fn expired(id: &str) -> Error {
+    let hours = limits::OPEN_LIFETIME.as_secs() / 3600;
+    let message = format!("the open transaction {id} lapsed: nothing was staged in it for {hours} hours");
+    Error::new(ErrorKind::TransactionExpired, message).of_transaction(id)
+}
+
+/// One that is not there. Its id tells when it was opened: it may have lapsed and been swept away.
+fn unknown(id: &str) -> Error {
+    let lifetime = limits::OPEN_LIFETIME.as_secs().cast_signed();
+    match id::instant_of(id).filter(|_| is_id(id.as_ref())) {
+        Some(opened) if opened.as_second() + lifetime < Timestamp::now().as_second() => expired(id),
+        _ => {
+            let message = format!("there is no open transaction {id} here; `txedit status` lists them");
+            Error::new(ErrorKind::UnknownTransaction, message)
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! An open transaction as it is written down: what was asked, and what the files were then.
+//!
+//! It is untrusted when it is read: its paths are checked like those of any request, and its bases are only compared.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::digest::Digest;
+use crate::identity::Identity;
+use crate::request::edit::{Anchor, Count, Edit, Matching};
+use crate::request::{Change, FileRequest, IfExists, Mode, RenameTo, Request};
+
+/// The file.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Stored {
+    /// The version of this format.
+    pub open: u32,
+    /// The folder that it was written into: a copy of it is not acted on.
+    pub folder: Folder,
+    /// Who opened it.
+    pub owner: String,
+    /// When it lapses, in seconds since 1970.
+    pub expires: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    pub files: Vec<StoredFile>,
+}
+
+/// What an entry stands upon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Base {
+    /// What the file was when it was staged; `None` where it was not there.
+    pub digest: Option<Digest>,
+    /// Whether the caller said which content it must be: then edits are never carried over to another.
+    pub is_pinned: bool,
+}
+
+/// The identity of a folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Folder {
+    inode: u64,
+    born: Option<String>,
+}
+
+impl Folder {
+    pub(super) fn of(identity: &Identity) -> Self {
+        Self { inode: identity.inode, born: identity.born.map(|time| time.to_string()) }
+    }
+}
+
+/// The version that is written, and the only one that is read.
+pub(super) const VERSION: u32 = 1;
+
+/// One file.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StoredFile {
+    path: Bytes,
+    /// What the file was when it was staged; `None` where it was not there.
+    base: Option<String>,
+    /// Whether the caller said which content it must be: then edits are never carried over to another.
+    #[serde(default)]
+    pinned: bool,
+    change: StoredChange,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mode: Option<StoredMode>,
+}
+
+/// Bytes as text where they are, else as hex digits.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Bytes {
+    Text(String),
+    Hex(String),
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum StoredMode {
+    Bits(u32),
+    Executable(bool),
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum StoredChange {
+    Edit { edits: Vec<StoredEdit>, rename: Option<StoredRename> },
+    Write { content: Bytes, replace: bool },
+    Copy { from: Bytes, edits: Vec<StoredEdit> },
+    Delete,
+    Rename(StoredRename),
+    Mode,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct StoredRename {
+    path: Bytes,
+    replace: bool,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum StoredEdit {
+    Text { old: Bytes, new: Bytes, count: Option<usize>, tolerant: bool },
+    At { start: usize, old: Bytes, new: Bytes },
+}
+
+/// What is wrong with a file that was read.
+pub(super) type Unreadable = &'static str;
+
+impl Bytes {
+    fn of(bytes: &[u8]) -> Self {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Self::Text(text.to_owned()),
+            Err(_) => Self::Hex(crate::journal::record::to_hex(bytes)),
+        }
+    }
+
+    fn path(path: &std::path::Path) -> Self {
+        use std::os::unix::ffi::OsStrExt as _;
+        Self::of(path.as_os_str().as_bytes())
+    }
+
+    fn read(self) -> Result<Vec<u8>, Unreadable> {
+        match self {
+            Self::Text(text) => Ok(text.into_bytes()),
+            Self::Hex(hex) => crate::journal::record::from_hex(&hex).ok_or("bytes in hex digits"),
+        }
+    }
+
+    fn read_path(self) -> Result<PathBuf, Unreadable> {
+        use std::os::unix::ffi::OsStringExt as _;
+        Ok(std::ffi::OsString::from_vec(self.read()?).into())
+    }
+}
+
+impl StoredRename {
+    fn of(to: &RenameTo) -> Self {
+        Self { path: Bytes::path(&to.path), replace: to.if_exists == IfExists::Replace }
+    }
+
+    fn read(self) -> Result<RenameTo, Unreadable> {
+        Ok(RenameTo { path: self.path.read_path()?, if_exists: if_exists(self.replace) })
+    }
+}
+
+const fn if_exists(replace: bool) -> IfExists {
+    if replace { IfExists::Replace } else { IfExists::Fail }
+}
+
+impl StoredEdit {
+    /// Edits by other means than text were turned into places before.
+    fn of(edit: &Edit) -> Self {
+        let new = Bytes::of(&edit.replacement);
+        match &edit.anchor {
+            Anchor::Text { text, count, matching } => Self::Text {
+                old: Bytes::of(text),
+                new,
+                count: match count {
+                    Count::Once => Some(1),
+                    Count::Exactly(count) => Some(*count),
+                    Count::All => None,
+                },
+                tolerant: *matching == Matching::Tolerant,
+            },
+            Anchor::Range { range, expected } => Self::At { start: range.start, old: Bytes::of(expected), new },
+            Anchor::Span { .. } | Anchor::Hunk(_) => unreachable!("only places and texts are staged"),
+        }
+    }
+
+    fn read(self) -> Result<Edit, Unreadable> {
+        Ok(match self {
+            Self::Text { old, new, count, tolerant } => {
+                let count = match count {
+                    None => Count::All,
+                    Some(1) => Count::Once,
+                    Some(0) => return Err("a count of 1 or more"),
+                    Some(count) => Count::Exactly(count),
+                };
+                let matching = if tolerant { Matching::Tolerant } else { Matching::Exact };
+                let text = old.read()?;
+                if text.is_empty() {
+                    return Err("a text to look for");
+                }
+                Edit { anchor: Anchor::Text { text, count, matching }, replacement: new.read()? }
+            }
+            Self::At { start, old, new } => {
+                let expected = old.read()?;
+                let end = start.checked_add(expected.len()).ok_or("a place in a file")?;
+                Edit { anchor: Anchor::Range { range: start..end, expected }, replacement: new.read()? }
+            }
+        })
+    }
+}
+
+impl StoredFile {
+    pub(super) fn of(entry: &FileRequest, base: Base) -> Self {
+        let edits = |edits: &[Edit]| edits.iter().map(StoredEdit::of).collect();
+        let change = match &entry.change {
+            Change::Edit { edits: list, rename } => {
+                StoredChange::Edit { edits: edits(list), rename: rename.as_ref().map(StoredRename::of) }
+            }
+            Change::Write { content, if_exists } => {
+                StoredChange::Write { content: Bytes::of(content), replace: *if_exists == IfExists::Replace }
+            }
+            Change::Copy { from, edits: list } => StoredChange::Copy { from: Bytes::path(from), edits: edits(list) },
+            Change::Delete => StoredChange::Delete,
+            Change::Rename(to) => StoredChange::Rename(StoredRename::of(to)),
+            Change::Mode => StoredChange::Mode,
+        };
+        let mode = entry.mode.map(|mode| match mode {
+            Mode::Bits(bits) => StoredMode::Bits(bits),
+            Mode::Executable(is) => StoredMode::Executable(is),
+        });
+        let Base { digest, is_pinned: pinned } = base;
+        Self { path: Bytes::path(&entry.path), base: digest.map(|digest| digest.to_hex()), pinned, change, mode }
+    }
+
+    fn read(self) -> Result<FileRequest, Unreadable> {
+        let edits = |list: Vec<StoredEdit>| list.into_iter().map(StoredEdit::read).collect::<Result<Vec<_>, _>>();
+        let change = match self.change {
+            StoredChange::Edit { edits: list, rename } => {
+                Change::Edit { edits: edits(list)?, rename: rename.map(StoredRename::read).transpose()? }
+            }
+            StoredChange::Write { content, replace } => {
+                Change::Write { content: content.read()?, if_exists: if_exists(replace) }
+            }
+            StoredChange::Copy { from, edits: list } => Change::Copy { from: from.read_path()?, edits: edits(list)? },
+            StoredChange::Delete => Change::Delete,
+            StoredChange::Rename(to) => Change::Rename(to.read()?),
+            StoredChange::Mode => Change::Mode,
+        };
+        let mode = self.mode.map(|mode| match mode {
+            StoredMode::Bits(bits) => Mode::Bits(bits & 0o7777),
+            StoredMode::Executable(is) => Mode::Executable(is),
+        });
+        Ok(FileRequest { path: self.path.read_path()?, expected_hash: None, change, mode })
+    }
+}
+
+impl Stored {
+    /// What is staged.
+    pub(super) fn request(&self) -> Result<Request, Unreadable> {
+        let files = self.files.iter().cloned().map(StoredFile::read).collect::<Result<Vec<_>, _>>()?;
+        Ok(Request { files, label: self.label.clone(), ..Request::default() })
+    }
+
+    /// What each entry stands upon.
+    pub(super) fn bases(&self) -> Result<Vec<Base>, Unreadable> {
+        let read = |file: &StoredFile| {
+            let digest = file.base.as_ref().map(|hex| hex.parse().map_err(|_| "a digest")).transpose()?;
+            Ok(Base { digest, is_pinned: file.pinned })
+        };
+        self.files.iter().map(read).collect()
+    }
+}

@@ -1,0 +1,277 @@
+//! Undo: a committed transaction is taken back by a transaction of its own, which can be undone as well.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Instant;
+
+use super::account::Account;
+use super::execute::{Draft, Marks, Source};
+use super::ground::{Ground, Parents};
+use super::history::Loaded;
+use super::report::{FileReport, Operation, Report};
+use super::resolve::Place;
+use super::roles::is_about_the_path;
+use super::snapshot::{self, Snapshot};
+use super::{Engine, Run};
+use crate::check::Check;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::{FileKind, Name};
+use crate::journal::reverse::{Now, conflict, reverse};
+use crate::journal::{Change, slot_name};
+use crate::limits;
+use crate::path::RelPath;
+use crate::plan::SourceId;
+use crate::text::diff;
+
+/// How to undo.
+#[derive(Debug, Clone, Default)]
+pub struct UndoOptions {
+    /// Say what would be done; write nothing.
+    pub dry_run: bool,
+    /// Take back also what is in files that changed since, as long as they changed in other lines only.
+    pub rebase: bool,
+    /// Decides, with the old contents in place, whether they stay.
+    pub check: Option<Check>,
+}
+
+impl Engine {
+    /// Restores exactly what was before a transaction, as a transaction of its own. Without an id: the newest that is
+    /// not undone and itself no undo. On failure nothing is changed, or the error's outcome says so.
+    pub fn undo(&self, id: Option<&str>, dry_run: bool, run: Run<'_>) -> Result<Report> {
+        self.undo_with(id, &UndoOptions { dry_run, ..UndoOptions::default() }, run)
+    }
+
+    /// The same with more to say about how.
+    pub fn undo_with(&self, id: Option<&str>, options: &UndoOptions, run: Run<'_>) -> Result<Report> {
+        let mut warnings = Vec::new();
+        if !options.dry_run {
+            self.recover_own(&mut warnings, run)?;
+        }
+        let id = match id {
+            Some(id) => id.to_owned(),
+            None => self.newest_not_undone()?,
+        };
+        self.take_back(&id, options, warnings, run)
+    }
+
+    /// Undoes an undo: the transaction's changes are there again. Without an id: the newest that is undone. `id` may be
+    /// the transaction or its undo. On failure nothing is changed, or the error's outcome says so.
+    pub fn redo(&self, id: Option<&str>, options: &UndoOptions, run: Run<'_>) -> Result<Report> {
+        let mut warnings = Vec::new();
+        if !options.dry_run {
+            self.recover_own(&mut warnings, run)?;
+        }
+        let undo = self.undo_of(id)?;
+        self.take_back(&undo, options, warnings, run)
+    }
+
+    fn take_back(&self, id: &str, options: &UndoOptions, mut warnings: Vec<String>, run: Run<'_>) -> Result<Report> {
+        let (state, loaded) = self.committed(id)?;
+        if let Some(by) = self.reverted(&state)?.get(id) {
+            let message = format!("{id} is undone already, by {by}; redo it to have its changes again");
+            return Err(Error::new(ErrorKind::UndoConflict, message));
+        }
+        let paths: Vec<&Path> = loaded.journal.entries.iter().map(|record| record.path.as_path()).collect();
+        let judge = |found| unobstructed(found, &paths);
+        let (places, parents, locks) = if options.dry_run {
+            let (places, parents) = self.glance(&paths, &judge, &mut warnings)?;
+            (places, parents, None)
+        } else {
+            let Ground { places, parents, locks } = self.stand(&paths, &judge, &mut warnings, run)?;
+            (places, parents, Some(locks))
+        };
+        let read_at = Instant::now();
+        let mut targets = HashMap::new();
+        let mut now = Vec::new();
+        for (entry, (record, place)) in loaded.journal.entries.iter().zip(&places).enumerate() {
+            let snapshot = self.snapshot_of(&record.path, place, &parents)?;
+            let found = snapshot.as_ref().map(Snapshot::state);
+            let obstructed = place.stat.is_some() && found.is_none();
+            let carried = match found {
+                Some(found) if options.rebase => self.carry_back(&state, &loaded, entry, found)?,
+                _ => None,
+            };
+            now.push(Now { state: found, obstructed, missing: place.missing.clone(), carried });
+            targets.insert(place.path.clone(), snapshot);
+        }
+        let plan = reverse(&loaded.journal, &now).map_err(|e| self.explain_conflicts(e, &state, &loaded))?;
+        for place in &places {
+            self.check_restorable(place, &parents)?;
+        }
+        let sources = self.sources(&loaded, &now, &targets, &parents)?;
+        let targets = plan.entries.iter().map(|entry| targets.get(&entry.path).cloned().flatten()).collect();
+        let files = self.undo_reports(&loaded, &now, options.dry_run)?;
+        let Some(locks) = locks else {
+            return Ok(Report { dry_run: true, files, warnings, ..Report::default() });
+        };
+        let account = Account::of(&self.program(run), None, &files, &plan);
+        let marks = Marks { reverts: Some(id.to_owned()), ..Marks::default() };
+        let gate = self.gate(options.check.as_ref());
+        let draft = Draft { plan, sources, targets, parents, read_at, marks, account, gate };
+        drop(state);
+        self.carry_out(draft, locks, Report { files, warnings, ..Report::default() }, run)
+    }
+
+    fn newest_not_undone(&self) -> Result<String> {
+        let nothing = || Error::new(ErrorKind::UnknownTransaction, "there is no transaction to undo; see `txedit log`");
+        let state = self.state()?.ok_or_else(nothing)?;
+        let reverts = self.reverts(&state)?;
+        let undone = self.reverted(&state)?;
+        let newest = reverts.iter().rev().find(|(id, reverts)| reverts.is_none() && !undone.contains_key(id));
+        newest.map(|(id, _)| id.clone()).ok_or_else(nothing)
+    }
+
+    /// The undo that a redo takes back.
+    fn undo_of(&self, id: Option<&str>) -> Result<String> {
+        let nothing = |what: &str| {
+            let message = format!("{what}; there is nothing to redo (`txedit log`)");
+            Error::new(ErrorKind::UnknownTransaction, message)
+        };
+        let state = self.state()?.ok_or_else(|| nothing("nothing was committed here"))?;
+        let reverts = self.reverts(&state)?;
+        let undone = self.reverted(&state)?;
+        // An undo takes back a transaction that is none; a redo takes back an undo.
+        let target = |id: &str| reverts.iter().find(|(it, _)| it == id).and_then(|(_, reverts)| reverts.clone());
+        let is_undo = |id: &str| target(id).is_some_and(|undone| target(&undone).is_none());
+        let Some(id) = id else {
+            let newest = reverts.iter().rev().find(|(id, _)| is_undo(id) && !undone.contains_key(id));
+            return newest.map(|(id, _)| id.clone()).ok_or_else(|| nothing("no transaction is undone"));
+        };
+        if is_undo(id) {
+            return Ok(id.to_owned());
+        }
+        self.committed(id)?;
+        undone.get(id).cloned().ok_or_else(|| nothing(&format!("{id} is not undone")))
+    }
+
+    /// What stands at the path of an entry of a journal now.
+    fn snapshot_of(&self, path: &RelPath, place: &Place, parents: &Parents) -> Result<Option<Snapshot>> {
+        let Some(stat) = &place.stat else { return Ok(None) };
+        if stat.kind != FileKind::File || place.path != *path {
+            // A folder that the transaction made, or a symlink where the file was.
+            return Ok(None);
+        }
+        let (_, folder) = &parents[&place.folder];
+        let full = self.root.path().join(path.as_path());
+        Ok(Some(snapshot::read(&*self.fs, &full, Name::new(folder, path.name()), stat, false)?.0))
+    }
+
+    /// Whether what stands at a place, which is as the transaction left it, may be replaced.
+    fn check_restorable(&self, place: &Place, parents: &Parents) -> Result<()> {
+        let path = self.root.path().join(place.path.as_path());
+        let (folder_stat, folder) = &parents[&place.folder];
+        match &place.stat {
+            Some(stat) if stat.kind == FileKind::File => {
+                let name = Name::new(folder, place.path.name());
+                snapshot::check_target(&*self.fs, &path, name, stat, folder_stat)
+            }
+            _ => snapshot::check_folder(&path, folder_stat),
+        }
+    }
+
+    /// What the plan of an undo is made from: originals, and current contents where it is carried over to them.
+    fn sources(
+        &self,
+        loaded: &Loaded,
+        now: &[Now],
+        targets: &HashMap<RelPath, Option<Snapshot>>,
+        parents: &Parents,
+    ) -> Result<HashMap<SourceId, Source>> {
+        let mut sources = self.originals(loaded)?;
+        for (entry, (record, now)) in loaded.journal.entries.iter().zip(now).enumerate() {
+            let (Some(_), Some(Some(snapshot))) = (&now.carried, targets.get(&record.path)) else { continue };
+            let (_, folder) = &parents[record.path.parent()];
+            let name = record.path.name().to_owned();
+            let source = Source { folder: folder.clone(), name, snapshot: snapshot.clone(), bytes: None };
+            sources.insert(SourceId(entry), source);
+        }
+        Ok(sources)
+    }
+
+    /// The originals in a transaction's slots, verified: an undo stages copies of them.
+    fn originals(&self, loaded: &Loaded) -> Result<HashMap<SourceId, Source>> {
+        let mut sources = HashMap::new();
+        for (entry, record) in loaded.journal.entries.iter().enumerate() {
+            let Some(before) = record.change.before() else { continue };
+            let slot = slot_name(entry);
+            let name = Name::new(&loaded.folder, &slot);
+            let path = name.path();
+            let damaged = |why: &str| {
+                let message = format!("the original of {} in {} {why}", record.path, path.display());
+                Error::new(ErrorKind::UndoConflict, message).at(record.path.as_path())
+            };
+            let stat = self.fs.stat(name).map_err(|e| Error::io("look at", &path, e))?;
+            let stat = stat.filter(|stat| stat.kind == FileKind::File).ok_or_else(|| damaged("is gone"))?;
+            let (mut snapshot, _) = snapshot::read(&*self.fs, &path, name, &stat, false)?;
+            if snapshot.digest != before.digest {
+                return Err(damaged("was written after the commit, by a program that still had it open"));
+            }
+            if loaded.journal.entries.len() > limits::SYNC_EACH_UP_TO {
+                snapshot.file = None;
+            }
+            let source = Source { folder: loaded.folder.clone(), name: OsString::from(&slot), snapshot, bytes: None };
+            sources.insert(SourceId(entry), source);
+        }
+        Ok(sources)
+    }
+
+    fn undo_reports(&self, loaded: &Loaded, now: &[Now], with_diff: bool) -> Result<Vec<FileReport>> {
+        let mut reports = Vec::new();
+        for (entry, (record, now)) in loaded.journal.entries.iter().zip(now).enumerate() {
+            let operation = match record.change {
+                Change::Edit { before, after, .. } if before.digest == after.digest => Operation::Mode,
+                Change::Edit { .. } => Operation::Replace,
+                Change::Create { .. } => Operation::Delete,
+                Change::Delete { .. } => Operation::Create,
+                Change::Folder { .. } => continue,
+            };
+            let path = record.path.as_path().to_owned();
+            let diff = if with_diff {
+                let old = self.current(&record.path)?.unwrap_or_default();
+                let new = match (&now.carried, record.change.before()) {
+                    (Some(carried), _) => carried.splices.apply(&old),
+                    (None, Some(_)) => self.content(Name::new(&loaded.folder, &slot_name(entry)))?.unwrap_or_default(),
+                    (None, None) => Vec::new(),
+                };
+                let name = path.display().to_string();
+                Some(diff::unified(&old, &new, &name, &name, limits::DIFF_BYTES))
+            } else {
+                None
+            };
+            reports.push(FileReport {
+                path,
+                operation,
+                renamed_to: None,
+                edits: Vec::new(),
+                hash_before: now.state.map(|state| state.digest),
+                hash_after: now
+                    .carried
+                    .as_ref()
+                    .map(|carried| carried.state)
+                    .or(record.change.before().copied())
+                    .map(|s| s.digest),
+                backup: None,
+                content: None,
+                diff,
+                rebased: now.carried.as_ref().map(|carried| carried.foreign_diff.clone()),
+                warnings: Vec::new(),
+            });
+        }
+        Ok(reports)
+    }
+}
+
+/// Places of an undo. One that cannot be reached, or leads elsewhere, was changed since.
+fn unobstructed(found: Vec<Result<Place>>, paths: &[&Path]) -> Result<Vec<Place>> {
+    let mut places = Vec::with_capacity(found.len());
+    let mut conflicts = Vec::new();
+    for (found, path) in found.into_iter().zip(paths) {
+        match found {
+            Ok(place) => places.push(place),
+            Err(error) if is_about_the_path(error.kind()) => conflicts.push(path.to_path_buf()),
+            Err(error) => return Err(error),
+        }
+    }
+    if conflicts.is_empty() { Ok(places) } else { Err(conflict(conflicts)) }
+}

@@ -1,0 +1,155 @@
+//! `stage_edits`, `preview_transaction`, `commit_transaction`, `rollback_transaction`: transactions over several calls.
+
+use std::ffi::OsString;
+
+use super::{Definition, Job};
+use crate::check::Check;
+use crate::digest::Digest;
+use crate::error::{Error, ErrorKind, Finding, Result};
+use crate::mcp::answer::{Answer, Changes};
+use crate::mcp::schema::{self, Kind};
+use crate::mcp::toolsets::Toolset;
+use crate::request::Request;
+use crate::request::validate::PathRule;
+use crate::wire::tools::{Arguments, CommitTransaction, OneTransaction, StageEdits, parse_flat, parse_stage, required};
+use crate::wire::{Shape, history, open, success_multi};
+
+pub(super) static STAGE_EDITS: Definition = Definition {
+    name: "stage_edits",
+    title: "Stage edits of an open transaction",
+    toolset: Toolset::Transactions,
+    description: "Collect edits over several calls without changing a file: opens a transaction, or adds to the one \
+                  of transaction_id; later edits see what is staged. Use it for work in steps that is previewed and \
+                  then committed or dropped as a whole; not for the edits of one call: use multi_edit_files. \
+                  Example: {\"files\": [{\"file_path\": \"/p/a.rs\", \"edits\": [{\"old_string\": \"a\", \
+                  \"new_string\": \"b\"}]}]}",
+    writes: true,
+    idempotent: false,
+    input: schema::input::<StageEdits>,
+    output: || {
+        schema::output(&[
+            ("transaction_id", Kind::Text, "The open transaction, for the other calls."),
+            ("expires_at", Kind::Text, "When it lapses if nothing more is staged."),
+            ("file_results", Kind::Objects, "One for each file, as it will be."),
+            ("overlaps", Kind::Objects, "Other open transactions that touch the same files."),
+            ("failed_file_index", Kind::Count, "On failure: the file, from 0."),
+            ("failed_edit_index", Kind::Count, "On failure: the edit in it, from 0."),
+            ("context", Kind::Object, "On failure: what the file has instead, and why."),
+        ])
+    },
+    run: |job, arguments| match parse_stage(arguments) {
+        Ok((id, request)) => match request.into_request(PathRule::Absolute) {
+            Ok(request) => stage(job, id.as_deref(), &request),
+            Err(error) => Answer::error(&error, None, Shape::Multi),
+        },
+        Err(error) => Answer::error(&error, None, Shape::Multi),
+    },
+};
+
+fn stage(job: &Job<'_>, id: Option<&str>, request: &Request) -> Answer {
+    let staged = job.check_writing(request.dry_run).and_then(|()| job.engine.stage(request, id, job.run));
+    match staged {
+        Ok(staged) => Answer::done(&open::Staged::new(&staged, request), Changes::default()),
+        Err(error) => Answer::error(&error, Some(request), Shape::Multi),
+    }
+}
+
+pub(super) static PREVIEW_TRANSACTION: Definition = Definition {
+    name: "preview_transaction",
+    title: "Preview an open transaction",
+    toolset: Toolset::Transactions,
+    description: "Show the diff of all that is staged, the hashes, and the plan_hash of exactly that. Use it before \
+                  commit_transaction; not for committed transactions. Example: {\"transaction_id\": \
+                  \"20260101T120000Z-…\"}",
+    writes: false,
+    idempotent: true,
+    input: schema::input::<OneTransaction>,
+    output: || {
+        schema::output(&[
+            ("diff", Kind::Text, "The unified diff of all files."),
+            ("plan_hash", Kind::Text, "For commit_transaction."),
+            ("expires_at", Kind::Text, "When it lapses."),
+            ("file_results", Kind::Objects, "One for each file, with the hashes."),
+        ])
+    },
+    run: |job, arguments| {
+        let preview = one(arguments).and_then(|id| job.engine.preview(&id, job.run));
+        match preview {
+            Ok(preview) => Answer::done(&open::Preview::from(&preview), Changes::default()),
+            Err(error) => Answer::error(&error, None, Shape::Multi),
+        }
+    },
+};
+
+pub(super) static COMMIT_TRANSACTION: Definition = Definition {
+    name: "commit_transaction",
+    title: "Commit an open transaction",
+    toolset: Toolset::Transactions,
+    description: "Write all that is staged, all or nothing; with plan_hash exactly what the preview showed. A file \
+                  that changed meanwhile in other lines keeps both changes (rebased), else it is refused and stays \
+                  open. Use it to end an open transaction; sending it again is safe. Example: {\"transaction_id\": \
+                  \"20260101T120000Z-…\"}",
+    writes: true,
+    idempotent: true,
+    input: schema::input::<CommitTransaction>,
+    output: || {
+        schema::output(&[
+            ("transaction_id", Kind::Text, "For undo_transaction."),
+            ("files_edited", Kind::Count, "Files that were changed."),
+            ("file_results", Kind::Objects, "One for each file."),
+            ("already_applied", Kind::Flag, "Whether it was committed before."),
+            ("check", Kind::Object, "The check that it passed."),
+            ("context", Kind::Object, "On failure: both sides, or the output of the check."),
+            ("rollback", Kind::Object, "On failure: what was put back."),
+        ])
+    },
+    run: |job, arguments| match commit(job, arguments) {
+        Ok(answer) => answer,
+        Err(error) => Answer::error(&error, None, Shape::Multi),
+    },
+};
+
+fn commit(job: &Job<'_>, arguments: Arguments) -> Result<Answer> {
+    let CommitTransaction { transaction_id, plan_hash, check } = parse_flat(arguments)?;
+    let [id] = required([("transaction_id", transaction_id)])?;
+    let hash = |hex: String| hex.parse::<Digest>().map_err(|error| finding("plan_hash", error.to_string()));
+    let plan_hash = plan_hash.map(hash).transpose()?;
+    let check = check
+        .map(|command| Check { command: command.into_iter().map(OsString::from).collect(), limit: job.check_limit });
+    job.check_writing(false)?;
+    job.check_allowed(check.as_ref())?;
+    let report = job.engine.commit_staged(&id, plan_hash, check, job.run)?;
+    Ok(Answer::done(&success_multi(&report, &Request::default()), Changes::of(&report)))
+}
+
+pub(super) static ROLLBACK_TRANSACTION: Definition = Definition {
+    name: "rollback_transaction",
+    title: "Drop an open transaction",
+    toolset: Toolset::Transactions,
+    description: "Drop all that is staged; no file was changed by it. Use it to give up an open transaction; not \
+                  for a committed one: use undo_transaction. Example: {\"transaction_id\": \"20260101T120000Z-…\"}",
+    writes: true,
+    idempotent: false,
+    input: schema::input::<OneTransaction>,
+    output: || schema::output(&[]),
+    run: |job, arguments| match roll_back(job, arguments) {
+        Ok(()) => Answer::done(&history::Done::default(), Changes::default()),
+        Err(error) => Answer::error(&error, None, Shape::Multi),
+    },
+};
+
+fn roll_back(job: &Job<'_>, arguments: Arguments) -> Result<()> {
+    let id = one(arguments)?;
+    job.check_writing(false)?;
+    job.engine.roll_back(&id, job.run)
+}
+
+fn one(arguments: Arguments) -> Result<String> {
+    let OneTransaction { transaction_id } = parse_flat(arguments)?;
+    let [id] = required([("transaction_id", transaction_id)])?;
+    Ok(id)
+}
+
+fn finding(field: &str, message: String) -> Error {
+    Error::findings(vec![Finding { kind: ErrorKind::ValidationFailed, message, path: vec![field.to_owned()] }])
+}

@@ -1,0 +1,139 @@
+//! The answers about open transactions.
+
+use serde::Serialize;
+
+use super::response::{FileSuccess, MultiSuccess, success_multi, text};
+use crate::engine::report;
+use crate::request::Request;
+
+/// The answer to edits that were staged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+pub struct Staged {
+    pub success: bool,
+    pub dry_run: bool,
+    /// The open transaction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transaction_id: Option<String>,
+    /// When it lapses if nothing more is staged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<String>,
+    /// One for each file of what was staged now, with its hash and diff as it will be.
+    pub file_results: Vec<FileSuccess>,
+    /// Other open transactions that touch the same files.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub overlaps: Vec<Overlap>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// A file that another open transaction touches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+pub struct Overlap {
+    pub transaction_id: String,
+    pub owner: String,
+    pub path: String,
+}
+
+impl Staged {
+    /// The answer for what was staged of `request`.
+    #[must_use]
+    pub fn new(staged: &report::Staged, request: &Request) -> Self {
+        let MultiSuccess { dry_run, mut file_results, warnings, .. } = success_multi(&staged.report, request);
+        if !dry_run {
+            // The diff of the whole is what a preview is for.
+            for file in &mut file_results {
+                file.diff = None;
+            }
+        }
+        let overlaps = staged.overlaps.iter().map(|overlap| Overlap {
+            transaction_id: overlap.id.clone(),
+            owner: overlap.owner.clone(),
+            path: text(&overlap.path),
+        });
+        Self {
+            success: true,
+            dry_run,
+            transaction_id: staged.id.clone(),
+            expires_at: staged.expires.clone(),
+            file_results,
+            overlaps: overlaps.collect(),
+            warnings,
+        }
+    }
+}
+
+/// The answer to a preview.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+pub struct Preview {
+    pub success: bool,
+    pub transaction_id: String,
+    pub expires_at: String,
+    /// For the commit: it is refused if it would do anything else.
+    pub plan_hash: String,
+    /// The unified diff of all files.
+    pub diff: String,
+    /// One for each file, with the hashes before and after.
+    pub file_results: Vec<FileSuccess>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+impl From<&report::Preview> for Preview {
+    fn from(preview: &report::Preview) -> Self {
+        let MultiSuccess { mut file_results, warnings, .. } = success_multi(&preview.report, &Request::default());
+        // All of it stands in one text.
+        let diff = file_results.iter_mut().filter_map(|file| file.diff.take()).collect();
+        Self {
+            success: true,
+            transaction_id: preview.id.clone(),
+            expires_at: preview.expires.clone(),
+            plan_hash: preview.plan_hash.to_hex(),
+            diff,
+            file_results,
+            warnings,
+        }
+    }
+}
+
+/// An open transaction, as `status` lists it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+pub struct OpenTransaction {
+    pub transaction_id: String,
+    pub owner: String,
+    pub opened_at: String,
+    pub expires_at: String,
+    pub expired: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    pub files: Vec<OpenFile>,
+}
+
+/// A file of an open transaction, with what is to be done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+pub struct OpenFile {
+    pub operation: String,
+    pub path: String,
+}
+
+impl From<&report::OpenTransaction> for OpenTransaction {
+    fn from(open: &report::OpenTransaction) -> Self {
+        let file = |(path, operation): &(std::path::PathBuf, String)| OpenFile {
+            operation: operation.clone(),
+            path: text(path),
+        };
+        Self {
+            transaction_id: open.id.clone(),
+            owner: open.owner.clone(),
+            opened_at: open.opened.clone(),
+            expires_at: open.expires.clone(),
+            expired: open.is_expired,
+            label: open.label.clone(),
+            files: open.files.iter().map(file).collect(),
+        }
+    }
+}
