@@ -15,14 +15,19 @@ pub fn commit(entries: usize, terms: Terms) -> Vec<Phase> {
     prepare.extend(durable.then_some(Step::Barrier(Barrier::First)));
     prepare.extend((0..entries).map(Step::Recheck));
 
+    let undo = |steps| Phase { on_failure: OnFailure::Undo, steps };
+    // Where a sync has failed, nothing that needs another one may follow.
+    let leave = |sync| Phase { on_failure: OnFailure::Leave, steps: durable.then_some(sync).into_iter().collect() };
+    let mut phases = vec![Phase { on_failure: OnFailure::Forget, steps: prepare }];
     let mut swap: Vec<Step> = (0..entries).flat_map(|entry| [Step::Swap(entry), Step::Look(entry)]).collect();
     if checked {
         swap.push(Step::Mark(Mark::Check));
-        // What the check makes of the new files must not be there without the name that tells of it.
-        swap.extend(durable.then_some(Step::SyncFolder));
-        swap.push(Step::Check);
+        // What the check makes of the new files must not be there without the name that tells of it,
+        phases.extend([undo(swap), leave(Step::SyncFolder), undo(vec![Step::Check])]);
+        // and it must be there before the name that makes it count.
+        phases.push(leave(Step::Barrier(Barrier::Checked)));
         // A check takes its time: somebody may have written into an original through an old handle.
-        swap.extend((0..entries).map(Step::LookAgain));
+        swap = (0..entries).map(Step::LookAgain).collect();
     }
     // The done mark only after every swap was looked at: else a late writer after the acknowledgement would make
     // recovery take the transaction back.
@@ -33,15 +38,12 @@ pub fn commit(entries: usize, terms: Terms) -> Vec<Phase> {
     end.extend(durable.then_some(Step::SyncTidied));
     end.push(Step::Archive);
 
-    vec![
-        Phase { on_failure: OnFailure::Forget, steps: prepare },
-        Phase { on_failure: OnFailure::Undo, steps: swap },
-        Phase {
-            on_failure: OnFailure::Leave,
-            steps: durable.then_some(Step::Barrier(Barrier::Second)).into_iter().collect(),
-        },
+    phases.extend([
+        undo(swap),
+        leave(Step::Barrier(Barrier::Second)),
         Phase { on_failure: OnFailure::Warn, steps: end },
-    ]
+    ]);
+    phases
 }
 
 /// The steps that finish an interrupted transaction, of whose entries those in `ready` are still to be swapped.

@@ -57,6 +57,8 @@ pub struct Terms {
 pub enum Barrier {
     /// Before the first swap: staged files, originals, journal.
     First,
+    /// Before the done mark: whatever a check that passed made of the new files.
+    Checked,
     /// Before the acknowledgement: every name that was swapped, and the done mark.
     Second,
     /// After a take-back, before its report.

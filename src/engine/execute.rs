@@ -165,7 +165,7 @@ impl Walk<'_> {
             Step::SyncJournal => self.staging.sync_journal(),
             Step::NameJournal => self.staging.name_journal(),
             Step::Barrier(Barrier::First) => self.first_barrier(),
-            Step::Barrier(Barrier::Second | Barrier::Undone) => self.later_barrier(),
+            Step::Barrier(Barrier::Checked | Barrier::Second | Barrier::Undone) => self.later_barrier(),
             Step::Recheck(entry) => {
                 check_cancelled(self.run.cancel)?;
                 self.recheck(entry)

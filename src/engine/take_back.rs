@@ -95,11 +95,8 @@ impl Transaction<'_> {
             return Ok(if is_kept { ASIDE } else { TakenBack::Clean });
         }
         let target = Name::new(self.parent(entry)?, self.record(entry).path.name());
-        match self.fs.rename(target, kept, Rename::NoReplace) {
-            // It went away by itself.
-            Err(e) if errno::is_missing(&e) => Ok(TakenBack::Clean),
-            other => other.map(|()| ASIDE).map_err(|e| Error::io("set aside", target.path(), e)),
-        }
+        let moved = self.fs.rename(target, kept, Rename::NoReplace);
+        moved.map(|()| ASIDE).map_err(|e| Error::io("set aside", target.path(), e))
     }
 
     /// The original goes back to its name, which was made free.

@@ -188,7 +188,8 @@ impl Explorer {
         let promise = |seen: &[Files], from: usize, to: usize| {
             let states: Vec<Files> = seen.iter().chain(&clean.states[seen.len()..]).cloned().collect();
             let (held, precious) = (Arc::clone(&held), Arc::default());
-            Promise { states: Arc::new(states), seen: seen.len(), from, to, held, precious }
+            let checked = script.is_checked();
+            Promise { states: Arc::new(states), seen: seen.len(), from, to, held, checked, precious }
         };
         let current = Arc::new(Mutex::new(promise(&seen, 0, 0)));
         let points = watch(&machine, programs, clean, (from, fault), &current);

@@ -260,6 +260,14 @@ impl Trial<'_> {
     fn promise(&self, from: usize, to: usize) -> Promise {
         let states: Vec<Files> = self.clean.states.clone();
         let held = Arc::new(self.foreign.iter().flat_map(|foreign| foreign.held()).collect());
-        Promise { states: Arc::new(states), seen: 1, from, to, held, precious: Arc::default() }
+        Promise {
+            states: Arc::new(states),
+            seen: 1,
+            from,
+            to,
+            held,
+            checked: self.script.is_checked(),
+            precious: Arc::default(),
+        }
     }
 }

@@ -1,14 +1,16 @@
 //! What is explored: files, and calls of the engine that follow each other.
 
 use std::fmt;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use crate::check::{Call, Check, Checker, Ended, Verdict};
 use crate::commit::protocol::{PROTOCOL, Protocol};
 use crate::engine::{Durability, Engine, Run, Settings, Unobserved};
-use crate::error::Result;
+use crate::error::{ErrorKind, Outcome, Result};
 use crate::fs::Fs;
 use crate::fs::sim::{SimFs, Volume};
 use crate::request::Request;
@@ -21,6 +23,7 @@ type Setup = Arc<dyn Fn(&SimFs) + Send + Sync>;
 type Disturb = Arc<dyn Fn(&SimFs, Role, Arc<dyn Fs>) -> Arc<dyn Fs> + Send + Sync>;
 type Format = Arc<dyn Fn(&mut Volume) + Send + Sync>;
 type Act = Arc<dyn Fn(&Engine) -> Result<()> + Send + Sync>;
+type Passes = Arc<dyn Fn(&SimFs) -> bool + Send + Sync>;
 
 /// What an engine is there for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +45,7 @@ pub struct Script {
     is_warm: bool,
     protocol: &'static Protocol,
     pub(super) disturb: Option<Disturb>,
+    check: Option<Passes>,
 }
 
 impl fmt::Debug for Script {
@@ -63,6 +67,7 @@ impl Script {
             is_warm: true,
             protocol: &PROTOCOL,
             disturb: None,
+            check: None,
         }
     }
 
@@ -84,6 +89,19 @@ impl Script {
     #[must_use]
     pub fn apply(self, request: Request) -> Self {
         self.then(move |engine| run(|run| engine.apply(&request, run).map(drop)))
+    }
+
+    /// Then applies this with a check, that of the script: it may act on the machine as any program may, and says whether
+    /// it passes. Where it does not, that must be reported, with every file as it was.
+    #[must_use]
+    pub fn apply_checked(mut self, request: Request, passes: impl Fn(&SimFs) -> bool + Send + Sync + 'static) -> Self {
+        self.check = Some(Arc::new(passes));
+        let check = Some(Check::new(vec!["check".into()]));
+        let request = Request { check, ..request };
+        self.then(move |engine| match run(|run| engine.apply(&request, run)) {
+            Err(error) if error.kind() == ErrorKind::CheckFailed && error.outcome() == Outcome::RolledBack => Ok(()),
+            other => other.map(drop),
+        })
     }
 
     /// Then undoes the newest transaction that is not undone.
@@ -138,6 +156,11 @@ impl Script {
         !volume.birth_times
     }
 
+    /// Whether a check decides in it.
+    pub(super) fn is_checked(&self) -> bool {
+        self.check.is_some()
+    }
+
     pub(super) fn is_durable(&self) -> bool {
         self.durability == Durability::Power
     }
@@ -180,12 +203,17 @@ impl Script {
 
     /// An engine of the script, in a process of its own.
     pub(super) fn process(&self, machine: &SimFs, pid: u32, role: Role) -> Result<Engine> {
-        self.engine(self.file_system(machine, pid, role))
+        Ok(self.engine(self.file_system(machine, pid, role))?.with_checker(self.checker(machine)))
     }
 
     /// The same for one of several that live at a time: it waits for locks as long as it takes.
     pub(super) fn patient_process(&self, machine: &SimFs, pid: u32) -> Result<Engine> {
-        self.engine_with(self.file_system(machine, pid, Role::Act), Duration::from_hours(1))
+        let engine = self.engine_with(self.file_system(machine, pid, Role::Act), Duration::from_hours(1))?;
+        Ok(engine.with_checker(self.checker(machine)))
+    }
+
+    fn checker(&self, machine: &SimFs) -> Arc<dyn Checker> {
+        Arc::new(OnMachine { machine: machine.clone(), passes: self.check.clone() })
     }
 
     fn file_system(&self, machine: &SimFs, pid: u32, role: Role) -> Arc<dyn Fs> {
@@ -210,6 +238,26 @@ impl Script {
             program: "explorer".to_owned(),
         };
         Ok(Engine::with_fs(fs, Path::new(ROOT), settings)?.with_protocol(self.protocol))
+    }
+}
+
+/// Runs the check of a script, which is no process but a function.
+struct OnMachine {
+    machine: SimFs,
+    passes: Option<Passes>,
+}
+
+impl fmt::Debug for OnMachine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnMachine")
+    }
+}
+
+impl Checker for OnMachine {
+    fn run(&self, _call: &Call<'_>) -> io::Result<Ended> {
+        let passes = self.passes.as_ref().is_none_or(|passes| passes(&self.machine));
+        let verdict = if passes { Verdict::Passed } else { Verdict::Failed("exit status: 1".to_owned()) };
+        Ok(Ended { verdict, tail: String::new(), took: Duration::ZERO })
     }
 }
 

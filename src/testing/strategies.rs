@@ -111,7 +111,11 @@ fn entry(path: &str, content: &str, fate: Fate) -> Option<FileRequest> {
             let (from, to) =
                 (from.get(&starts[..]).min(to.get(&starts[..])), from.get(&starts[..]).max(to.get(&starts[..])));
             let end = content[*to..].chars().next().map_or(*to, |last| to + last.len_utf8());
-            let anchor = Anchor::Text { text: content.as_bytes()[*from..end].to_vec(), count: Count::All, matching: Matching::Exact };
+            let anchor = Anchor::Text {
+                text: content.as_bytes()[*from..end].to_vec(),
+                count: Count::All,
+                matching: Matching::Exact,
+            };
             file(path, Change::Edit { edits: vec![Edit { anchor, replacement: new }], rename: None })
         }
         Fate::Written(content) => file(path, Change::Write { content, if_exists: IfExists::Replace }),

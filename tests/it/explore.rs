@@ -1,6 +1,7 @@
 //! Crashes at every point of every kind of transaction.
 
 mod barriers;
+mod gate;
 mod inodes;
 mod pairs;
 pub(crate) mod scripts;

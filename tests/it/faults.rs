@@ -54,6 +54,18 @@ fn in_the_first_transaction_of_a_workspace() {
 }
 
 #[test]
+fn in_a_commit_with_a_check() {
+    for passes in [true, false] {
+        let script = scripts::three_checked(move |machine| {
+            drop(machine.write_in_place("/w/a", b"formatted a\n"));
+            passes
+        });
+        check(&script, explorer().inject(&script, None, 1), 400);
+        check(&script, explorer().inject_into_recovery(&script, share(4)), 400);
+    }
+}
+
+#[test]
 fn in_a_rollback() {
     let script = scripts::three();
     let calls = Explorer::calls(&script).unwrap();

@@ -88,6 +88,12 @@ pub(crate) fn three() -> Script {
     script("three").apply(request(files))
 }
 
+/// The same with a check, which decides.
+pub(crate) fn three_checked(passes: impl Fn(&SimFs) -> bool + Send + Sync + 'static) -> Script {
+    let files = vec![replaces("a", "one", "two"), creates("sub/new", "new two\n"), deletes("b")];
+    script("three").apply_checked(request(files), passes)
+}
+
 pub(crate) fn edit_and_undo() -> Script {
     edit().undo()
 }
