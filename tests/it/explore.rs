@@ -3,6 +3,7 @@
 mod barriers;
 mod gate;
 mod inodes;
+pub(crate) mod open;
 mod pairs;
 pub(crate) mod scripts;
 

@@ -7,7 +7,7 @@ mod several;
 
 use txedit::testing::{Deed, Explorer, Foreign, Injected, Script, Violation};
 
-use crate::explore::{scripts, seeded};
+use crate::explore::{open, scripts, seeded};
 
 fn explorer() -> Explorer {
     seeded(Explorer { images: 4, images_in_recovery: 4, depth: 1, ..Explorer::default() })
@@ -62,6 +62,13 @@ fn in_a_commit_with_a_check() {
         });
         check(&script, explorer().inject(&script, None, 1), 400);
         check(&script, explorer().inject_into_recovery(&script, share(4)), 400);
+    }
+}
+
+#[test]
+fn in_an_open_transaction() {
+    for script in [open::dropped(), open::committed()] {
+        check(&script, explorer().inject(&script, None, share(2)), 300);
     }
 }
 

@@ -61,8 +61,7 @@ impl Engine {
         };
         if let Some(report) = self.committed_before(|header| header.opened.as_deref() == Some(id))? {
             // The process died between its commit and this.
-            self.close(&state, opened)?;
-            return Ok(report);
+            return Ok(self.closed(&state, opened, report));
         }
         let mut request = Request { check, ..request_of(&opened)? };
         let cast = Cast::of(&request);
@@ -74,8 +73,17 @@ impl Engine {
         settle::tell(&mut files, &rebased);
         draft.marks.opened = Some(id.to_owned());
         let report = self.carry_out(draft, locks, Report { files, warnings, ..Report::default() }, run)?;
-        self.close(&state, opened)?;
-        Ok(report)
+        Ok(self.closed(&state, opened, report))
+    }
+
+    /// Closes what is committed. A failure of that changes nothing of the commit: it is told, and the open transaction
+    /// lapses, or is closed when it is committed once more.
+    fn closed(&self, state: &State, opened: Opened, mut report: Report) -> Report {
+        let id = opened.id.clone();
+        if let Err(error) = self.close(state, opened) {
+            report.warnings.push(format!("committed, but the open transaction {id} could not be closed: {error}"));
+        }
+        report
     }
 
     /// Drops an open transaction. No file was ever changed by it.
