@@ -66,7 +66,9 @@ async def main():
         assert not done.is_error and FILE.read_text() == "1\n2\nthree\n", done
         assert steps and all(total and done <= total for done, total, _ in steps), steps
 
-        stale = await client.call_tool("multi_edit", request)
+        again = await client.call_tool("multi_edit", request)
+        assert not again.is_error and again.structured_content["already_applied"], again
+        stale = await client.call_tool("multi_edit", {**request, "edits": edits[:1]})
         assert stale.is_error and stale.structured_content["error_code"] == "HASH_MISMATCH", stale
         wrong = await client.call_tool("multi_edit", {"path": str(FILE)})
         assert wrong.is_error and wrong.structured_content["error_code"] == "VALIDATION_FAILED", wrong
