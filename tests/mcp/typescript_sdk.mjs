@@ -44,7 +44,9 @@ assert.equal(done.isError ?? false, false);
 assert.deepEqual(JSON.parse(done.content[0].text), done.structuredContent);
 assert.equal(text(), "1\ntwo\nthree\n");
 
-const failed = await call("multi_edit_files", request);
+const again = await call("multi_edit_files", request);
+assert.equal(again.structuredContent.already_applied, true);
+const failed = await call("multi_edit_files", { ...request, label: "another", files: request.files.slice(0, 1) });
 assert.equal(failed.isError, true);
 assert.equal(failed.structuredContent.outcome, "unchanged");
 const wrong = await call("multi_edit", { file_path: file, edits: "one" });
