@@ -4,9 +4,11 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use super::check::{Promise, Violation};
-use super::explore::{Clean, Explorer, Point, Walk, lock, recover};
+use super::explore::Explorer;
 use super::foreign::{Foreign, Program};
+use super::run::{Clean, Point, lock};
 use super::script::{Role, Script};
+use super::walk::{Walk, recover};
 use super::world::{Files, Seen};
 use crate::errno::Errno;
 use crate::error::{Error, Outcome};

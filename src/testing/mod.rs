@@ -22,7 +22,9 @@ pub mod script;
 pub mod strategies;
 
 mod baton;
+mod run;
 mod together;
+mod walk;
 mod world;
 
 pub use check::Violation;

@@ -9,8 +9,10 @@ use std::sync::{Arc, Mutex};
 
 use super::baton::{Baton, Kill, Who};
 use super::check::{Judge, Precious, Violation, told};
-use super::explore::{Explored, Explorer, Point, Trace, Walk, lock};
+use super::explore::{Explored, Explorer};
+use super::run::{Point, lock};
 use super::script::{Role, Script};
+use super::walk::{Trace, Walk};
 use super::world::{Files, Seen, same};
 use crate::error::{Error, Outcome, Result};
 use crate::fs::sim::{Action, SimFs};

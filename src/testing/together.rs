@@ -3,9 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use super::check::Violation;
-use super::explore::{Clean, Explored, Explorer, Point, Trace, Walk, lock};
+use super::explore::{Explored, Explorer};
 use super::foreign::{Deed, Foreign, Program};
+use super::run::{Clean, Point, lock};
 use super::script::{Role, Script};
+use super::walk::{Trace, Walk};
 use crate::errno::Errno;
 use crate::fs::sim::Action;
 
@@ -111,7 +113,7 @@ impl Explorer {
         Ok(found)
     }
 
-    fn skipped(&self, share: usize) -> usize {
+    pub(super) fn skipped(&self, share: usize) -> usize {
         usize::try_from(self.seed).unwrap_or(0) % share
     }
 }

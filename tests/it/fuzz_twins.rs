@@ -7,8 +7,14 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-#[path = "../fuzz/bodies.rs"]
-mod bodies;
+#[path = "../fuzz/bodies/journal_scan.rs"]
+mod journal_scan;
+#[path = "../fuzz/bodies/matcher.rs"]
+mod matcher;
+#[path = "../fuzz/bodies/recovery_decision.rs"]
+mod recovery_decision;
+#[path = "../fuzz/bodies/request_parse.rs"]
+mod request_parse;
 
 /// What a target does.
 type Body = fn(&[u8]);
@@ -82,10 +88,10 @@ fn cases() -> ProptestConfig {
 #[test]
 fn all_seeds_pass() {
     let targets: [(&str, Body); 4] = [
-        ("journal_scan", bodies::journal_scan),
-        ("recovery_decision", bodies::recovery_decision),
-        ("request_parse", bodies::request_parse),
-        ("matcher", bodies::matcher),
+        ("journal_scan", journal_scan::run),
+        ("recovery_decision", recovery_decision::run),
+        ("request_parse", request_parse::run),
+        ("matcher", matcher::run),
     ];
     for (target, body) in targets {
         for (name, bytes) in corpus(target) {
@@ -100,21 +106,21 @@ proptest! {
 
     #[test]
     fn journal_scan(bytes in around("journal_scan")) {
-        bodies::journal_scan(&bytes);
+        journal_scan::run(&bytes);
     }
 
     #[test]
     fn recovery_decision(bytes in around("recovery_decision")) {
-        bodies::recovery_decision(&bytes);
+        recovery_decision::run(&bytes);
     }
 
     #[test]
     fn request_parse(bytes in around("request_parse")) {
-        bodies::request_parse(&bytes);
+        request_parse::run(&bytes);
     }
 
     #[test]
     fn matcher(bytes in around("matcher")) {
-        bodies::matcher(&bytes);
+        matcher::run(&bytes);
     }
 }

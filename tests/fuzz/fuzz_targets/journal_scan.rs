@@ -1,6 +1,6 @@
 #![no_main]
 
-#[path = "../bodies.rs"]
-mod bodies;
+#[path = "../bodies/journal_scan.rs"]
+mod body;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| bodies::journal_scan(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| body::run(data));

@@ -1,6 +1,6 @@
 #![no_main]
 
-#[path = "../bodies.rs"]
-mod bodies;
+#[path = "../bodies/matcher.rs"]
+mod body;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| bodies::matcher(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| body::run(data));

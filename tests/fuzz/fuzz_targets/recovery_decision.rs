@@ -1,6 +1,6 @@
 #![no_main]
 
-#[path = "../bodies.rs"]
-mod bodies;
+#[path = "../bodies/recovery_decision.rs"]
+mod body;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| bodies::recovery_decision(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| body::run(data));

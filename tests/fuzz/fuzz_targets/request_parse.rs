@@ -1,6 +1,6 @@
 #![no_main]
 
-#[path = "../bodies.rs"]
-mod bodies;
+#[path = "../bodies/request_parse.rs"]
+mod body;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| bodies::request_parse(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| body::run(data));

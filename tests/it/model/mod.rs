@@ -7,6 +7,7 @@
 mod action;
 mod open;
 mod reference;
+mod trouble;
 mod world;
 
 use proptest::prelude::*;

@@ -1,34 +1,11 @@
-//! What each fuzz target does with bytes; `tests/it/fuzz_twins.rs` does the same with bytes of its own.
-
-#![allow(dead_code, reason = "each target is a program of its own, with one of these")]
-#![allow(clippy::allow_attributes, reason = "where all of these are used, nothing is dead")]
+//! What the target `recovery_decision` does with bytes. `tests/it/fuzz_twins.rs` does the same with bytes of its own.
 
 use txedit::digest::Digest;
 use txedit::identity::Identity;
-use txedit::journal::record::{Chain, encode};
 use txedit::journal::recover::{Class, Decision, Observed, Seen, classify, decide, is_new};
-use txedit::journal::{Change, Mark, Record, scan};
+use txedit::journal::{Change, Mark, Record};
 use txedit::path::RelPath;
 use txedit::plan::FileState;
-use txedit::request::edit::{Anchor, Count, Edit, Matching};
-use txedit::request::validate::PathRule;
-use txedit::text;
-use txedit::wire::request;
-
-/// The journal scanner answers to any bytes, and accepts only what it would write itself. The bytes are tried as they
-/// are, and as lines to which somebody computed the digests.
-pub(crate) fn journal_scan(data: &[u8]) {
-    let mut chain = Chain::default();
-    let lines = data.split_inclusive(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\n").unwrap_or(line));
-    let chained: Vec<u8> =
-        lines.flat_map(|line| [format!("{} ", chain.next(line)).as_bytes(), line, b"\n"].concat()).collect();
-    for bytes in [data, &chained] {
-        match scan(bytes) {
-            Ok(journal) => assert_eq!(encode(&journal), bytes, "a journal has one spelling"),
-            Err(why) => assert!(!why.to_string().is_empty()),
-        }
-    }
-}
 
 /// Hands out the bytes of a fuzzer, zeros when they are used up.
 struct Bytes<'a>(&'a [u8]);
@@ -76,7 +53,7 @@ fn record(bytes: &mut Bytes<'_>) -> Record {
 }
 
 /// The recovery decision keeps what the document promises of it, whatever is found.
-pub(crate) fn recovery_decision(data: &[u8]) {
+pub(crate) fn run(data: &[u8]) {
     let mut bytes = Bytes(data);
     let mark = Mark::ALL[usize::from(bytes.below(5))];
     let back_on_crash = bytes.below(2) == 1;
@@ -139,96 +116,4 @@ fn check_class(record: &Record, observed: &Observed, class: Class) {
         (Change::Delete { .. }, Class::Done | Class::Captured) => assert!(missing(observed.target)),
         _ => {}
     }
-}
-
-/// The request parser answers to any bytes; what it accepts, it writes and accepts again.
-pub(crate) fn request_parse(data: &[u8]) {
-    let parsed = match request::parse(data) {
-        Ok(parsed) => parsed,
-        Err(why) => return assert!(!why.to_string().is_empty()),
-    };
-    let text = serde_json::to_vec(&parsed).expect("a request is JSON");
-    let again = request::parse(&text).expect("what was written is read");
-    assert_eq!(again, parsed);
-    for rule in [PathRule::Absolute, PathRule::AbsoluteOrRelative] {
-        match parsed.clone().into_request(rule) {
-            Ok(request) => assert_eq!(Some(request.files.len()), parsed.files.as_ref().map(Vec::len)),
-            Err(why) => assert!(!why.to_string().is_empty()),
-        }
-    }
-}
-
-/// The matcher does what the simplest search and replacement would do. Pieces of the data, between bytes 0xFE: the
-/// content, then an old and a new text for each edit, the first byte of the old one saying how often it must be there.
-pub(crate) fn matcher(data: &[u8]) {
-    let mut pieces = data.split(|byte| *byte == 0xFE);
-    let base = pieces.next().unwrap_or_default();
-    let mut edits = Vec::new();
-    while let (Some([how, text @ ..]), Some(new)) = (pieces.next(), pieces.next()) {
-        let count = match how % 3 {
-            0 => Count::Once,
-            1 => Count::All,
-            _ => Count::Exactly(usize::from(how / 3 % 4) + 1),
-        };
-        edits.push(Edit {
-            anchor: Anchor::Text { text: text.to_vec(), count, matching: Matching::Exact },
-            replacement: new.to_vec(),
-        });
-    }
-    let edited = text::edit(base, &edits);
-    if let Err(why) = &edited {
-        assert!(why.edit < edits.len() && !why.message.is_empty());
-    }
-    let result = edited.ok().map(|edited| {
-        let result = edited.splices.apply(base);
-        assert_eq!(result.len(), edited.splices.new_len(base.len()));
-        assert_eq!(edited.applied.len(), edits.len());
-        result
-    });
-    // Line breaks of two kinds, and what is not text, have rules of their own.
-    let plain = |bytes: &[u8]| bytes.is_ascii() && !bytes.iter().any(|byte| matches!(byte, 0 | b'\r'));
-    let plain = plain(base)
-        && edits.iter().all(|Edit { anchor, replacement }| {
-            plain(replacement) && matches!(anchor, Anchor::Text { text, .. } if plain(text))
-        });
-    if plain && !edits.is_empty() {
-        assert_eq!(result, simplest(base, &edits));
-    }
-}
-
-fn simplest(base: &[u8], edits: &[Edit]) -> Option<Vec<u8>> {
-    let mut content = base.to_vec();
-    if content.is_empty() {
-        return None;
-    }
-    for edit in edits {
-        let Anchor::Text { text, count, .. } = &edit.anchor else { return None };
-        if text.is_empty() {
-            return None;
-        }
-        let all = content.windows(text.len()).filter(|window| window == text).count();
-        let mut result = Vec::new();
-        let (mut at, mut replaced) = (0, 0);
-        while at < content.len() {
-            if content[at..].starts_with(text) {
-                result.extend_from_slice(&edit.replacement);
-                at += text.len();
-                replaced += 1;
-            } else {
-                result.push(content[at]);
-                at += 1;
-            }
-        }
-        let fits = match count {
-            // Counted with overlaps: whoever wants one place must be sure which.
-            Count::Once => all == 1,
-            Count::Exactly(wanted) => replaced == *wanted,
-            Count::All => replaced > 0,
-        };
-        if !fits {
-            return None;
-        }
-        content = result;
-    }
-    Some(content)
 }
