@@ -15,7 +15,7 @@ use crate::request::edit::Matching;
 
 pub(crate) use transactions::{
     CommitArgs, DecisionArgs, HistoryCommand, JournalArgs, KeptCommand, LogArgs, OpenArgs, RecoverArgs, RedoArgs,
-    ShowArgs, ShowFormat, StageArgs, UndoArgs,
+    ShowArgs, ShowFormat, StageArgs, TakeBackArgs, UndoArgs,
 };
 
 /// Many edits over many files, as one transaction, or nothing at all.

@@ -5,7 +5,7 @@
 
 use super::Engine;
 use super::account::Account;
-use super::history::{Loaded, load};
+use super::history::{Loaded, history};
 use super::report::Report;
 use super::transaction::see;
 use crate::digest::Digest;
@@ -26,7 +26,7 @@ impl Engine {
                 let message = format!(
                     "the idempotency key {key:?} was used for another request, committed as {}; a new request takes a \
                      new key",
-                    loaded.journal.header.id
+                    loaded.id()
                 );
                 return Err(Error::new(ErrorKind::ValidationFailed, message));
             }
@@ -48,19 +48,14 @@ impl Engine {
 
     fn find_committed(&self, is_it: impl Fn(&Header) -> bool) -> Result<Option<Loaded>> {
         let Some(state) = self.state()? else { return Ok(None) };
-        for id in self.history_ids(&state)?.into_iter().rev() {
-            match load(&*self.fs, &state, &id)? {
-                Some(loaded) if is_it(&loaded.journal.header) => return Ok(Some(loaded)),
-                _ => {}
-            }
-        }
-        Ok(None)
+        let is_it = |loaded: &Result<Loaded>| loaded.as_ref().map_or(true, |loaded| is_it(&loaded.journal.header));
+        history(&*self.fs, &state)?.rev().find(is_it).transpose()
     }
 
     fn told_again(&self, loaded: &Loaded) -> Result<Report> {
         let account = Account::read(&*self.fs, &loaded.folder)?;
         let mut report = account.map(Account::into_report).unwrap_or_default();
-        report.transaction = Some(loaded.journal.header.id.clone());
+        report.transaction = Some(loaded.id().to_owned());
         report.already_applied = true;
         Ok(report)
     }

@@ -35,13 +35,12 @@ impl Engine {
     /// Does what `request` asks, all of it or nothing. On failure the error's outcome says what is true of the
     /// files: `Unchanged` and `RolledBack` both mean that all of them are as they were.
     pub fn apply(&self, request: &Request, run: Run<'_>) -> Result<Report> {
-        let cast = Cast::of(request);
         let mut warnings = Vec::new();
         if request.dry_run {
-            let (places, parents) = self.glance(&cast.paths(), &|found| cast.judge(found), &mut warnings)?;
-            let (_, files) = self.draft(request, &cast, &places, parents, run)?;
+            let (_, files) = self.dry_draft(request, &mut warnings, run)?;
             return Ok(Report { dry_run: true, files, warnings, ..Report::default() });
         }
+        let cast = Cast::of(request);
         self.recover_own(&mut warnings, run)?;
         let Ground { places, parents, locks } =
             self.stand(&cast.paths(), &|found| cast.judge(found), &mut warnings, run)?;
@@ -59,6 +58,18 @@ impl Engine {
         draft.marks.request = Some(fingerprint);
         draft.marks.key.clone_from(&request.idempotency_key);
         self.carry_out(draft, locks, Report { files, warnings, ..Report::default() }, run)
+    }
+
+    /// What would be done now, decided without a lock.
+    pub(super) fn dry_draft(
+        &self,
+        request: &Request,
+        warnings: &mut Vec<String>,
+        run: Run<'_>,
+    ) -> Result<(Draft, Vec<FileReport>)> {
+        let cast = Cast::of(request);
+        let (places, parents) = self.glance(&cast.paths(), &|found| cast.judge(found), warnings)?;
+        self.draft(request, &cast, &places, parents, run)
     }
 
     /// Reads everything, and decides what will be done.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::Engine;
 use super::account::Account;
-use super::history::{Loaded, load};
+use super::history::{Loaded, history};
 use super::state::State;
 use crate::digest::Digest;
 use crate::error::{Conflict, Detail, Error, Result};
@@ -62,8 +62,8 @@ impl Engine {
         original: &[u8],
         digest: Digest,
     ) -> Result<Option<Vec<u8>>> {
-        for id in self.history_ids(state)? {
-            let Some(other) = load(&*self.fs, state, &id)? else { continue };
+        for other in history(&*self.fs, state)? {
+            let other = other?;
             let entry = other.journal.entries.iter().position(|record| {
                 record.path == *path && record.change.before().is_some_and(|before| before.digest == digest)
             });
@@ -93,11 +93,11 @@ impl Engine {
 
     fn explained(&self, path: &Path, state: &State, loaded: &Loaded) -> Result<Conflict> {
         let mut conflict = Conflict { path: path.to_owned(), changed_by: Vec::new(), diff: None };
-        let id = &loaded.journal.header.id;
-        for later in self.history_ids(state)?.into_iter().filter(|later| later > id) {
-            let Some(other) = load(&*self.fs, state, &later)? else { continue };
-            if other.journal.entries.iter().any(|record| record.path.as_path() == path) {
-                conflict.changed_by.push(later);
+        for other in history(&*self.fs, state)? {
+            let other = other?;
+            let is_later = other.id() > loaded.id();
+            if is_later && other.journal.entries.iter().any(|record| record.path.as_path() == path) {
+                conflict.changed_by.push(other.id().to_owned());
             }
         }
         let Some(entry) = loaded.journal.entries.iter().position(|record| record.path.as_path() == path) else {

@@ -41,6 +41,24 @@ pub(super) fn load(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<Loaded
     Ok(born_here.then_some(Loaded { folder, journal }))
 }
 
+/// All committed transactions of this workspace, oldest first, each opened when its turn comes.
+pub(super) fn history<'a>(
+    fs: &'a dyn Fs,
+    state: &'a State,
+) -> Result<impl DoubleEndedIterator<Item = Result<Loaded>> + use<'a>> {
+    let ids = match state.section(fs, Section::History)? {
+        Some(section) => list_ids(fs, &section)?,
+        None => Vec::new(),
+    };
+    Ok(ids.into_iter().filter_map(move |id| load(fs, state, &id).transpose()))
+}
+
+impl Loaded {
+    pub(super) fn id(&self) -> &str {
+        &self.journal.header.id
+    }
+}
+
 impl Engine {
     /// The state folder, where there is one that can be trusted.
     pub(super) fn state(&self) -> Result<Option<State>> {
@@ -57,14 +75,14 @@ impl Engine {
         let path = path.map(|path| self.rel_path(path)).transpose()?;
         let reverted = self.reverted(&state)?;
         let mut log = Vec::new();
-        for id in self.history_ids(&state)?.into_iter().rev() {
+        for loaded in history(&*self.fs, &state)?.rev() {
             if log.len() >= limit {
                 break;
             }
-            let Some(loaded) = load(&*self.fs, &state, &id)? else { continue };
+            let loaded = loaded?;
             let wanted = |p: &RelPath| loaded.journal.entries.iter().any(|record| record.path.touches(p));
             if path.as_ref().is_none_or(wanted) {
-                log.push(self.logged(&loaded, reverted.get(&id))?);
+                log.push(self.logged(&loaded, reverted.get(loaded.id()))?);
             }
         }
         Ok(log)
@@ -110,21 +128,11 @@ impl Engine {
         Ok((state, loaded))
     }
 
-    pub(super) fn history_ids(&self, state: &State) -> Result<Vec<String>> {
-        match state.section(&*self.fs, Section::History)? {
-            Some(section) => list_ids(&*self.fs, &section),
-            None => Ok(Vec::new()),
-        }
-    }
-
     /// Each committed transaction, oldest first, with the one that it undoes.
     pub(super) fn reverts(&self, state: &State) -> Result<Vec<(String, Option<String>)>> {
-        let mut reverts = Vec::new();
-        for id in self.history_ids(state)? {
-            let Some(loaded) = load(&*self.fs, state, &id)? else { continue };
-            reverts.push((id, loaded.journal.header.reverts));
-        }
-        Ok(reverts)
+        history(&*self.fs, state)?
+            .map(|loaded| loaded.map(|Loaded { journal, .. }| (journal.header.id, journal.header.reverts)))
+            .collect()
     }
 
     /// Which transaction is undone by which. An undo that is undone itself does not count.

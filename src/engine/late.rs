@@ -3,9 +3,9 @@
 //! They cannot be prevented. Their bytes are in history, and are told until the transaction is pruned.
 
 use super::account;
-use super::history::{Loaded, load};
+use super::history::{Loaded, history};
 use super::snapshot;
-use super::state::{Section, State, list_ids};
+use super::state::State;
 use crate::error::{Error, Result};
 use crate::fs::{FileKind, Fs, Name};
 use crate::journal::slot_name;
@@ -45,11 +45,11 @@ pub(super) fn warnings(fs: &dyn Fs, loaded: &Loaded) -> Result<Vec<String>> {
 
 /// The same for all of history.
 pub(super) fn all_warnings(fs: &dyn Fs, state: &State) -> Result<Vec<String>> {
-    let Some(section) = state.section(fs, Section::History)? else { return Ok(Vec::new()) };
     let mut all = Vec::new();
-    for id in list_ids(fs, &section)? {
-        let Some(loaded) = load(fs, state, &id)? else { continue };
-        all.extend(warnings(fs, &loaded)?.into_iter().map(|warning| format!("transaction {id}: {warning}")));
+    for loaded in history(fs, state)? {
+        let loaded = loaded?;
+        let of_one = warnings(fs, &loaded)?;
+        all.extend(of_one.into_iter().map(|warning| format!("transaction {}: {warning}", loaded.id())));
     }
     Ok(all)
 }

@@ -20,6 +20,16 @@ pub(super) enum TakenBack {
 
 const IN_THE_WAY: TakenBack = TakenBack::Conflict("another program made a file there meanwhile");
 
+/// What is not taken back, and whether anything is wrong with that.
+const fn left_alone(class: Class) -> TakenBack {
+    match class {
+        Class::OnTop => TakenBack::Conflict("another program changed the new content"),
+        Class::OriginalLost => TakenBack::Conflict("its original is gone"),
+        Class::Unknown => TakenBack::Conflict("neither its old nor its new content is there"),
+        _ => TakenBack::Clean,
+    }
+}
+
 impl Transaction<'_> {
     /// Takes an entry back where it was swapped. Classified just before it is touched; what returns to the slot is
     /// looked at, and goes out again where it is not verified new content.
@@ -31,10 +41,7 @@ impl Transaction<'_> {
         match self.classify(entry)? {
             Class::Done if is_folder => self.take_back_folder(entry),
             Class::Done | Class::Captured => self.take_back_swapped(entry),
-            Class::OnTop => Ok(TakenBack::Conflict("another program changed the new content")),
-            Class::OriginalLost => Ok(TakenBack::Conflict("its original is gone")),
-            Class::Unknown => Ok(TakenBack::Conflict("neither its old nor its new content is there")),
-            Class::Ready | Class::Before | Class::Same | Class::Torn => Ok(TakenBack::Clean),
+            class => Ok(left_alone(class)),
         }
     }
 
@@ -71,16 +78,13 @@ impl Transaction<'_> {
                     other => other.map(|()| aside),
                 }
             }
-            (_, Change::Edit { .. }) if observed.slot == Seen::Missing => {
-                Ok(TakenBack::Conflict("its original is gone"))
-            }
+            (_, Change::Edit { .. }) if observed.slot == Seen::Missing => Ok(left_alone(Class::OriginalLost)),
             // Taken back before a crash, which may have lost the time that was given then.
             (Class::Ready, Change::Edit { .. } | Change::Delete { .. }) => {
                 self.touch(Name::new(self.parent(entry)?, record.path.name()));
                 Ok(TakenBack::Clean)
             }
-            (Class::Unknown, _) => Ok(TakenBack::Conflict("neither its old nor its new content is there")),
-            _ => Ok(TakenBack::Clean),
+            (class, _) => Ok(left_alone(class)),
         }
     }
 

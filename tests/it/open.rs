@@ -1,9 +1,11 @@
 //! Transactions over several calls: staged, previewed, carried over, committed or dropped.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use txedit::dialect::Patch;
 use txedit::digest::Digest;
 use txedit::engine::report::{Preview, Report, Staged};
 use txedit::error::{Detail, Error, ErrorKind, Outcome, Result};
@@ -238,6 +240,46 @@ fn a_repetition_is_known() {
     assert!(workspace.apply(&request).unwrap().already_applied);
     workspace.write("a", "other\n");
     refused(&workspace.apply(&request).unwrap_err(), ErrorKind::HashMismatch);
+}
+
+/// Stages a patch.
+fn stage_patch(workspace: &Workspace, id: Option<&str>, patch: &str) -> Result<Staged> {
+    let patch = Patch::read(patch.as_bytes(), None, None)?;
+    workspace.engine.stage(&patch.request, id, running())
+}
+
+#[test]
+fn a_patch_is_staged_as_places_and_carried_over_like_texts() {
+    let workspace = Workspace::with(&[("a", BASE), ("b", "one\ntwo\nthree\n")]);
+    let patch = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -2,3 +2,3 @@\n b\n-c\n+C\n d\n\
+                 diff --git a/b b/copy\nsimilarity index 60%\ncopy from b\ncopy to copy\n--- a/b\n+++ b/copy\n\
+                 @@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n";
+    let id = stage_patch(&workspace, None, patch).unwrap().id.unwrap();
+    // The next one is made for what is staged.
+    let next = "--- a/a\n+++ b/a\n@@ -2,3 +2,3 @@\n b\n-C\n+CC\n d\n";
+    stage_patch(&workspace, Some(&id), next).unwrap();
+    refused(&stage_patch(&workspace, Some(&id), next).unwrap_err(), ErrorKind::MatchNotFound);
+    workspace.write("a", format!("new\n{BASE}"));
+    workspace.commit(&id).unwrap();
+    assert_eq!(workspace.read("a"), format!("new\n{}", BASE.replace('c', "CC")));
+    assert_eq!(workspace.read("copy"), "one\n2\nthree\n");
+}
+
+#[test]
+fn one_file_has_one_name() {
+    let workspace = Workspace::with(&[("real/a", "one\ntwo\n")]);
+    symlink("real", workspace.path("folder")).unwrap();
+    symlink("real/a", workspace.path("link")).unwrap();
+    let id = workspace.open(&edit("folder/a", "one", "1"));
+    workspace.stage(Some(&id), &edit("link", "1", "uno")).unwrap();
+    let by_patch = "--- a/link\n+++ b/link\n@@ -1,2 +1,2 @@\n uno\n-two\n+2\n";
+    stage_patch(&workspace, Some(&id), by_patch).unwrap();
+    assert_eq!(workspace.preview(&id).unwrap().report.files.len(), 1);
+    let moved = workspace.stage(Some(&id), &json!({"files": [{"file_path": "link", "rename_to": "x"}]})).unwrap_err();
+    refused(&moved, ErrorKind::ValidationFailed);
+    workspace.commit(&id).unwrap();
+    assert_eq!(workspace.read("real/a"), "uno\n2\n");
+    assert!(fs::symlink_metadata(workspace.path("link")).unwrap().is_symlink());
 }
 
 fn content() -> impl Strategy<Value = String> {

@@ -35,6 +35,12 @@ pub(crate) struct CommitArgs {
 pub(crate) struct RedoArgs {
     /// The transaction that is undone, or its undo [default: the newest that is undone]
     pub(crate) id: Option<String>,
+    #[command(flatten)]
+    pub(crate) how: TakeBackArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TakeBackArgs {
     /// Print what would change as a diff; write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -76,12 +82,8 @@ pub(crate) enum ShowFormat {
 pub(crate) struct UndoArgs {
     /// The transaction [default: the newest that is not undone and no undo itself]
     pub(crate) id: Option<String>,
-    /// Print what would change as a diff; write nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Also where a file changed since, as long as it changed in other lines only
-    #[arg(long)]
-    pub(crate) rebase: bool,
+    #[command(flatten)]
+    pub(crate) how: TakeBackArgs,
 }
 
 #[derive(Debug, Args)]

@@ -15,7 +15,8 @@ use std::path::PathBuf;
 use super::ground::Ground;
 use super::lock::Patience;
 use super::report::{OpenTransaction, Preview, Report};
-use super::roles::Cast;
+use super::resolve::Resolver;
+use super::roles::{Cast, vacates};
 use super::state::{Section, State};
 use super::{Engine, Run, id, sweep};
 use crate::check::Check;
@@ -30,15 +31,17 @@ impl Engine {
     /// What a commit would do now, and the hash over all of it. Nothing is written.
     pub fn preview(&self, id: &str, run: Run<'_>) -> Result<Preview> {
         let (_, opened) = self.opened(id, run)?;
-        let mut request = Request { dry_run: true, ..request_of(&opened)? };
-        let rebased = self.settle_all(&opened, &mut request)?;
-        let cast = Cast::of(&request);
+        self.preview_of(&opened, run)
+    }
+
+    fn preview_of(&self, opened: &Opened, run: Run<'_>) -> Result<Preview> {
+        let mut request = Request { dry_run: true, ..request_of(opened)? };
+        let rebased = self.settle_all(opened, &mut request)?;
         let mut warnings = Vec::new();
-        let (places, parents) = self.glance(&cast.paths(), &|found| cast.judge(found), &mut warnings)?;
-        let (draft, mut files) = self.draft(&request, &cast, &places, parents, run)?;
+        let (draft, mut files) = self.dry_draft(&request, &mut warnings, run)?;
         settle::tell(&mut files, &rebased);
         let report = Report { dry_run: true, files, warnings, ..Report::default() };
-        Ok(Preview { id: id.to_owned(), expires: opened.expires(), plan_hash: draft.plan.hash(), report })
+        Ok(Preview { id: opened.id.clone(), expires: opened.expires(), plan_hash: draft.plan.hash(), report })
     }
 
     /// Commits exactly what is staged, or, with a `plan_hash`, exactly the plan that a preview showed. Edits of a file
@@ -117,17 +120,24 @@ impl Engine {
 
     /// The same request with every path as the workspace knows it, so that one file has one name.
     fn in_root(&self, request: &Request) -> Request {
-        let rel = |path: &mut PathBuf| {
-            if let Ok(rel) = RelPath::normalised(path.strip_prefix(self.root()).unwrap_or(path)) {
-                rel.as_path().clone_into(path);
+        let mut resolver = Resolver::new(&*self.fs, &self.root);
+        let mut name = |path: &mut PathBuf, follows_link: bool| match resolver.place(path) {
+            Ok(place) if follows_link || !place.is_link => place.path.as_path().clone_into(path),
+            // What is wrong with it, if anything is, is told where it is tried.
+            _ => {
+                if let Ok(rel) = RelPath::normalised(path.strip_prefix(self.root()).unwrap_or(path)) {
+                    rel.as_path().clone_into(path);
+                }
             }
         };
         let mut request = request.clone();
         for file in &mut request.files {
-            rel(&mut file.path);
+            // Of a symlink only what it leads to can be changed; to move or delete it is refused by its own name.
+            let stays = !vacates(file);
+            name(&mut file.path, stays);
             match &mut file.change {
-                Change::Rename(to) | Change::Edit { rename: Some(to), .. } => rel(&mut to.path),
-                Change::Copy { from, .. } => rel(from),
+                Change::Rename(to) | Change::Edit { rename: Some(to), .. } => name(&mut to.path, false),
+                Change::Copy { from, .. } => name(from, true),
                 _ => {}
             }
         }

@@ -110,8 +110,11 @@ impl Engine {
     /// Turns edits that are placed by lines into places in what is staged: what is written down needs no patch.
     pub(super) fn place_edits(&self, staged: &Request, added: &mut Request) -> Result<()> {
         for (file, entry) in added.files.iter_mut().enumerate() {
-            let path = entry.path.clone();
-            let (Change::Edit { edits, .. } | Change::Copy { edits, .. }) = &mut entry.change else { continue };
+            let (path, edits) = match &mut entry.change {
+                Change::Edit { edits, .. } => (entry.path.clone(), edits),
+                Change::Copy { from, edits } => (from.clone(), edits),
+                _ => continue,
+            };
             if !edits.iter().any(|edit| matches!(edit.anchor, Anchor::Hunk(_) | Anchor::Span { .. })) {
                 continue;
             }

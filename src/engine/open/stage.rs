@@ -6,9 +6,8 @@ use super::store::{self, Opened};
 use super::stored::{Base, StoredFile};
 use super::{bases_of, list, request_of};
 use crate::engine::report::{FileReport, Overlap, Report, Staged};
-use crate::engine::roles::Cast;
 use crate::engine::state::{Found, State};
-use crate::engine::{Engine, Run};
+use crate::engine::{Engine, Run, snapshot};
 use crate::error::{Error, ErrorKind, Result};
 use crate::request::Request;
 use crate::request::validate::Findings;
@@ -99,10 +98,7 @@ impl Engine {
             Some(opened) => self.settle(opened, &mut request, &bases)?,
             None => vec![None; bases.len()],
         };
-        let cast = Cast::of(&request);
-        let looked = self.glance(&cast.paths(), &|found| cast.judge(found), warnings);
-        let (places, parents) = looked.map_err(|e| composed.name(e))?;
-        let (_, mut files) = self.draft(&request, &cast, &places, parents, run).map_err(|e| composed.name(e))?;
+        let (_, mut files) = self.dry_draft(&request, warnings, run).map_err(|e| composed.name(e))?;
         settle::tell(&mut files, &rebased);
         Ok(Tried { composed, bases, files })
     }
@@ -115,7 +111,8 @@ impl Engine {
             let mut base = tried.bases[at].unwrap_or(new);
             base.is_pinned |= tried.composed.origins[at].is_some_and(|origin| pinned[origin.file]);
             self.keep_base(opened, entry, base.digest)?;
-            written.push(StoredFile::of(entry, base));
+            let stored = StoredFile::of(entry, base);
+            written.push(stored.ok_or_else(|| snapshot::changed(&entry.path, "changed while it was staged"))?);
         }
         Ok(written)
     }
@@ -125,7 +122,7 @@ impl Engine {
     fn check_staged_hashes(&self, opened: Option<&Opened>, added: &mut Request, run: Run<'_>) -> Result<Vec<bool>> {
         let pinned: Vec<bool> = added.files.iter().map(|file| file.expected_hash.is_some()).collect();
         let Some(opened) = opened.filter(|_| pinned.contains(&true)) else { return Ok(pinned) };
-        let staged = self.staged_files(opened, run)?;
+        let staged = self.preview_of(opened, run)?.report.files;
         for (index, file) in added.files.iter_mut().enumerate() {
             let of_file = |report: &&FileReport| report.renamed_to.as_ref().unwrap_or(&report.path) == &file.path;
             let (Some(expected), Some(report)) = (file.expected_hash, staged.iter().find(of_file)) else { continue };
@@ -136,14 +133,6 @@ impl Engine {
             file.expected_hash = None;
         }
         Ok(pinned)
-    }
-
-    fn staged_files(&self, opened: &Opened, run: Run<'_>) -> Result<Vec<FileReport>> {
-        let mut request = Request { dry_run: true, ..request_of(opened)? };
-        self.settle_all(opened, &mut request)?;
-        let cast = Cast::of(&request);
-        let (places, parents) = self.glance(&cast.paths(), &|found| cast.judge(found), &mut Vec::new())?;
-        Ok(self.draft(&request, &cast, &places, parents, run)?.1)
     }
 }
 

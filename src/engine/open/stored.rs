@@ -152,10 +152,10 @@ const fn if_exists(replace: bool) -> IfExists {
 }
 
 impl StoredEdit {
-    /// Edits by other means than text were turned into places before.
-    fn of(edit: &Edit) -> Self {
+    /// `None` of an edit by lines, which should have been turned into places before.
+    fn of(edit: &Edit) -> Option<Self> {
         let new = Bytes::of(&edit.replacement);
-        match &edit.anchor {
+        Some(match &edit.anchor {
             Anchor::Text { text, count, matching } => Self::Text {
                 old: Bytes::of(text),
                 new,
@@ -167,8 +167,8 @@ impl StoredEdit {
                 tolerant: *matching == Matching::Tolerant,
             },
             Anchor::Range { range, expected } => Self::At { start: range.start, old: Bytes::of(expected), new },
-            Anchor::Span { .. } | Anchor::Hunk(_) => unreachable!("only places and texts are staged"),
-        }
+            Anchor::Span { .. } | Anchor::Hunk(_) => return None,
+        })
     }
 
     fn read(self) -> Result<Edit, Unreadable> {
@@ -197,16 +197,17 @@ impl StoredEdit {
 }
 
 impl StoredFile {
-    pub(super) fn of(entry: &FileRequest, base: Base) -> Self {
-        let edits = |edits: &[Edit]| edits.iter().map(StoredEdit::of).collect();
+    /// `None` of an entry with edits by lines that could not be placed.
+    pub(super) fn of(entry: &FileRequest, base: Base) -> Option<Self> {
+        let edits = |edits: &[Edit]| edits.iter().map(StoredEdit::of).collect::<Option<Vec<_>>>();
         let change = match &entry.change {
             Change::Edit { edits: list, rename } => {
-                StoredChange::Edit { edits: edits(list), rename: rename.as_ref().map(StoredRename::of) }
+                StoredChange::Edit { edits: edits(list)?, rename: rename.as_ref().map(StoredRename::of) }
             }
             Change::Write { content, if_exists } => {
                 StoredChange::Write { content: Bytes::of(content), replace: *if_exists == IfExists::Replace }
             }
-            Change::Copy { from, edits: list } => StoredChange::Copy { from: Bytes::path(from), edits: edits(list) },
+            Change::Copy { from, edits: list } => StoredChange::Copy { from: Bytes::path(from), edits: edits(list)? },
             Change::Delete => StoredChange::Delete,
             Change::Rename(to) => StoredChange::Rename(StoredRename::of(to)),
             Change::Mode => StoredChange::Mode,
@@ -216,7 +217,8 @@ impl StoredFile {
             Mode::Executable(is) => StoredMode::Executable(is),
         });
         let Base { digest, is_pinned: pinned } = base;
-        Self { path: Bytes::path(&entry.path), base: digest.map(|digest| digest.to_hex()), pinned, change, mode }
+        let base = digest.map(|digest| digest.to_hex());
+        Some(Self { path: Bytes::path(&entry.path), base, pinned, change, mode })
     }
 
     fn read(self) -> Result<FileRequest, Unreadable> {
@@ -255,5 +257,77 @@ impl Stored {
             Ok(Base { digest, is_pinned: file.pinned })
         };
         self.files.iter().map(read).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edit(anchor: Anchor) -> Edit {
+        Edit { anchor, replacement: b"new \xff".to_vec() }
+    }
+
+    fn entry(change: Change) -> FileRequest {
+        let path = Bytes::Hex("642fe9".to_owned()).read_path().unwrap();
+        FileRequest { path, expected_hash: None, change, mode: Some(Mode::Bits(0o755)) }
+    }
+
+    /// Written down and read again.
+    fn again(entry: &FileRequest, base: Base) -> (FileRequest, Base) {
+        let file = StoredFile::of(entry, base).unwrap();
+        let folder = Folder { inode: 1, born: None };
+        let stored = Stored { open: VERSION, folder, owner: "o".into(), expires: 0, label: None, files: vec![file] };
+        let json = serde_json::to_string(&stored).unwrap();
+        let stored: Stored = serde_json::from_str(&json).unwrap();
+        (stored.request().unwrap().files.remove(0), stored.bases().unwrap()[0])
+    }
+
+    #[test]
+    fn whatever_is_staged_is_read_as_it_was_written() {
+        let text = |count, matching| edit(Anchor::Text { text: b"old".to_vec(), count, matching });
+        let to = |if_exists| RenameTo { path: "to".into(), if_exists };
+        let edits = vec![
+            text(Count::Once, Matching::Exact),
+            text(Count::Exactly(3), Matching::Tolerant),
+            text(Count::All, Matching::Exact),
+            edit(Anchor::Range { range: 2..4, expected: b"\xff\n".to_vec() }),
+        ];
+        let changes = [
+            Change::Edit { edits: edits.clone(), rename: Some(to(IfExists::Replace)) },
+            Change::Edit { edits: edits.clone(), rename: None },
+            Change::Write { content: b"\0\xff".to_vec(), if_exists: IfExists::Replace },
+            Change::Copy { from: "from".into(), edits },
+            Change::Delete,
+            Change::Rename(to(IfExists::Fail)),
+            Change::Mode,
+        ];
+        for change in changes {
+            let entry = entry(change);
+            for base in
+                [Base { digest: Some(Digest::of(b"x")), is_pinned: true }, Base { digest: None, is_pinned: false }]
+            {
+                let (read, base_read) = again(&entry, base);
+                assert_eq!(format!("{read:?}"), format!("{entry:?}"));
+                assert_eq!(base_read, base);
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_have_been_staged_is_not_read() {
+        let of = |edit: &str| {
+            format!(
+                r#"{{"open":1,"folder":{{"inode":1,"born":null}},"owner":"o","expires":0,"files":[
+                {{"path":{{"text":"a"}},"base":null,"change":{{"edit":{{"edits":[{edit}],"rename":null}}}}}}]}}"#
+            )
+        };
+        let read = |edit: &str| serde_json::from_str::<Stored>(&of(edit)).unwrap().request();
+        assert!(read(r#"{"text":{"old":{"text":"x"},"new":{"text":""},"count":1,"tolerant":false}}"#).is_ok());
+        assert!(read(r#"{"text":{"old":{"text":""},"new":{"text":""},"count":1,"tolerant":false}}"#).is_err());
+        assert!(read(r#"{"text":{"old":{"text":"x"},"new":{"text":""},"count":0,"tolerant":false}}"#).is_err());
+        assert!(read(r#"{"text":{"old":{"hex":"zz"},"new":{"text":""},"count":1,"tolerant":false}}"#).is_err());
+        let beyond = format!(r#"{{"at":{{"start":{},"old":{{"text":"x"}},"new":{{"text":""}}}}}}"#, usize::MAX);
+        assert!(read(&beyond).is_err());
     }
 }

@@ -1,9 +1,8 @@
 //! `multi_edit_files`, and what applying a request has in common.
 
 use super::{Definition, Job};
-use crate::check::Check;
 use crate::engine::report::Report;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::mcp::answer::{Answer, Changes};
 use crate::mcp::schema::{self, Kind};
 use crate::mcp::toolsets::Toolset;
@@ -39,7 +38,7 @@ pub(super) static MULTI_EDIT_FILES: Definition = Definition {
         ])
     },
     run: |job, arguments| match parse_request(arguments).and_then(|request| request.into_request(PathRule::Absolute)) {
-        Ok(request) => match apply(job, &request) {
+        Ok(mut request) => match allow(job, &mut request).and_then(|()| apply(job, &request)) {
             Ok(report) => Answer::done(&wire::success_multi(&report, &request), Changes::of(&report)),
             Err(error) => Answer::error(&error, Some(&request), Shape::Multi),
         },
@@ -47,15 +46,14 @@ pub(super) static MULTI_EDIT_FILES: Definition = Definition {
     },
 };
 
+/// A check is run only where checks are allowed, and as long as the server lets it.
+fn allow(job: &Job<'_>, request: &mut Request) -> Result<()> {
+    request.check = request.check.take().map(|check| job.allowed(check.command)).transpose()?;
+    Ok(())
+}
+
 /// Applies a request, unless it may not be.
-pub(super) fn apply(job: &Job<'_>, request: &Request) -> Result<Report, Error> {
+pub(super) fn apply(job: &Job<'_>, request: &Request) -> Result<Report> {
     job.check_writing(request.dry_run)?;
-    job.check_allowed(request.check.as_ref())?;
-    match &request.check {
-        Some(check) => {
-            let check = Some(Check { limit: job.check_limit, ..check.clone() });
-            job.engine.apply(&Request { check, ..request.clone() }, job.run)
-        }
-        None => job.engine.apply(request, job.run),
-    }
+    job.engine.apply(request, job.run)
 }

@@ -9,6 +9,7 @@ mod read_files;
 mod replace_in_files;
 mod transactions;
 
+use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -62,13 +63,14 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Refuses a check that nobody allowed: it is a command, and whoever can call a tool could run any.
-    fn check_allowed(&self, check: Option<&Check>) -> Result<()> {
-        if check.is_some() && !self.allow_checks {
-            let message = "checks are off: they run commands, and the server was started without --allow-checks";
-            return Err(Error::new(ErrorKind::ChecksNotAllowed, message));
+    /// The check that a call names, unless nobody allowed any: it is a command, and whoever can call a tool could run
+    /// any.
+    fn allowed(&self, command: Vec<OsString>) -> Result<Check> {
+        if self.allow_checks {
+            return Ok(Check { command, limit: self.check_limit });
         }
-        Ok(())
+        let message = "checks are off: they run commands, and the server was started without --allow-checks";
+        Err(Error::new(ErrorKind::ChecksNotAllowed, message))
     }
 }
 

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 
 use super::{Definition, Job};
-use crate::check::Check;
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Finding, Result};
 use crate::mcp::answer::{Answer, Changes};
@@ -114,10 +113,8 @@ fn commit(job: &Job<'_>, arguments: Arguments) -> Result<Answer> {
     let [id] = required([("transaction_id", transaction_id)])?;
     let hash = |hex: String| hex.parse::<Digest>().map_err(|error| finding("plan_hash", error.to_string()));
     let plan_hash = plan_hash.map(hash).transpose()?;
-    let check = check
-        .map(|command| Check { command: command.into_iter().map(OsString::from).collect(), limit: job.check_limit });
     job.check_writing(false)?;
-    job.check_allowed(check.as_ref())?;
+    let check = check.map(|command| job.allowed(command.into_iter().map(OsString::from).collect())).transpose()?;
     let report = job.engine.commit_staged(&id, plan_hash, check, job.run)?;
     Ok(Answer::done(&success_multi(&report, &Request::default()), Changes::of(&report)))
 }
