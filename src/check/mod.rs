@@ -3,6 +3,7 @@
 //! Architecture invariant: nothing here knows of transactions beyond their id. What a check's end means for the files
 //! is the engine's business.
 
+pub mod group;
 pub mod process;
 
 use std::ffi::OsString;

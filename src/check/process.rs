@@ -1,25 +1,16 @@
 //! A check as a process, with a process group of its own that ends with it.
 
-use std::io::{self, PipeReader, Read as _};
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::Ordering;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::ffi::OsString;
+use std::io;
+use std::ops::ControlFlow;
+use std::time::Instant;
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
-
+use super::group::{self, End, Order, Tail};
 use super::{Call, Checker, Ended, Verdict};
 use crate::limits;
 
 /// The variable by which what a check starts knows the transaction that waits for it.
 pub const TRANSACTION: &str = "TXEDIT_TRANSACTION";
-
-/// How often a running check is looked after.
-const PACE: Duration = Duration::from_millis(10);
-/// How long a check that is stopped has for putting things in order.
-const GRACE: Duration = Duration::from_secs(2);
-/// How long to listen to what holds the output open after the check has ended.
-const LINGER: Duration = Duration::from_millis(500);
 
 /// Runs checks as processes: in the root, without standard input, no shell unless the check is one.
 #[derive(Debug, Clone, Copy, Default)]
@@ -28,151 +19,34 @@ pub struct Processes;
 impl Checker for Processes {
     fn run(&self, call: &Call<'_>) -> io::Result<Ended> {
         let started = Instant::now();
-        let mut running = Running::start(call)?;
-        let verdict = running.watch(call, started)?;
-        running.end(call.output);
-        Ok(Ended { verdict, tail: running.tail.text(), took: started.elapsed() })
-    }
-}
-
-struct Running {
-    child: Child,
-    group: Pid,
-    output: Receiver<Vec<u8>>,
-    tail: Tail,
-}
-
-impl Running {
-    fn start(call: &Call<'_>) -> io::Result<Self> {
-        use std::os::unix::process::CommandExt as _;
-        let Some((program, arguments)) = call.check.command.split_first() else {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "a check names a program"));
+        let order = Order {
+            command: &call.check.command,
+            folder: call.folder,
+            environment: &[(TRANSACTION, OsString::from(call.transaction))],
+            apart: false,
+            limit: call.check.limit,
         };
-        // One pipe for both, so that the lines keep their order.
-        let (reader, writer) = io::pipe()?;
-        let mut command = Command::new(program);
-        command.args(arguments).current_dir(call.folder).env(TRANSACTION, call.transaction);
-        command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer).process_group(0);
-        let child = command.spawn()?;
-        // It holds the writing ends: as long as it lives the output has no end.
-        drop(command);
-        let group = Pid::from_child(&child);
-        Ok(Self { child, group, output: listen(reader), tail: Tail::default() })
-    }
-
-    /// Until it ends, or is stopped.
-    fn watch(&mut self, call: &Call<'_>, started: Instant) -> io::Result<Verdict> {
-        let mut stopped: Option<(Verdict, Instant)> = None;
-        loop {
-            self.hear(PACE, call.output);
-            // Not reaped yet: until then the number of the group is nobody else's.
-            if waitid(WaitId::Pid(self.group), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG)?
-                .is_some()
-            {
-                self.signal(Signal::KILL);
-                let status = self.child.wait()?;
-                return Ok(match stopped {
-                    Some((why, _)) => why,
-                    None if status.success() => Verdict::Passed,
-                    None => Verdict::Failed(status.to_string()),
-                });
-            }
-            if let Some((_, since)) = &stopped {
-                if since.elapsed() >= GRACE {
-                    self.signal(Signal::KILL);
-                }
-                continue;
-            }
-            let why = match (call.cancel.load(Ordering::Relaxed), started.elapsed() >= call.check.limit) {
-                (true, _) => Verdict::Cancelled,
-                (false, true) => Verdict::TimedOut,
-                (false, false) => continue,
-            };
-            self.signal(Signal::TERM);
-            stopped = Some((why, Instant::now()));
-        }
-    }
-
-    /// What is still on its way. Something that left the group may hold the output open for ever.
-    fn end(&mut self, tell: &dyn Fn(&[u8])) {
-        let until = Instant::now() + LINGER;
-        while Instant::now() < until && self.hear(PACE, tell) {}
-    }
-
-    /// Waits for output; `false` where there will be no more.
-    fn hear(&mut self, patience: Duration, tell: &dyn Fn(&[u8])) -> bool {
-        match self.output.recv_timeout(patience) {
-            Ok(bytes) => {
-                tell(&bytes);
-                self.tail.add(&bytes);
-                true
-            }
-            Err(RecvTimeoutError::Timeout) => true,
-            Err(RecvTimeoutError::Disconnected) => {
-                // Without a sender the wait is none.
-                std::thread::sleep(patience);
-                false
-            }
-        }
-    }
-
-    /// A group that is gone needs no signal.
-    fn signal(&self, signal: Signal) {
-        let _ = kill_process_group(self.group, signal);
-    }
-}
-
-/// Reads on a thread of its own, so that nobody who holds the pipe can hold up the transaction.
-fn listen(mut reader: PipeReader) -> Receiver<Vec<u8>> {
-    let (chunks, output) = mpsc::sync_channel(16);
-    std::thread::spawn(move || {
-        let mut buffer = [0; 8192];
-        while let Ok(read @ 1..) = reader.read(&mut buffer) {
-            if chunks.send(buffer[..read].to_vec()).is_err() {
-                return;
-            }
-        }
-    });
-    output
-}
-
-/// The end of an output.
-#[derive(Debug, Default)]
-struct Tail {
-    bytes: Vec<u8>,
-    is_cut: bool,
-}
-
-impl Tail {
-    fn add(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
-        if self.bytes.len() > 2 * limits::CHECK_TAIL_BYTES {
-            self.cut();
-        }
-    }
-
-    fn cut(&mut self) {
-        let start = self.bytes.len().saturating_sub(limits::CHECK_TAIL_BYTES);
-        self.is_cut |= start > 0;
-        self.bytes.drain(..start);
-    }
-
-    /// Whole lines where there are any.
-    fn text(&mut self) -> String {
-        self.cut();
-        let start = match memchr::memchr(b'\n', &self.bytes) {
-            Some(end) if self.is_cut => end + 1,
-            _ => 0,
+        let mut tail = Tail::new(limits::CHECK_TAIL_BYTES);
+        let end = group::run(&order, call.cancel, &mut |_, bytes| {
+            (call.output)(bytes);
+            tail.add(bytes);
+            ControlFlow::Continue(())
+        })?;
+        let verdict = match end {
+            End::Exited(status) if status.success() => Verdict::Passed,
+            End::Exited(status) => Verdict::Failed(status.to_string()),
+            End::TimedOut => Verdict::TimedOut,
+            End::Cancelled | End::Unheard => Verdict::Cancelled,
         };
-        String::from_utf8_lossy(&self.bytes[start..]).into_owned()
+        Ok(Ended { verdict, tail: tail.text(), took: started.elapsed() })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsString;
     use std::sync::Mutex;
     use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
 
     use super::*;
     use crate::check::Check;
