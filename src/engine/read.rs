@@ -28,7 +28,7 @@ impl Engine {
         let (folder, _) = resolver.folder(&place);
         let name = Name::new(folder, place.path.name());
         let (snapshot, bytes) = snapshot::read(&*self.fs, path, name, stat, true)?;
-        Ok(Content { bytes, digest: snapshot.digest })
+        Ok(Content { path: place.path.as_path().to_owned(), bytes, digest: snapshot.digest })
     }
 }
 
@@ -58,6 +58,8 @@ mod tests {
         let engine = Engine::open(&root, settings).unwrap();
         let content = engine.read(&root.join("a"), 7).unwrap();
         assert_eq!((content.bytes.as_slice(), content.digest), (&b"content"[..], Digest::of(b"content")));
+        std::os::unix::fs::symlink("a", root.join("inner")).unwrap();
+        assert_eq!(engine.read(&root.join("inner"), 7).unwrap().path, Path::new("a"));
         let refused = |path: &Path| engine.read(path, 6).unwrap_err().kind();
         assert_eq!(refused(&root.join("a")), ErrorKind::FileTooLarge);
         assert_eq!(refused(&root.join("b")), ErrorKind::FileNotFound);

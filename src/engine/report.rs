@@ -109,6 +109,8 @@ pub struct OpenTransaction {
 /// The content of a file, and the digest that a request may expect of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Content {
+    /// Where it is, relative to the root and without symlinks.
+    pub path: PathBuf,
     /// All of its bytes.
     pub bytes: Vec<u8>,
     /// Their digest.

@@ -1,9 +1,18 @@
-//! The answers of the tools that are no transactions of several files: `edit_file` and `read_files`.
+//! The answers of the tools that are no transactions of several files: `edit_file` and `read_files`; and the reader of
+//! files for those who show them to somebody.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 use serde::Serialize;
 
+use super::hints::recovery_hint_of;
 use super::response::text;
+use crate::digest::Digest;
 use crate::engine::report::Report;
+use crate::engine::{Engine, Run};
+use crate::error::{ErrorKind, Finding};
+use crate::request::validate::{Findings, PathRule, check_path};
 
 /// The answer of `edit_file`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -71,4 +80,57 @@ pub struct SkippedFile {
     pub error_code: &'static str,
     pub reason: String,
     pub recovery_hint: &'static str,
+}
+
+impl SkippedFile {
+    /// The file that was named so, and why it was not read.
+    #[must_use]
+    pub fn new(named: &str, code: ErrorKind, reason: String) -> Self {
+        Self { file_path: named.to_owned(), error_code: code.code(), reason, recovery_hint: recovery_hint_of(code) }
+    }
+}
+
+/// A file with a text in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextFile {
+    /// Relative to the root, without symlinks.
+    pub path: PathBuf,
+    /// Of the content.
+    pub digest: Digest,
+    /// The content.
+    pub text: String,
+}
+
+/// Reads a file of `max_bytes` at most, of which the absolute path stands in the request at `place`. What is missing,
+/// outside the root, too large or no text in UTF-8 is skipped with its reason.
+pub fn text_file(
+    engine: &Engine,
+    named: &str,
+    place: &[String],
+    max_bytes: u64,
+    run: Run<'_>,
+) -> Result<TextFile, SkippedFile> {
+    let skipped = |code: ErrorKind, reason: String| SkippedFile::new(named, code, reason);
+    if run.cancel.load(Ordering::Relaxed) {
+        return Err(skipped(ErrorKind::Cancelled, "cancelled".to_owned()));
+    }
+    let mut findings = Findings::new();
+    check_path(Path::new(named), PathRule::Absolute, place, &mut findings);
+    if let Some(Finding { kind, message, .. }) = findings.as_slice().first() {
+        return Err(skipped(*kind, message.clone()));
+    }
+    let content = engine.read(Path::new(named), max_bytes);
+    let content = content.map_err(|error| skipped(error.kind(), error.to_string()))?;
+    match as_text(content.bytes) {
+        Some(text) => Ok(TextFile { path: content.path, digest: content.digest, text }),
+        None => Err(skipped(ErrorKind::InvalidEncoding, "not a text in UTF-8".to_owned())),
+    }
+}
+
+/// The content as a text; a NUL byte is the sign of something else.
+fn as_text(bytes: Vec<u8>) -> Option<String> {
+    if memchr::memchr(0, &bytes).is_some() {
+        return None;
+    }
+    String::from_utf8(bytes).ok()
 }

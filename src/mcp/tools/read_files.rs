@@ -1,17 +1,14 @@
 //! `read_files`: contents with the hashes that edits may expect.
 
-use std::path::Path;
-
 use super::{Definition, Job};
-use crate::error::{Error, ErrorKind, Finding, Result};
+use crate::error::{ErrorKind, Result};
 use crate::limits;
 use crate::mcp::answer::{Answer, Changes};
 use crate::mcp::schema::{self, Kind};
 use crate::mcp::toolsets::Toolset;
-use crate::request::validate::{Findings, PathRule, check_path};
+use crate::request::validate::Findings;
 use crate::wire::Shape;
-use crate::wire::hints::recovery_hint_of;
-use crate::wire::read::{ReadFile, ReadFilesSuccess, SkippedFile};
+use crate::wire::read::{ReadFile, ReadFilesSuccess, SkippedFile, TextFile, text_file};
 use crate::wire::tools::{ReadFiles, parse_flat};
 
 pub(super) static READ_FILES: Definition = Definition {
@@ -77,44 +74,20 @@ fn read(job: &Job<'_>, asked: &Asked) -> ReadFilesSuccess {
 const ENTRY_BYTES: usize = 300;
 
 fn read_one(job: &Job<'_>, index: usize, path: &str, max_bytes: u64, room: usize) -> Result<ReadFile, SkippedFile> {
-    let skipped = |code: ErrorKind, reason: String| SkippedFile {
-        file_path: path.to_owned(),
-        error_code: code.code(),
-        reason,
-        recovery_hint: recovery_hint_of(code),
-    };
-    if job.run.cancel.load(std::sync::atomic::Ordering::Relaxed) {
-        return Err(skipped(ErrorKind::Cancelled, "cancelled".to_owned()));
-    }
-    let mut findings = Findings::new();
-    check_path(Path::new(path), PathRule::Absolute, &["paths".to_owned(), index.to_string()], &mut findings);
-    if let Some(Finding { kind, message, .. }) = findings.as_slice().first() {
-        return Err(skipped(*kind, message.clone()));
-    }
-    let content = job.engine.read(Path::new(path), max_bytes.min(limits::MESSAGE_BYTES as u64));
-    let content = content.map_err(|error: Error| skipped(error.kind(), error.to_string()))?;
-    let bytes = content.bytes.len();
-    let Some(text) = as_text(content.bytes) else {
-        return Err(skipped(ErrorKind::InvalidEncoding, "not a text in UTF-8".to_owned()));
-    };
+    let place = ["paths".to_owned(), index.to_string()];
+    let max_bytes = max_bytes.min(limits::MESSAGE_BYTES as u64);
+    let TextFile { digest, text, .. } = text_file(job.engine, path, &place, max_bytes, job.run)?;
+    let bytes = text.len();
     if escaped_len(&text) > room {
         let reason = format!(
             "its {bytes} bytes do not fit into what is left of this answer ({} bytes in all): read it in a call of its \
              own, or with another tool",
             job.max_answer_bytes
         );
-        return Err(skipped(ErrorKind::FileTooLarge, reason));
+        return Err(SkippedFile::new(path, ErrorKind::FileTooLarge, reason));
     }
     let lines = text.lines().count();
-    Ok(ReadFile { file_path: path.to_owned(), hash: content.digest.to_hex(), lines, bytes, content: text })
-}
-
-/// The content as a text; a NUL byte is the sign of something else.
-fn as_text(bytes: Vec<u8>) -> Option<String> {
-    if memchr::memchr(0, &bytes).is_some() {
-        return None;
-    }
-    String::from_utf8(bytes).ok()
+    Ok(ReadFile { file_path: path.to_owned(), hash: digest.to_hex(), lines, bytes, content: text })
 }
 
 /// Bytes of a text as a JSON string.
