@@ -70,6 +70,8 @@ pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod commit;
+#[cfg(feature = "delegate")]
+pub mod delegate;
 pub mod dialect;
 pub mod digest;
 pub mod engine;

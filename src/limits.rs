@@ -85,3 +85,24 @@ pub const MESSAGE_BYTES: usize = 64 << 20;
 
 /// Bytes of an MCP answer's text unless told otherwise: beyond that, clients cut answers or put them aside.
 pub const ANSWER_BYTES: usize = 40_000;
+
+/// How long a delegate may take unless told otherwise.
+pub const DELEGATE_TIME: Duration = Duration::from_mins(5);
+
+/// Bytes of a file that is shown to a delegate unless told otherwise.
+pub const DELEGATE_FILE_BYTES: u64 = 1 << 20;
+
+/// Bytes of a prompt unless told otherwise: beyond that it goes to a file. The kernel takes 131,071 as one argument.
+pub const DELEGATE_PROMPT_BYTES: usize = 120_000;
+
+/// Bytes of all files that are shown to a delegate in one call, and of those that it may leave in its scratch folder.
+pub const DELEGATE_CONTEXT_BYTES: u64 = 32 << 20;
+
+/// Files that a delegate may leave in its scratch folder.
+pub const DELEGATE_FILES: usize = 10_000;
+
+/// Bytes that a delegate may print before it is stopped. What its tools read is printed, too.
+pub const DELEGATE_OUTPUT_BYTES: usize = 64 << 20;
+
+/// Bytes kept of the end of what a delegate prints as errors.
+pub const DELEGATE_TAIL_BYTES: usize = 4 << 10;

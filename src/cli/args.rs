@@ -1,5 +1,7 @@
 //! The command line as it was typed: nothing is checked here beyond its shape.
 
+#[cfg(feature = "delegate")]
+mod delegate;
 mod transactions;
 
 use std::ffi::OsString;
@@ -13,6 +15,10 @@ use clap_complete::Shell;
 
 use crate::request::edit::Matching;
 
+#[cfg(all(feature = "delegate", feature = "mcp"))]
+pub(crate) use delegate::ServerDelegateArgs;
+#[cfg(feature = "delegate")]
+pub(crate) use delegate::{AskArgs, DelegateCommand};
 pub(crate) use transactions::{
     CommitArgs, DecisionArgs, HistoryCommand, JournalArgs, KeptCommand, LogArgs, OpenArgs, RecoverArgs, RedoArgs,
     ShowArgs, ShowFormat, StageArgs, TakeBackArgs, UndoArgs,
@@ -176,6 +182,10 @@ pub(crate) enum Command {
     /// The process that `doctor --torture` kills
     #[command(hide = true)]
     TortureChild(TortureChildArgs),
+    /// Let a second model read, propose and check, through its own program; only a transaction writes
+    #[cfg(feature = "delegate")]
+    #[command(subcommand)]
+    Delegate(DelegateCommand),
     /// Serve MCP clients, over stdio unless told otherwise
     #[cfg(feature = "mcp")]
     Mcp(McpArgs),
@@ -357,6 +367,9 @@ pub(crate) struct McpArgs {
     /// Cut answers beyond so many bytes
     #[arg(long, value_name = "BYTES", default_value_t = crate::limits::ANSWER_BYTES)]
     pub(crate) max_answer_bytes: usize,
+    #[cfg(feature = "delegate")]
+    #[command(flatten)]
+    pub(crate) delegate: ServerDelegateArgs,
 }
 
 #[derive(Debug, Args)]

@@ -21,11 +21,22 @@ pub(crate) struct Failure {
     pub(crate) request: Option<Box<Request>>,
     /// Whether the command is about one file.
     pub(crate) shape: Shape,
+    /// What a delegate said, where it was its proposal that failed.
+    pub(crate) answer: Option<String>,
+}
+
+/// The answer for scripts.
+#[derive(Serialize)]
+struct ForScripts<'a> {
+    #[serde(flatten)]
+    failure: wire::failure::Failure,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<&'a str>,
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self { error, request: None, shape: Shape::Multi }
+        Self { error, request: None, shape: Shape::Multi, answer: None }
     }
 }
 
@@ -43,12 +54,13 @@ fn push_conflict(text: &mut String, conflict: &Conflict) {
 impl Failure {
     /// A failure of `request`.
     pub(crate) fn of(request: Request, shape: Shape) -> impl FnOnce(Error) -> Self {
-        move |error| Self { error, request: Some(Box::new(request)), shape }
+        move |error| Self { error, request: Some(Box::new(request)), shape, answer: None }
     }
 
     /// The answer for scripts.
     pub(crate) fn for_scripts(&self) -> impl Serialize {
-        wire::failure(&self.error, self.request.as_deref(), self.shape)
+        let failure = wire::failure(&self.error, self.request.as_deref(), self.shape);
+        ForScripts { failure, answer: self.answer.as_deref() }
     }
 
     /// The text for stderr; ends without a line break.

@@ -20,6 +20,7 @@ pub mod os;
 pub mod probe;
 pub mod scratch;
 pub mod sim;
+pub mod tree;
 pub mod walk;
 
 /// An open file or folder. Clones share it; it is closed, and a lock on it is gone, when the last one is dropped.

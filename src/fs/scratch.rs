@@ -33,6 +33,12 @@ impl Scratch {
         fs::create_dir(&path).map_err(|e| Error::io("make", &path, e))
     }
 
+    /// Makes the folders in which the file `name` is to stand, where they are missing.
+    pub fn make_folders_of(&self, name: &Path) -> Result<()> {
+        let path = self.path().join(name.parent().unwrap_or(Path::new("")));
+        fs::create_dir_all(&path).map_err(|e| Error::io("make", &path, e))
+    }
+
     /// Writes a file in it.
     pub fn write(&self, name: &Path, content: &[u8]) -> Result<()> {
         let path = self.path().join(name);

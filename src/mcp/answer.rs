@@ -53,8 +53,13 @@ impl Answer {
 
     /// It was not.
     pub(super) fn failed(failure: &Failure) -> Self {
+        Self::failed_as(failure, failure)
+    }
+
+    /// It was not, and the answer says more than the failure.
+    pub(super) fn failed_as(answer: &impl Serialize, failure: &Failure) -> Self {
         let transaction = failure.transaction_id.clone();
-        Self { code: Some(failure.error_code), transaction, ..Self::new(failure) }
+        Self { code: Some(failure.error_code), transaction, ..Self::new(answer) }
     }
 
     /// It was not, for `error`.

@@ -48,6 +48,8 @@ pub(super) async fn run(
                 allow_checks: shared.options.allow_checks,
                 check_limit: shared.options.check_limit,
                 max_answer_bytes: shared.options.max_answer_bytes,
+                #[cfg(feature = "delegate")]
+                delegate: &shared.options.delegate,
             };
             let answer = (tool.run)(&job, arguments);
             log(tool, &answer, started, cancel.load(Ordering::Relaxed));

@@ -3,7 +3,8 @@
 //! `tools` says what there is, `call` runs one call of the synchronous engine where it may block, `answer` gives what it
 //! said both as structured content and as text. `server` is what `rmcp` asks; `stdio` and `http` carry the messages.
 //!
-//! Architecture invariant: this is a front-end. It knows the engine and the wire types, no other front-end; nothing in
+//! Architecture invariant: this is a front-end. It knows the engine, the wire types and `delegate`, never the command
+//! line; nothing in
 //! the library knows it, and only here are `rmcp` and `tokio` known. State lives behind ids, never behind a connection.
 
 mod answer;
@@ -54,6 +55,9 @@ pub struct Options {
     pub check_limit: Duration,
     /// Bytes of an answer's text.
     pub max_answer_bytes: usize,
+    /// What was said of delegates.
+    #[cfg(feature = "delegate")]
+    pub delegate: crate::delegate::Flags,
     /// What is logged to stderr.
     pub verbosity: Verbosity,
     /// Where to listen; `None` for stdio.
@@ -68,6 +72,8 @@ impl Default for Options {
             allow_checks: false,
             check_limit: limits::CHECK_TIME,
             max_answer_bytes: limits::ANSWER_BYTES,
+            #[cfg(feature = "delegate")]
+            delegate: crate::delegate::Flags::default(),
             verbosity: Verbosity::default(),
             http: None,
         }
@@ -91,6 +97,11 @@ pub struct Http {
 /// are cancelled: no file is left half-way.
 pub fn run(engine: Engine, options: Options) -> Result<()> {
     logging::start(options.verbosity);
+    #[cfg(feature = "delegate")]
+    if options.toolsets.contains(toolsets::Toolset::Delegate) {
+        // What is wrong with the configuration is told at once, not at the first call.
+        crate::delegate::Settings::load(&engine, &options.delegate)?;
+    }
     let runtime = Builder::new_multi_thread()
         .enable_all()
         .build()

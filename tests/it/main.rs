@@ -9,6 +9,8 @@ mod bad_target;
 mod cli;
 mod concurrency;
 mod crash;
+#[cfg(all(feature = "cli", feature = "delegate"))]
+mod delegate;
 mod dialect;
 mod explore;
 mod faults;

@@ -1,5 +1,7 @@
 //! The MCP server as its clients meet it: the real program, spoken to line by line.
 
+#[cfg(feature = "delegate")]
+mod delegate;
 mod errors;
 mod http;
 mod lifecycle;

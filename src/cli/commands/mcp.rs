@@ -32,6 +32,13 @@ pub(super) fn run(args: &McpArgs, options: &Options) -> Result<Answer, Failure> 
         allow_checks: args.allow_checks,
         check_limit: options.check_limit,
         max_answer_bytes: args.max_answer_bytes,
+        #[cfg(feature = "delegate")]
+        delegate: crate::delegate::Flags {
+            model: args.delegate.model.clone(),
+            timeout: args.delegate.timeout,
+            file_bytes: args.delegate.max_file_bytes,
+            prompt_bytes: args.delegate.max_prompt_bytes,
+        },
         verbosity: if options.verbose { Verbosity::Calls } else { Verbosity::Quiet },
         http,
     };

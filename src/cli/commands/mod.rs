@@ -7,6 +7,8 @@ use super::output::Answer;
 
 mod apply;
 mod completions;
+#[cfg(feature = "delegate")]
+mod delegate;
 mod doctor;
 mod edit;
 mod history;
@@ -48,6 +50,8 @@ pub(crate) fn run(command: &Command, options: &Options) -> Result<Answer, Failur
         Command::Tour => tour::run(options),
         Command::TourChild(args) => tour::run_child(args, options),
         Command::TortureChild(args) => torture::run_child(args, options),
+        #[cfg(feature = "delegate")]
+        Command::Delegate(command) => delegate::run(command, options),
         #[cfg(feature = "mcp")]
         Command::Mcp(args) => mcp::run(args, options),
         Command::Completions(args) => completions::run(args),

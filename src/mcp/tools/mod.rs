@@ -1,6 +1,8 @@
 //! The tools: what each is called, takes and answers, and how it is run.
 
 mod apply_patch;
+#[cfg(feature = "delegate")]
+mod delegate;
 mod edit;
 mod edit_file;
 mod history;
@@ -51,6 +53,9 @@ pub(super) struct Job<'a> {
     pub(super) check_limit: Duration,
     /// Bytes of the answer.
     pub(super) max_answer_bytes: usize,
+    /// What was said of delegates when the server was started.
+    #[cfg(feature = "delegate")]
+    pub(super) delegate: &'a crate::delegate::Flags,
 }
 
 impl Job<'_> {
@@ -89,6 +94,14 @@ pub(super) fn all() -> impl Iterator<Item = &'static Definition> {
         &transactions::ROLLBACK_TRANSACTION,
         &history::LIST_TRANSACTIONS,
         &history::UNDO_TRANSACTION,
+        #[cfg(feature = "delegate")]
+        &delegate::KIMI_ANALYZE,
+        #[cfg(feature = "delegate")]
+        &delegate::KIMI_IMPLEMENT,
+        #[cfg(feature = "delegate")]
+        &delegate::KIMI_REFACTOR,
+        #[cfg(feature = "delegate")]
+        &delegate::KIMI_VERIFY,
     ]
     .into_iter()
 }
@@ -100,7 +113,8 @@ impl Definition {
             .read_only(!self.writes)
             .destructive(self.writes)
             .idempotent(self.idempotent)
-            .open_world(false);
+            // A delegate talks to its provider.
+            .open_world(self.toolset == Toolset::Delegate);
         Tool::new(self.name, self.description, (self.input)())
             .with_title(self.title)
             .with_raw_output_schema((self.output)())

@@ -10,6 +10,11 @@ fn default_tools() -> Vec<Tool> {
     all().filter(|tool| sets.contains(tool.toolset)).map(Definition::listed).collect()
 }
 
+/// Those that must be asked for, too.
+fn all_tools() -> Vec<Tool> {
+    all().map(Definition::listed).collect()
+}
+
 #[test]
 #[expect(clippy::print_stdout, reason = "the size is to be seen")]
 fn the_list_fits_its_budget() {
@@ -23,7 +28,11 @@ fn the_list_fits_its_budget() {
     println!("tools/list: {} tools, {bytes} bytes of names, descriptions and input schemas", tools.len());
     assert!(tools.len() <= 12);
     assert!(bytes <= 12_000, "{bytes}");
-    for tool in &tools {
+    // Whoever asks for delegates pays for them: a third on top at most.
+    let with_delegates: usize = all_tools().iter().map(size).sum();
+    println!("with all toolsets: {with_delegates} bytes");
+    assert!(with_delegates <= 16_000, "{with_delegates}");
+    for tool in &all_tools() {
         let description = tool.description.as_deref().unwrap();
         let chars = description.chars().count();
         assert!(chars <= 600, "{}: {chars}", tool.name);
@@ -37,7 +46,7 @@ fn the_list_fits_its_budget() {
 
 #[test]
 fn input_schemas_are_plain() {
-    for tool in default_tools() {
+    for tool in all_tools() {
         let schema = Value::Object((*tool.input_schema).clone());
         assert_eq!(schema["type"], "object", "{}", tool.name);
         assert_eq!(schema["additionalProperties"], false, "{}", tool.name);
@@ -69,7 +78,7 @@ fn check_plain(schema: &Value, at: &str) {
 #[test]
 fn what_must_be_given_is_required() {
     let required = |name: &str| {
-        let tool = default_tools().into_iter().find(|tool| tool.name == name).unwrap();
+        let tool = all_tools().into_iter().find(|tool| tool.name == name).unwrap();
         tool.input_schema.get("required").cloned().unwrap_or_default()
     };
     assert_eq!(required("multi_edit"), serde_json::json!(["file_path", "edits"]));
@@ -78,11 +87,15 @@ fn what_must_be_given_is_required() {
     assert_eq!(required("replace_in_files"), serde_json::json!(["pattern", "replacement"]));
     assert_eq!(required("apply_patch"), serde_json::json!(["patch"]));
     assert_eq!(required("undo_transaction"), Value::Null);
+    #[cfg(feature = "delegate")]
+    for name in ["kimi_analyze", "kimi_implement", "kimi_refactor", "kimi_verify"] {
+        assert_eq!(required(name), serde_json::json!(["prompt"]));
+    }
 }
 
 #[test]
 fn output_schemas_are_objects_for_success_and_failure() {
-    for tool in default_tools() {
+    for tool in all_tools() {
         let schema = Value::Object(tool.output_schema.as_deref().unwrap().clone());
         assert_eq!(schema["type"], "object", "{}", tool.name);
         assert_eq!(schema["required"], serde_json::json!(["success"]), "{}", tool.name);
@@ -118,5 +131,17 @@ fn every_tool_has_title_and_hints_and_the_order_is_fixed() {
         assert_eq!(hints.open_world_hint, Some(false), "{}", tool.name);
         let reads = matches!(tool.name.as_ref(), "read_files" | "preview_transaction" | "list_transactions");
         assert_eq!((hints.read_only_hint, hints.destructive_hint), (Some(reads), Some(!reads)), "{}", tool.name);
+    }
+}
+
+#[cfg(feature = "delegate")]
+#[test]
+fn delegates_come_last_and_talk_to_the_world() {
+    let names: Vec<_> = all_tools().into_iter().map(|tool| tool.name).skip(12).collect();
+    assert_eq!(names, ["kimi_analyze", "kimi_implement", "kimi_refactor", "kimi_verify"]);
+    for tool in all_tools().into_iter().skip(12) {
+        let hints = tool.annotations.unwrap();
+        let reads = matches!(tool.name.as_ref(), "kimi_analyze" | "kimi_verify");
+        assert_eq!((hints.read_only_hint, hints.open_world_hint), (Some(reads), Some(true)), "{}", tool.name);
     }
 }

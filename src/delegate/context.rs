@@ -1,0 +1,63 @@
+//! The files that go along, read as `read_files` reads them.
+
+use std::path::PathBuf;
+
+use super::config::Settings;
+use crate::digest::Digest;
+use crate::engine::{Engine, Run};
+use crate::error::ErrorKind;
+use crate::limits;
+use crate::wire::read::{self, SkippedFile, TextFile};
+
+/// What a delegate is shown.
+#[derive(Debug, Clone, Default)]
+pub struct Context {
+    /// The files, in the order in which they were named.
+    pub files: Vec<Shown>,
+    /// Those that could not be shown, and why.
+    pub skipped: Vec<SkippedFile>,
+}
+
+/// A file that a delegate is shown.
+#[derive(Debug, Clone)]
+pub struct Shown {
+    /// As the caller named it.
+    pub named: String,
+    /// Relative to the root, without symlinks.
+    pub path: PathBuf,
+    /// The content.
+    pub text: String,
+    /// Of the content.
+    pub digest: Digest,
+}
+
+impl Context {
+    /// Reads the files; what cannot be shown is no error for the rest.
+    pub(super) fn read(engine: &Engine, files: &[String], settings: &Settings, run: Run<'_>) -> Self {
+        let mut context = Self::default();
+        let mut room = limits::DELEGATE_CONTEXT_BYTES;
+        for (index, named) in files.iter().enumerate() {
+            let place = ["files".to_owned(), index.to_string()];
+            match read::text_file(engine, named, &place, settings.file_bytes, run) {
+                Ok(TextFile { path, .. }) if context.files.iter().any(|file| file.path == path) => {
+                    let reason = "it is named twice, and shown once".to_owned();
+                    context.skipped.push(SkippedFile::new(named, ErrorKind::DuplicateFilePath, reason));
+                }
+                Ok(TextFile { text, .. }) if text.len() as u64 > room => {
+                    let reason = format!(
+                        "its {} bytes do not fit into what is left for all files of a call ({} bytes)",
+                        text.len(),
+                        limits::DELEGATE_CONTEXT_BYTES
+                    );
+                    context.skipped.push(SkippedFile::new(named, ErrorKind::FileTooLarge, reason));
+                }
+                Ok(TextFile { path, digest, text }) => {
+                    room -= text.len() as u64;
+                    context.files.push(Shown { named: named.clone(), path, text, digest });
+                }
+                Err(skipped) => context.skipped.push(skipped),
+            }
+        }
+        context
+    }
+}

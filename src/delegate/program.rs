@@ -1,0 +1,242 @@
+//! Running the program: its arguments from the template, its end as an answer or an error.
+
+use std::ffi::OsString;
+use std::io;
+use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::Path;
+
+use super::config::{PROGRAM, Settings};
+use super::stream::{Flaw, Reader};
+use crate::check::group::{self, End, Order, Stream, Tail};
+use crate::engine::Run;
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits;
+
+/// What takes the places in the template.
+#[derive(Debug)]
+pub(super) struct Values<'a> {
+    pub(super) model: Option<&'a str>,
+    pub(super) prompt: &'a str,
+    pub(super) agent: &'a Path,
+    pub(super) root: &'a Path,
+    pub(super) folder: &'a Path,
+}
+
+impl Values<'_> {
+    /// `None` for a name that means nothing here.
+    fn of(&self, name: &[u8]) -> Option<&[u8]> {
+        Some(match name {
+            b"model" => self.model.unwrap_or_default().as_bytes(),
+            b"prompt" => self.prompt.as_bytes(),
+            b"agent" => self.agent.as_os_str().as_bytes(),
+            b"root" => self.root.as_os_str().as_bytes(),
+            b"folder" => self.folder.as_os_str().as_bytes(),
+            _ => return None,
+        })
+    }
+
+    /// An argument of the template with the values in their places. What stands in a value is never looked at.
+    fn fill(&self, template: &str) -> OsString {
+        let mut rest = template.as_bytes();
+        let mut filled = Vec::new();
+        while let Some(start) = memchr::memchr(b'{', rest) {
+            let (before, from) = rest.split_at(start);
+            filled.extend_from_slice(before);
+            let value = memchr::memchr(b'}', from).and_then(|end| Some((end, self.of(&from[1..end])?)));
+            if let Some((end, value)) = value {
+                filled.extend_from_slice(value);
+                rest = &from[end + 1..];
+            } else {
+                filled.push(b'{');
+                rest = &from[1..];
+            }
+        }
+        filled.extend_from_slice(rest);
+        OsString::from_vec(filled)
+    }
+}
+
+/// The program and its arguments. Without a model, what would name it is left out, with the option in front of it.
+pub(super) fn command(settings: &Settings, values: &Values<'_>) -> Vec<OsString> {
+    let mut command = vec![OsString::from(&settings.program)];
+    let mut plain_option = false;
+    for template in &settings.args {
+        if values.model.is_none() && template.contains("{model}") {
+            if plain_option {
+                command.pop();
+            }
+            plain_option = false;
+            continue;
+        }
+        plain_option = template.starts_with('-') && !template.contains('{') && !template.contains('=');
+        command.push(values.fill(template));
+    }
+    command
+}
+
+/// Runs the program to its end; answers what it said last.
+pub(super) fn run(settings: &Settings, command: &[OsString], folder: &Path, run: Run<'_>) -> Result<String> {
+    let order = Order { command, folder, environment: &[], apart: true, limit: settings.limit };
+    let mut reader = Reader::default();
+    let mut errors = Tail::new(limits::DELEGATE_TAIL_BYTES);
+    let mut printed = 0;
+    let end = group::run(&order, run.cancel, &mut |stream, bytes| {
+        match stream {
+            Stream::Errors => errors.add(bytes),
+            Stream::Output => {
+                printed += bytes.len();
+                if printed > limits::DELEGATE_OUTPUT_BYTES {
+                    return ControlFlow::Break(());
+                }
+                reader.add(bytes);
+            }
+        }
+        ControlFlow::Continue(())
+    });
+    let fate = Fate { settings, errors: errors.text() };
+    match end {
+        Err(error) => Err(fate.not_started(&error)),
+        Ok(End::Exited(status)) if status.success() => reader.finish().map_err(|flaw| fate.flawed(flaw)),
+        Ok(End::Exited(status)) => Err(fate.failed(&status.to_string())),
+        Ok(End::TimedOut) => Err(fate.timed_out()),
+        Ok(End::Unheard) => Err(fate.error(&format!(
+            "printed more than {} bytes and was stopped: ask for less at once",
+            limits::DELEGATE_OUTPUT_BYTES
+        ))),
+        Ok(End::Cancelled) => Err(Error::new(ErrorKind::Cancelled, "cancelled while the delegate worked")),
+    }
+}
+
+/// What is known of a run that came to nothing.
+struct Fate<'a> {
+    settings: &'a Settings,
+    /// The end of what was printed as errors.
+    errors: String,
+}
+
+/// What stands in the errors of a program, and what is to be done about it; the first that fits.
+const ADVICE: [(&[&str], &str); 4] = [
+    (&["rate_limit", "rate limit", "429", "quota"], "its provider limits the rate: wait a little, then ask again"),
+    (
+        &["401", "403", "unauthorized", "api key", "api_key", "log in", "login", "sign in", "No model configured"],
+        "it has no access: log in (for Kimi Code: `kimi login`), then ask again",
+    ),
+    (
+        &["is not configured", "model not found", "unknown model"],
+        "it does not know the model: correct `model`, or leave it out to let the program choose",
+    ),
+    (&["ECONNREFUSED", "ENOTFOUND", "ETIMEDOUT", "network", "Connection error"], "it cannot reach its provider"),
+];
+
+impl Fate<'_> {
+    fn error(&self, what: &str) -> Error {
+        self.of_kind(ErrorKind::DelegateFailed, what)
+    }
+
+    fn of_kind(&self, kind: ErrorKind, what: &str) -> Error {
+        let mut message = format!("the delegate `{}` {what}", self.settings.program);
+        let errors = self.errors.trim();
+        if !errors.is_empty() {
+            message.push_str("; the end of its errors:\n");
+            message.push_str(errors);
+        }
+        Error::new(kind, message)
+    }
+
+    fn not_started(&self, error: &io::Error) -> Error {
+        let why = match error.kind() {
+            io::ErrorKind::NotFound if self.settings.program == PROGRAM => {
+                "was not found: install it with `npm install -g @moonshot-ai/kimi-code` and log in with `kimi login`, \
+                 or name another `program` in ~/.config/txedit/config.toml"
+                    .to_owned()
+            }
+            io::ErrorKind::NotFound => {
+                "was not found: install it, or correct `program` in ~/.config/txedit/config.toml".to_owned()
+            }
+            io::ErrorKind::PermissionDenied => "may not be run: make it executable".to_owned(),
+            io::ErrorKind::ArgumentListTooLong => {
+                "got arguments that are too long for the system: lower max_prompt_bytes".to_owned()
+            }
+            _ => format!("could not be run: {error}"),
+        };
+        self.error(&why)
+    }
+
+    fn failed(&self, status: &str) -> Error {
+        let errors = self.errors.to_lowercase();
+        let fits = |(signs, _): &&(&[&str], &str)| signs.iter().any(|sign| errors.contains(&sign.to_lowercase()));
+        match ADVICE.iter().find(fits) {
+            Some((_, advice)) => self.error(&format!("failed ({status}): {advice}")),
+            None => self.error(&format!("failed ({status})")),
+        }
+    }
+
+    fn timed_out(&self) -> Error {
+        let seconds = self.settings.limit.as_secs_f64();
+        let what = format!(
+            "took longer than {seconds} seconds and was stopped with all that it had started: ask for less at once, or \
+             raise `timeout`"
+        );
+        self.of_kind(ErrorKind::Timeout, &what)
+    }
+
+    fn flawed(&self, flaw: Flaw) -> Error {
+        self.error(match flaw {
+            Flaw::Silent => "ended without an answer: ask again, or try the program by hand",
+            Flaw::Cut => "ended in the middle of its answer, which is not used: ask again",
+            Flaw::Garbage => "printed what is neither messages nor text: check `args` in the configuration",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(settings: &Settings, model: Option<&str>, prompt: &str) -> Vec<String> {
+        let values = Values {
+            model,
+            prompt,
+            agent: Path::new("/s/agent.md"),
+            root: Path::new("/r {prompt}"),
+            folder: Path::new("/s/work"),
+        };
+        let words = command(settings, &values).into_iter().map(|word| word.into_string().unwrap());
+        words.collect()
+    }
+
+    #[test]
+    fn each_value_is_one_argument_whatever_it_holds() {
+        let settings = Settings::default();
+        let prompt = "-y \"{model}\" '$(x)'\n{prompt} {agent";
+        assert_eq!(
+            words(&settings, Some("--yolo {prompt}"), prompt),
+            [
+                "kimi",
+                "-m",
+                "--yolo {prompt}",
+                "--agent-file",
+                "/s/agent.md",
+                "--output-format",
+                "stream-json",
+                "-p",
+                prompt
+            ]
+        );
+        let args = ["--root={root}", "{folder}{folder}", "{\"a\": {prompt}}", "{unknown}", "{"].map(str::to_owned);
+        let settings = Settings { args: args.to_vec(), ..settings };
+        let expected = ["kimi", "--root=/r {prompt}", "/s/work/s/work", "{\"a\": P}", "{unknown}", "{"];
+        assert_eq!(words(&settings, Some("m"), "P"), expected);
+    }
+
+    #[test]
+    fn without_a_model_its_option_is_left_out() {
+        let settings = Settings::default();
+        assert_eq!(words(&settings, None, "P")[..2], ["kimi", "--agent-file"]);
+        let args = ["run", "--model={model}", "{prompt}", "{model}"].map(str::to_owned);
+        let settings = Settings { args: args.to_vec(), ..settings };
+        assert_eq!(words(&settings, None, "P"), ["kimi", "run", "P"]);
+    }
+}

@@ -1,0 +1,207 @@
+//! What callers send and get, as JSON.
+
+use serde::{Deserialize, Serialize};
+
+use super::delegation::{Done, Failed, Outcome};
+use crate::request::Request;
+use crate::wire::failure::Failure;
+use crate::wire::open;
+use crate::wire::read::SkippedFile;
+use crate::wire::response::{FileSuccess, MultiSuccess, success_multi};
+use crate::wire::{Shape, failure};
+
+/// The arguments of `kimi_analyze`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Analyze {
+    /// The question, with all that the delegate must know.
+    #[cfg_attr(feature = "mcp", schemars(required))]
+    pub prompt: Option<String>,
+    /// Files to show to it, absolute paths.
+    pub files: Option<Vec<String>>,
+    /// What else it should know.
+    pub context: Option<String>,
+    /// `general`, `security`, `performance`, `refactor`, or one of the configuration.
+    pub role: Option<String>,
+}
+
+/// The arguments of `kimi_implement`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Implement {
+    /// What is to be implemented.
+    #[cfg_attr(feature = "mcp", schemars(required))]
+    pub prompt: Option<String>,
+    /// Files to show to it, absolute paths.
+    pub files: Option<Vec<String>>,
+    /// What the changes must keep to.
+    pub constraints: Option<String>,
+    /// Commit the proposal at once.
+    pub apply: Option<bool>,
+    /// With `apply`: a program and its arguments; its failure puts all files back.
+    pub check: Option<Vec<String>>,
+}
+
+/// The arguments of `kimi_refactor`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Refactor {
+    /// What is to be restructured, and how.
+    #[cfg_attr(feature = "mcp", schemars(required))]
+    pub prompt: Option<String>,
+    /// Files to show to it, absolute paths.
+    pub files: Option<Vec<String>>,
+    /// Ask it to keep the behaviour; true unless told otherwise.
+    pub safety_checks: Option<bool>,
+    /// Commit the proposal at once.
+    pub apply: Option<bool>,
+    /// With `apply`: a program and its arguments; its failure puts all files back.
+    pub check: Option<Vec<String>>,
+}
+
+/// The arguments of `kimi_verify`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Verify {
+    /// What is to be checked.
+    #[cfg_attr(feature = "mcp", schemars(required))]
+    pub prompt: Option<String>,
+    /// Files to show to it, absolute paths.
+    pub files: Option<Vec<String>>,
+    /// What is required.
+    pub requirements: Option<String>,
+    /// Judge the diff of this transaction, open or committed.
+    pub transaction_id: Option<String>,
+}
+
+/// The answer of all four.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+pub struct DelegateSuccess {
+    pub success: bool,
+    /// What the delegate said last.
+    pub answer: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How long it took.
+    pub seconds: f64,
+    /// Whether the prompt was too long for an argument, and went to a file.
+    pub prompt_in_file: bool,
+    /// The files that it was shown.
+    pub files: Vec<GivenFile>,
+    /// Those that it was not shown; never an error for the rest.
+    pub skipped: Vec<SkippedFile>,
+    /// `patch`: its answer has one; `scratch`: it changed its scratch copy; absent where it proposed nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<&'static str>,
+    /// Whether the proposal was committed; else it is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub committed: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transaction_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan_hash: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files_edited: Option<usize>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub file_results: Vec<FileSuccess>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// A file that a delegate was shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+pub struct GivenFile {
+    pub file_path: String,
+    pub hash: String,
+    pub bytes: usize,
+}
+
+impl From<&Done> for DelegateSuccess {
+    fn from(done: &Done) -> Self {
+        let given = done.context.files.iter().map(|file| GivenFile {
+            file_path: file.named.clone(),
+            hash: file.digest.to_hex(),
+            bytes: file.text.len(),
+        });
+        let mut success = Self {
+            success: true,
+            answer: done.answer.clone(),
+            role: done.role.clone(),
+            model: done.model.clone(),
+            seconds: (done.took.as_secs_f64() * 10.0).round() / 10.0,
+            prompt_in_file: done.prompt_in_file,
+            files: given.collect(),
+            skipped: done.context.skipped.clone(),
+            proposal: None,
+            committed: None,
+            transaction_id: None,
+            expires_at: None,
+            plan_hash: None,
+            diff: None,
+            files_edited: None,
+            file_results: Vec::new(),
+            warnings: done.warnings.clone(),
+        };
+        if let Some(outcome) = &done.outcome {
+            success.tell(outcome);
+        }
+        success
+    }
+}
+
+impl DelegateSuccess {
+    fn tell(&mut self, outcome: &Outcome) {
+        let open::Preview { transaction_id, expires_at, plan_hash, diff, file_results, warnings, .. } =
+            (&outcome.preview).into();
+        self.proposal = Some(outcome.origin.as_str());
+        self.committed = Some(outcome.report.is_some());
+        self.diff = Some(diff);
+        let Some(report) = &outcome.report else {
+            self.transaction_id = Some(transaction_id);
+            self.expires_at = Some(expires_at);
+            self.plan_hash = Some(plan_hash);
+            self.file_results = file_results;
+            self.warnings.extend(warnings);
+            return;
+        };
+        let MultiSuccess { transaction_id, files_edited, mut file_results, warnings, .. } =
+            success_multi(report, &Request::default());
+        for file in &mut file_results {
+            file.diff = None;
+        }
+        self.transaction_id = transaction_id;
+        self.files_edited = Some(files_edited);
+        self.file_results = file_results;
+        self.warnings.extend(warnings);
+    }
+}
+
+/// The answer where nothing came of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DelegateFailure {
+    /// As of every tool.
+    #[serde(flatten)]
+    pub failure: Failure,
+    /// What the delegate said, where it was its proposal that failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+}
+
+impl From<&Failed> for DelegateFailure {
+    fn from(failed: &Failed) -> Self {
+        let failure = failure(&failed.error, failed.request.as_deref(), Shape::Multi);
+        Self { failure, answer: failed.answer.clone() }
+    }
+}
