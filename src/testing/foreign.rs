@@ -87,6 +87,8 @@ impl Program {
             return;
         }
         let path = &self.foreign.path;
+        // Where another foreign program replaced or deleted the file that this one has open, the two lose it by themselves.
+        let is_lost = self.held.as_ref().is_some_and(Held::was_dropped);
         let result = match &self.foreign.deed {
             Deed::Write(bytes) => machine.write_in_place(path, bytes),
             Deed::Replace(bytes) => machine.replace(path, bytes),
@@ -99,7 +101,7 @@ impl Program {
             }
             Deed::AppendToOld(bytes) => self.held.as_ref().map_or(Ok(()), |held| held.append(bytes)),
         };
-        if result.is_ok() {
+        if result.is_ok() && !is_lost {
             let content = match &self.held {
                 Some(held) => held.read().ok(),
                 None => machine.read(path).ok(),

@@ -42,6 +42,13 @@ impl Held {
         Ok(state.store.node(open.id)?.bytes().ok_or(Errno::ISDIR)?.to_vec())
     }
 
+    /// Whether a foreign program took away its last name: from then on nobody can find it.
+    #[must_use]
+    pub fn was_dropped(&self) -> bool {
+        let state = self.0.shared.lock();
+        self.open(&state).is_ok_and(|open| state.dropped.contains(&open.id))
+    }
+
     fn open(&self, state: &State) -> io::Result<OpenFile> {
         Ok(*state.open.get(&self.0.key).ok_or(Errno::BADF)?)
     }
@@ -140,7 +147,7 @@ impl SimFs {
         let (from, to) = (place(&state, from.as_ref())?, place(&state, to.as_ref())?);
         let replaced = state.store.rename(Actor::ROOT, from.spot(), to.spot(), How::Replace)?;
         if let Some(id) = replaced {
-            state.collect(id);
+            state.drop_name(id);
         }
         Ok(())
     }
@@ -150,7 +157,7 @@ impl SimFs {
         let mut state = self.foreign();
         let place = place(&state, path.as_ref())?;
         let id = state.store.unlink(Actor::ROOT, place.spot())?;
-        state.collect(id);
+        state.drop_name(id);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! A running machine: the store, its processes, their open files and locks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
@@ -34,6 +34,8 @@ pub(super) struct State {
     pub(super) open: BTreeMap<u64, OpenFile>,
     /// Which description has the lock of an inode.
     pub(super) locks: BTreeMap<Id, u64>,
+    /// Inodes that are open and whose last name a foreign program took away.
+    pub(super) dropped: BTreeSet<Id>,
     /// Those that live, by a key that is never given again, as a pid may be.
     pub(super) processes: BTreeMap<u64, Process>,
     next_key: u64,
@@ -52,6 +54,7 @@ impl Shared {
             store,
             open: BTreeMap::new(),
             locks: BTreeMap::new(),
+            dropped: BTreeSet::new(),
             processes: BTreeMap::new(),
             next_key: FOREIGN + 1,
             calls: 0,
@@ -134,11 +137,20 @@ impl State {
         self.collect(open.id);
     }
 
+    /// A foreign program took a name away.
+    pub(super) fn drop_name(&mut self, id: Id) {
+        if self.store.live.get(id).is_some_and(|node| node.names == 0) {
+            self.dropped.insert(id);
+        }
+        self.collect(id);
+    }
+
     /// Frees an inode that has lost its last name and its last handle.
     pub(super) fn collect(&mut self, id: Id) {
         let is_named = self.store.live.get(id).is_none_or(|n| n.names > 0);
         if !is_named && !self.open.values().any(|o| o.id == id) {
             self.store.forget(id);
+            self.dropped.remove(&id);
         }
     }
 
