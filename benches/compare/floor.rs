@@ -1,0 +1,79 @@
+//! Floors: the least that a program does which edits files, with one promise after the other left out. Each runs in a
+//! process of its own, as the others do.
+
+use std::fs::{self, File};
+use std::io::{BufRead, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use crate::corpus::{Job, replace};
+use crate::{Result, layers};
+
+/// `floor HOW JOB`, in the tree.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let [how, rest @ ..] = arguments else { return Err("floor HOW JOB".into()) };
+    if how == "serve" {
+        return serve();
+    }
+    let job: Job = serde_json::from_slice(&fs::read(rest.first().ok_or("floor HOW JOB")?)?)?;
+    match how.as_str() {
+        "read" => read(&job),
+        "write" => write_in_place(&job),
+        "rename" => rename(&job),
+        "syncfs" => rename(&job).and_then(|()| Ok(rustix::fs::syncfs(File::open(".")?)?)),
+        "fsync" => job.files.iter().try_for_each(|path| replace_file(path, &job.apply(&fs::read(path)?))),
+        "fstx" => layers::fstx(&job),
+        "fs-transaction" => layers::fs_transaction(&job),
+        _ => Err(format!("no floor is called {how}").into()),
+    }
+}
+
+/// Reads and hashes.
+fn read(job: &Job) -> Result<()> {
+    for path in &job.files {
+        std::hint::black_box(blake3::hash(&fs::read(path)?));
+    }
+    Ok(())
+}
+
+/// Writes over what is there: half of it is lost with the power, or with the process.
+fn write_in_place(job: &Job) -> Result<()> {
+    job.files.iter().try_for_each(|path| Ok(fs::write(path, job.apply(&fs::read(path)?))?))
+}
+
+fn beside(path: &Path) -> PathBuf {
+    path.with_extension("tmp")
+}
+
+/// Stages all, renames all, syncs nothing.
+fn rename(job: &Job) -> Result<()> {
+    for path in &job.files {
+        fs::write(beside(path), job.apply(&fs::read(path)?))?;
+    }
+    job.files.iter().try_for_each(|path| Ok(fs::rename(beside(path), path)?))
+}
+
+/// Temp file, fsync, rename, fsync of the folder: what one file needs to survive a power cut.
+fn replace_file(path: &Path, content: &[u8]) -> Result<()> {
+    let temp = beside(path);
+    let file = File::create(&temp)?;
+    file.write_all_at(content, 0)?;
+    file.sync_all()?;
+    fs::rename(temp, path)?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    Ok(File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?)
+}
+
+/// One JSON line in, one out: the least server that edits a file and has it on the disk before it answers.
+fn serve() -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    for line in std::io::stdin().lock().lines() {
+        let call: serde_json::Value = serde_json::from_str(&line?)?;
+        let text = |name: &str| call[name].as_str().ok_or_else(|| format!("{name} is missing"));
+        let path = Path::new(text("path")?);
+        replace_file(path, &replace(&fs::read(path)?, text("old")?, text("new")?))?;
+        writeln!(out, "{}", serde_json::json!({ "success": true }))?;
+        out.flush()?;
+    }
+    Ok(())
+}

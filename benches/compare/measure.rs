@@ -1,0 +1,210 @@
+//! Rounds, medians, ratios.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::corpus::{self, Job, Tree};
+use crate::disk::Disk;
+use crate::peers::{Contender, Papers, READ, TXEDIT};
+use crate::{Result, millis};
+
+/// One table: a tree, a job and those who do it.
+pub(crate) struct Row {
+    pub name: &'static str,
+    pub tree: Tree,
+    pub job: Job,
+    /// `txedit` comes first.
+    pub contenders: Vec<Contender>,
+    pub goals: Vec<Goal>,
+    pub rounds: usize,
+    /// Whether the job cannot be done, and everything must stay as it was.
+    pub fails: bool,
+    /// Whether the disk is one on which many files were made and deleted.
+    pub churned: bool,
+    /// What peak memory may be, in MB.
+    pub memory: Option<u64>,
+    /// Where the tools are.
+    pub tools: std::path::PathBuf,
+}
+
+/// What the first contender's median may be, beside that of another.
+pub(crate) struct Goal {
+    pub beside: &'static str,
+    pub at_most: f64,
+}
+
+/// Measures a row and prints it; answers the goals that were not met.
+pub(crate) fn row(row: &Row, rounds: usize, disk: &mut Disk) -> Result<Vec<String>> {
+    let expected = if row.fails { row.tree.clone() } else { row.job.expected(&row.tree) };
+    let papers = papers(row, disk.beside())?;
+    let mut times: Vec<(&Contender, Vec<Duration>)> = Vec::new();
+    for contender in &row.contenders {
+        match contender.missing(&row.tools) {
+            Some(why) => println!("{}: {why}", contender.name),
+            None => times.push((contender, Vec::new())),
+        }
+    }
+    for round in 0..rounds {
+        for index in 0..times.len() {
+            let turn = (round + index) % times.len();
+            let (contender, list) = &mut times[turn];
+            list.push(once(row, contender, &papers, &expected, disk)?);
+        }
+    }
+    let medians: Vec<(&str, Vec<Duration>)> = times.into_iter().map(|(who, list)| (who.name, list)).collect();
+    let mut unmet = print(row.name, &medians, &row.goals);
+    if let Some(limit) = row.memory {
+        unmet.extend(memory(row, limit, &papers, disk)?);
+    }
+    Ok(unmet)
+}
+
+fn papers(row: &Row, beside: &Path) -> Result<Papers> {
+    let papers = Papers {
+        job: beside.join("job.json"),
+        request: beside.join("request.json"),
+        patch: beside.join("patch"),
+        list: beside.join("list"),
+    };
+    fs::write(&papers.job, serde_json::to_vec(&row.job)?)?;
+    fs::write(&papers.request, serde_json::to_vec(&row.job.request())?)?;
+    let list = row.job.files.iter().flat_map(|path| [path.as_os_str().as_encoded_bytes(), &[0]].concat());
+    fs::write(&papers.list, list.collect::<Vec<u8>>())?;
+    if row.contenders.iter().any(|contender| contender.name.starts_with("git")) {
+        let patch = corpus::patch(&row.tree, &row.job.expected(&row.tree), beside)?;
+        // The patch that fails is one for another content of its last file.
+        let patch = if row.fails { spoilt(patch) } else { patch };
+        fs::write(&papers.patch, patch)?;
+    }
+    Ok(papers)
+}
+
+/// The last line that a patch takes away is another one.
+fn spoilt(patch: Vec<u8>) -> Vec<u8> {
+    let text = String::from_utf8_lossy(&patch).into_owned();
+    match text.rfind("\n-") {
+        Some(at) => [&text[..at + 2], "nothing like it ", &text[at + 2..]].concat().into_bytes(),
+        None => patch,
+    }
+}
+
+/// Makes the tree anew, and the state folder of who has one.
+fn prepare(row: &Row, contender: &Contender, disk: &mut Disk) -> Result<()> {
+    disk.renew()?;
+    let root = disk.path();
+    corpus::write(&row.tree, &root)?;
+    if contender.has_state {
+        fs::write(root.join("before"), "one\n")?;
+        for [old, new] in [["one", "two"], ["two", "one"]] {
+            let mut edit = Command::new(TXEDIT);
+            crate::disk::run(
+                edit.args(["--root", ".", "edit", "before", "--old", old, "--new", new]).current_dir(&root),
+            )?;
+        }
+        fs::remove_file(root.join("before"))?;
+    }
+    if row.churned {
+        churn(&root)?;
+    }
+    rustix::fs::sync();
+    Ok(())
+}
+
+/// Makes and deletes as many files as a day of builds.
+fn churn(root: &Path) -> Result<()> {
+    for generation in 0..5 {
+        let folder = root.join(format!("churn_{generation}"));
+        fs::create_dir(&folder)?;
+        for file in 0..20_000 {
+            fs::write(folder.join(file.to_string()), [0; 3000])?;
+        }
+        rustix::fs::sync();
+        fs::remove_dir_all(&folder)?;
+        rustix::fs::sync();
+    }
+    Ok(())
+}
+
+fn once(row: &Row, contender: &Contender, papers: &Papers, expected: &Tree, disk: &mut Disk) -> Result<Duration> {
+    prepare(row, contender, disk)?;
+    let root = disk.path();
+    let mut command = (contender.command)(papers, &row.tools);
+    command.current_dir(&root).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    // The tree is in nobody's repository.
+    command.env("GIT_CEILING_DIRECTORIES", disk.beside());
+    let started = Instant::now();
+    let output = command.spawn().and_then(std::process::Child::wait_with_output);
+    let took = started.elapsed();
+    let output = output.map_err(|e| format!("{}: {e}", contender.name))?;
+    if output.status.success() == row.fails {
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Err(format!("{}: {}: {}\n{said}", row.name, contender.name, output.status).into());
+    }
+    let expected = if contender.name == READ.name { &row.tree } else { expected };
+    corpus::check(expected, &root).map_err(|e| format!("{}: {}: {e}", row.name, contender.name))?;
+    Ok(took)
+}
+
+pub(crate) fn median(list: &[Duration]) -> Duration {
+    quantile(list, 0.5)
+}
+
+pub(crate) fn quantile(list: &[Duration], at: f64) -> Duration {
+    let mut sorted = list.to_vec();
+    sorted.sort_unstable();
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "an index"
+    )]
+    let index = ((sorted.len() - 1) as f64 * at).round() as usize;
+    sorted[index]
+}
+
+/// Prints a table; answers the goals that were not met.
+pub(crate) fn print(name: &str, times: &[(&str, Vec<Duration>)], goals: &[Goal]) -> Vec<String> {
+    println!("\n### {name} ({} rounds)\n", times[0].1.len());
+    println!("| who | median | p99 | least | {} ÷ it | goal |\n|---|---|---|---|---|---|", times[0].0);
+    let first = median(&times[0].1).as_secs_f64();
+    let mut unmet = Vec::new();
+    for (who, list) in times {
+        let ratio = first / median(list).as_secs_f64();
+        let goal = goals.iter().find(|goal| goal.beside == *who).map_or_else(String::new, |goal| {
+            let met = ratio <= goal.at_most;
+            if !met {
+                unmet.push(format!("{name}: {ratio:.2} × {who}, not {:.2}", goal.at_most));
+            }
+            format!("≤ {:.2}: {}", goal.at_most, if met { "met" } else { "not met" })
+        });
+        let [median, p99, least] = [0.5, 0.99, 0.0].map(|at| millis(quantile(list, at)));
+        println!("| {who} | {median} | {p99} | {least} | {ratio:.2} | {goal} |");
+    }
+    unmet
+}
+
+/// The peak memory of `txedit`, as GNU time tells it.
+fn memory(row: &Row, limit: u64, papers: &Papers, disk: &mut Disk) -> Result<Vec<String>> {
+    prepare(row, &row.contenders[0], disk)?;
+    let own = (row.contenders[0].command)(papers, &row.tools);
+    let told = disk.beside().join("memory");
+    let mut time = Command::new("/usr/bin/time");
+    time.args(["-f", "%M", "-o"]).arg(&told).arg(own.get_program()).args(own.get_args()).current_dir(disk.path());
+    if time.stdin(Stdio::null()).output().is_err() {
+        println!("\nGNU time is not installed: peak memory is not measured");
+        return Ok(Vec::new());
+    }
+    let told = fs::read_to_string(told)?;
+    let kilobytes: u64 = told.lines().last().unwrap_or_default().trim().parse()?;
+    let megabytes = kilobytes.div_ceil(1024);
+    let met = megabytes <= limit;
+    println!(
+        "\npeak memory of {}: {megabytes} MB (goal: ≤ {limit}: {})",
+        row.contenders[0].name,
+        if met { "met" } else { "not met" }
+    );
+    let unmet = format!("{}: {megabytes} MB of memory, not {limit}", row.name);
+    Ok(if met { Vec::new() } else { vec![unmet] })
+}
