@@ -37,7 +37,19 @@ pub const NAME_BYTES: usize = 255;
 
 /// Old contents kept in memory between planning and staging, for all files of a request together;
 /// what is beyond is read again.
-pub const CACHED_BYTES: u64 = 16 << 20;
+pub const CACHED_BYTES: u64 = 1 << 20;
+
+/// Bytes up to which a file is read ahead: a few of them wait in memory.
+pub const AHEAD_BYTES: u64 = 256 << 10;
+
+/// Files from which on reading ahead is worth a thread.
+pub const AHEAD_FILES: usize = 16;
+
+/// Bytes of other files in which a text that is not in its own is looked for.
+pub const LOOKED_AT_BYTES: u64 = 16 << 20;
+
+/// Bytes up to which a file is edited in memory. Of a larger one only what its edits can touch is.
+pub const WHOLE_BYTES: u64 = 4 << 20;
 
 /// The piece in which contents are read, hashed and copied.
 pub const CHUNK_BYTES: usize = 256 << 10;

@@ -2,6 +2,7 @@
 //!
 //! No decision rests on it: it is not sealed, and a text that does not read is as good as none.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::report::{FileReport, Operation, Report};
 use super::snapshot;
 use crate::check::{CheckRun, Ended, Verdict};
+use crate::digest::Digest;
 use crate::error::{Error, Result};
 use crate::fs::{FileKind, Fs, Handle, Name};
 use crate::limits;
@@ -34,6 +36,39 @@ pub(super) struct Account {
     pub splices: Vec<SplicedAccount>,
 }
 
+/// The same, as it is written: it can be long, and is not copied for that.
+#[derive(Serialize)]
+struct Told<'a> {
+    program: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    check: Option<CheckAccount>,
+    files: &'a [FileAccount],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    splices: &'a [SplicedAccount],
+}
+
+/// Digests as their hex digits; what is none reads as no digest.
+mod hex {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use crate::digest::Digest;
+
+    #[expect(clippy::ref_option, reason = "serde calls it so")]
+    pub(super) fn serialize<S: Serializer>(digest: &Option<Digest>, serializer: S) -> Result<S::Ok, S::Error> {
+        match digest {
+            Some(digest) => serializer.collect_str(digest),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Digest>, D::Error> {
+        let text = Option::<String>::deserialize(deserializer)?;
+        Ok(text.and_then(|text| text.parse().ok()))
+    }
+}
+
 /// What was replaced in a file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct SplicedAccount {
@@ -54,13 +89,13 @@ pub(super) struct CheckAccount {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct FileAccount {
     pub path: String,
-    pub operation: String,
+    pub operation: Cow<'static, str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub renamed_to: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hash_before: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hash_after: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "hex")]
+    pub hash_before: Option<Digest>,
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "hex")]
+    pub hash_after: Option<Digest>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backup: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -74,7 +109,7 @@ pub(super) struct FileAccount {
 pub(super) struct EditAccount {
     pub replaced: usize,
     pub lines: Vec<usize>,
-    pub match_kind: String,
+    pub match_kind: Cow<'static, str>,
 }
 
 impl FileAccount {
@@ -83,14 +118,14 @@ impl FileAccount {
         let edits = file.edits.iter().map(|edit| EditAccount {
             replaced: edit.replaced,
             lines: edit.lines.clone(),
-            match_kind: edit.match_kind.as_str().to_owned(),
+            match_kind: edit.match_kind.as_str().into(),
         });
         Self {
             path: text(&file.path),
-            operation: file.operation.as_str().to_owned(),
+            operation: file.operation.as_str().into(),
             renamed_to: file.renamed_to.as_ref().map(text),
-            hash_before: file.hash_before.map(|digest| digest.to_hex()),
-            hash_after: file.hash_after.map(|digest| digest.to_hex()),
+            hash_before: file.hash_before,
+            hash_after: file.hash_after,
             backup: file.backup.as_ref().map(text),
             edits: edits.collect(),
             warnings: file.warnings.clone(),
@@ -98,7 +133,6 @@ impl FileAccount {
     }
 
     fn into_report(self) -> FileReport {
-        let digest = |hex: Option<String>| hex.and_then(|hex| hex.parse().ok());
         let edits = self.edits.into_iter().map(|edit| Applied {
             replaced: edit.replaced,
             lines: edit.lines,
@@ -109,8 +143,8 @@ impl FileAccount {
             operation: Operation::ALL.into_iter().find(|it| it.as_str() == self.operation).unwrap_or(Operation::None),
             renamed_to: self.renamed_to.map(PathBuf::from),
             edits: edits.collect(),
-            hash_before: digest(self.hash_before),
-            hash_after: digest(self.hash_after),
+            hash_before: self.hash_before,
+            hash_after: self.hash_after,
             backup: self.backup.map(PathBuf::from),
             content: None,
             diff: None,
@@ -166,8 +200,9 @@ impl Account {
 
     /// The text, with the check that was passed.
     pub(super) fn text(&self, check: Option<&CheckRun>) -> String {
-        let account = Self { check: check.map(CheckAccount::of), ..self.clone() };
-        serde_json::to_string(&account).expect("strings and numbers are JSON")
+        let Self { program, label, files, splices, check: _ } = self;
+        let told = Told { program, label: label.as_deref(), check: check.map(CheckAccount::of), files, splices };
+        serde_json::to_string(&told).expect("strings and numbers are JSON")
     }
 }
 

@@ -1,7 +1,9 @@
 //! Walks the steps of a commit, from a draft to a report, and takes everything back where one fails.
 
 use std::collections::HashMap;
+use std::ops::Index;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::account::Account;
@@ -28,9 +30,9 @@ use crate::plan::{Plan, SourceId};
 pub(super) struct Draft {
     pub plan: Plan,
     /// The files that new contents are made from.
-    pub sources: HashMap<SourceId, Source>,
+    pub sources: Sources,
     /// What stands at the target of each entry.
-    pub targets: Vec<Option<Snapshot>>,
+    pub targets: Vec<Option<Arc<Snapshot>>>,
     /// The folders of the targets that are there, by their path in the workspace.
     pub parents: HashMap<PathBuf, (Stat, Handle)>,
     /// When reading began.
@@ -62,9 +64,43 @@ pub(super) struct Marks {
 pub(super) struct Source {
     pub folder: Handle,
     pub name: std::ffi::OsString,
-    pub snapshot: Snapshot,
+    pub snapshot: Arc<Snapshot>,
     /// Its content, where there was room to keep it.
     pub bytes: Option<Vec<u8>>,
+}
+
+/// The files that new contents are made from, by the numbers that a plan gives them.
+#[derive(Debug, Default)]
+pub(super) struct Sources(Vec<Option<Source>>);
+
+impl Sources {
+    pub(super) fn get(&self, id: SourceId) -> Option<&Source> {
+        self.0.get(id.0)?.as_ref()
+    }
+
+    pub(super) fn get_mut(&mut self, id: SourceId) -> Option<&mut Source> {
+        self.0.get_mut(id.0)?.as_mut()
+    }
+
+    /// Answers what was there.
+    pub(super) fn insert(&mut self, id: SourceId, source: Source) -> Option<Source> {
+        if self.0.len() <= id.0 {
+            self.0.resize_with(id.0 + 1, || None);
+        }
+        self.0[id.0].replace(source)
+    }
+
+    pub(super) fn remove(&mut self, id: SourceId) -> Option<Source> {
+        self.0.get_mut(id.0)?.take()
+    }
+}
+
+impl Index<SourceId> for Sources {
+    type Output = Source;
+
+    fn index(&self, id: SourceId) -> &Source {
+        self.get(id).unwrap_or_else(|| unreachable!("a plan is made from what was read"))
+    }
 }
 
 /// A commit that succeeded.
@@ -264,7 +300,7 @@ impl Walk<'_> {
             }
             Some(stat) if snapshot.is_alike(stat) => {
                 let file = transaction.fs.open_file(slot).map_err(|e| Error::io("open", &path, e))?;
-                Ok(snapshot::digest(transaction.fs, &file, &path)? == snapshot.digest)
+                Ok(snapshot::digest(transaction.fs, &file, &path, stat.size)? == snapshot.digest)
             }
             _ => Ok(false),
         }

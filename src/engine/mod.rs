@@ -14,6 +14,7 @@ mod history;
 mod hot;
 mod id;
 mod kept;
+mod large;
 mod late;
 mod lock;
 mod nearby;

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::Engine;
 use super::report::Content;
 use super::resolve::Resolver;
-use super::snapshot;
+use super::snapshot::{self, Wanted};
 use crate::errno::Errno;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Name};
@@ -27,7 +27,7 @@ impl Engine {
         }
         let (folder, _) = resolver.folder(&place);
         let name = Name::new(folder, place.path.name());
-        let (snapshot, bytes) = snapshot::read(&*self.fs, path, name, stat, true)?;
+        let (snapshot, bytes) = snapshot::read(&*self.fs, path, name, stat, Wanted::Whole)?;
         Ok(Content { path: place.path.as_path().to_owned(), bytes, digest: snapshot.digest })
     }
 }

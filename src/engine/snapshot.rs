@@ -109,31 +109,57 @@ pub(super) fn check_target(fs: &dyn Fs, path: &Path, name: Name<'_>, stat: &Stat
     Ok(())
 }
 
-/// Reads a file: `stat` is what its name stood for. The content comes along where it is wanted. Fails where the file
-/// changes meanwhile.
-pub(super) fn read(fs: &dyn Fs, path: &Path, name: Name<'_>, stat: &Stat, wanted: bool) -> Result<(Snapshot, Vec<u8>)> {
+/// What is done with a content as it is read.
+pub(super) enum Wanted<'a> {
+    /// All of it comes along.
+    Whole,
+    /// Each piece is looked at.
+    Pieces(&'a mut dyn FnMut(&[u8])),
+    /// Only its digest counts.
+    Nothing,
+}
+
+/// Reads a file: `stat` is what its name stood for. Fails where the file changes meanwhile.
+pub(super) fn read(
+    fs: &dyn Fs,
+    path: &Path,
+    name: Name<'_>,
+    stat: &Stat,
+    wanted: Wanted<'_>,
+) -> Result<(Snapshot, Vec<u8>)> {
     let file = fs.open_file(name).map_err(|e| Error::io("open", path, e))?;
-    let (digest, bytes) = if wanted {
-        let bytes = read_whole(fs, &file, path, stat.size)?;
-        (Digest::of(&bytes), bytes)
-    } else {
-        (digest(fs, &file, path)?, Vec::new())
+    if !matches!(wanted, Wanted::Nothing) {
+        check_size(path, stat.size)?;
+    }
+    let is_whole = matches!(wanted, Wanted::Whole);
+    let (digest, bytes) = match wanted {
+        Wanted::Whole => {
+            let bytes = read_whole(fs, &file, path, stat.size)?;
+            (Digest::of(&bytes), bytes)
+        }
+        Wanted::Pieces(look) => (each_piece(fs, &file, path, stat.size, look)?, Vec::new()),
+        Wanted::Nothing => (digest(fs, &file, path, stat.size)?, Vec::new()),
     };
     let attributes = fs.attributes(&file).map_err(|e| Error::io("read the attributes of", path, e))?;
     let after = fs.stat_handle(&file).map_err(|e| Error::io("look at", path, e))?;
     let snapshot = Snapshot { stat: stat.clone(), digest, attributes, file: Some(file) };
-    if !snapshot.is_same(&after, false) || (wanted && bytes.len() as u64 != stat.size) {
+    if !snapshot.is_same(&after, false) || (is_whole && bytes.len() as u64 != stat.size) {
         return Err(changed(path, "changed while it was read"));
     }
     Ok((snapshot, bytes))
 }
 
-/// The whole content of an open file.
-pub(super) fn read_whole(fs: &dyn Fs, file: &Handle, path: &Path, expected: u64) -> Result<Vec<u8>> {
-    if expected > limits::EDITED_FILE_BYTES {
-        let message = format!("{} has {expected} bytes, more than {}", path.display(), limits::EDITED_FILE_BYTES);
+fn check_size(path: &Path, size: u64) -> Result<()> {
+    if size > limits::EDITED_FILE_BYTES {
+        let message = format!("{} has {size} bytes, more than {}", path.display(), limits::EDITED_FILE_BYTES);
         return Err(Error::new(ErrorKind::FileTooLarge, message).at(path));
     }
+    Ok(())
+}
+
+/// The whole content of an open file.
+pub(super) fn read_whole(fs: &dyn Fs, file: &Handle, path: &Path, expected: u64) -> Result<Vec<u8>> {
+    check_size(path, expected)?;
     let expected = usize::try_from(expected).unwrap_or(usize::MAX);
     let mut bytes = vec![0; expected];
     let mut filled = 0;
@@ -147,16 +173,24 @@ pub(super) fn read_whole(fs: &dyn Fs, file: &Handle, path: &Path, expected: u64)
     Ok(bytes)
 }
 
-/// The digest of an open file's content, without keeping it.
-pub(super) fn digest(fs: &dyn Fs, file: &Handle, path: &Path) -> Result<Digest> {
+/// The digest of an open file's content, without keeping it. It has as many bytes as it has; that some are `expected`
+/// saves a small file a large buffer.
+pub(super) fn digest(fs: &dyn Fs, file: &Handle, path: &Path, expected: u64) -> Result<Digest> {
+    each_piece(fs, file, path, expected, &mut |_| {})
+}
+
+/// The same, with a look at each piece.
+fn each_piece(fs: &dyn Fs, file: &Handle, path: &Path, expected: u64, look: &mut dyn FnMut(&[u8])) -> Result<Digest> {
     let mut digester = Digester::new();
-    let mut buffer = vec![0; limits::CHUNK_BYTES];
+    let expected = usize::try_from(expected).unwrap_or(usize::MAX);
+    let mut buffer = vec![0; expected.saturating_add(1).min(limits::CHUNK_BYTES)];
     let mut offset = 0;
     loop {
         match fs.read_at(file, offset, &mut buffer).map_err(|e| Error::io("read", path, e))? {
             0 => return Ok(digester.finish()),
             read => {
                 digester.update(&buffer[..read]);
+                look(&buffer[..read]);
                 offset += read as u64;
             }
         }

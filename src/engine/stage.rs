@@ -1,26 +1,41 @@
 //! Staging: new contents in the slots of a transaction's folder, then its journal.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 
-use super::execute::{Draft, Source};
-use super::snapshot::{self, Snapshot, read_whole};
+use super::execute::Draft;
+use super::snapshot;
 use super::state::{Section, State, write_all, write_new};
 use super::sweep::Trash;
 use super::transaction::Transaction;
 use super::{account, id, transaction};
-use crate::digest::Digest;
 use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{Attributes, Fs, Guard, Handle, Metadata, Name, Rename};
+use crate::fs::{Attributes, Fs, Guard, Handle, Metadata, Name, Rename, Stat};
 use crate::identity::{Identity, Timestamp};
-use crate::journal::recover::is_young;
 use crate::journal::{self, Header, Journal, Mark, Owner, Record, record, slot_name};
 use crate::limits;
 use crate::plan::{Change, Content, Entry, New};
 
+mod content;
+
+use content::Filling;
+
 /// How often the folder is made anew where a sweeper was quicker.
 const TRIES: usize = 16;
+
+/// Files that are staged together by two threads.
+const TOGETHER: usize = 128;
+
+/// A staged file, deleted when this is dropped.
+#[derive(Debug)]
+struct Staged {
+    /// Where it is to be synced by itself.
+    file: Option<Handle>,
+    guard: Guard,
+    identity: Identity,
+    handed_on: Attributes,
+}
 
 /// A transaction that is being staged: its slots are deleted when this is dropped, until the journal has its name.
 #[derive(Debug)]
@@ -29,8 +44,12 @@ pub(super) struct Staging<'a> {
     section: Handle,
     born: Timestamp,
     guards: Vec<Guard>,
+    /// Files whose turn is still to come, staged by two threads at once.
+    ready: VecDeque<Result<Staged>>,
     /// Staged files and folders, open, as long as there are few enough to be synced one by one.
     files: Vec<Handle>,
+    /// What the transaction's folder hands on to every file that is made in it.
+    handed_on: Option<Attributes>,
     hidden: Option<Handle>,
     report: Option<Handle>,
 }
@@ -61,7 +80,17 @@ impl<'a> Staging<'a> {
             draft.parents.iter().map(|(path, (_, handle))| (path.clone(), handle.clone())).collect();
         let born = stat.modified;
         let transaction = Transaction { fs, state, folder, journal, mark: Mark::Sealed, parents };
-        Ok(Self { transaction, section, born, guards: Vec::new(), files: Vec::new(), hidden: None, report: None })
+        Ok(Self {
+            transaction,
+            section,
+            born,
+            guards: Vec::new(),
+            ready: VecDeque::new(),
+            files: Vec::new(),
+            handed_on: None,
+            hidden: None,
+            report: None,
+        })
     }
 
     pub(super) fn id(&self) -> &str {
@@ -108,11 +137,11 @@ impl<'a> Staging<'a> {
             Change::Folder => journal::Change::Folder { staged: self.stage_folder(entry, planned).map_err(named)? },
             Change::Delete(before) => journal::Change::Delete { before: *before, original: original() },
             Change::Create(new) => {
-                let staged = self.stage_file(entry, planned, new, draft).map_err(named)?;
+                let staged = self.stage_file(entry, draft).map_err(named)?;
                 journal::Change::Create { after: new.state, staged }
             }
             Change::Edit(before, new) => {
-                let staged = self.stage_file(entry, planned, new, draft).map_err(named)?;
+                let staged = self.stage_file(entry, draft).map_err(named)?;
                 journal::Change::Edit { before: *before, after: new.state, staged, original: original() }
             }
         };
@@ -137,15 +166,52 @@ impl<'a> Staging<'a> {
         if !fs.try_lock(&folder).map_err(io("lock staged"))? {
             return Err(Error::new(ErrorKind::LockTimeout, "somebody locked a folder that is not there yet").at(path));
         }
+        let stat = fs.stat_handle(&folder).map_err(io("look at staged"))?;
+        let handed_on = fs.attributes(&folder).map_err(io("read the attributes of staged"))?;
+        let now = worn(&stat, handed_on);
         fs.set_flags(&folder, dress.attributes.flags).map_err(io("set the flags of staged"))?;
-        fs.set_metadata(&folder, &dress).map_err(io("set owner, mode and attributes of staged"))?;
-        let identity = fs.stat_handle(&folder).map_err(io("look at staged"))?.identity;
+        fs.set_metadata(&folder, &now, &dress).map_err(io("set owner, mode and attributes of staged"))?;
         self.files.push(folder.clone());
         self.transaction.parents.insert(planned.path.as_path().to_owned(), folder.renamed(path));
+        Ok(stat.identity)
+    }
+
+    /// The staged file of an entry, and with it, where that is quicker, those of the entries after it.
+    fn stage_file(&mut self, entry: usize, draft: &Draft) -> Result<Identity> {
+        if self.ready.is_empty() {
+            self.ready = self.stage_some(entry, draft);
+        }
+        let Some(staged) = self.ready.pop_front() else { unreachable!("it was just staged") };
+        let Staged { file, guard, identity, handed_on } = staged?;
+        self.guards.push(guard);
+        self.files.extend(file);
+        self.handed_on = Some(handed_on);
         Ok(identity)
     }
 
-    fn stage_file(&mut self, entry: usize, planned: &Entry, new: &New, draft: &Draft) -> Result<Identity> {
+    /// Stages the files of a few entries from `entry` on, half of them in another thread.
+    fn stage_some(&self, entry: usize, draft: &Draft) -> VecDeque<Result<Staged>> {
+        let entries = &draft.plan.entries;
+        let one = |entry: usize| match &entries[entry].change {
+            Change::Edit(_, new) | Change::Create(new) => self.stage_one(entry, &entries[entry], new, draft),
+            _ => unreachable!("only files are staged together"),
+        };
+        let is_file = |entry: &&Entry| matches!(entry.change, Change::Edit(..) | Change::Create(_));
+        let count = entries[entry..].iter().take(TOGETHER).take_while(is_file).count();
+        // The first one finds out what the folder hands on.
+        if self.handed_on.is_none() || count < TOGETHER / 4 || !self.transaction.fs.is_parallel() {
+            return VecDeque::from([one(entry)]);
+        }
+        let (half, end) = (entry + count / 2, entry + count);
+        std::thread::scope(|scope| {
+            let others = scope.spawn(|| (half..end).map(one).collect::<Vec<_>>());
+            let mut staged: VecDeque<_> = (entry..half).map(one).collect();
+            staged.extend(others.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            staged
+        })
+    }
+
+    fn stage_one(&self, entry: usize, planned: &Entry, new: &New, draft: &Draft) -> Result<Staged> {
         let fs = self.transaction.fs;
         let slot = slot_name(entry);
         let name = Name::new(&self.transaction.folder, &slot);
@@ -155,23 +221,26 @@ impl<'a> Staging<'a> {
             move |e| Error::io(verb, &path, e)
         };
         let dress = self.dress(planned, new, draft)?;
-        let (file, guard) = fs.create(name).map_err(io("stage"))?;
-        self.guards.push(guard);
-        fs.set_flags(&file, dress.attributes.flags).map_err(io("set the flags of staged"))?;
+        // Set-id bits wait for the owner.
+        let (file, guard, stat) = fs.create(name, dress.mode & 0o777).map_err(io("stage"))?;
+        let handed_on = match &self.handed_on {
+            Some(handed_on) => handed_on.clone(),
+            None => fs.attributes(&file).map_err(io("read the attributes of staged"))?,
+        };
+        if handed_on.flags != dress.attributes.flags {
+            fs.set_flags(&file, dress.attributes.flags).map_err(io("set the flags of staged"))?;
+        }
         match &new.content {
             Content::Bytes(bytes) => write_all(fs, &file, 0, bytes)?,
-            Content::Spliced(source, splices) if splices.is_empty() => {
-                copy(fs, &file, &draft.sources[source], self.read_at(draft))?;
+            Content::Spliced(source, splices) => {
+                let (source, digest) = (&draft.sources[*source], new.state.digest);
+                Filling { fs, slot: &file, source, splices, digest, read_at: self.read_at(draft) }.fill()?;
             }
-            Content::Spliced(source, splices) => write_spliced(fs, &file, &draft.sources[source], splices)?,
         }
-        fs.set_metadata(&file, &dress).map_err(io("set owner, mode and attributes of staged"))?;
-        let stat = fs.stat_handle(&file).map_err(io("look at staged"))?;
-        debug_assert_eq!(stat.size, new.state.size, "what was staged is as long as what was planned");
-        if draft.plan.entries.len() <= limits::SYNC_EACH_UP_TO {
-            self.files.push(file);
-        }
-        Ok(stat.identity)
+        let now = worn(&stat, handed_on);
+        fs.set_metadata(&file, &now, &dress).map_err(io("set owner, mode and attributes of staged"))?;
+        let is_kept = draft.plan.entries.len() <= limits::SYNC_EACH_UP_TO;
+        Ok(Staged { file: is_kept.then_some(file), guard, identity: stat.identity, handed_on: now.attributes })
     }
 
     /// What the staged file is dressed in: as its source, or as its folder would dress a new file.
@@ -185,7 +254,7 @@ impl<'a> Staging<'a> {
             }
             return dress.map_err(|e| Error::io("ask what would be inherited by", path, e));
         };
-        let snapshot = &draft.sources[&source].snapshot;
+        let snapshot = &draft.sources[source].snapshot;
         Ok(Metadata {
             mode: new.state.mode,
             user: snapshot.stat.user,
@@ -229,9 +298,15 @@ impl<'a> Staging<'a> {
     /// Nothing was swapped: the folder goes to the trash. Where even that fails it stays, and the next command,
     /// finding it without an owner, drops it.
     pub(super) fn forget(&mut self) {
+        self.ready.clear();
         self.guards.clear();
         drop(self.transaction.move_to(Section::Trash));
     }
+}
+
+/// What a file that was just made is dressed in.
+fn worn(stat: &Stat, attributes: Attributes) -> Metadata {
+    Metadata { mode: stat.mode, user: stat.user, group: stat.group, attributes, modified: None }
 }
 
 fn missing_parent(planned: &Entry) -> Error {
@@ -256,68 +331,4 @@ pub(super) fn make_folder(fs: &dyn Fs, section: &Handle) -> Result<(String, Hand
         }
     }
     Err(Error::new(ErrorKind::WriteFailed, "unfinished folders are swept away quicker than they are made; try again"))
-}
-
-/// Copies a source as it is, inside the system, shared where it can.
-fn copy(fs: &dyn Fs, to: &Handle, source: &Source, read_at: Timestamp) -> Result<()> {
-    let Snapshot { stat, digest, .. } = &source.snapshot;
-    let name = Name::new(&source.folder, &source.name);
-    let path = name.path();
-    let from = fs.open_file(name).map_err(|e| Error::io("open", &path, e))?;
-    let mut at = 0;
-    while at < stat.size {
-        match fs.copy_range(&from, at, to, at, stat.size - at).map_err(|e| Error::io("copy", &path, e))? {
-            0 => break,
-            copied => at += copied,
-        }
-    }
-    let after = fs.stat_handle(&from).map_err(|e| Error::io("look at", &path, e))?;
-    // Where the time proves nothing, the bytes do.
-    let same = source.snapshot.is_same(&after, false)
-        && (!is_young(source.snapshot.stat.modified, read_at) || snapshot::digest(fs, to, &path)? == *digest);
-    if same { Ok(()) } else { Err(snapshot::changed(&path, "changed since it was read")) }
-}
-
-/// Writes a source's content with its splices. What was not kept in memory is read again, and must still be what was
-/// read before.
-fn write_spliced(fs: &dyn Fs, to: &Handle, source: &Source, splices: &crate::text::splice::Splices) -> Result<()> {
-    let read_again;
-    let bytes = if let Some(bytes) = &source.bytes {
-        bytes
-    } else {
-        read_again = read_once_more(fs, source)?;
-        &read_again
-    };
-    // One write for what fits into one buffer: a file of many small splices is no file of many small writes.
-    let mut buffer = Vec::with_capacity(splices.new_len(bytes.len()).min(limits::CHUNK_BYTES));
-    let mut offset = 0;
-    let mut failed = None;
-    splices.for_each_piece(bytes, |mut piece| {
-        while !piece.is_empty() && failed.is_none() {
-            let room = limits::CHUNK_BYTES - buffer.len();
-            let (now, later) = piece.split_at(room.min(piece.len()));
-            buffer.extend_from_slice(now);
-            piece = later;
-            if buffer.len() == limits::CHUNK_BYTES {
-                failed = write_all(fs, to, offset, &buffer).err();
-                offset += buffer.len() as u64;
-                buffer.clear();
-            }
-        }
-    });
-    match failed {
-        Some(error) => Err(error),
-        None => write_all(fs, to, offset, &buffer),
-    }
-}
-
-fn read_once_more(fs: &dyn Fs, source: &Source) -> Result<Vec<u8>> {
-    let name = Name::new(&source.folder, &source.name);
-    let path = name.path();
-    let file = fs.open_file(name).map_err(|e| Error::io("open", &path, e))?;
-    let bytes = read_whole(fs, &file, &path, source.snapshot.stat.size)?;
-    if Digest::of(&bytes) != source.snapshot.digest {
-        return Err(snapshot::changed(&path, "changed since it was read"));
-    }
-    Ok(bytes)
 }

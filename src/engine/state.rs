@@ -233,7 +233,7 @@ fn write_once(fs: &dyn Fs, name: Name<'_>, content: &[u8]) -> Result<()> {
 
 /// Writes a file whose name must be free, and answers it open.
 pub(super) fn write_new(fs: &dyn Fs, name: Name<'_>, content: &[u8]) -> Result<Handle> {
-    let (file, guard) = fs.create(name).map_err(|e| Error::io("create", name.path(), e))?;
+    let (file, guard, _) = fs.create(name, 0o600).map_err(|e| Error::io("create", name.path(), e))?;
     write_all(fs, &file, 0, content)?;
     guard.disarm();
     Ok(file)

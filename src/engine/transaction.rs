@@ -217,7 +217,7 @@ pub(super) fn see(fs: &dyn Fs, name: Name<'_>) -> Result<Seen> {
         FileKind::Symlink | FileKind::Special => Ok(Seen::Other),
         FileKind::File => {
             let file = fs.open_file(name).map_err(|e| Error::io("open", &path, e))?;
-            let digest = snapshot::digest(fs, &file, &path)?;
+            let digest = snapshot::digest(fs, &file, &path, stat.size)?;
             Ok(Seen::File { digest, mode: stat.mode, identity: stat.identity })
         }
     }

@@ -3,16 +3,17 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::account::Account;
-use super::execute::{Draft, Marks, Source};
+use super::execute::{Draft, Marks, Source, Sources};
 use super::ground::{Ground, Parents};
 use super::history::Loaded;
 use super::report::{FileReport, Operation, Report};
 use super::resolve::Place;
 use super::roles::is_about_the_path;
-use super::snapshot::{self, Snapshot};
+use super::snapshot::{self, Snapshot, Wanted};
 use super::{Engine, Run};
 use crate::check::Check;
 use crate::error::{Error, ErrorKind, Result};
@@ -86,7 +87,7 @@ impl Engine {
         let mut now = Vec::new();
         for (entry, (record, place)) in loaded.journal.entries.iter().zip(&places).enumerate() {
             let snapshot = self.snapshot_of(&record.path, place, &parents)?;
-            let found = snapshot.as_ref().map(Snapshot::state);
+            let found = snapshot.as_ref().map(|snapshot| snapshot.state());
             let obstructed = place.stat.is_some() && found.is_none();
             let carried = match found {
                 Some(found) if options.rebase => self.carry_back(&state, &loaded, entry, found)?,
@@ -146,7 +147,7 @@ impl Engine {
     }
 
     /// What stands at the path of an entry of a journal now.
-    fn snapshot_of(&self, path: &RelPath, place: &Place, parents: &Parents) -> Result<Option<Snapshot>> {
+    fn snapshot_of(&self, path: &RelPath, place: &Place, parents: &Parents) -> Result<Option<Arc<Snapshot>>> {
         let Some(stat) = &place.stat else { return Ok(None) };
         if stat.kind != FileKind::File || place.path != *path {
             // A folder that the transaction made, or a symlink where the file was.
@@ -154,7 +155,8 @@ impl Engine {
         }
         let (_, folder) = &parents[&place.folder];
         let full = self.root.path().join(path.as_path());
-        Ok(Some(snapshot::read(&*self.fs, &full, Name::new(folder, path.name()), stat, false)?.0))
+        let (snapshot, _) = snapshot::read(&*self.fs, &full, Name::new(folder, path.name()), stat, Wanted::Nothing)?;
+        Ok(Some(Arc::new(snapshot)))
     }
 
     /// Whether what stands at a place, which is as the transaction left it, may be replaced.
@@ -175,9 +177,9 @@ impl Engine {
         &self,
         loaded: &Loaded,
         now: &[Now],
-        targets: &HashMap<RelPath, Option<Snapshot>>,
+        targets: &HashMap<RelPath, Option<Arc<Snapshot>>>,
         parents: &Parents,
-    ) -> Result<HashMap<SourceId, Source>> {
+    ) -> Result<Sources> {
         let mut sources = self.originals(loaded)?;
         for (entry, (record, now)) in loaded.journal.entries.iter().zip(now).enumerate() {
             let (Some(_), Some(Some(snapshot))) = (&now.carried, targets.get(&record.path)) else { continue };
@@ -190,8 +192,8 @@ impl Engine {
     }
 
     /// The originals in a transaction's slots, verified: an undo stages copies of them.
-    fn originals(&self, loaded: &Loaded) -> Result<HashMap<SourceId, Source>> {
-        let mut sources = HashMap::new();
+    fn originals(&self, loaded: &Loaded) -> Result<Sources> {
+        let mut sources = Sources::default();
         for (entry, record) in loaded.journal.entries.iter().enumerate() {
             let Some(before) = record.change.before() else { continue };
             let slot = slot_name(entry);
@@ -203,14 +205,19 @@ impl Engine {
             };
             let stat = self.fs.stat(name).map_err(|e| Error::io("look at", &path, e))?;
             let stat = stat.filter(|stat| stat.kind == FileKind::File).ok_or_else(|| damaged("is gone"))?;
-            let (mut snapshot, _) = snapshot::read(&*self.fs, &path, name, &stat, false)?;
+            let (mut snapshot, _) = snapshot::read(&*self.fs, &path, name, &stat, Wanted::Nothing)?;
             if snapshot.digest != before.digest {
                 return Err(damaged("was written after the commit, by a program that still had it open"));
             }
             if loaded.journal.entries.len() > limits::SYNC_EACH_UP_TO {
                 snapshot.file = None;
             }
-            let source = Source { folder: loaded.folder.clone(), name: OsString::from(&slot), snapshot, bytes: None };
+            let source = Source {
+                folder: loaded.folder.clone(),
+                name: OsString::from(&slot),
+                snapshot: Arc::new(snapshot),
+                bytes: None,
+            };
             sources.insert(SourceId(entry), source);
         }
         Ok(sources)

@@ -372,8 +372,8 @@ impl Fs for FaultFs {
         self.call(Operation::MakeFolder, &name.path(), || self.inner.make_folder(name, mode))
     }
 
-    fn create(&self, name: Name<'_>) -> io::Result<(Handle, Guard)> {
-        self.call(Operation::Create, &name.path(), || self.inner.create(name))
+    fn create(&self, name: Name<'_>, mode: u32) -> io::Result<(Handle, Guard, Stat)> {
+        self.call(Operation::Create, &name.path(), || self.inner.create(name, mode))
     }
 
     fn write_at(&self, file: &Handle, offset: u64, bytes: &[u8]) -> io::Result<usize> {
@@ -391,8 +391,8 @@ impl Fs for FaultFs {
         self.call(Operation::SetFlags, file.path(), || self.inner.set_flags(file, flags))
     }
 
-    fn set_metadata(&self, handle: &Handle, metadata: &Metadata) -> io::Result<()> {
-        self.call(Operation::SetMetadata, handle.path(), || self.inner.set_metadata(handle, metadata))
+    fn set_metadata(&self, handle: &Handle, now: &Metadata, wanted: &Metadata) -> io::Result<()> {
+        self.call(Operation::SetMetadata, handle.path(), || self.inner.set_metadata(handle, now, wanted))
     }
 
     fn touch(&self, file: &Handle) -> io::Result<()> {

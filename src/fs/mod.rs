@@ -245,8 +245,9 @@ pub trait Fs: fmt::Debug + Send + Sync {
     /// Makes a folder with exactly this mode, which includes the set-group-id bit that a parent would hand on. A default
     /// ACL of the parent is handed on all the same.
     fn make_folder(&self, name: Name<'_>, mode: u32) -> io::Result<()>;
-    /// Makes a file, mode 0600, open for reading and writing; the name must be free.
-    fn create(&self, name: Name<'_>) -> io::Result<(Handle, Guard)>;
+    /// Makes a file with exactly these permission bits, open for reading and writing, and looks at it; the name must be
+    /// free. The folder may hand attributes on to it.
+    fn create(&self, name: Name<'_>, mode: u32) -> io::Result<(Handle, Guard, Stat)>;
     /// Writes some of `bytes`, at least one; answers how many.
     fn write_at(&self, file: &Handle, offset: u64, bytes: &[u8]) -> io::Result<usize>;
     /// Copies up to `length` bytes inside the system, shared where it can; 0 at the end of `from`. Call it until then:
@@ -256,8 +257,9 @@ pub trait Fs: fmt::Debug + Send + Sync {
     /// with every file system.
     fn set_flags(&self, file: &Handle, flags: u32) -> io::Result<()>;
     /// Gives owner, attributes, mode and time, in this order, leaving out what is so already; attributes that are not
-    /// listed go. The inode flags are not touched: [`set_flags`](Self::set_flags) gives them before the content.
-    fn set_metadata(&self, handle: &Handle, metadata: &Metadata) -> io::Result<()>;
+    /// wanted go. The inode flags are not touched: [`set_flags`](Self::set_flags) gives them before the content. `now` is
+    /// what it has: whoever made many files in one folder knows, without asking for each.
+    fn set_metadata(&self, handle: &Handle, now: &Metadata, wanted: &Metadata) -> io::Result<()>;
     /// Gives a file the current time as that of its last change, by the file system's own clock.
     fn touch(&self, file: &Handle) -> io::Result<()>;
 
@@ -281,6 +283,11 @@ pub trait Fs: fmt::Debug + Send + Sync {
     fn try_lock(&self, folder: &Handle) -> io::Result<bool>;
     /// Who holds the lock of a folder, as well as can be told, for messages.
     fn lock_holder(&self, folder: &Handle) -> Option<String>;
+    /// Whether calls may come from several threads at once and gain by it; for a file system whose calls are counted they
+    /// must come in one order.
+    fn is_parallel(&self) -> bool {
+        false
+    }
     /// Allows this process as many open files as the system lets it; answers how many.
     fn raise_open_files(&self) -> u64;
 }

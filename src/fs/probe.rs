@@ -8,7 +8,7 @@ use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, ioctl_ficlone, openat2};
 use rustix::io::Errno;
 
 use super::os::{self, OsFs};
-use super::{Attributes, FileSystem, Fs, Guard, Handle, Identity, Metadata, Name, Rename, Stat};
+use super::{FileSystem, Fs, Guard, Handle, Identity, Metadata, Name, Rename, Stat};
 
 /// What the commit rests on, as far as one can try it. Whether a disk keeps what it acknowledged, one cannot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,11 +123,11 @@ fn opens_beneath(folder: &Path) -> io::Result<bool> {
 fn has_attributes(fs: &dyn Fs, folder: &Handle) -> io::Result<bool> {
     let pair = Pair::new(fs, folder)?;
     let Stat { mode, user, group, .. } = fs.stat_handle(&pair.first.file)?;
-    let mut extended = fs.attributes(&pair.first.file)?.extended;
-    extended.push(("user.txedit".into(), b"probe".to_vec()));
-    let attributes = Attributes { extended, flags: 0 };
-    let metadata = Metadata { mode, user, group, attributes, modified: None };
-    supported(fs.set_metadata(&pair.first.file, &metadata))
+    let attributes = fs.attributes(&pair.first.file)?;
+    let now = Metadata { mode, user, group, attributes, modified: None };
+    let mut wanted = now.clone();
+    wanted.attributes.extended.push(("user.txedit".into(), b"probe".to_vec()));
+    supported(fs.set_metadata(&pair.first.file, &now, &wanted))
 }
 
 /// Two files that are gone afterwards.
@@ -164,8 +164,8 @@ impl<'a> Probe<'a> {
         let process = fs.host()?.process;
         for _ in 0..Self::NAMES {
             let name = format!(".exchange-{process}-{}", NEXT.fetch_add(1, Ordering::Relaxed));
-            match fs.create(Name::new(folder, &name)) {
-                Ok((file, guard)) => return Ok(Self { fs, folder, name, file, _guard: guard }),
+            match fs.create(Name::new(folder, &name), 0o600) {
+                Ok((file, guard, _)) => return Ok(Self { fs, folder, name, file, _guard: guard }),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }

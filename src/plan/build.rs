@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use super::{Change, Content, Entry, FileState, New, Plan, SourceId};
 use crate::digest::{Digest, Digester};
 use crate::error::{Error, ErrorKind};
+use crate::limits;
 use crate::path::RelPath;
+use crate::request::edit::Edit;
 use crate::request::{self, FileRequest, Mode};
-use crate::text::{self, Applied, splice::Splices};
+use crate::text::{self, Applied, Edited, Refused, splice::Splices};
 
 /// A path that a request names, resolved.
 #[derive(Debug, Clone)]
@@ -33,6 +35,36 @@ pub struct Roles {
     pub backup: Option<usize>,
     /// The file that it becomes a copy of.
     pub origin: Option<usize>,
+}
+
+/// The content that a file's edits are for: in memory, or too large for that.
+pub trait Base {
+    /// How many bytes it has.
+    fn size(&self) -> usize;
+    /// What edits do to it.
+    fn edit(&self, edits: &[Edit]) -> Result<Result<Edited, Refused>, Error>;
+    /// The digest of what splices make of it.
+    fn spliced(&self, splices: &Splices) -> Result<Digest, Error>;
+}
+
+impl Base for Vec<u8> {
+    fn size(&self) -> usize {
+        self.len()
+    }
+
+    fn edit(&self, edits: &[Edit]) -> Result<Result<Edited, Refused>, Error> {
+        Ok(text::edit(self, edits))
+    }
+
+    fn spliced(&self, splices: &Splices) -> Result<Digest, Error> {
+        let mut digester = Digester::new();
+        let update = |chunk: &[u8]| {
+            digester.update(chunk);
+            Ok::<_, Error>(())
+        };
+        splices.in_chunks(self, limits::CHUNK_BYTES, update)?;
+        Ok(digester.finish())
+    }
 }
 
 /// Collects what becomes of each target.
@@ -74,7 +106,7 @@ impl Builder {
         self.fates[target].filled.as_ref().map(|(_, new)| new)
     }
 
-    /// Adds one file of the request, whose content, or that of its origin, is `bytes` (empty where it is not there or
+    /// Adds one file of the request, whose content, or that of its origin, is `base` (empty where it is not there or
     /// not needed).
     /// The caller has checked that the subject is there where it must be, and that destinations are free.
     pub fn add(
@@ -82,7 +114,7 @@ impl Builder {
         file: usize,
         request: &FileRequest,
         roles: Roles,
-        bytes: &[u8],
+        base: &dyn Base,
     ) -> Result<Vec<Applied>, Error> {
         if let (Some(backup), Some(before)) = (roles.backup, self.targets[roles.subject].before) {
             let copy = Self::moved(roles.subject, before, None);
@@ -96,13 +128,13 @@ impl Builder {
                 Some(Self::moved(roles.subject, self.present(roles.subject)?, request.mode))
             }
             request::Change::Edit { edits, .. } | request::Change::Copy { edits, .. } => {
-                let edited = text::edit(bytes, edits).map_err(|refused| {
+                let edited = base.edit(edits)?.map_err(|refused| {
                     Error::new(refused.kind, refused.message).in_file(file).in_edit(refused.edit).detail(refused.detail)
                 })?;
                 applied = edited.applied;
                 Some(match roles.origin {
-                    Some(origin) => self.copied(origin, roles.subject, bytes, edited.splices, request.mode)?,
-                    None => self.edited(roles.subject, bytes, edited.splices, request.mode)?,
+                    Some(origin) => self.copied(origin, roles.subject, base, edited.splices, request.mode)?,
+                    None => self.edited(roles.subject, base, edited.splices, request.mode)?,
                 })
             }
         };
@@ -128,23 +160,28 @@ impl Builder {
         }
     }
 
-    fn edited(&self, from: usize, old: &[u8], splices: Splices, mode: Option<Mode>) -> Result<New, Error> {
+    fn edited(&self, from: usize, base: &dyn Base, splices: Splices, mode: Option<Mode>) -> Result<New, Error> {
         let before = self.present(from)?;
         if splices.is_empty() {
             return Ok(Self::moved(from, before, mode));
         }
-        let mut digester = Digester::new();
-        splices.for_each_piece(old, |piece| digester.update(piece));
-        let size = splices.new_len(old.len()) as u64;
-        let state =
-            FileState { digest: digester.finish(), size, mode: mode.map_or(before.mode, |mode| mode.of(before.mode)) };
+        let size = splices.new_len(base.size()) as u64;
+        let mode = mode.map_or(before.mode, |mode| mode.of(before.mode));
+        let state = FileState { digest: base.spliced(&splices)?, size, mode };
         let source = SourceId(from);
         Ok(New { state, content: Content::Spliced(source, splices), dressed_as: Some(source), keeps_time: false })
     }
 
     /// A new file with the content of another, changed. It is as executable as that one is.
-    fn copied(&self, from: usize, to: usize, old: &[u8], splices: Splices, mode: Option<Mode>) -> Result<New, Error> {
-        let New { state, content, keeps_time, .. } = self.edited(from, old, splices, None)?;
+    fn copied(
+        &self,
+        from: usize,
+        to: usize,
+        base: &dyn Base,
+        splices: Splices,
+        mode: Option<Mode>,
+    ) -> Result<New, Error> {
+        let New { state, content, keeps_time, .. } = self.edited(from, base, splices, None)?;
         let mode = mode.unwrap_or(Mode::Executable(state.mode & 0o111 != 0)).of(self.targets[to].new_mode);
         Ok(New { state: FileState { mode, ..state }, content, dressed_as: None, keeps_time })
     }

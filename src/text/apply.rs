@@ -30,27 +30,28 @@ pub(super) fn edit(base: &[u8], edits: &[Edit]) -> Result<Edited, Refused> {
         return Ok(Edited { splices: super::splice::Splices::none(), applied: Vec::new() });
     }
     if memchr(0, base).is_some() {
-        let message =
-            "the file has a NUL byte and is not text: edits are for text only; write its whole content instead";
-        return Err(refused(0, ErrorKind::InvalidEncoding, message, Detail::None));
+        return Err(not_text());
     }
     // A patch may well insert into an empty file; a text cannot be in one.
     if base.is_empty() && !inserts(&edits[0].anchor) {
         return Err(refused(0, ErrorKind::EmptyFile, "Cannot edit empty file", Detail::None));
     }
-    let mut editor = Editor {
-        base,
-        content: Content::new(base),
-        utf8: None,
-        back: Vec::new(),
-        kept_places: 0,
-        progress: hunk::Progress::default(),
-    };
-    let mut applied = Vec::with_capacity(edits.len());
-    for (index, edit) in edits.iter().enumerate() {
-        applied.push(editor.apply(index, edit)?);
-    }
-    Ok(Edited { splices: editor.content.splices(), applied })
+    Editor::new(base, Content::new(base), None).apply_all(edits)
+}
+
+/// The same for an excerpt, in which something was left out; a byte that is in no text stands for it.
+pub(super) fn edit_excerpt(
+    base: &[u8],
+    gaps: &[(usize, usize)],
+    is_utf8: bool,
+    edits: &[Edit],
+) -> Result<Edited, Refused> {
+    Editor::new(base, Content::with_gaps(base, gaps), Some(is_utf8)).apply_all(edits)
+}
+
+pub(super) fn not_text() -> Refused {
+    let message = "the file has a NUL byte and is not text: edits are for text only; write its whole content instead";
+    refused(0, ErrorKind::InvalidEncoding, message, Detail::None)
 }
 
 fn inserts(anchor: &Anchor) -> bool {
@@ -103,7 +104,17 @@ impl Found {
     }
 }
 
-impl Editor<'_> {
+impl<'a> Editor<'a> {
+    fn new(base: &'a [u8], content: Content<'a>, utf8: Option<bool>) -> Self {
+        Self { base, content, utf8, back: Vec::new(), kept_places: 0, progress: hunk::Progress::default() }
+    }
+
+    fn apply_all(mut self, edits: &[Edit]) -> Result<Edited, Refused> {
+        let applied =
+            edits.iter().enumerate().map(|(index, edit)| self.apply(index, edit)).collect::<Result<_, _>>()?;
+        Ok(Edited { splices: self.content.splices(), applied })
+    }
+
     fn apply(&mut self, index: usize, edit: &Edit) -> Result<Applied, Refused> {
         if !edit.replacement.is_ascii() && !*self.utf8.get_or_insert_with(|| std::str::from_utf8(self.base).is_ok()) {
             let message = "the file is not UTF-8, so text beyond ASCII cannot be put into it: convert the file first, \

@@ -108,11 +108,18 @@ pub(super) struct Content<'a> {
     added_lines: LineIndex,
     pieces: Vec<Piece>,
     has_crlf: bool,
+    /// Where in the base something was left out, and how many line feeds it has.
+    gaps: &'a [(usize, usize)],
 }
 
 impl<'a> Content<'a> {
     /// The base, unedited.
     pub(super) fn new(base: &'a [u8]) -> Self {
+        Self::with_gaps(base, &[])
+    }
+
+    /// A base in which something was left out: at each place so many line feeds, which count for those behind it.
+    pub(super) fn with_gaps(base: &'a [u8], gaps: &'a [(usize, usize)]) -> Self {
         let mut content = Self {
             base,
             added: Vec::new(),
@@ -120,6 +127,7 @@ impl<'a> Content<'a> {
             added_lines: LineIndex::default(),
             pieces: Vec::new(),
             has_crlf: memmem::find(base, b"\r\n").is_some(),
+            gaps,
         };
         content.base_lines.extend(base);
         content.added_lines.extend(&[]);
@@ -191,8 +199,13 @@ impl<'a> Content<'a> {
     fn count_feeds(&self, span: Span) -> usize {
         match span.start.checked_sub(self.base.len() + 1) {
             Some(start) => self.added_lines.count(&self.added, start..start + span.len()),
-            None => self.base_lines.count(self.base, span),
+            None => self.base_lines.count(self.base, span.clone()) + self.left_out(span),
         }
+    }
+
+    fn left_out(&self, span: Span) -> usize {
+        let before = |at: usize| self.gaps.partition_point(|(gap, _)| *gap < at);
+        self.gaps[before(span.start)..before(span.end)].iter().map(|(_, feeds)| feeds).sum()
     }
 
     fn source(&self, span: Span) -> &[u8] {

@@ -90,6 +90,16 @@ impl<'n> Needle<'n> {
         }
     }
 
+    /// What stands between two of its line breaks: the longest there is.
+    pub(super) fn pivot(&self) -> &'n [u8] {
+        self.segments[self.pivot]
+    }
+
+    /// Bytes that the longest match takes, with the one in front of it.
+    pub(super) fn reach(&self) -> usize {
+        self.reach
+    }
+
     /// Hands each match in `content` to `each`, in ascending order.
     pub(super) fn each_in(
         &self,

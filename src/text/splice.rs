@@ -72,6 +72,12 @@ impl Splices {
         Ok(Self { list: kept })
     }
 
+    /// Splices that were checked, of a part of a content, where they stand in all of it.
+    pub(super) fn moved(list: Vec<Splice>) -> Self {
+        debug_assert!(list.is_sorted_by(|a, b| a.range.end < b.range.start), "they were apart");
+        Self { list }
+    }
+
     /// Whether the new content is the old one.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -106,21 +112,46 @@ impl Splices {
         })
     }
 
-    /// Hands the new content to `sink`, piece by piece.
-    pub fn for_each_piece(&self, old: &[u8], mut sink: impl FnMut(&[u8])) {
+    /// Hands the new content to `sink` in chunks of this many bytes, but for the last: many small pieces are neither hashed
+    /// nor written one by one.
+    pub fn in_chunks<E>(
+        &self,
+        old: &[u8],
+        chunk: usize,
+        mut sink: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut gathered = Vec::with_capacity(self.new_len(old.len()).min(chunk));
         for piece in self.pieces(old.len()) {
-            match piece {
-                Piece::Old(range) => sink(&old[range]),
-                Piece::New(bytes) => sink(bytes),
+            let mut bytes = match piece {
+                Piece::Old(range) => &old[range],
+                Piece::New(bytes) => bytes,
+            };
+            while gathered.len() + bytes.len() >= chunk {
+                let (now, later) = bytes.split_at(chunk - gathered.len());
+                if gathered.is_empty() {
+                    sink(now)?;
+                } else {
+                    gathered.extend_from_slice(now);
+                    sink(&gathered)?;
+                    gathered.clear();
+                }
+                bytes = later;
             }
+            gathered.extend_from_slice(bytes);
         }
+        if gathered.is_empty() { Ok(()) } else { sink(&gathered) }
     }
 
     /// The whole new content.
     #[must_use]
     pub fn apply(&self, old: &[u8]) -> Vec<u8> {
         let mut new = Vec::with_capacity(self.new_len(old.len()));
-        self.for_each_piece(old, |bytes| new.extend_from_slice(bytes));
+        for piece in self.pieces(old.len()) {
+            match piece {
+                Piece::Old(range) => new.extend_from_slice(&old[range]),
+                Piece::New(bytes) => new.extend_from_slice(bytes),
+            }
+        }
         debug_assert_eq!(new.len(), self.new_len(old.len()), "the pieces are the new content");
         new
     }
@@ -153,6 +184,12 @@ mod tests {
         assert_eq!(splices.new_len(6), 7);
         let pieces: Vec<_> = splices.pieces(6).collect();
         assert_eq!(pieces, [Piece::New(b"xy"), Piece::Old(2..6), Piece::New(b"!")]);
+        for size in 1..9 {
+            let mut chunks = Vec::new();
+            let sink = |chunk: &[u8]| Ok::<_, ()>(chunks.push(chunk.to_vec()));
+            splices.in_chunks(b"abcdef", size, sink).unwrap();
+            assert_eq!(chunks, b"xycdef!".chunks(size).map(<[u8]>::to_vec).collect::<Vec<_>>(), "{size}");
+        }
     }
 
     #[test]

@@ -56,6 +56,11 @@ fn an_edit() {
 }
 
 #[test]
+fn an_edit_of_a_file_that_is_dressed_late() {
+    explore(&scripts::dressed());
+}
+
+#[test]
 fn a_pair() {
     explore(&scripts::pair());
 }

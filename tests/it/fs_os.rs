@@ -160,6 +160,12 @@ fn metadata(fs: &OsFs, file: &Handle) -> Metadata {
     Metadata { mode: stat.mode, user: stat.user, group: stat.group, attributes, modified: None }
 }
 
+/// Dresses a file as whoever has just looked at it.
+fn dress(fs: &OsFs, file: &Handle, wanted: &Metadata) -> std::io::Result<()> {
+    let modified = Some(fs.stat_handle(file)?.modified);
+    fs.set_metadata(file, &Metadata { modified, ..metadata(fs, file) }, wanted)
+}
+
 fn inherited_is_what_the_kernel_gives(fs: &OsFs, path: &Path, top: &Handle) {
     let acls = [
         "",
@@ -232,14 +238,14 @@ fn metadata_is_given_exactly(fs: &OsFs, path: &Path, top: &Handle) {
     assert_eq!(wanted.attributes.extended.len(), usize::from(inherits) + usize::from(extended));
     let plain = Metadata { mode: 0o604, attributes: Attributes::default(), ..wanted.clone() };
     for (name, wanted) in [("dressed", wanted), ("plain", plain)] {
-        let (file, guard) = fs.create(Name::new(top, name)).unwrap();
+        let (file, guard, _) = fs.create(Name::new(top, name), 0o600).unwrap();
         guard.disarm();
-        fs.set_metadata(&file, &wanted).unwrap();
+        dress(fs, &file, &wanted).unwrap();
         assert_eq!(Metadata { modified: wanted.modified, ..metadata(fs, &file) }, wanted);
         let before = fs.stat_handle(&file).unwrap();
         assert_eq!(Some(before.modified), wanted.modified);
         std::thread::sleep(std::time::Duration::from_millis(20));
-        fs.set_metadata(&file, &wanted).unwrap();
+        dress(fs, &file, &wanted).unwrap();
         assert_eq!(fs.stat_handle(&file).unwrap(), before, "nothing was to be done");
     }
 }
@@ -253,12 +259,12 @@ fn owner_and_set_ids_are_given(fs: &OsFs, _: &Path, top: &Handle) {
     capability.resize(20, 0);
     let attributes = Attributes { extended: vec![("security.capability".into(), capability)], flags: 0 };
     let wanted = Metadata { mode: 0o6755, user: 1234, group: 2345, attributes, modified: None };
-    let (file, _guard) = fs.create(Name::new(top, "file")).unwrap();
-    fs.set_metadata(&file, &wanted).unwrap();
+    let (file, _guard, _) = fs.create(Name::new(top, "file"), 0o600).unwrap();
+    dress(fs, &file, &wanted).unwrap();
     assert_eq!(metadata(fs, &file), wanted);
     // The owner changes with the bits and the capability in place: the system takes them away, and they come back.
     let other = Metadata { user: 4321, ..wanted };
-    fs.set_metadata(&file, &other).unwrap();
+    dress(fs, &file, &other).unwrap();
     assert_eq!(metadata(fs, &file), other);
 }
 
@@ -266,7 +272,7 @@ fn flags_are_given_and_taken(fs: &OsFs, path: &Path, top: &Handle) {
     const NODUMP: u32 = 0x40;
     const NOCOW: u32 = 0x0080_0000;
     let can = run("chattr", ["+d", &path.to_string_lossy()]).is_ok();
-    let (file, _guard) = fs.create(Name::new(top, "file")).unwrap();
+    let (file, _guard, _) = fs.create(Name::new(top, "file"), 0o600).unwrap();
     assert_eq!(fs.attributes(&file).unwrap().flags, fs.inherited(top, false).unwrap().attributes.flags);
     fs.set_flags(&file, 0).unwrap();
     assert_eq!(fs.attributes(&file).unwrap().flags, 0);
@@ -333,9 +339,9 @@ fn what_is_created_is_private_and_guarded(fs: &OsFs, path: &Path, top: &Handle) 
     // A default ACL takes from the owner what no umask usually does.
     let _ = run("setfacl", ["-d", "-m", "u::r-x,u:77:rwx", &path.to_string_lossy()]);
     let name = Name::new(top, "slot");
-    let (file, guard) = fs.create(name).unwrap();
+    let (file, guard, _) = fs.create(name, 0o600).unwrap();
     assert_eq!(stat(fs, top, "slot").mode, 0o600);
-    assert_eq!(fs.create(name).unwrap_err().kind(), std::io::ErrorKind::AlreadyExists);
+    assert_eq!(fs.create(name, 0o600).unwrap_err().kind(), std::io::ErrorKind::AlreadyExists);
     assert_eq!(fs.write_at(&file, 3, b"abc").unwrap(), 3);
     let mut read = [7; 9];
     assert_eq!(fs.read_at(&file, 0, &mut read).unwrap(), 6);
@@ -345,7 +351,7 @@ fn what_is_created_is_private_and_guarded(fs: &OsFs, path: &Path, top: &Handle) 
     fs.sync(top).unwrap();
     drop(guard);
     assert_eq!(fs.stat(name).unwrap(), None);
-    let (_file, guard) = fs.create(name).unwrap();
+    let (_file, guard, _) = fs.create(name, 0o600).unwrap();
     guard.disarm();
     assert!(fs.stat(name).unwrap().is_some());
 }
@@ -354,7 +360,7 @@ fn copies_are_equal(fs: &OsFs, path: &Path, top: &Handle) {
     let content = (0..3_000_000_u32).map(|at| (at % 251) as u8).collect::<Vec<_>>();
     fs::write(path.join("from"), &content).unwrap();
     let from = open(fs, top, "from");
-    let (to, _guard) = fs.create(Name::new(top, "to")).unwrap();
+    let (to, _guard, _) = fs.create(Name::new(top, "to"), 0o600).unwrap();
     // A piece from the middle, shifted, then everything from there on, to the end and past it.
     let mut at = 12_345;
     loop {
@@ -365,7 +371,7 @@ fn copies_are_equal(fs: &OsFs, path: &Path, top: &Handle) {
     }
     assert_eq!(at, content.len() as u64);
     assert_eq!(fs::read(path.join("to")).unwrap()[1..], content[12_345..]);
-    let (short, _guard) = fs.create(Name::new(top, "short")).unwrap();
+    let (short, _guard, _) = fs.create(Name::new(top, "short"), 0o600).unwrap();
     assert_eq!(fs.copy_range(&from, 0, &short, 0, 5).unwrap(), 5);
     assert_eq!(fs::read(path.join("short")).unwrap(), content[..5]);
 }
@@ -392,7 +398,7 @@ fn stat_tells_what_is_there(fs: &OsFs, path: &Path, top: &Handle) {
     // What was made later has another identity, even where the inode number is used again.
     if file.identity.born.is_some() {
         let inodes = (0..4).map(|_| {
-            let (_file, _guard) = fs.create(Name::new(top, "brief")).unwrap();
+            let (_file, _guard, _) = fs.create(Name::new(top, "brief"), 0o600).unwrap();
             std::thread::sleep(std::time::Duration::from_millis(15));
             stat(fs, top, "brief").identity
         });
@@ -415,7 +421,7 @@ fn folders_have_exactly_their_mode(fs: &OsFs, path: &Path, top: &Handle) {
 }
 
 fn attributes_of_any_size_are_read(fs: &OsFs, path: &Path, top: &Handle) {
-    let (file, _guard) = fs.create(Name::new(top, "file")).unwrap();
+    let (file, _guard, _) = fs.create(Name::new(top, "file"), 0o600).unwrap();
     let mut metadata = metadata(fs, &file);
     // Both beyond the first buffer, but within the one block that ext4 has for all.
     metadata.attributes.extended = vec![("user.big".into(), vec![7; 1_500]), ("user.empty".into(), vec![])];
@@ -424,7 +430,7 @@ fn attributes_of_any_size_are_read(fs: &OsFs, path: &Path, top: &Handle) {
         .extended
         .extend((0..30).map(|at| (format!("user.name-that-fills-the-list-{at:02}").into(), vec![at])));
     metadata.attributes.extended.sort();
-    let given = fs.set_metadata(&file, &metadata);
+    let given = dress(fs, &file, &metadata);
     let can = run("setfattr", ["-n", "user.tried", "-v", "", &path.join("file").to_string_lossy()]).is_ok();
     assert_eq!(given.is_ok(), can, "{given:?}");
     if can {

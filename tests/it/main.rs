@@ -19,6 +19,7 @@ mod fs_os;
 mod fs_probe;
 mod fuzz_twins;
 mod journal_format;
+mod large;
 #[cfg(all(feature = "cli", feature = "mcp"))]
 mod mcp;
 mod metadata;

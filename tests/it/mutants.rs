@@ -199,7 +199,7 @@ fn forward_without_evidence() {
         Decision::Drop if classes.iter().all(|class| *class == Class::Ready) => Decision::Forward,
         other => other,
     };
-    is_caught(&scripts::three().protocol(broken(Protocol { decide, ..PROTOCOL })));
+    is_caught(&scripts::dressed().protocol(broken(Protocol { decide, ..PROTOCOL })));
 }
 
 #[test]

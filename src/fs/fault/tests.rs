@@ -54,8 +54,8 @@ fn a_call_that_fails_afterwards_was_made() {
 #[test]
 fn a_short_write_moves_so_many_bytes() {
     let (_scratch, fs, folder) = scratch();
-    let (file, _guard) = fs.create(Name::new(&folder, "file")).unwrap();
-    let (copy, _guard) = fs.create(Name::new(&folder, "copy")).unwrap();
+    let (file, _guard, _) = fs.create(Name::new(&folder, "file"), 0o600).unwrap();
+    let (copy, _guard, _) = fs.create(Name::new(&folder, "copy"), 0o600).unwrap();
     fs.add(Rule::short(1, 3).of(Operation::WriteAt));
     fs.add(Rule::short(1, 2).of(Operation::CopyRange));
     fs.add(Rule::short(1, 1).of(Operation::ReadAt));
@@ -119,8 +119,8 @@ fn a_pretended_rename_is_not_made() {
 #[test]
 fn a_sync_that_failed_is_seen_to_be_tried_again() {
     let (_scratch, fs, folder) = scratch();
-    let (one, _guard) = fs.create(Name::new(&folder, "one")).unwrap();
-    let (two, _guard) = fs.create(Name::new(&folder, "two")).unwrap();
+    let (one, _guard, _) = fs.create(Name::new(&folder, "one"), 0o600).unwrap();
+    let (two, _guard, _) = fs.create(Name::new(&folder, "two"), 0o600).unwrap();
     let again = |fs: &FaultFs| fs.syncs_tried_again().len();
     fs.add(Rule::fail(1, IO).of(Operation::Sync));
     fs.sync(&one).unwrap_err();

@@ -17,15 +17,16 @@ const SET_IDS: u32 = 0o6000;
 
 /// Owner first, since changing it takes set-id bits and capabilities away; then attributes, since the owner of a file
 /// that the owner may not write cannot set them; then the mode, which an ACL had a say in; then the time.
-pub(super) fn set(file: &File, wanted: &Metadata) -> io::Result<()> {
-    let now = stat::of(file)?;
+pub(super) fn set(file: &File, now: &Metadata, wanted: &Metadata) -> io::Result<()> {
     let owner_changes = (now.user, now.group) != (wanted.user, wanted.group);
     if owner_changes {
         let user = (now.user != wanted.user).then(|| Uid::from_raw(wanted.user));
         let group = (now.group != wanted.group).then(|| Gid::from_raw(wanted.group));
         retry(|| fchown(file, user, group))?;
     }
-    let attributes_change = set_extended(file, &wanted.attributes)?;
+    // A new owner can cost a file attributes: what it has is looked up.
+    let attributes_change = (owner_changes || now.attributes.extended != wanted.attributes.extended)
+        && set_extended(file, &wanted.attributes)?;
     if owner_changes || attributes_change || now.mode != wanted.mode {
         retry(|| fchmod(file, Mode::from_raw_mode(wanted.mode)))?;
         // For a group that this process is not in, the system drops the bit and reports success.
@@ -34,7 +35,7 @@ pub(super) fn set(file: &File, wanted: &Metadata) -> io::Result<()> {
         }
     }
     match wanted.modified {
-        Some(modified) if modified != now.modified => set_modified(file, modified),
+        Some(modified) if now.modified != Some(modified) => set_modified(file, modified),
         _ => Ok(()),
     }
 }

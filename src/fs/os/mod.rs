@@ -121,9 +121,9 @@ impl Fs for OsFs {
         open::make_folder(file(name.folder)?, name.name, mode)
     }
 
-    fn create(&self, name: Name<'_>) -> io::Result<(Handle, Guard)> {
-        let (created, guard) = open::create(name.folder.path(), file(name.folder)?, name.name)?;
-        Ok((Handle::new(Opened::new(created), name.path()), guard))
+    fn create(&self, name: Name<'_>, mode: u32) -> io::Result<(Handle, Guard, Stat)> {
+        let (created, guard, stat) = open::create(name.folder.path(), file(name.folder)?, name.name, mode)?;
+        Ok((Handle::new(Opened::new(created), name.path()), guard, stat))
     }
 
     fn write_at(&self, handle: &Handle, offset: u64, bytes: &[u8]) -> io::Result<usize> {
@@ -142,8 +142,8 @@ impl Fs for OsFs {
         attributes::set_flags(file(handle)?, flags)
     }
 
-    fn set_metadata(&self, handle: &Handle, metadata: &Metadata) -> io::Result<()> {
-        metadata::set(file(handle)?, metadata)
+    fn set_metadata(&self, handle: &Handle, now: &Metadata, wanted: &Metadata) -> io::Result<()> {
+        metadata::set(file(handle)?, now, wanted)
     }
 
     fn touch(&self, handle: &Handle) -> io::Result<()> {
@@ -176,6 +176,10 @@ impl Fs for OsFs {
 
     fn lock_holder(&self, folder: &Handle) -> Option<String> {
         lock::holder(&stat::of(file(folder).ok()?).ok()?)
+    }
+
+    fn is_parallel(&self) -> bool {
+        std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1)
     }
 
     fn raise_open_files(&self) -> u64 {

@@ -8,7 +8,7 @@ use std::path::{Component, Path};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fchmod, mkdirat, openat, openat2};
 use rustix::io::Errno;
 
-use super::super::Guard;
+use super::super::{Guard, Stat};
 use super::{name, retry, stat};
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
@@ -74,18 +74,18 @@ pub(super) fn file(folder: &File, name: &OsStr) -> io::Result<File> {
     Ok(retry(|| openat(folder, name, flags, Mode::empty()))?.into())
 }
 
-/// Makes a file that only its owner can read and that its guard deletes. `path` is the folder's.
-pub(super) fn create(path: &Path, folder: &File, name: &OsStr) -> io::Result<(File, Guard)> {
+/// Makes a file that its guard deletes. `path` is the folder's.
+pub(super) fn create(path: &Path, folder: &File, name: &OsStr, mode: u32) -> io::Result<(File, Guard, Stat)> {
     let name = name::segment(name)?;
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     // The guard knows a path, but the file is made in the open folder, whatever stands at that path by now.
-    let made = tempfile::Builder::new()
+    let created = tempfile::Builder::new()
         .prefix(name)
         .rand_bytes(0)
-        .make_in(path, |_| Ok(File::from(openat(folder, name, flags, Mode::RUSR | Mode::WUSR)?)))?;
-    let (file, path) = made.into_parts();
-    exactly(&file, 0o600)?;
-    Ok((file, Guard::deleting(path)))
+        .make_in(path, |_| Ok(File::from(openat(folder, name, flags, Mode::from_raw_mode(mode))?)))?;
+    let (file, path) = created.into_parts();
+    let stat = exactly(&file, mode)?;
+    Ok((file, Guard::deleting(path), stat))
 }
 
 /// Makes a folder. The set-group-id bit that the system adds in a folder that has it goes too, unless it was asked for.
@@ -100,11 +100,13 @@ pub(super) fn make_folder(folder: &File, name: &OsStr, mode: u32) -> io::Result<
 }
 
 /// The umask and a default ACL take bits from what is made.
-fn exactly(file: &File, mode: u32) -> io::Result<()> {
-    if stat::of(file)?.mode != mode {
-        retry(|| fchmod(file, Mode::from_raw_mode(mode)))?;
+fn exactly(file: &File, mode: u32) -> io::Result<Stat> {
+    let stat = stat::of(file)?;
+    if stat.mode == mode {
+        return Ok(stat);
     }
-    Ok(())
+    retry(|| fchmod(file, Mode::from_raw_mode(mode)))?;
+    stat::of(file)
 }
 
 #[cfg(test)]

@@ -197,7 +197,7 @@ impl Fs for SimProcess {
         )
     }
 
-    fn create(&self, name: Name<'_>) -> io::Result<(Handle, Guard)> {
+    fn create(&self, name: Name<'_>, mode: u32) -> io::Result<(Handle, Guard, Stat)> {
         self.call(
             "create",
             true,
@@ -206,12 +206,13 @@ impl Fs for SimProcess {
                 let (spot, actor) = (turn.spot(name)?, turn.actor());
                 // The kernel takes a free descriptor first: without one, no file is made.
                 let key = turn.state.open(self.key, spot.folder, true)?;
-                let made = turn.state.store.make(actor, "create", spot, Body::File(Bytes::default()), 0o600);
-                match made {
+                let created = turn.state.store.make(actor, "create", spot, Body::File(Bytes::default()), mode);
+                match created {
                     Ok(id) => turn.state.reopen(key, id),
                     Err(_) => turn.state.close(key),
                 }
-                Ok((self.handle(made.map(|_| key)?, name.path()), Guard::none()))
+                let stat = turn.state.store.stat(created?)?;
+                Ok((self.handle(key, name.path()), Guard::none(), stat))
             },
         )
     }
@@ -267,22 +268,25 @@ impl Fs for SimProcess {
         )
     }
 
-    fn set_metadata(&self, handle: &Handle, metadata: &Metadata) -> io::Result<()> {
+    fn set_metadata(&self, handle: &Handle, now: &Metadata, wanted: &Metadata) -> io::Result<()> {
         self.call(
             "set_metadata",
             true,
             || handle.path().to_owned(),
             |turn| {
-                let mut extended = metadata.attributes.extended.clone();
-                extended.sort();
-                let dress = Dress {
-                    mode: metadata.mode & 0o7777,
-                    user: metadata.user,
-                    group: metadata.group,
-                    flags: turn.node(handle)?.dress.flags,
-                    extended,
-                };
-                turn.dress("setattr", handle, dress, metadata.modified)
+                // Like the real one, it believes what it is told of now.
+                let mut dress = turn.node(handle)?.dress.clone();
+                if (now.user, now.group) != (wanted.user, wanted.group) {
+                    (dress.user, dress.group) = (wanted.user, wanted.group);
+                }
+                if now.mode != wanted.mode {
+                    dress.mode = wanted.mode & 0o7777;
+                }
+                if now.attributes.extended != wanted.attributes.extended {
+                    dress.extended.clone_from(&wanted.attributes.extended);
+                    dress.extended.sort();
+                }
+                turn.dress("setattr", handle, dress, wanted.modified)
             },
         )
     }

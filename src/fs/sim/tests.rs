@@ -18,7 +18,7 @@ fn root(fs: &impl Fs) -> Handle {
 }
 
 fn write(fs: &impl Fs, folder: &Handle, name: &str, bytes: &[u8]) -> Handle {
-    let (file, _guard) = fs.create(Name::new(folder, name)).unwrap();
+    let (file, _guard, _) = fs.create(Name::new(folder, name), 0o600).unwrap();
     assert_eq!(fs.write_at(&file, 0, bytes).unwrap(), bytes.len());
     file
 }

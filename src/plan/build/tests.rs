@@ -60,7 +60,7 @@ fn plan(files: Vec<(Asked, Roles)>) -> Vec<String> {
     }
     for (file, (asked, roles)) in files.into_iter().enumerate() {
         let bytes = CONTENTS.get(roles.subject).copied().unwrap_or_default();
-        builder.add(file, &request(asked), roles, bytes).unwrap();
+        builder.add(file, &request(asked), roles, &bytes.to_vec()).unwrap();
     }
     builder.finish().unwrap().entries.iter().map(spell).collect()
 }
@@ -131,7 +131,7 @@ fn a_path_cannot_be_a_file_and_a_folder() {
     let mut builder = Builder::new(targets);
     for (file, subject) in [3, 4].into_iter().enumerate() {
         let (asked, roles) = at(subject, write(b"text"));
-        builder.add(file, &request(asked), roles, b"").unwrap();
+        builder.add(file, &request(asked), roles, &Vec::new()).unwrap();
     }
     let error = builder.finish().unwrap_err();
     assert_eq!((error.kind(), error.file()), (ErrorKind::NotARegularFile, Some(0)));

@@ -55,6 +55,15 @@ pub(crate) fn edit() -> Script {
     script("edit").apply(request(vec![replaces("a", "one", "two")]))
 }
 
+/// An edit of a file whose mode no file can be made with: it is given when the content is there.
+pub(crate) fn dressed() -> Script {
+    let setup = |machine: &SimFs| {
+        files(machine);
+        machine.set_mode("/w/a", 0o2755).unwrap();
+    };
+    Script::new("dressed", setup).apply(request(vec![replaces("a", "one", "two"), deletes("b")]))
+}
+
 pub(crate) fn pair() -> Script {
     script("pair").apply(request(vec![replaces("a", "one", "two"), replaces("b", "one", "two")]))
 }

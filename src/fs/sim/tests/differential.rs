@@ -148,7 +148,7 @@ impl<F: Fs> Side<F> {
         match step {
             Step::MakeFolder(h, n, mode) => self.fs.make_folder(self.name(*h, n), *mode).map(done),
             Step::Create(h, n) => {
-                let (handle, guard) = self.fs.create(self.name(*h, n))?;
+                let (handle, guard, _) = self.fs.create(self.name(*h, n), 0o600)?;
                 guard.disarm();
                 Ok(self.opened(handle))
             }
@@ -201,14 +201,13 @@ impl<F: Fs> Side<F> {
             }
             Step::SetMetadata(h, mode, seconds) => {
                 let stat = self.fs.stat_handle(self.handle(*h))?;
-                let metadata = Metadata {
-                    mode: *mode,
-                    user: stat.user,
-                    group: stat.group,
-                    attributes: crate::fs::Attributes::default(),
-                    modified: Some(Timestamp { seconds: *seconds, nanos: 0 }),
-                };
-                self.fs.set_metadata(self.handle(*h), &metadata)?;
+                let attributes = self.fs.attributes(self.handle(*h))?;
+                let (user, group) = (stat.user, stat.group);
+                let now = Metadata { mode: stat.mode, user, group, attributes, modified: None };
+                let attributes = crate::fs::Attributes::default();
+                let modified = Some(Timestamp { seconds: *seconds, nanos: 0 });
+                let metadata = Metadata { mode: *mode, attributes, modified, ..now.clone() };
+                self.fs.set_metadata(self.handle(*h), &now, &metadata)?;
                 let modified = self.fs.stat_handle(self.handle(*h))?.modified;
                 Ok(Answer::Is(Some(modified) == metadata.modified))
             }

@@ -139,11 +139,11 @@ fn limits_of_space_are_felt() {
     assert_eq!(errno(&process.write_at(&file, 10, b"1").unwrap_err()), Some(Errno::NOSPC));
     assert_eq!(process.write_at(&file, 0, b"overwrite").unwrap(), 9, "that takes no room");
     write(&process, &folder, "g", b"");
-    assert_eq!(errno(&process.create(Name::new(&folder, "h")).unwrap_err()), Some(Errno::NOSPC));
+    assert_eq!(errno(&process.create(Name::new(&folder, "h"), 0o600).unwrap_err()), Some(Errno::NOSPC));
     process.unlink(Name::new(&folder, "f")).unwrap();
-    assert!(process.create(Name::new(&folder, "h")).is_err(), "the handle keeps the inode");
+    assert!(process.create(Name::new(&folder, "h"), 0o600).is_err(), "the handle keeps the inode");
     drop(file);
-    process.create(Name::new(&folder, "h")).unwrap();
+    process.create(Name::new(&folder, "h"), 0o600).unwrap();
 }
 
 #[test]

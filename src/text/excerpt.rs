@@ -1,0 +1,260 @@
+//! Editing a large content without having it in memory.
+//!
+//! One pass over it finds where anchors stand. What lies around those places, far enough that no edit sees beyond it, is
+//! the excerpt: the edits are made on it as if it were all, and the splices are then moved to where they belong.
+//!
+//! An anchor is found in what the edits before it left. It can stand there for two reasons: it stood in the content from
+//! the start, and then the pass has found it; or it has in it, or touches, what one of those edits put in, and then it is
+//! no further from a place that the pass found than all anchors together are long. So both are in the excerpt. What stands
+//! in it side by side and not in the content is kept apart by a byte that is in no text.
+
+use std::ops::Range;
+
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
+use memchr::memchr;
+
+use super::locate::{Needle, Overlap};
+use super::splice::{Splice, Splices};
+use super::{Edited, Refused, apply};
+use crate::request::edit::{Anchor, Edit, Matching};
+
+/// Bytes around each place besides: for the lines that an answer shows, and for the line break that is usual there.
+const AROUND: usize = 8 << 10;
+
+/// Bytes of an excerpt; a content with more to look at is taken whole.
+const MOST: usize = 16 << 20;
+
+/// Anchors up to which each is looked for by itself, which is quicker than a pass for all.
+const FEW: usize = 3;
+
+/// The byte that keeps apart what does not stand side by side. A content that has it is no text, and is refused.
+const APART: u8 = 0;
+
+/// A pass over a content for a list of edits.
+#[derive(Debug)]
+pub struct Survey<'e> {
+    edits: &'e [Edit],
+    needles: Vec<Needle<'e>>,
+    /// All pivots at once, where there are many.
+    pivots: Option<AhoCorasick>,
+    /// Bytes of the longest match.
+    reach: usize,
+    /// Bytes of all anchors: no further from a place can anything be touched.
+    touched: usize,
+    /// Bytes around a place that are in the excerpt.
+    margin: usize,
+    /// The end of what was fed, as long as `reach`, and room for what is fed next.
+    window: Vec<u8>,
+    fed: usize,
+    /// Disjoint and ascending.
+    islands: Vec<Island>,
+    has_nul: bool,
+    utf8: Option<Utf8>,
+}
+
+/// A stretch of the content that is in the excerpt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Island {
+    range: Range<usize>,
+    /// Where the last place in it ends.
+    last: usize,
+}
+
+/// What can be changed of a content, and a little around it.
+#[derive(Debug)]
+pub struct Excerpt {
+    /// The stretches, kept apart.
+    base: Vec<u8>,
+    /// Where each stands in the content and in the base.
+    stretches: Vec<(Range<usize>, usize)>,
+    /// Where in the base something was left out, and how many line feeds it has.
+    gaps: Vec<(usize, usize)>,
+    has_nul: bool,
+    is_utf8: bool,
+}
+
+impl<'e> Survey<'e> {
+    /// The pass for `edits`; `None` where they need more than an excerpt.
+    #[must_use]
+    pub fn new(edits: &'e [Edit]) -> Option<Self> {
+        Self::with(edits, AROUND)
+    }
+
+    fn with(edits: &'e [Edit], around: usize) -> Option<Self> {
+        let mut needles = Vec::with_capacity(edits.len());
+        for edit in edits {
+            match &edit.anchor {
+                Anchor::Text { text, matching: Matching::Exact, .. } if !text.is_empty() && !text.contains(&APART) => {
+                    needles.push(Needle::new(text));
+                }
+                _ => return None,
+            }
+        }
+        if needles.iter().any(|needle| needle.pivot().is_empty()) {
+            return None;
+        }
+        let pivots = if needles.len() > FEW {
+            let all = needles.iter().map(Needle::pivot);
+            Some(AhoCorasickBuilder::new().match_kind(MatchKind::LeftmostFirst).build(all).ok()?)
+        } else {
+            None
+        };
+        let touched = needles.iter().map(Needle::reach).sum();
+        let needs_utf8 = edits.iter().any(|edit| !edit.replacement.is_ascii());
+        Some(Self {
+            edits,
+            pivots,
+            reach: needles.iter().map(Needle::reach).max()?,
+            needles,
+            touched,
+            margin: touched + around,
+            window: Vec::new(),
+            fed: 0,
+            islands: Vec::new(),
+            has_nul: false,
+            utf8: needs_utf8.then(Utf8::default),
+        })
+    }
+
+    /// Takes in the next bytes of the content.
+    pub fn feed(&mut self, chunk: &[u8]) {
+        self.has_nul |= memchr(APART, chunk).is_some();
+        if let Some(utf8) = &mut self.utf8 {
+            utf8.feed(chunk);
+        }
+        let at = self.fed - self.window.len();
+        self.window.extend_from_slice(chunk);
+        self.fed += chunk.len();
+        let (margin, islands) = (self.margin, &mut self.islands);
+        let mut found = Vec::new();
+        match &self.pivots {
+            // Pivots that overlap another one are within its margin.
+            Some(pivots) => found.extend(pivots.find_iter(&self.window).map(|hit| at + hit.start()..at + hit.end())),
+            None => {
+                for needle in &self.needles {
+                    needle.each_in_text(&self.window, Overlap::Skipped, |range| {
+                        found.push(at + range.start..at + range.end);
+                        std::ops::ControlFlow::Continue(())
+                    });
+                }
+            }
+        }
+        found.sort_unstable_by_key(|range| range.start);
+        for range in found {
+            add(islands, range, margin);
+        }
+        let done = self.window.len().saturating_sub(self.reach);
+        self.window.drain(..done);
+    }
+
+    /// What the edits can touch, read again by `read`; `None` where that is too much. `feeds` counts the line feeds of a
+    /// range.
+    pub fn excerpt<E>(
+        mut self,
+        mut read: impl FnMut(Range<usize>) -> Result<Vec<u8>, E>,
+        mut feeds: impl FnMut(Range<usize>) -> Result<usize, E>,
+    ) -> Result<Option<Excerpt>, E> {
+        let size = self.fed;
+        for island in &mut self.islands {
+            island.range.end = island.range.end.min(size);
+        }
+        if self.islands.iter().map(|island| island.range.len()).sum::<usize>() > MOST {
+            return Ok(None);
+        }
+        let breaks = self.edits.iter().any(|edit| memchr(b'\n', &edit.replacement).is_some());
+        let is_utf8 = self.utf8.take().is_none_or(Utf8::finish);
+        let mut excerpt =
+            Excerpt { base: Vec::new(), stretches: Vec::new(), gaps: Vec::new(), has_nul: self.has_nul, is_utf8 };
+        let mut end = 0;
+        for island in std::mem::take(&mut self.islands) {
+            let bytes = read(island.range.clone())?;
+            if breaks && bytes.len() < size && !self.shows_a_break(&island, &bytes, size) {
+                return Ok(None);
+            }
+            if island.range.start > end {
+                excerpt.gaps.push((excerpt.base.len(), feeds(end..island.range.start)?));
+                excerpt.base.push(APART);
+            }
+            excerpt.stretches.push((island.range.clone(), excerpt.base.len()));
+            excerpt.base.extend_from_slice(&bytes);
+            end = island.range.end;
+        }
+        if end < size {
+            excerpt.base.push(APART);
+        }
+        Ok(Some(excerpt))
+    }
+}
+
+impl Survey<'_> {
+    /// Whether an island has the line break that is usual at its places, where no edit can take it away: the next one, or
+    /// the last one of the content.
+    fn shows_a_break(&self, island: &Island, bytes: &[u8], size: usize) -> bool {
+        let after = bytes.get(island.last + self.touched - island.range.start..).unwrap_or_default();
+        let before = &bytes[..(self.margin - self.touched).min(bytes.len())];
+        memchr(b'\n', after).is_some() || island.range.end == size && memchr(b'\n', before).is_some()
+    }
+}
+
+/// Adds what is around a place to the islands before it.
+fn add(islands: &mut Vec<Island>, place: Range<usize>, margin: usize) {
+    let range = place.start.saturating_sub(margin)..place.end + margin;
+    let mut added = Island { range, last: place.end };
+    // What was fed twice can be found once more, a little in front of the last place.
+    while let Some(before) = islands.pop_if(|before| before.range.end >= added.range.start) {
+        added.range = before.range.start.min(added.range.start)..before.range.end.max(added.range.end);
+        added.last = before.last.max(added.last);
+    }
+    islands.push(added);
+}
+
+impl Excerpt {
+    /// Applies `edits`, the same that the survey was for. Where an anchor is nowhere, only the whole content tells why.
+    pub fn edit(&self, edits: &[Edit]) -> Result<Edited, Refused> {
+        if self.has_nul {
+            return Err(apply::not_text());
+        }
+        let Edited { splices, applied } = apply::edit_excerpt(&self.base, &self.gaps, self.is_utf8, edits)?;
+        let moved = splices.iter().map(|splice| {
+            let index = self.stretches.partition_point(|(_, at)| *at <= splice.range.start) - 1;
+            let (stretch, at) = &self.stretches[index];
+            let start = stretch.start + (splice.range.start - at);
+            Splice { range: start..start + splice.range.len(), with: splice.with.clone() }
+        });
+        Ok(Edited { splices: Splices::moved(moved.collect()), applied })
+    }
+}
+
+/// Whether what is fed is UTF-8.
+#[derive(Debug, Default)]
+struct Utf8 {
+    /// The start of a character whose end is still to come.
+    begun: Vec<u8>,
+    broken: bool,
+}
+
+impl Utf8 {
+    fn feed(&mut self, mut chunk: &[u8]) {
+        while !self.begun.is_empty() && !self.broken && !chunk.is_empty() {
+            self.begun.push(chunk[0]);
+            chunk = &chunk[1..];
+            match std::str::from_utf8(&self.begun) {
+                Ok(_) => self.begun.clear(),
+                Err(error) => self.broken = error.error_len().is_some(),
+            }
+        }
+        if let Err(error) = std::str::from_utf8(chunk) {
+            match error.error_len() {
+                Some(_) => self.broken = true,
+                None => self.begun = chunk[error.valid_up_to()..].to_vec(),
+            }
+        }
+    }
+
+    fn finish(self) -> bool {
+        !self.broken && self.begun.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests;
