@@ -40,7 +40,7 @@ pub const NAME_BYTES: usize = 255;
 pub const CACHED_BYTES: u64 = 1 << 20;
 
 /// Bytes up to which a file is read ahead: a few of them wait in memory.
-pub const AHEAD_BYTES: u64 = 256 << 10;
+pub const AHEAD_BYTES: u64 = 128 << 10;
 
 /// Files from which on reading ahead is worth a thread.
 pub const AHEAD_FILES: usize = 16;

@@ -186,7 +186,10 @@ mod tests {
         assert_eq!(pieces, [Piece::New(b"xy"), Piece::Old(2..6), Piece::New(b"!")]);
         for size in 1..9 {
             let mut chunks = Vec::new();
-            let sink = |chunk: &[u8]| Ok::<_, ()>(chunks.push(chunk.to_vec()));
+            let sink = |chunk: &[u8]| {
+                chunks.push(chunk.to_vec());
+                Ok::<_, ()>(())
+            };
             splices.in_chunks(b"abcdef", size, sink).unwrap();
             assert_eq!(chunks, b"xycdef!".chunks(size).map(<[u8]>::to_vec).collect::<Vec<_>>(), "{size}");
         }

@@ -1,13 +1,17 @@
 //! Reading and hashing on one core while the other edits.
 
+use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::Scope;
 
 use crate::engine::snapshot::Snapshot;
 use crate::error::Result;
 
-/// What was read, and waits to be edited.
-const WAITING: usize = 16;
+/// Files that are handed over together: a thread that is woken for each of them would do little else.
+const TOGETHER: usize = 8;
+
+/// Handfuls that wait to be edited.
+const WAITING: usize = 2;
 
 type Read = Result<(Snapshot, Vec<u8>)>;
 
@@ -15,7 +19,9 @@ type Read = Result<(Snapshot, Vec<u8>)>;
 pub(super) struct Ahead {
     /// Which targets are still to come.
     expected: Vec<bool>,
-    read: Receiver<(usize, Read)>,
+    read: Receiver<Vec<(usize, Read)>>,
+    /// What was handed over and is still to be asked for.
+    at_hand: VecDeque<(usize, Read)>,
 }
 
 impl Ahead {
@@ -23,28 +29,33 @@ impl Ahead {
     pub(super) fn start<'s>(
         scope: &'s Scope<'s, '_>,
         count: usize,
-        targets: Vec<usize>,
+        targets: &[usize],
         read: impl Fn(usize) -> Read + Send + 's,
     ) -> Self {
         let mut expected = vec![false; count];
-        for &target in &targets {
+        for &target in targets {
             expected[target] = true;
         }
+        let handfuls: Vec<Vec<usize>> = targets.chunks(TOGETHER).map(<[usize]>::to_vec).collect();
         let (sender, receiver) = sync_channel(WAITING);
         scope.spawn(move || {
-            for target in targets {
-                if sender.send((target, read(target))).is_err() {
+            for handful in handfuls {
+                let handful = handful.into_iter().map(|target| (target, read(target))).collect();
+                if sender.send(handful).is_err() {
                     break;
                 }
             }
         });
-        Self { expected, read: receiver }
+        Self { expected, read: receiver, at_hand: VecDeque::new() }
     }
 
     /// What was read of a target, if it was to be read and is not behind us. What comes before it is not wanted any more.
     pub(super) fn take(&mut self, target: usize) -> Option<Read> {
         while self.expected[target] {
-            let (next, read) = self.read.recv().ok()?;
+            let Some((next, read)) = self.at_hand.pop_front() else {
+                self.at_hand.extend(self.read.recv().ok()?);
+                continue;
+            };
             self.expected[next] = false;
             if next == target {
                 return Some(read);

@@ -48,7 +48,7 @@ impl<'a> Reader<'a> {
                 let Some(stat) = &place.stat else { unreachable!("it has a size") };
                 snapshot_of(engine, place, &parents[&place.folder].1, stat, Wanted::Whole)
             };
-            self.ahead = Some(Ahead::start(scope, self.places.len(), targets, read));
+            self.ahead = Some(Ahead::start(scope, self.places.len(), &targets, read));
         }
     }
 
