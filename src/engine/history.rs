@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Fs, Handle, Name};
 use crate::journal::{Change, Journal, Mark, slot_name};
 use crate::limits;
-use crate::path::RelPath;
+use crate::path::{RelPath, STATE_FOLDER};
 use crate::text::diff;
 
 /// What a file was and became, where it is known.
@@ -65,7 +65,11 @@ impl Engine {
         match State::find(&*self.fs, &self.root, self.protocol)? {
             Found::State(state) => Ok(Some(state)),
             Found::Nothing => Ok(None),
-            Found::Ignored(why) => Err(Error::new(ErrorKind::PermissionDenied, why).at(self.root.path())),
+            Found::Ignored(why) => {
+                let path = self.root.path().join(STATE_FOLDER);
+                let message = format!("{} {why}", path.display());
+                Err(Error::new(ErrorKind::PermissionDenied, message).at(path))
+            }
         }
     }
 

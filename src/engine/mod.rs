@@ -45,7 +45,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fs::os::OsFs;
 use crate::fs::{Fs, Handle, Stat};
 use crate::limits;
-use crate::path::RelPath;
+use crate::path::{RelPath, STATE_FOLDER};
 use execute::{Committed, Draft};
 use gate::Gate;
 use lock::{Locks, Patience};
@@ -222,7 +222,10 @@ impl Engine {
         let state = match State::find(&*self.fs, &self.root, self.protocol)? {
             Found::State(state) => state,
             Found::Nothing => return Ok(Status::default()),
-            Found::Ignored(why) => return Ok(Status { warnings: vec![why], ..Status::default() }),
+            Found::Ignored(why) => {
+                let warning = format!("{} {why}", self.root.path().join(STATE_FOLDER).display());
+                return Ok(Status { warnings: vec![warning], ..Status::default() });
+            }
         };
         status::status(&*self.fs, &state, self.settings.lock_timeout)
     }

@@ -33,7 +33,8 @@ pub(super) fn find(
             Found::State(state) => state,
             Found::Nothing => continue,
             Found::Ignored(why) => {
-                warnings.push(format!("{why}: interrupted transactions in it are not looked at"));
+                let name = named(root, &folder);
+                warnings.push(format!("{name} {why}: interrupted transactions in it are not looked at"));
                 continue;
             }
         };
@@ -73,6 +74,16 @@ pub(super) fn journal_of(
         }
     }
     Ok(None)
+}
+
+/// The state folder in a folder, for messages. What lies above the root is told by its distance: whoever may see the root
+/// need not learn where that is.
+fn named(root: &Handle, folder: &Handle) -> String {
+    match root.path().strip_prefix(folder.path()).map_or(0, |down| down.components().count()) {
+        0 => folder.path().join(STATE_FOLDER).display().to_string(),
+        1 => format!("the {STATE_FOLDER} in the folder above the root"),
+        levels => format!("the {STATE_FOLDER} {levels} folders above the root"),
+    }
 }
 
 /// The journal of a transaction, where it has one that verifies.

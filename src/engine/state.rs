@@ -65,7 +65,7 @@ pub(super) struct State {
 pub(super) enum Found {
     Nothing,
     State(State),
-    /// Not to be trusted, and why.
+    /// Not to be trusted, and why: what follows its name.
     Ignored(String),
 }
 
@@ -82,13 +82,13 @@ impl State {
         };
         let host = fs.host().map_err(|e| Error::io("ask who runs", &path, e))?;
         if stat.kind != FileKind::Folder {
-            return Ok(Found::Ignored(format!("{} is not a folder", path.display())));
+            return Ok(Found::Ignored("is not a folder".to_owned()));
         }
         if stat.user != host.user {
-            return Ok(Found::Ignored(format!("{} belongs to user {}, not to you", path.display(), stat.user)));
+            return Ok(Found::Ignored(format!("belongs to user {}, not to you", stat.user)));
         }
         if stat.mode & 0o022 != 0 {
-            return Ok(Found::Ignored(format!("{} can be written by others (mode {:o})", path.display(), stat.mode)));
+            return Ok(Found::Ignored(format!("can be written by others (mode {:o})", stat.mode)));
         }
         let folder = fs.open_beneath(root, STATE_FOLDER.as_ref()).map_err(|e| Error::io("open", &path, e))?;
         let id = read_small(fs, Name::new(&folder, "id"))?.unwrap_or_default();
@@ -109,8 +109,10 @@ impl State {
             Found::State(state) if state.is_probed() => return Ok(state),
             Found::State(state) => return state.complete(fs),
             Found::Ignored(why) => {
-                let message = format!("{why}: one user for a workspace; move it away or use another --root");
-                return Err(Error::new(ErrorKind::PermissionDenied, message).at(root.path().join(STATE_FOLDER)));
+                let path = root.path().join(STATE_FOLDER);
+                let message =
+                    format!("{} {why}: one user for a workspace; move it away or use another --root", path.display());
+                return Err(Error::new(ErrorKind::PermissionDenied, message).at(path));
             }
             Found::Nothing => {}
         }

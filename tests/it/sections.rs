@@ -51,3 +51,32 @@ fn a_power_cut_does_not_take_what_was_moved_into_a_section_made_again() {
     }
     assert!(images > 1, "nothing was left to be lost");
 }
+
+#[test]
+fn what_lies_above_the_root_is_told_by_its_distance() {
+    let sim = SimFs::new();
+    sim.make_folders("/home/secret/w").unwrap();
+    sim.create("/home/secret/w/a", "old").unwrap();
+    for folder in ["/home/secret/.txedit", "/home/.txedit"] {
+        sim.make_folders(folder).unwrap();
+        sim.set_mode(folder, 0o777).unwrap();
+    }
+    let settings = Settings { program: "sections".to_owned(), ..crate::workspace::settings() };
+    let engine = Engine::with_fs(Arc::new(sim.process(1)), Path::new("/home/secret/w"), settings).unwrap();
+    let apply = |content: &str| {
+        let change = Change::Write { content: content.into(), if_exists: IfExists::Replace };
+        let file = FileRequest { path: "a".into(), expected_hash: None, change, mode: None };
+        engine.apply(&Request { files: vec![file], ..Request::default() }, crate::workspace::running())
+    };
+    let report = apply("new").unwrap();
+    let expected = [
+        "the .txedit in the folder above the root can be written by others (mode 777): interrupted transactions in it are \
+         not looked at",
+        "the .txedit 2 folders above the root can be written by others (mode 777): interrupted transactions in it are not \
+         looked at",
+    ];
+    assert_eq!(report.warnings, expected);
+    sim.set_mode("/home/secret/w/.txedit", 0o777).unwrap();
+    let error = apply("newer").unwrap_err();
+    assert!(error.to_string().starts_with("/home/secret/w/.txedit can be written by others"), "{error}");
+}
