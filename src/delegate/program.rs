@@ -201,7 +201,7 @@ mod tests {
             prompt,
             agent: Path::new("/s/agent.md"),
             root: Path::new("/r {prompt}"),
-            folder: Path::new("/s/work"),
+            folder: Path::new("/s/desk"),
         };
         let words = command(settings, &values).into_iter().map(|word| word.into_string().unwrap());
         words.collect()
@@ -227,7 +227,7 @@ mod tests {
         );
         let args = ["--root={root}", "{folder}{folder}", "{\"a\": {prompt}}", "{unknown}", "{"].map(str::to_owned);
         let settings = Settings { args: args.to_vec(), ..settings };
-        let expected = ["kimi", "--root=/r {prompt}", "/s/work/s/work", "{\"a\": P}", "{unknown}", "{"];
+        let expected = ["kimi", "--root=/r {prompt}", "/s/desk/s/desk", "{\"a\": P}", "{unknown}", "{"];
         assert_eq!(words(&settings, Some("m"), "P"), expected);
     }
 

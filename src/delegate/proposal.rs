@@ -176,13 +176,13 @@ mod tests {
 
     #[test]
     fn paths_of_the_scratch_folder_are_those_of_the_project() {
-        let text = "*** Begin Patch\n*** Update File: /tmp/s/work/a/b\n*** Move to: /tmp/s/work/c\n@@\n-x\n+y\n\
-                    *** Delete File: /tmp/s/workshop\n*** End Patch\n";
+        let text = "*** Begin Patch\n*** Update File: /t/desk/a/b\n*** Move to: /t/desk/c\n@@\n-x\n+y\n\
+                    *** Delete File: /t/desktop\n*** End Patch\n";
         let mut request = in_text(text).unwrap().unwrap().request;
-        into_project(&mut request, Path::new("/tmp/s/work"));
+        into_project(&mut request, Path::new("/t/desk"));
         assert_eq!(request.files[0].path, Path::new("a/b"));
         let Change::Edit { rename: Some(to), .. } = &request.files[0].change else { panic!("{request:?}") };
         assert_eq!(to.path, Path::new("c"));
-        assert_eq!(request.files[1].path, Path::new("/tmp/s/workshop"));
+        assert_eq!(request.files[1].path, Path::new("/t/desktop"));
     }
 }

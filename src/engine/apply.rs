@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::account::Account;
-use super::execute::{Draft, Marks, Source, Sources};
+use super::draft::{Draft, Marks, Source, Sources};
 use super::ground::{Ground, Parents};
 use super::lock::check_cancelled;
 use super::report::{FileReport, Report};

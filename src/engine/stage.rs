@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 
-use super::execute::Draft;
+use super::draft::Draft;
 use super::snapshot;
 use super::state::{Section, State, write_all, write_new};
 use super::sweep::Trash;

@@ -20,6 +20,7 @@ mod fs_probe;
 mod fuzz_twins;
 mod journal_format;
 mod large;
+mod many;
 #[cfg(all(feature = "cli", feature = "mcp"))]
 mod mcp;
 mod metadata;

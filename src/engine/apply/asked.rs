@@ -1,6 +1,6 @@
 //! What is told of one file of a request.
 
-use crate::engine::execute::Source;
+use crate::engine::draft::Source;
 use crate::engine::report::{FileReport, Operation};
 use crate::engine::resolve::Place;
 use crate::limits;

@@ -6,7 +6,7 @@ use std::thread::Scope;
 
 use super::ahead::Ahead;
 use crate::engine::Engine;
-use crate::engine::execute::{Source, Sources};
+use crate::engine::draft::{Source, Sources};
 use crate::engine::ground::Parents;
 use crate::engine::large::{self, Large};
 use crate::engine::resolve::Place;

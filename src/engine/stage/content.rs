@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::digest::Digest;
-use crate::engine::execute::Source;
+use crate::engine::draft::Source;
 use crate::engine::snapshot::{self, read_whole};
 use crate::engine::state::write_all;
 use crate::error::{Error, Result};

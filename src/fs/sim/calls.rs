@@ -7,18 +7,12 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
-use super::super::{Attributes, FileSystem, Fs, Guard, Handle, Host, Metadata, Name, Rename, Stat, Timestamp};
+use super::super::{Attributes, FileSystem, Fs, Guard, Handle, Host, Metadata, Name, Rename, Stat};
 use super::access::{READ, WRITE};
-use super::disk::{APPEND_ONLY, Body, Bytes, Dress, IMMUTABLE, Id, Node, ROOT};
+use super::disk::{Body, Bytes, Dress, Id, ROOT};
 use super::names::How;
-use super::process::{SimProcess, Turn};
+use super::process::{BARRED, SET_GROUP, SimProcess, Turn};
 use super::store::Store;
-
-/// The inode flags that are not copied with a file.
-const BARRED: u32 = IMMUTABLE | APPEND_ONLY;
-
-/// The set-group-id bit.
-const SET_GROUP: u32 = 0o2000;
 
 /// How many bytes one copy moves at most, so that callers must loop as on a real system.
 const COPY: usize = 1 << 30;
@@ -419,33 +413,5 @@ impl SimProcess {
             Ok(())
         };
         self.call_or(verb, true, path, work, fail)
-    }
-}
-
-impl Turn<'_> {
-    fn node(&self, handle: &Handle) -> io::Result<&Node> {
-        Ok(self.state.store.node(self.id(handle)?)?)
-    }
-
-    /// Dresses a file, if there is anything to change and the process may.
-    fn dress(&mut self, verb: &'static str, handle: &Handle, new: Dress, time: Option<Timestamp>) -> io::Result<()> {
-        let (node, actor) = (self.node(handle)?, self.actor());
-        let (old, time) = (&node.dress, time.filter(|time| *time != node.modified));
-        if new == *old && time.is_none() {
-            return Ok(());
-        }
-        if self.state.store.machine.volume(node.mount).read_only {
-            return Err(Errno::ROFS.into());
-        }
-        let is_owner = actor.user == 0 || actor.user == old.user;
-        let gives_away = actor.user != 0 && (new.user != old.user || ![old.group, actor.group].contains(&new.group));
-        // For a group that the process is not in, the kernel drops the bit and says nothing; the real one looks.
-        let loses_bit = actor.user != 0 && new.mode & SET_GROUP != 0 && new.group != actor.group;
-        if node.has_flag(BARRED) || !is_owner || gives_away || loses_bit {
-            return Err(Errno::PERM.into());
-        }
-        let id = self.id(handle)?;
-        self.state.store.change_dress(verb, id, new, time);
-        Ok(())
     }
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use super::super::{Handle, Name};
+use super::super::{Handle, Name, Timestamp};
 use super::access::{Actor, is_segment};
-use super::disk::Id;
+use super::disk::{APPEND_ONLY, Dress, IMMUTABLE, Id, Node};
 use super::hook::{Action, Call, Inside, Killed};
 use super::names::Spot;
 use super::state::{Descriptor, OpenFile, Process, Shared, State};
@@ -21,6 +21,12 @@ pub struct SimProcess {
     pub(super) shared: Arc<Shared>,
     pub(super) key: u64,
 }
+
+/// The inode flags that are not copied with a file.
+pub(super) const BARRED: u32 = IMMUTABLE | APPEND_ONLY;
+
+/// The set-group-id bit.
+pub(super) const SET_GROUP: u32 = 0o2000;
 
 /// What a call may count on.
 pub(super) struct Turn<'a> {
@@ -60,6 +66,38 @@ impl Turn<'_> {
     pub(super) fn look(&self, name: Name<'_>) -> io::Result<Option<Id>> {
         let spot = self.spot(name)?;
         Ok(self.state.store.look(self.actor(), spot.folder, spot.name)?)
+    }
+
+    pub(super) fn node(&self, handle: &Handle) -> io::Result<&Node> {
+        Ok(self.state.store.node(self.id(handle)?)?)
+    }
+
+    /// Dresses a file, if there is anything to change and the process may.
+    pub(super) fn dress(
+        &mut self,
+        verb: &'static str,
+        handle: &Handle,
+        new: Dress,
+        time: Option<Timestamp>,
+    ) -> io::Result<()> {
+        let (node, actor) = (self.node(handle)?, self.actor());
+        let (old, time) = (&node.dress, time.filter(|time| *time != node.modified));
+        if new == *old && time.is_none() {
+            return Ok(());
+        }
+        if self.state.store.machine.volume(node.mount).read_only {
+            return Err(Errno::ROFS.into());
+        }
+        let is_owner = actor.user == 0 || actor.user == old.user;
+        let gives_away = actor.user != 0 && (new.user != old.user || ![old.group, actor.group].contains(&new.group));
+        // For a group that the process is not in, the kernel drops the bit and says nothing; the real one looks.
+        let loses_bit = actor.user != 0 && new.mode & SET_GROUP != 0 && new.group != actor.group;
+        if node.has_flag(BARRED) || !is_owner || gives_away || loses_bit {
+            return Err(Errno::PERM.into());
+        }
+        let id = self.id(handle)?;
+        self.state.store.change_dress(verb, id, new, time);
+        Ok(())
     }
 }
 

@@ -1,0 +1,93 @@
+//! What is decided and read before anything is staged.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::ops::Index;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::account::Account;
+use super::gate::Gate;
+use super::snapshot::Snapshot;
+use crate::digest::Digest;
+use crate::fs::{Handle, Stat};
+use crate::plan::{Plan, SourceId};
+
+/// A transaction that is decided and read, under locks, and not yet staged.
+#[derive(Debug)]
+pub(super) struct Draft {
+    pub plan: Plan,
+    /// The files that new contents are made from.
+    pub sources: Sources,
+    /// What stands at the target of each entry.
+    pub targets: Vec<Option<Arc<Snapshot>>>,
+    /// The folders of the targets that are there, by their path in the workspace.
+    pub parents: HashMap<PathBuf, (Stat, Handle)>,
+    /// When reading began.
+    pub read_at: Instant,
+    pub marks: Marks,
+    /// What `report.json` is to say.
+    pub account: Account,
+    /// What decides whether the new files stay.
+    pub gate: Option<Gate>,
+}
+
+/// What the journal says of a transaction besides its entries.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Marks {
+    /// The transaction that it undoes.
+    pub reverts: Option<String>,
+    /// The open transaction that it was.
+    pub opened: Option<String>,
+    /// The caller's key, by which a retry is known.
+    pub key: Option<String>,
+    /// The fingerprint of the request, by which a repetition is known.
+    pub request: Option<Digest>,
+    /// A text for the log.
+    pub label: Option<String>,
+}
+
+/// A file that new content is made from.
+#[derive(Debug)]
+pub(super) struct Source {
+    pub folder: Handle,
+    pub name: OsString,
+    pub snapshot: Arc<Snapshot>,
+    /// Its content, where there was room to keep it.
+    pub bytes: Option<Vec<u8>>,
+}
+
+/// The files that new contents are made from, by the numbers that a plan gives them.
+#[derive(Debug, Default)]
+pub(super) struct Sources(Vec<Option<Source>>);
+
+impl Sources {
+    pub(super) fn get(&self, id: SourceId) -> Option<&Source> {
+        self.0.get(id.0)?.as_ref()
+    }
+
+    pub(super) fn get_mut(&mut self, id: SourceId) -> Option<&mut Source> {
+        self.0.get_mut(id.0)?.as_mut()
+    }
+
+    /// Answers what was there.
+    pub(super) fn insert(&mut self, id: SourceId, source: Source) -> Option<Source> {
+        if self.0.len() <= id.0 {
+            self.0.resize_with(id.0 + 1, || None);
+        }
+        self.0[id.0].replace(source)
+    }
+
+    pub(super) fn remove(&mut self, id: SourceId) -> Option<Source> {
+        self.0.get_mut(id.0)?.take()
+    }
+}
+
+impl Index<SourceId> for Sources {
+    type Output = Source;
+
+    fn index(&self, id: SourceId) -> &Source {
+        self.get(id).unwrap_or_else(|| unreachable!("a plan is made from what was read"))
+    }
+}
