@@ -136,7 +136,9 @@ pub(crate) enum Durability {
     Process,
 }
 
+// Only the command that was typed is built: all twenty take longer than an edit of a file.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Command {
     /// Apply a plan: many edits of many files, all or nothing
     Apply(ApplyArgs),

@@ -12,6 +12,9 @@ use crate::text::diagnose::{Cause, Diagnosis, Difference};
 use crate::text::locate::Places;
 use crate::wire::{self, Shape, hints};
 
+/// Findings that people are shown: a program that writes a word wrong does so in every file.
+const SHOWN: usize = 20;
+
 /// A failed command: the error, and the request that it is about, where there was one.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -71,8 +74,11 @@ impl Failure {
         match error.details() {
             Detail::None => {}
             Detail::Findings(findings) => {
-                for finding in findings {
+                for finding in findings.iter().take(SHOWN) {
                     push_finding(&mut text, finding, self.shape);
+                }
+                if findings.len() > SHOWN {
+                    let _ = write!(text, "\n  and {} more; --json names them all", findings.len() - SHOWN);
                 }
             }
             Detail::NoMatch(diagnosis) => push_diagnosis(&mut text, diagnosis),
@@ -246,6 +252,19 @@ mod tests {
         let failure = Failure::from(Error::findings(vec![finding("0"), finding("3")]));
         let text = plain(&failure.for_people(None));
         assert!(text.contains("\n  files.0: no edits (EMPTY_EDITS)\n  files.3: no edits (EMPTY_EDITS)\n"), "{text}");
+    }
+
+    #[test]
+    fn of_many_findings_the_first_are_shown_and_the_others_counted() {
+        let finding = |file: usize| Finding {
+            kind: ErrorKind::EmptyEdits,
+            message: "no edits".to_owned(),
+            path: vec!["files".to_owned(), file.to_string()],
+        };
+        let failure = Failure::from(Error::findings((0..1000).map(finding).collect()));
+        let text = plain(&failure.for_people(None));
+        assert!(text.contains("files.19: ") && !text.contains("files.20: "), "{text}");
+        assert!(text.contains("\n  and 980 more; --json names them all\n"), "{text}");
     }
 
     #[test]

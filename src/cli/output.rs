@@ -45,6 +45,11 @@ impl Answer {
         Ok(Self { json, human: human.into(), raw: None, notes: Vec::new(), status: exit::DONE })
     }
 
+    /// The same for people alone, where nobody asked for JSON: of many files that is long.
+    pub(crate) fn for_people(human: impl Into<String>) -> Self {
+        Self { json: String::new(), human: human.into(), raw: None, notes: Vec::new(), status: exit::DONE }
+    }
+
     /// With notes for people.
     pub(crate) fn noting(mut self, notes: impl IntoIterator<Item = String>) -> Self {
         self.notes.extend(notes);

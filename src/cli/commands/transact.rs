@@ -41,12 +41,13 @@ pub(super) fn answer(
     options: &Options,
 ) -> Result<Answer> {
     let text = report::for_people(report, verb, options);
-    let single = if shape == Shape::Single { wire::success_single(report, request) } else { None };
+    let single = if shape == Shape::Single && options.json { wire::success_single(report, request) } else { None };
     let answer = match single {
-        Some(json) => Answer::new(&json, text),
-        None => Answer::new(&wire::success_multi(report, request), text),
+        _ if !options.json => Answer::for_people(text),
+        Some(json) => Answer::new(&json, text)?,
+        None => Answer::new(&wire::success_multi(report, request), text)?,
     };
-    Ok(answer?.noting(report::notes(report, options)))
+    Ok(answer.noting(report::notes(report, options)))
 }
 
 /// The answer for a report of what the engine chose itself.
