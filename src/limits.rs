@@ -39,7 +39,7 @@ pub const NAME_BYTES: usize = 255;
 /// what is beyond is read again.
 pub const CACHED_BYTES: u64 = 1 << 20;
 
-/// Bytes up to which a file is read ahead: a few of them wait in memory.
+/// Bytes up to which a file is read ahead, and that several files have together that are handed over at once.
 pub const AHEAD_BYTES: u64 = 128 << 10;
 
 /// Files from which on reading ahead is worth a thread.

@@ -2,8 +2,10 @@
 
 use std::ffi::OsStr;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use crate::limits;
 
@@ -13,8 +15,22 @@ pub const STATE_FOLDER: &str = ".txedit";
 /// A path relative to a workspace: at least one name, no `.`, no `..`, no root, no NUL, nothing in a state folder.
 ///
 /// Being one is not enough to be inside the workspace on the disk: symlinks are the business of whoever opens it.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct RelPath(PathBuf);
+/// Its clones share one text: a transaction of many files has each path in a dozen places.
+#[derive(Clone, Eq, PartialOrd, Ord)]
+pub struct RelPath(Arc<Path>);
+
+// In the normal form two paths are the same if their bytes are; the standard library would take them apart each time.
+impl PartialEq for RelPath {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_os_str() == other.0.as_os_str()
+    }
+}
+
+impl Hash for RelPath {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.as_os_str().hash(state);
+    }
+}
 
 /// Why a path cannot be a [`RelPath`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -44,8 +60,8 @@ pub enum PathProblem {
 
 impl RelPath {
     /// Checks `path`, which must be in its normal form to the byte.
-    pub fn new(path: impl Into<PathBuf>) -> Result<Self, PathProblem> {
-        let path = path.into();
+    pub fn new(path: impl AsRef<Path>) -> Result<Self, PathProblem> {
+        let path = path.as_ref();
         let bytes = path.as_os_str().as_bytes();
         if bytes.is_empty() {
             return Err(PathProblem::Empty);
@@ -71,11 +87,15 @@ impl RelPath {
                 _ => {}
             }
         }
-        Ok(Self(path))
+        Ok(Self(path.into()))
     }
 
     /// Checks `path` after dropping `.` segments and doubled or trailing slashes.
     pub fn normalised(path: &Path) -> Result<Self, PathProblem> {
+        // Most are normal already.
+        if let Ok(normal) = Self::new(path) {
+            return Ok(normal);
+        }
         let mut normal = PathBuf::new();
         for component in path.components() {
             match component {

@@ -7,7 +7,8 @@ use crate::journal::Mark;
 #[must_use]
 pub fn commit(entries: usize, terms: Terms) -> Vec<Phase> {
     let Terms { durable, checked } = terms;
-    let mut prepare: Vec<Step> = (0..entries).map(Step::Stage).collect();
+    let mut prepare = Vec::with_capacity(2 * entries + 4);
+    prepare.extend((0..entries).map(Step::Stage));
     prepare.push(Step::WriteJournal);
     // The name must not become durable before the bytes: a journal that has its name and does not verify is corrupt.
     prepare.extend(durable.then_some(Step::SyncJournal));
@@ -19,7 +20,8 @@ pub fn commit(entries: usize, terms: Terms) -> Vec<Phase> {
     // Where a sync has failed, nothing that needs another one may follow.
     let leave = |sync| Phase { on_failure: OnFailure::Leave, steps: durable.then_some(sync).into_iter().collect() };
     let mut phases = vec![Phase { on_failure: OnFailure::Forget, steps: prepare }];
-    let mut swap: Vec<Step> = (0..entries).flat_map(|entry| [Step::Swap(entry), Step::Look(entry)]).collect();
+    let mut swap = Vec::with_capacity(2 * entries + 2);
+    swap.extend((0..entries).flat_map(|entry| [Step::Swap(entry), Step::Look(entry)]));
     if checked {
         swap.push(Step::Mark(Mark::Check));
         // What the check makes of the new files must not be there without the name that tells of it,

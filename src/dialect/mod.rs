@@ -13,6 +13,10 @@ mod workspace_edit;
 
 use std::fmt::Display;
 
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::limits;
 use crate::request::Request;
@@ -147,10 +151,15 @@ pub fn detect(patch: &[u8]) -> Option<Format> {
     let patch = without_mark(patch);
     let start = patch.trim_ascii_start();
     if matches!(start.first(), Some(b'{' | b'[')) {
-        if let Some(format) = workspace_edit::detect(start).or_else(|| ast_grep::detect(start)) {
+        match Members::of(start) {
+            Some(members) if members.are_of_a_workspace_edit() => return Some(Format::WorkspaceEdit),
+            Some(Members { files: Present(true), .. }) => return None,
+            _ => {}
+        }
+        if let Some(format) = ast_grep::detect(start) {
             return Some(format);
         }
-        if serde_json::from_slice::<serde::de::IgnoredAny>(start).is_ok() {
+        if serde_json::from_slice::<IgnoredAny>(start).is_ok() {
             return None;
         }
     }
@@ -168,6 +177,43 @@ pub fn detect(patch: &[u8]) -> Option<Format> {
         }
     }
     None
+}
+
+/// The members by which one kind of JSON is told from another, in one pass over a request that may be long.
+#[derive(Deserialize)]
+struct Members<'a> {
+    #[serde(default)]
+    files: Present,
+    #[serde(default)]
+    changes: Present,
+    #[serde(default, rename = "documentChanges")]
+    document_changes: Present,
+    #[serde(borrow)]
+    edit: Option<&'a RawValue>,
+}
+
+/// Whether a member is there, whatever it is.
+#[derive(Clone, Copy, Default)]
+struct Present(bool);
+
+impl<'de> Deserialize<'de> for Present {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        IgnoredAny::deserialize(deserializer).map(|_| Self(true))
+    }
+}
+
+impl<'a> Members<'a> {
+    /// Those of an object; serde would take an array for one as well.
+    fn of(json: &'a [u8]) -> Option<Self> {
+        json.starts_with(b"{").then(|| serde_json::from_slice(json).ok()).flatten()
+    }
+
+    /// By itself, or as the `edit` of the parameters of `workspace/applyEdit`.
+    fn are_of_a_workspace_edit(&self) -> bool {
+        let inner = self.edit.and_then(|edit| Self::of(edit.get().as_bytes()));
+        let Self { changes, document_changes, .. } = inner.as_ref().unwrap_or(self);
+        changes.0 || document_changes.0
+    }
 }
 
 /// A patch without the byte-order mark that some editors put in front.

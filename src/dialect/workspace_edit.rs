@@ -14,18 +14,11 @@ use serde_json::value::RawValue;
 
 use super::files::Files;
 use super::json::Source;
-use super::{Format, Origin, malformed};
+use super::{Origin, malformed};
 use crate::error::{Error, Result};
 use crate::request::edit::{Anchor, Edit, Encoding, Position};
 use crate::request::{Change, FileRequest, IfExists, RenameTo};
 use json::{DocumentChange, Raw, TextEdit, WorkspaceEdit};
-
-/// Whether this looks like one.
-pub(super) fn detect(json: &[u8]) -> Option<Format> {
-    let value: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(json).ok()?;
-    let bare = value.get("edit").and_then(|edit| edit.as_object()).unwrap_or(&value);
-    (bare.contains_key("changes") || bare.contains_key("documentChanges")).then_some(Format::WorkspaceEdit)
-}
 
 /// Reads one, by itself or as the `edit` of the parameters of `workspace/applyEdit`.
 pub(super) fn read(json: &[u8]) -> Result<Files> {

@@ -3,10 +3,12 @@
 //! No decision rests on it: it is not sealed, and a text that does not read is as good as none.
 
 use std::borrow::Cow;
+use std::io;
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
+use super::draft::Draft;
 use super::report::{FileReport, Operation, Report};
 use super::snapshot;
 use crate::check::{CheckRun, Ended, Verdict};
@@ -33,10 +35,17 @@ pub(super) struct Account {
     pub files: Vec<FileAccount>,
     /// What was replaced in the files that were edited, as far as it is not much.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub splices: Vec<SplicedAccount>,
+    pub splices: Vec<SplicedAccount<'static>>,
 }
 
-/// The same, as it is written: it can be long, and is not copied for that.
+/// What is known of a transaction besides its plan: who acts, and what is answered.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Teller<'a> {
+    pub program: &'a str,
+    pub files: &'a [FileReport],
+}
+
+/// The text as it is written: it can be long, and nothing of it is copied for that.
 #[derive(Serialize)]
 struct Told<'a> {
     program: &'a str,
@@ -44,9 +53,18 @@ struct Told<'a> {
     label: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     check: Option<CheckAccount>,
-    files: &'a [FileAccount],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    splices: &'a [SplicedAccount],
+    files: Files<'a>,
+    #[serde(skip_serializing_if = "Remembered::is_empty")]
+    splices: Remembered<'a>,
+}
+
+/// What is told of files, one after the other.
+struct Files<'a>(&'a [FileReport]);
+
+impl Serialize for Files<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(FileAccount::of))
+    }
 }
 
 /// Digests as their hex digits; what is none reads as no digest.
@@ -71,10 +89,10 @@ mod hex {
 
 /// What was replaced in a file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct SplicedAccount {
-    pub path: String,
+pub(super) struct SplicedAccount<'a> {
+    pub path: Cow<'a, str>,
     /// Start, end, and what took the place.
-    pub splices: Vec<(usize, usize, String)>,
+    pub splices: Vec<(usize, usize, Cow<'a, str>)>,
 }
 
 /// A check that passed.
@@ -155,18 +173,6 @@ impl FileAccount {
 }
 
 impl Account {
-    /// What is to be told of a request.
-    pub(super) fn of(program: &str, label: Option<&str>, files: &[FileReport], plan: &Plan) -> Self {
-        let files = files.iter().map(FileAccount::of);
-        Self {
-            program: program.to_owned(),
-            label: label.map(str::to_owned),
-            check: None,
-            files: files.collect(),
-            splices: remembered(plan),
-        }
-    }
-
     /// What stands in the folder of a transaction; `None` where that is nothing that can be read.
     pub(super) fn read(fs: &dyn Fs, folder: &Handle) -> Result<Option<Self>> {
         let name = Name::new(folder, FILE_NAME);
@@ -182,9 +188,11 @@ impl Account {
 
     /// What a file became, from what it was. The caller compares its digest: this is but a hint.
     pub(super) fn result(&self, path: &RelPath, original: &[u8]) -> Option<Vec<u8>> {
-        let account = self.splices.iter().find(|account| path.as_path().to_str() == Some(&account.path))?;
-        let splice =
-            |(start, end, with): &(usize, usize, String)| Splice { range: *start..*end, with: with.clone().into() };
+        let account = self.splices.iter().find(|account| path.as_path().to_str() == Some(&*account.path))?;
+        let splice = |(start, end, with): &(usize, usize, Cow<'_, str>)| Splice {
+            range: *start..*end,
+            with: with.as_bytes().into(),
+        };
         let splices = Splices::new(original, account.splices.iter().map(splice).collect()).ok()?;
         Some(splices.apply(original))
     }
@@ -197,36 +205,51 @@ impl Account {
             ..Report::default()
         }
     }
+}
 
-    /// The text, with the check that was passed.
-    pub(super) fn text(&self, check: Option<&CheckRun>) -> String {
-        let Self { program, label, files, splices, check: _ } = self;
-        let told = Told { program, label: label.as_deref(), check: check.map(CheckAccount::of), files, splices };
-        serde_json::to_string(&told).expect("strings and numbers are JSON")
+impl Teller<'_> {
+    /// Writes the text, with the check that was passed.
+    pub(super) fn tell(&self, draft: &Draft, check: Option<&CheckRun>, to: impl io::Write) -> io::Result<()> {
+        let (files, splices) = (Files(self.files), Remembered(&draft.plan));
+        let label = draft.marks.label.as_deref();
+        let told = Told { program: self.program, label, check: check.map(CheckAccount::of), files, splices };
+        Ok(serde_json::to_writer(to, &told)?)
     }
 }
 
 /// What a plan replaces, so that a later undo can tell it from what others replaced.
-fn remembered(plan: &Plan) -> Vec<SplicedAccount> {
-    let mut room = limits::SPLICES_BYTES;
-    let mut remembered = Vec::new();
-    for entry in &plan.entries {
-        let Change::Edit(_, New { content: Content::Spliced(_, splices), .. }) = &entry.change else { continue };
-        let text = |splice: &Splice| Some((splice.range.start, splice.range.end, text_of(&splice.with)?));
-        let list: Option<Vec<_>> = splices.iter().map(text).collect();
-        let (Some(path), Some(list)) = (entry.path.as_path().to_str(), list) else { continue };
-        let size: usize = list.iter().map(|(.., with)| with.len() + 16).sum();
-        if list.is_empty() || size > room {
-            continue;
-        }
-        room -= size;
-        remembered.push(SplicedAccount { path: path.to_owned(), splices: list });
+struct Remembered<'a>(&'a Plan);
+
+impl<'a> Remembered<'a> {
+    fn is_empty(&self) -> bool {
+        self.accounts().next().is_none()
     }
-    remembered
+
+    /// As long as there is room.
+    fn accounts(&self) -> impl Iterator<Item = SplicedAccount<'a>> + use<'a> {
+        let mut room = limits::SPLICES_BYTES;
+        self.0.entries.iter().filter_map(move |entry| {
+            let Change::Edit(_, New { content: Content::Spliced(_, splices), .. }) = &entry.change else { return None };
+            let text = |splice: &'a Splice| Some((splice.range.start, splice.range.end, text_of(&splice.with)?));
+            let list = splices.iter().map(text).collect::<Option<Vec<_>>>()?;
+            let size: usize = list.iter().map(|(.., with)| with.len() + 16).sum();
+            if list.is_empty() || size > room {
+                return None;
+            }
+            room -= size;
+            Some(SplicedAccount { path: entry.path.as_path().to_str()?.into(), splices: list })
+        })
+    }
 }
 
-fn text_of(bytes: &[u8]) -> Option<String> {
-    std::str::from_utf8(bytes).ok().map(str::to_owned)
+impl Serialize for Remembered<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.accounts())
+    }
+}
+
+fn text_of(bytes: &[u8]) -> Option<Cow<'_, str>> {
+    std::str::from_utf8(bytes).ok().map(Cow::from)
 }
 
 impl CheckAccount {

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::account::Account;
 use super::draft::{Draft, Marks, Source, Sources};
 use super::ground::{Ground, Parents};
 use super::lock::check_cancelled;
@@ -47,13 +46,14 @@ impl Engine {
         if let Some(report) = self.answered_before(request, fingerprint)? {
             return Ok(Report { warnings, ..report });
         }
-        let (mut draft, files) = match self.draft(request, &cast, &places, parents, run) {
+        let (mut draft, files) = match self.draft(request, &cast, places, parents, run) {
             // A file that is no longer what the request expects may be what the request makes of it.
             Err(error) if carries_hashes(request) => {
                 return self.repeated(fingerprint)?.ok_or(error);
             }
             other => other?,
         };
+        drop(cast);
         draft.marks.request = Some(fingerprint);
         draft.marks.key.clone_from(&request.idempotency_key);
         self.carry_out(draft, locks, Report { files, warnings, ..Report::default() }, run)
@@ -68,15 +68,15 @@ impl Engine {
     ) -> Result<(Draft, Vec<FileReport>)> {
         let cast = Cast::of(request);
         let (places, parents) = self.glance(&cast.paths(), &|found| cast.judge(found), warnings)?;
-        self.draft(request, &cast, &places, parents, run)
+        self.draft(request, &cast, places, parents, run)
     }
 
     /// Reads everything, and decides what will be done.
     pub(super) fn draft(
         &self,
         request: &Request,
-        cast: &Cast,
-        places: &[Place],
+        cast: &Cast<'_>,
+        places: Vec<Place>,
         parents: Parents,
         run: Run<'_>,
     ) -> Result<(Draft, Vec<FileReport>)> {
@@ -104,22 +104,21 @@ impl Engine {
         let sources = reader.into_sources();
         let plan = builder.finish()?;
         let targets = snapshots(&plan, &subjects.places, &sources);
-        let account = Account::of(&self.program(run), request.label.as_deref(), &reports, &plan);
         let marks = Marks { label: request.label.clone(), ..Marks::default() };
         let gate = self.gate(request.check.as_ref());
-        Ok((Draft { plan, sources, targets, parents, read_at, marks, account, gate }, reports))
+        Ok((Draft { plan, sources, targets, parents, read_at, marks, gate }, reports))
     }
 
     /// Whether what stands at a place can be edited, replaced, moved or deleted, or a file made there.
     fn check(&self, place: &Place, parents: &Parents, closed: &HashSet<&Path>) -> Result<()> {
         let path = self.root.path().join(place.path.as_path());
-        let (folder_stat, folder) = &parents[&place.folder];
+        let (folder_stat, folder) = &parents[place.folder()];
         let name = Name::new(folder, place.path.name());
         match &place.stat {
             Some(stat) => snapshot::check_target(&*self.fs, &path, name, stat, folder_stat)?,
             None => snapshot::check_folder(&path, folder_stat)?,
         }
-        if closed.contains(place.folder.as_path()) {
+        if closed.contains(place.folder()) {
             let message = format!("you may not change the names in {}", folder.path().display());
             return Err(Error::new(ErrorKind::PermissionDenied, message).at(path));
         }
@@ -149,10 +148,10 @@ impl Engine {
         for (target, place) in places.iter().enumerate() {
             // One that stays keeps the mode that it has.
             let stays = place.stat.is_some() && !vacated.contains_key(&target);
-            let new_mode = match new_modes.get(place.folder.as_path()) {
+            let new_mode = match new_modes.get(place.folder()) {
                 _ if stays => 0,
                 Some(mode) => *mode,
-                None => *new_modes.entry(&place.folder).or_insert(self.new_mode(&parents[&place.folder].1)?),
+                None => *new_modes.entry(place.folder()).or_insert(self.new_mode(&parents[place.folder()].1)?),
             };
             targets.push(Target { path: place.path.clone(), missing: place.missing.clone(), new_mode, before: None });
         }

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::account::Account;
 use super::gate::Gate;
 use super::snapshot::Snapshot;
 use crate::digest::Digest;
@@ -27,10 +26,15 @@ pub(super) struct Draft {
     /// When reading began.
     pub read_at: Instant,
     pub marks: Marks,
-    /// What `report.json` is to say.
-    pub account: Account,
     /// What decides whether the new files stay.
     pub gate: Option<Gate>,
+}
+
+impl Draft {
+    /// What history will take.
+    pub(super) fn bytes_before(&self) -> u64 {
+        self.targets.iter().flatten().map(|snapshot| snapshot.stat.size).sum()
+    }
 }
 
 /// What the journal says of a transaction besides its entries.
@@ -63,6 +67,10 @@ pub(super) struct Source {
 pub(super) struct Sources(Vec<Option<Source>>);
 
 impl Sources {
+    pub(super) fn with_room_for(count: usize) -> Self {
+        Self(Vec::with_capacity(count))
+    }
+
     pub(super) fn get(&self, id: SourceId) -> Option<&Source> {
         self.0.get(id.0)?.as_ref()
     }

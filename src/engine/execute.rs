@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::account::Teller;
 use super::draft::Draft;
 use super::gate::Rewritten;
 use super::lock::{Locks, check_cancelled};
@@ -37,20 +38,20 @@ pub(super) fn commit(
     draft: Draft,
     locks: Locks,
     durable: bool,
-    program: &str,
+    teller: Teller<'_>,
     run: Run<'_>,
 ) -> Result<Committed> {
     let trash = sweep::list_trash(fs, state)?;
     let terms = Terms { durable, checked: draft.gate.is_some() };
     // A check may write anywhere: what it makes of the new files is durable only with all else.
     let each = durable && !terms.checked && syncs_each(fs, state, &draft)?;
-    let staging = Staging::begin(fs, state, &draft, program)?;
+    let staging = Staging::begin(fs, state, &draft, teller.program)?;
     let id = staging.id().to_owned();
     let read_at = staging.read_at(&draft);
     let mut committed = Committed { id: id.clone(), warnings: Vec::new(), check: None, rewritten: Vec::new() };
     let tidied = Vec::new();
     let mut walk =
-        Walk { staging, draft: &draft, read_at, each, trash: &trash, run, tidied, committed: &mut committed };
+        Walk { staging, draft: &draft, teller, read_at, each, trash: &trash, run, tidied, committed: &mut committed };
     let result = walk.phases(terms);
     drop(walk);
     // The others need not wait until the trash is emptied.
@@ -72,6 +73,7 @@ fn syncs_each(fs: &dyn Fs, state: &State, draft: &Draft) -> Result<bool> {
 pub(super) struct Walk<'a> {
     staging: Staging<'a>,
     pub draft: &'a Draft,
+    teller: Teller<'a>,
     read_at: Timestamp,
     /// Sync each file, not the file system.
     each: bool,
@@ -129,7 +131,10 @@ impl Walk<'_> {
             Step::Look(entry) => self.look(entry).map_err(|e| self.name_edit(e, entry)),
             Step::Check => self.check(),
             Step::LookAgain(entry) => self.look_again(entry).map_err(|e| self.name_edit(e, entry)),
-            Step::WriteReport => self.staging.write_report(&self.draft.account.text(self.committed.check.as_ref())),
+            Step::WriteReport => {
+                let check = self.committed.check.as_ref();
+                self.staging.write_report(|to| self.teller.tell(self.draft, check, to))
+            }
             Step::Mark(mark) => self.staging.transaction_mut().set_mark(mark),
             Step::SyncFolder => self.transaction().sync_folder(),
             Step::Tidy => {
@@ -182,8 +187,11 @@ impl Walk<'_> {
         let record = transaction.record(entry);
         let changed = |how| self.name_edit(snapshot::changed(&path, how), entry);
         let io = |e| Error::io("look at", &path, e);
-        if let Some((stat, _)) = self.draft.parents.get(record.path.parent()) {
-            let there = transaction.fs.open_beneath(&transaction.state.root, record.path.parent());
+        // Mostly those of one folder follow each other: one look at it is enough for them.
+        let folder = record.path.parent();
+        let is_another = entry == 0 || transaction.record(entry - 1).path.parent() != folder;
+        if let Some((stat, _)) = self.draft.parents.get(folder).filter(|_| is_another) {
+            let there = transaction.fs.open_beneath(&transaction.state.root, folder);
             let there = there.and_then(|folder| transaction.fs.stat_handle(&folder)).map_err(io)?;
             if there.identity != stat.identity {
                 return Err(changed("is in a folder that was moved"));

@@ -46,7 +46,7 @@ impl Engine {
             self.refuse_own_locks(&before, &parents)?;
             let locks = Locks::acquire(fs, parents.values().cloned().collect(), patience)?;
             let (places, again) = self.resolve(paths, judge)?;
-            let same = before.iter().zip(&places).all(|(b, a)| (&b.path, &b.folder) == (&a.path, &a.folder))
+            let same = before.iter().zip(&places).all(|(b, a)| (&b.path, b.folder()) == (&a.path, a.folder()))
                 && again.values().all(|(stat, _)| locks.holds(stat));
             if !same {
                 drop((locks, parents));

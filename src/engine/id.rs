@@ -6,7 +6,13 @@ use std::time::SystemTime;
 #[must_use]
 pub(super) fn fresh() -> String {
     let now = jiff::Timestamp::try_from(SystemTime::now()).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
-    format!("{}-{}", now.strftime("%Y%m%dT%H%M%S.%6fZ"), random_hex(16))
+    format!("{}-{}", time_part(now), random_hex(16))
+}
+
+/// What ids of that time begin with: earlier ids sort before it, later ones behind.
+#[must_use]
+pub(super) fn time_part(time: jiff::Timestamp) -> String {
+    time.strftime("%Y%m%dT%H%M%S.%6fZ").to_string()
 }
 
 /// The time in an id, as RFC 3339.

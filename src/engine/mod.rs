@@ -47,11 +47,12 @@ use crate::fs::os::OsFs;
 use crate::fs::{Fs, Handle, Stat};
 use crate::limits;
 use crate::path::{RelPath, STATE_FOLDER};
+use account::Teller;
 use draft::Draft;
 use execute::Committed;
 use gate::Gate;
 use lock::{Locks, Patience};
-use report::{Recovered, Report, Status};
+use report::{FileReport, Recovered, Report, Status};
 use state::{Found, Section, State};
 pub use undo::UndoOptions;
 
@@ -283,7 +284,7 @@ impl Engine {
         if draft.plan.is_empty() {
             return Ok(report);
         }
-        let Committed { id, warnings, check, rewritten } = self.commit(draft, locks, run)?;
+        let Committed { id, warnings, check, rewritten } = self.commit(draft, &report.files, locks, run)?;
         for rewritten in rewritten {
             rewritten.tell(&mut report.files);
         }
@@ -292,13 +293,16 @@ impl Engine {
     }
 
     /// Commits a draft under locks, then bounds history.
-    fn commit(&self, draft: Draft, locks: Locks, run: Run<'_>) -> Result<Committed> {
+    fn commit(&self, draft: Draft, files: &[FileReport], locks: Locks, run: Run<'_>) -> Result<Committed> {
         let found = State::find(&*self.fs, &self.root, self.protocol)?;
         self.check_one_file_system(&draft, &found)?;
         let state = State::ensure(&*self.fs, &self.root, self.protocol, found)?;
         let durable = self.settings.durability == Durability::Power;
-        let mut committed = execute::commit(&*self.fs, &state, draft, locks, durable, &self.program(run), run)?;
-        if let Err(error) = self.prune_by_the_way(&state, &committed.id) {
+        let bytes = draft.bytes_before();
+        let program = self.program(run);
+        let teller = Teller { program: &program, files };
+        let mut committed = execute::commit(&*self.fs, &state, draft, locks, durable, teller, run)?;
+        if let Err(error) = self.prune_by_the_way(&state, &committed.id, bytes) {
             committed.warnings.push(format!("history could not be pruned: {error}"));
         }
         Ok(committed)

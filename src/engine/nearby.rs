@@ -110,14 +110,26 @@ fn state_folders(fs: &dyn Fs, root: &Handle, paths: &[RelPath]) -> Result<Vec<Ha
         }
         found.push(fs.open_folder(ancestor).map_err(|e| Error::io("open", ancestor, e))?);
     }
-    let between: BTreeSet<PathBuf> =
-        paths.iter().flat_map(|path| path.as_path().ancestors().skip(1)).map(Path::to_owned).collect();
-    for folder in between {
+    for folder in folders_between(paths) {
         match fs.open_beneath(root, &folder.join(STATE_FOLDER)) {
-            Ok(_) => found.push(fs.open_beneath(root, &folder).map_err(|e| Error::io("open", &folder, e))?),
+            Ok(_) => found.push(fs.open_beneath(root, folder).map_err(|e| Error::io("open", folder, e))?),
             Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS)) => {}
-            Err(e) => return Err(Error::io("open", &folder, e)),
+            Err(e) => return Err(Error::io("open", folder, e)),
         }
     }
     Ok(found)
+}
+
+/// The root, as an empty path, and every folder between it and the paths.
+fn folders_between(paths: &[RelPath]) -> BTreeSet<&Path> {
+    let mut between = BTreeSet::new();
+    for path in paths {
+        for folder in path.as_path().ancestors().skip(1) {
+            if !between.insert(folder) {
+                // What is above it is known as well.
+                break;
+            }
+        }
+    }
+    between
 }

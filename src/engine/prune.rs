@@ -11,39 +11,57 @@ use crate::fs::{Fs, Name};
 use crate::journal::recover::Seen;
 use crate::journal::slot_name;
 
-/// One commit in so many also sums up the bytes of history; count and age are in the names of the folders.
-const BYTES_EVERY: u32 = 16;
+/// One commit in so many looks at the names of history, which tell count and age: what is beyond goes in one go, and a
+/// history of a thousand costs the others nothing.
+const NAMES_EVERY: u32 = 32;
+
+/// One in so many also sums up its bytes, for which every journal is read.
+const BYTES_EVERY: u32 = 512;
+
+/// Besides, whichever adds more than this part of the bound.
+const MUCH: u64 = 64;
+
+/// How much is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Thoroughness {
+    Names,
+    Bytes,
+}
 
 impl Engine {
     /// Removes committed transactions beyond `retention`, oldest first: they can no longer be undone. Never touches
     /// what is in commit. Originals that somebody wrote into after the commit are put into `kept/`.
     pub fn prune(&self, retention: &Retention) -> Result<Pruned> {
         let Some(state) = self.state()? else { return Ok(Pruned::default()) };
-        let pruned = self.prune_state(&state, retention, true)?;
+        let pruned = self.prune_state(&state, retention, Thoroughness::Bytes)?;
         sweep::sync_and_empty_trash(&*self.fs, &state)?;
         Ok(pruned)
     }
 
-    /// The same after a commit, mostly by the names alone; what goes is unlinked by a later commit.
-    pub(super) fn prune_by_the_way(&self, state: &State, committed: &str) -> Result<Pruned> {
-        let lot = committed.rsplit('-').next().and_then(|random| u32::from_str_radix(&random[..4], 16).ok());
-        self.prune_state(state, &self.settings.retention, lot.is_some_and(|lot| lot % BYTES_EVERY == 0))
+    /// The same after some of the commits; what goes is unlinked by a later one. `bytes` are those of its originals.
+    pub(super) fn prune_by_the_way(&self, state: &State, committed: &str, bytes: u64) -> Result<Pruned> {
+        let retention = &self.settings.retention;
+        match due(committed, bytes > retention.bytes / MUCH) {
+            Some(thoroughness) => self.prune_state(state, retention, thoroughness),
+            None => Ok(Pruned::default()),
+        }
     }
 
-    fn prune_state(&self, state: &State, retention: &Retention, sum_bytes: bool) -> Result<Pruned> {
+    fn prune_state(&self, state: &State, retention: &Retention, thoroughness: Thoroughness) -> Result<Pruned> {
         let fs = &*self.fs;
         let Some(section) = state.section(fs, Section::History)? else { return Ok(Pruned::default()) };
         let ids = list_ids(fs, &section)?;
         let age = jiff::SignedDuration::try_from(retention.age).unwrap_or(jiff::SignedDuration::MAX);
         let oldest = jiff::Timestamp::now().checked_sub(age).unwrap_or(jiff::Timestamp::MIN);
+        let oldest = id::time_part(oldest);
         let mut pruned = Pruned::default();
         let mut bytes = 0;
         let mut room_is_left = true;
         // From the newest on: once the bytes are used up, everything older goes.
         for (rank, id) in ids.iter().rev().enumerate() {
-            let too_old = id::instant_of(id).is_some_and(|time| time < oldest);
+            let too_old = id.as_str() < oldest.as_str();
             let by_name = rank >= retention.count || too_old || !room_is_left;
-            if !by_name && !sum_bytes {
+            if !by_name && thoroughness == Thoroughness::Names {
                 continue;
             }
             let Some(loaded) = history::load(fs, state, id)? else { continue };
@@ -60,6 +78,17 @@ impl Engine {
             }
         }
         Ok(pruned)
+    }
+}
+
+/// Whether it is this commit's turn, by the random part of its id.
+fn due(committed: &str, much: bool) -> Option<Thoroughness> {
+    let random = committed.rsplit('-').next().and_then(|random| random.get(..8));
+    let lot = random.and_then(|random| u32::from_str_radix(random, 16).ok())?;
+    match lot {
+        _ if much || lot.is_multiple_of(BYTES_EVERY) => Some(Thoroughness::Bytes),
+        _ if lot.is_multiple_of(NAMES_EVERY) => Some(Thoroughness::Names),
+        _ => None,
     }
 }
 
@@ -82,4 +111,56 @@ pub(super) fn late_writes(fs: &dyn Fs, loaded: &Loaded) -> Result<HashSet<usize>
         }
     }
     Ok(late)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::engine::{Durability, Run, Settings, Unobserved};
+    use crate::request::validate::PathRule;
+    use crate::wire;
+
+    #[test]
+    fn some_commits_look_at_the_names_few_at_the_bytes_and_large_ones_always() {
+        let of = |random: &str, much| due(&format!("20261122T101651.831875Z-{random}6aee4e6f"), much);
+        assert_eq!(of("00000001", false), None);
+        assert_eq!(of("00000020", false), Some(Thoroughness::Names));
+        assert_eq!(of("00000200", false), Some(Thoroughness::Bytes));
+        assert_eq!(of("00000001", true), Some(Thoroughness::Bytes));
+    }
+
+    #[test]
+    fn what_is_beyond_goes_when_a_commit_looks() {
+        let scratch = tempfile::tempdir().unwrap();
+        let unbounded = Retention { count: usize::MAX, bytes: u64::MAX, age: std::time::Duration::MAX };
+        let settings = Settings {
+            durability: Durability::Process,
+            lock_timeout: std::time::Duration::ZERO,
+            retention: unbounded.clone(),
+            program: "txedit tests".to_owned(),
+        };
+        let mut engine = Engine::open(scratch.path(), settings).unwrap();
+        let cancel = AtomicBool::new(false);
+        for content in ["1", "22", "333", "4444", "55555"] {
+            let file = format!(r#"{{"file_path": "a", "content": "{content}", "if_exists": "replace"}}"#);
+            let request = wire::request::parse(format!(r#"{{"files": [{file}]}}"#).as_bytes()).unwrap();
+            let request = request.into_request(PathRule::AbsoluteOrRelative).unwrap();
+            engine.apply(&request, Run { cancel: &cancel, observer: &Unobserved }).unwrap();
+        }
+        let state = engine.state().unwrap().unwrap();
+        let mut pruned = |retention: Retention, random: &str| {
+            engine.settings.retention = retention;
+            let id = format!("20261122T101651.831875Z-{random}6aee4e6f");
+            engine.prune_by_the_way(&state, &id, 0).unwrap().ids.len()
+        };
+        let (names, bytes) = ("00000020", "00000200");
+        assert_eq!(pruned(Retention { count: 4, ..unbounded.clone() }, "00000001"), 0, "it was not its turn");
+        assert_eq!(pruned(Retention { count: 4, ..unbounded.clone() }, names), 1);
+        assert_eq!(pruned(Retention { bytes: 9, ..unbounded.clone() }, names), 0, "names do not tell bytes");
+        // 4 and 3 fit, 2 does not; what is older than that goes too.
+        assert_eq!(pruned(Retention { bytes: 7, ..unbounded.clone() }, bytes), 2);
+        assert_eq!(pruned(Retention { age: std::time::Duration::ZERO, ..unbounded }, names), 2);
+    }
 }

@@ -1,6 +1,7 @@
 //! Paths of a request to places in the workspace: symlinks followed, folders open.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::errno::{self, Errno};
@@ -14,8 +15,6 @@ use crate::path::{PathProblem, RelPath};
 pub(super) struct Place {
     /// The path in the workspace, without symlinks.
     pub path: RelPath,
-    /// The nearest folder on the way that is there, as a path in the workspace.
-    pub folder: PathBuf,
     /// Folders on the way that are not there, parents first.
     pub missing: Vec<RelPath>,
     /// What stands there, unless it is nothing.
@@ -24,12 +23,20 @@ pub(super) struct Place {
     pub is_link: bool,
 }
 
+impl Place {
+    /// The nearest folder on the way that is there, as a path in the workspace.
+    pub(super) fn folder(&self) -> &Path {
+        self.missing.first().unwrap_or(&self.path).parent()
+    }
+}
+
 /// Resolves paths, and keeps every folder on the way that it opened.
 #[derive(Debug)]
 pub(super) struct Resolver<'a> {
     fs: &'a dyn Fs,
     root: &'a Handle,
-    folders: HashMap<PathBuf, Folder>,
+    /// By their paths in the workspace, which are in their normal form: as texts they are found quicker.
+    folders: HashMap<OsString, Folder>,
 }
 
 #[derive(Debug, Clone)]
@@ -47,7 +54,7 @@ impl<'a> Resolver<'a> {
 
     /// The folder of a place, open.
     pub(super) fn folder(&self, place: &Place) -> (&Handle, &Stat) {
-        match &self.folders[&place.folder] {
+        match &self.folders[place.folder().as_os_str()] {
             Folder::Open(handle, stat) => (handle, stat),
             _ => unreachable!("the folder of a place is open"),
         }
@@ -55,12 +62,17 @@ impl<'a> Resolver<'a> {
 
     /// Every folder that was opened and is the folder of a place in `places`, each once.
     pub(super) fn folders_of<'p>(&self, places: impl Iterator<Item = &'p Place>) -> HashMap<PathBuf, (Stat, Handle)> {
-        places
-            .map(|place| {
+        let mut folders = HashMap::new();
+        let mut last = None;
+        for place in places {
+            let folder = place.folder();
+            // Mostly it is that of the place before.
+            if last.replace(folder) != Some(folder) && !folders.contains_key(folder) {
                 let (handle, stat) = self.folder(place);
-                (place.folder.clone(), (stat.clone(), handle.clone()))
-            })
-            .collect()
+                folders.insert(folder.to_owned(), (stat.clone(), handle.clone()));
+            }
+        }
+        folders
     }
 
     /// Resolves one path as the caller wrote it.
@@ -123,9 +135,9 @@ impl<'a> Resolver<'a> {
 
     fn step(&mut self, rel: &RelPath) -> Result<Step> {
         let mut missing = Vec::new();
-        let mut folder = rel.parent().to_owned();
+        let mut folder = rel.parent();
         loop {
-            match self.open(&folder)? {
+            match self.open(folder)? {
                 Folder::Open(..) => break,
                 Folder::ThroughLink => return Ok(Step::LinkedFolder),
                 Folder::Obstacle => {
@@ -133,13 +145,13 @@ impl<'a> Resolver<'a> {
                     return Err(Error::new(ErrorKind::NotARegularFile, message).at(rel.as_path()));
                 }
                 Folder::Missing => {
-                    missing.push(RelPath::new(folder.clone()).map_err(|problem| refused(problem, rel.as_path()))?);
-                    folder.pop();
+                    missing.push(RelPath::new(folder).map_err(|problem| refused(problem, rel.as_path()))?);
+                    folder = folder.parent().unwrap_or(Path::new(""));
                 }
             }
         }
         missing.reverse();
-        let mut place = Place { path: rel.clone(), folder, missing, stat: None, is_link: false };
+        let mut place = Place { path: rel.clone(), missing, stat: None, is_link: false };
         if place.missing.is_empty() {
             let (handle, _) = self.folder(&place);
             let name = Name::new(handle, rel.name());
@@ -150,7 +162,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn open(&mut self, folder: &Path) -> Result<&Folder> {
-        if !self.folders.contains_key(folder) {
+        if !self.folders.contains_key(folder.as_os_str()) {
             let opened = match self.fs.open_beneath(self.root, folder) {
                 Ok(handle) => {
                     let stat = self.fs.stat_handle(&handle).map_err(|e| Error::io("look at", folder, e))?;
@@ -163,9 +175,9 @@ impl<'a> Resolver<'a> {
                     _ => return Err(Error::io("open", folder, e)),
                 },
             };
-            self.folders.insert(folder.to_owned(), opened);
+            self.folders.insert(folder.into(), opened);
         }
-        Ok(&self.folders[folder])
+        Ok(&self.folders[folder.as_os_str()])
     }
 
     /// A symlink as the last segment is reported as "not a directory" by some kernels: look again.

@@ -1,8 +1,9 @@
 //! Which path of a request plays which part, and the two validation layers that need the disk: existence and kind,
 //! then duplicates.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::resolve::Place;
 use crate::error::{ErrorKind, Result};
@@ -14,15 +15,15 @@ use crate::request::{Change, FileRequest, IfExists, Request};
 
 /// All paths that a request names or implies.
 #[derive(Debug)]
-pub(super) struct Cast {
-    parts: Vec<Part>,
+pub(super) struct Cast<'r> {
+    parts: Vec<Part<'r>>,
 }
 
 #[derive(Debug)]
-struct Part {
+struct Part<'r> {
     file: usize,
     field: &'static str,
-    path: PathBuf,
+    path: Cow<'r, Path>,
 }
 
 /// The places of a request, each once, and the parts that they play for each file.
@@ -49,28 +50,28 @@ fn destination(entry: &FileRequest) -> Option<(&Path, IfExists)> {
     }
 }
 
-impl Cast {
-    pub(super) fn of(request: &Request) -> Self {
+impl<'r> Cast<'r> {
+    pub(super) fn of(request: &'r Request) -> Self {
         let mut parts = Vec::with_capacity(request.files.len());
         for (file, entry) in request.files.iter().enumerate() {
-            parts.push(Part { file, field: SUBJECT, path: entry.path.clone() });
+            parts.push(Part { file, field: SUBJECT, path: entry.path.as_path().into() });
             if let Some((path, _)) = destination(entry) {
-                parts.push(Part { file, field: DESTINATION, path: path.to_owned() });
+                parts.push(Part { file, field: DESTINATION, path: path.into() });
             }
             if let Change::Copy { from, .. } = &entry.change {
-                parts.push(Part { file, field: ORIGIN, path: from.clone() });
+                parts.push(Part { file, field: ORIGIN, path: from.as_path().into() });
             }
             if request.backup {
                 let mut name = entry.path.file_name().unwrap_or_default().to_owned();
                 name.push(".bak");
-                parts.push(Part { file, field: BACKUP, path: entry.path.with_file_name(name) });
+                parts.push(Part { file, field: BACKUP, path: entry.path.with_file_name(name).into() });
             }
         }
         Self { parts }
     }
 
     pub(super) fn paths(&self) -> Vec<&Path> {
-        self.parts.iter().map(|part| part.path.as_path()).collect()
+        self.parts.iter().map(|part| part.path.as_ref()).collect()
     }
 
     /// All paths that lead nowhere or where they may not, as one error.
@@ -94,7 +95,7 @@ impl Cast {
     pub(super) fn roles(
         &self,
         request: &Request,
-        places: &[Place],
+        places: Vec<Place>,
         check: &dyn Fn(&Place) -> Result<()>,
     ) -> Result<Subjects> {
         let leaving = request.files.iter().enumerate().filter(|(_, entry)| vacates(entry));
@@ -102,12 +103,12 @@ impl Cast {
         let vacated: HashSet<&RelPath> = self
             .parts
             .iter()
-            .zip(places)
+            .zip(&places)
             .filter(|(part, _)| part.field == SUBJECT && leaving.contains(&part.file))
             .map(|(_, place)| &place.path)
             .collect();
-        self.check_existence(request, places, &vacated, check)?;
-        self.check_duplicates(request, places, &vacated)?;
+        self.check_existence(request, &places, &vacated, check)?;
+        self.check_duplicates(request, &places, &vacated)?;
         Ok(self.assign(request, places))
     }
 
@@ -182,13 +183,13 @@ impl Cast {
         findings.finish()
     }
 
-    fn assign(&self, request: &Request, places: &[Place]) -> Subjects {
-        let mut index: HashMap<&RelPath, usize> = HashMap::new();
+    fn assign(&self, request: &Request, places: Vec<Place>) -> Subjects {
+        let mut index: HashMap<RelPath, usize> = HashMap::new();
         let mut unique: Vec<Place> = Vec::with_capacity(places.len());
         let mut roles = vec![Roles { subject: 0, destination: None, backup: None, origin: None }; request.files.len()];
         for (part, place) in self.parts.iter().zip(places) {
-            let at = *index.entry(&place.path).or_insert_with(|| {
-                unique.push(place.clone());
+            let at = *index.entry(place.path.clone()).or_insert_with(|| {
+                unique.push(place);
                 unique.len() - 1
             });
             let roles = &mut roles[part.file];
@@ -203,7 +204,7 @@ impl Cast {
     }
 }
 
-impl Part {
+impl Part<'_> {
     fn find(&self, findings: &mut Findings, kind: ErrorKind, message: String) {
         findings.push(kind, at_file(self.file, Some(self.field)), message);
     }
@@ -233,7 +234,7 @@ impl Part {
     }
 }
 
-impl Part {
+impl Part<'_> {
     /// What is wrong with a file that is to be copied.
     fn misfit_origin(&self, place: &Place) -> Option<(ErrorKind, String)> {
         let path = self.path.display();

@@ -1,11 +1,12 @@
 //! Staging: new contents in the slots of a transaction's folder, then its journal.
 
 use std::collections::{HashMap, VecDeque};
+use std::io;
 use std::path::PathBuf;
 
 use super::draft::Draft;
 use super::snapshot;
-use super::state::{Section, State, write_all, write_new};
+use super::state::{Section, State, write_all, write_new_by};
 use super::sweep::Trash;
 use super::transaction::Transaction;
 use super::{account, id, transaction};
@@ -58,10 +59,8 @@ impl<'a> Staging<'a> {
     /// Makes and locks the transaction's folder.
     pub(super) fn begin(fs: &'a dyn Fs, state: &'a State, draft: &Draft, program: &str) -> Result<Self> {
         let section = state.need_section(fs, Section::Transactions)?;
-        let (id, folder) = make_folder(fs, &section)?;
-        let io = |e| Error::io("look at", folder.path(), e);
-        let stat = fs.stat_handle(&folder).map_err(io)?;
-        let host = fs.host().map_err(io)?;
+        let (id, folder, stat) = make_folder(fs, &section)?;
+        let host = fs.host().map_err(|e| Error::io("ask who runs", folder.path(), e))?;
         let header = Header {
             id,
             workspace: state.workspace_id().to_owned(),
@@ -266,9 +265,9 @@ impl<'a> Staging<'a> {
 
     /// Writes the whole journal, sealed, under its hidden name.
     pub(super) fn write_journal(&mut self) -> Result<()> {
-        let bytes = record::encode(&self.transaction.journal);
         let name = Name::new(&self.transaction.folder, journal::HIDDEN_NAME);
-        self.hidden = Some(write_new(self.transaction.fs, name, &bytes)?);
+        let write = |to: &mut dyn io::Write| record::write(&self.transaction.journal, to);
+        self.hidden = Some(write_new_by(self.transaction.fs, name, write)?);
         Ok(())
     }
 
@@ -289,9 +288,9 @@ impl<'a> Staging<'a> {
     }
 
     /// Writes what was done, for the log. No decision ever rests on it.
-    pub(super) fn write_report(&mut self, text: &str) -> Result<()> {
+    pub(super) fn write_report(&mut self, tell: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> Result<()> {
         let name = Name::new(&self.transaction.folder, account::FILE_NAME);
-        self.report = Some(write_new(self.transaction.fs, name, text.as_bytes())?);
+        self.report = Some(write_new_by(self.transaction.fs, name, tell)?);
         Ok(())
     }
 
@@ -314,17 +313,17 @@ fn missing_parent(planned: &Entry) -> Error {
 }
 
 /// Makes `txn/.<id>`, locks it and only then gives it its name: what has its name has had an owner.
-pub(super) fn make_folder(fs: &dyn Fs, section: &Handle) -> Result<(String, Handle)> {
+pub(super) fn make_folder(fs: &dyn Fs, section: &Handle) -> Result<(String, Handle, Stat)> {
     for _ in 0..TRIES {
         let id = id::fresh();
         let hidden = format!(".{id}");
         let name = Name::new(section, &hidden);
         fs.make_folder(name, 0o700).map_err(|e| Error::io("make", name.path(), e))?;
-        let Some((folder, _)) = transaction::lock_folder(fs, section, &hidden)? else { continue };
+        let Some((folder, stat)) = transaction::lock_folder(fs, section, &hidden)? else { continue };
         match fs.rename(name, Name::new(section, &id), Rename::NoReplace) {
             Ok(()) => {
                 let folder = folder.renamed(section.path().join(&id));
-                return Ok((id, folder));
+                return Ok((id, folder, stat));
             }
             Err(e) if errno::is_missing(&e) => {}
             Err(e) => return Err(Error::io("rename", name.path(), e)),

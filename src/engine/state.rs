@@ -1,6 +1,7 @@
 //! The state folder of a workspace: `.txedit` and its sections.
 
 use std::ffi::OsStr;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,6 +11,7 @@ use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Fs, Handle, Name, Rename, Stat, probe};
 use crate::identity::Identity;
+use crate::limits;
 use crate::path::STATE_FOLDER;
 
 /// A folder in the state folder.
@@ -50,8 +52,8 @@ pub(super) struct State {
     pub folder: Handle,
     /// What `.txedit` is.
     pub stat: Stat,
-    /// The workspace's random id.
-    pub id: String,
+    /// The workspace's random id, and what was probed; read where something is to be committed.
+    id: String,
     /// Whether something of it was made just now, so that its own names are not durable yet.
     pub fresh: bool,
     /// What is followed in it.
@@ -91,12 +93,11 @@ impl State {
             return Ok(Found::Ignored(format!("can be written by others (mode {:o})", stat.mode)));
         }
         let folder = fs.open_beneath(root, STATE_FOLDER.as_ref()).map_err(|e| Error::io("open", &path, e))?;
-        let id = read_small(fs, Name::new(&folder, "id"))?.unwrap_or_default();
         Ok(Found::State(Self {
             root: root.clone(),
             folder,
             stat,
-            id: id.trim_end().to_owned(),
+            id: String::new(),
             fresh: false,
             protocol,
             sync_failed: Arc::default(),
@@ -106,8 +107,11 @@ impl State {
     /// The state folder of `root`, made where none was found. On failure nothing of it is left behind.
     pub(super) fn ensure(fs: &dyn Fs, root: &Handle, protocol: &'static Protocol, found: Found) -> Result<Self> {
         match found {
-            Found::State(state) if state.is_probed() => return Ok(state),
-            Found::State(state) => return state.complete(fs),
+            Found::State(mut state) => {
+                let id = read_small(fs, Name::new(&state.folder, "id"))?.unwrap_or_default();
+                id.trim_end().clone_into(&mut state.id);
+                return if state.is_probed() { Ok(state) } else { state.complete(fs) };
+            }
             Found::Ignored(why) => {
                 let path = root.path().join(STATE_FOLDER);
                 let message =
@@ -239,6 +243,64 @@ pub(super) fn write_new(fs: &dyn Fs, name: Name<'_>, content: &[u8]) -> Result<H
     write_all(fs, &file, 0, content)?;
     guard.disarm();
     Ok(file)
+}
+
+/// The same of a content that `write` spells out and that is never in memory as a whole.
+pub(super) fn write_new_by(
+    fs: &dyn Fs,
+    name: Name<'_>,
+    write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+) -> Result<Handle> {
+    let (file, guard, _) = fs.create(name, 0o600).map_err(|e| Error::io("create", name.path(), e))?;
+    let mut appending = Appending { fs, file: &file, offset: 0, buffer: Vec::new(), failed: None };
+    let written = write(&mut appending);
+    appending.finish()?;
+    written.map_err(|e| Error::io("write", name.path(), e))?;
+    guard.disarm();
+    Ok(file)
+}
+
+/// A file that is written in chunks.
+struct Appending<'a> {
+    fs: &'a dyn Fs,
+    file: &'a Handle,
+    offset: u64,
+    buffer: Vec<u8>,
+    failed: Option<Error>,
+}
+
+impl Appending<'_> {
+    /// Writes what is left; answers the first failure, whatever the writer made of it.
+    fn finish(mut self) -> Result<()> {
+        if self.failed.is_none() {
+            self.write_out();
+        }
+        self.failed.map_or(Ok(()), Err)
+    }
+
+    fn write_out(&mut self) {
+        self.failed = write_all(self.fs, self.file, self.offset, &self.buffer).err();
+        self.offset += self.buffer.len() as u64;
+        self.buffer.clear();
+    }
+}
+
+impl io::Write for Appending<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() >= limits::CHUNK_BYTES {
+            self.write_out();
+        }
+        match self.failed {
+            // Not the failure itself: of some kinds the standard library would try again.
+            Some(_) => Err(io::Error::other("see what `finish` answers")),
+            None => Ok(bytes.len()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Writes all of `content` at `offset`.

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::account::Account;
 use super::draft::{Draft, Marks, Source, Sources};
 use super::ground::{Ground, Parents};
 use super::history::Loaded;
@@ -106,10 +105,9 @@ impl Engine {
         let Some(locks) = locks else {
             return Ok(Report { dry_run: true, files, warnings, ..Report::default() });
         };
-        let account = Account::of(&self.program(run), None, &files, &plan);
         let marks = Marks { reverts: Some(id.to_owned()), ..Marks::default() };
         let gate = self.gate(options.check.as_ref());
-        let draft = Draft { plan, sources, targets, parents, read_at, marks, account, gate };
+        let draft = Draft { plan, sources, targets, parents, read_at, marks, gate };
         drop(state);
         self.carry_out(draft, locks, Report { files, warnings, ..Report::default() }, run)
     }
@@ -153,7 +151,7 @@ impl Engine {
             // A folder that the transaction made, or a symlink where the file was.
             return Ok(None);
         }
-        let (_, folder) = &parents[&place.folder];
+        let (_, folder) = &parents[place.folder()];
         let full = self.root.path().join(path.as_path());
         let (snapshot, _) = snapshot::read(&*self.fs, &full, Name::new(folder, path.name()), stat, Wanted::Nothing)?;
         Ok(Some(Arc::new(snapshot)))
@@ -162,7 +160,7 @@ impl Engine {
     /// Whether what stands at a place, which is as the transaction left it, may be replaced.
     fn check_restorable(&self, place: &Place, parents: &Parents) -> Result<()> {
         let path = self.root.path().join(place.path.as_path());
-        let (folder_stat, folder) = &parents[&place.folder];
+        let (folder_stat, folder) = &parents[place.folder()];
         match &place.stat {
             Some(stat) if stat.kind == FileKind::File => {
                 let name = Name::new(folder, place.path.name());

@@ -1,6 +1,8 @@
 //! Records to bytes: one JSON object a line, each line chained to the one before.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
+use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use serde::{Deserialize, Serialize};
@@ -31,27 +33,32 @@ impl Chain {
         digest
     }
 
-    fn append(&mut self, to: &mut Vec<u8>, line: &impl Serialize) {
+    fn append(&mut self, to: &mut dyn io::Write, line: &impl Serialize) -> io::Result<()> {
         let json = serde_json::to_vec(line).expect("a record has only strings, numbers and flags");
-        to.extend_from_slice(self.next(&json).to_hex().as_bytes());
-        to.push(b' ');
-        to.extend_from_slice(&json);
-        to.push(b'\n');
+        to.write_all(self.next(&json).to_hex().as_bytes())?;
+        to.write_all(b" ")?;
+        to.write_all(&json)?;
+        to.write_all(b"\n")
     }
 }
 
 /// The bytes of a journal.
 #[must_use]
 pub fn encode(journal: &Journal) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(512 + 512 * journal.entries.len());
+    let mut bytes = Vec::new();
+    write(journal, &mut bytes).unwrap_or_else(|_| unreachable!("a vector takes whatever is written"));
+    bytes
+}
+
+/// Writes a journal, line by line. After a failure a part of it stands there, which does not verify.
+pub fn write(journal: &Journal, to: &mut dyn io::Write) -> io::Result<()> {
     let mut chain = Chain::default();
-    chain.append(&mut bytes, &HeaderLine::from(&journal.header));
+    chain.append(to, &HeaderLine::from(&journal.header))?;
     for (index, record) in journal.entries.iter().enumerate() {
-        chain.append(&mut bytes, &EntryLine::new(index, record));
+        chain.append(to, &EntryLine::new(index, record))?;
     }
     let seal = SealLine { sealed: journal.entries.len() as u64, back_on_crash: journal.back_on_crash };
-    chain.append(&mut bytes, &seal);
-    bytes
+    chain.append(to, &seal)
 }
 
 /// The first line.
@@ -88,11 +95,11 @@ struct OwnerField {
 /// One entry.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct EntryLine {
+pub(super) struct EntryLine<'a> {
     slot: String,
-    kind: String,
+    kind: Cow<'a, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    path: Option<String>,
+    path: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     path_hex: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -206,8 +213,8 @@ impl HeaderLine {
     }
 }
 
-impl EntryLine {
-    fn new(index: usize, record: &Record) -> Self {
+impl<'a> EntryLine<'a> {
+    fn new(index: usize, record: &'a Record) -> Self {
         let path = record.path.as_path().as_os_str();
         let original = match &record.change {
             Change::Edit { original, .. } | Change::Delete { original, .. } => Some(original),
@@ -215,8 +222,8 @@ impl EntryLine {
         };
         Self {
             slot: slot_name(index),
-            kind: record.change.kind().to_owned(),
-            path: path.to_str().map(str::to_owned),
+            kind: record.change.kind().into(),
+            path: path.to_str().map(Cow::from),
             path_hex: path.to_str().is_none().then(|| to_hex(path.as_bytes())),
             before: record.change.before().map(Into::into),
             after: record.change.after().map(Into::into),
@@ -230,7 +237,7 @@ impl EntryLine {
             return Err("the slot of its place");
         }
         let path = match (self.path, self.path_hex) {
-            (Some(text), None) => OsString::from(text),
+            (Some(text), None) => OsString::from(text.into_owned()),
             (None, Some(hex)) => {
                 let path = OsString::from_vec(from_hex(&hex).ok_or("a path in hex digits")?);
                 // One spelling for one path.
@@ -246,7 +253,7 @@ impl EntryLine {
         let after = self.after.map(|s| s.read()).transpose()?;
         let staged = self.staged.map(|i| i.read()).transpose()?;
         let original = self.original.map(|i| i.read()).transpose()?;
-        let change = match (self.kind.as_str(), before, after, staged, original) {
+        let change = match (self.kind.as_ref(), before, after, staged, original) {
             ("edit", Some(before), Some(after), Some(staged), Some(original)) => {
                 Change::Edit { before, after, staged, original }
             }

@@ -60,7 +60,7 @@ pub fn scan(bytes: &[u8]) -> Result<Journal, Corrupt> {
         if entries.len() >= limits::FILES * 2 {
             return Err(unexpected(line, "the seal: there are too many entries"));
         }
-        let record = parse::<EntryLine>(json, line, "an entry")?;
+        let record = parse::<EntryLine<'_>>(json, line, "an entry")?;
         let record = record.read(entries.len()).map_err(|e| unexpected(line, e))?;
         if !paths.insert(record.path.clone()) {
             return Err(unexpected(line, "a path that no other entry has"));

@@ -200,7 +200,7 @@ impl Builder {
     /// The plan, in its normal form. Entries that change nothing are folded away.
     pub fn finish(self) -> Result<Plan, Error> {
         let mut folders = BTreeSet::new();
-        let mut entries = Vec::new();
+        let mut entries = Vec::with_capacity(self.targets.len());
         for (target, fate) in self.targets.iter().zip(self.fates) {
             let (asked_by, change) = match (target.before, fate.filled, fate.vacated_by) {
                 (None, Some((file, new)), _) => {
@@ -220,6 +220,9 @@ impl Builder {
 impl Plan {
     /// Puts folders first, parents before children, and refuses a path that would be a folder and a file.
     pub(crate) fn assemble(folders: BTreeSet<(RelPath, usize)>, mut files: Vec<Entry>) -> Result<Self, Error> {
+        if folders.is_empty() {
+            return Ok(Self { entries: files });
+        }
         let mut entries: Vec<Entry> = Vec::with_capacity(folders.len() + files.len());
         for (path, file) in folders {
             if entries.last().is_none_or(|last| last.path != path) {

@@ -110,8 +110,10 @@ impl<'a> Editor<'a> {
     }
 
     fn apply_all(mut self, edits: &[Edit]) -> Result<Edited, Refused> {
-        let applied =
-            edits.iter().enumerate().map(|(index, edit)| self.apply(index, edit)).collect::<Result<_, _>>()?;
+        let mut applied = Vec::with_capacity(edits.len());
+        for (index, edit) in edits.iter().enumerate() {
+            applied.push(self.apply(index, edit)?);
+        }
         Ok(Edited { splices: self.content.splices(), applied })
     }
 

@@ -26,8 +26,10 @@ impl Request {
         validate::check_size(files.len(), findings);
         validate::check_label(self.label.as_deref(), findings);
         let entries = files.into_iter().enumerate();
+        let mut files: Vec<_> = entries.filter_map(|(index, file)| file.convert(index, findings)).collect();
+        files.shrink_to_fit();
         crate::request::Request {
-            files: entries.filter_map(|(index, file)| file.convert(index, findings)).collect(),
+            files,
             dry_run: self.dry_run.unwrap_or(false),
             include_content: self.include_content.unwrap_or(false),
             backup: self.backup.unwrap_or(false),
@@ -139,7 +141,10 @@ fn convert_edits(file: usize, edits: Vec<Edit>, findings: &mut Findings) -> Vec<
     let total = edits.len();
     validate::check_anchors(file, edits.iter().map(|edit| edit.old_string.as_deref().map(str::as_bytes)), findings);
     let edits = edits.into_iter().enumerate();
-    edits.filter_map(|(index, edit)| edit.convert(file, index, total, findings)).collect()
+    let mut converted: Vec<_> = edits.filter_map(|(index, edit)| edit.convert(file, index, total, findings)).collect();
+    // They came into a vector that grew as it was read, with room for several.
+    converted.shrink_to_fit();
+    converted
 }
 
 impl Edit {

@@ -145,13 +145,21 @@ pub fn parse(json: &[u8]) -> Result<Request> {
             format!("the request has {} bytes; {} are the most that is read", json.len(), limits::REQUEST_BYTES);
         return Err(Error::new(ErrorKind::RequestTooLarge, message));
     }
-    read(json).map_err(|first| all_faults(json, first, true))
+    read_request(json, true)
 }
 
 /// Reads a request from JSON that the caller never saw: faults are told by their place in the request, not by line and
 /// column. No file is touched.
 pub(super) fn parse_unseen(json: &[u8]) -> Result<Request> {
-    read(json).map_err(|first| all_faults(json, first, false))
+    read_request(json, false)
+}
+
+/// What is right takes one pass; only for what is wrong is it worth knowing at each moment where one is.
+fn read_request(json: &[u8], with_lines: bool) -> Result<Request> {
+    match serde_json::from_slice(json) {
+        Ok(request) => Ok(request),
+        Err(_) => read(json).map_err(|first| all_faults(json, first, with_lines)),
+    }
 }
 
 /// What serde found, at which place, how far into the text that it was given.

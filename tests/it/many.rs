@@ -5,11 +5,12 @@ use std::os::unix::fs::MetadataExt;
 
 use serde_json::{Value, json};
 use txedit::error::{ErrorKind, Outcome};
+use txedit::limits;
 
 use crate::workspace::{Tree, Workspace};
 
-/// More than are staged at once.
-const FILES: usize = 300;
+/// More than are staged at once, and so many that neither the journal nor the report is written in one go.
+const FILES: usize = 1200;
 
 fn workspace() -> Workspace {
     let workspace = Workspace::new();
@@ -43,7 +44,14 @@ fn each_gets_its_own_content_and_all_are_taken_back() {
     assert_eq!(report.files.len(), FILES);
     // Whoever staged it: the journal must name the inode of this file and no other, for recovery goes by it.
     let id = report.transaction.unwrap();
-    let journal = fs::read(workspace.path(&format!(".txedit/history/{id}/journal.done"))).unwrap();
+    let long = |name: &str| {
+        let bytes = fs::read(workspace.path(&format!(".txedit/history/{id}/{name}"))).unwrap();
+        assert!(bytes.len() > limits::CHUNK_BYTES, "{name} is written in one go");
+        bytes
+    };
+    let told: Value = serde_json::from_slice(&long("report.json")).unwrap();
+    assert_eq!(told["files"].as_array().map(Vec::len), Some(FILES));
+    let journal = long("journal.done");
     for record in txedit::journal::scan(&journal).unwrap().entries {
         let inode = fs::metadata(workspace.root().join(record.path.as_path())).unwrap().ino();
         assert_eq!(record.change.staged().map(|staged| staged.inode), Some(inode), "{}", record.path);

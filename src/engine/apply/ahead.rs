@@ -6,6 +6,7 @@ use std::thread::Scope;
 
 use crate::engine::snapshot::Snapshot;
 use crate::error::Result;
+use crate::limits;
 
 /// Files that are handed over together: a thread that is woken for each of them would do little else.
 const TOGETHER: usize = 8;
@@ -25,18 +26,18 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// Starts reading `targets`, all of them less than `count`. It ends when this is dropped.
+    /// Starts reading `targets`, each with its size, all of them less than `count`. It ends when this is dropped.
     pub(super) fn start<'s>(
         scope: &'s Scope<'s, '_>,
         count: usize,
-        targets: &[usize],
+        targets: &[(usize, u64)],
         read: impl Fn(usize) -> Read + Send + 's,
     ) -> Self {
         let mut expected = vec![false; count];
-        for &target in targets {
-            expected[target] = true;
+        for (target, _) in targets {
+            expected[*target] = true;
         }
-        let handfuls: Vec<Vec<usize>> = targets.chunks(TOGETHER).map(<[usize]>::to_vec).collect();
+        let handfuls = handfuls(targets);
         let (sender, receiver) = sync_channel(WAITING);
         scope.spawn(move || {
             for handful in handfuls {
@@ -63,4 +64,21 @@ impl Ahead {
         }
         None
     }
+}
+
+/// The targets in handfuls of a few files and not too many bytes.
+fn handfuls(targets: &[(usize, u64)]) -> Vec<Vec<usize>> {
+    let mut handfuls: Vec<Vec<usize>> = Vec::with_capacity(targets.len() / TOGETHER + 1);
+    let mut bytes = 0;
+    for &(target, size) in targets {
+        bytes += size;
+        match handfuls.last_mut() {
+            Some(last) if last.len() < TOGETHER && bytes <= limits::AHEAD_BYTES => last.push(target),
+            _ => {
+                handfuls.push(vec![target]);
+                bytes = size;
+            }
+        }
+    }
+    handfuls
 }

@@ -31,7 +31,14 @@ pub(super) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub(super) fn new(engine: &'a Engine, places: &'a [Place], parents: &'a Parents) -> Self {
-        Self { engine, places, parents, sources: Sources::default(), room: limits::CACHED_BYTES, ahead: None }
+        Self {
+            engine,
+            places,
+            parents,
+            sources: Sources::with_room_for(places.len()),
+            room: limits::CACHED_BYTES,
+            ahead: None,
+        }
     }
 
     /// Has another thread read the contents of these targets, which will be asked for in this order.
@@ -39,14 +46,14 @@ impl<'a> Reader<'a> {
     where
         'a: 's,
     {
-        let is_small = |target: &usize| matches!(self.size(*target), 1..=limits::AHEAD_BYTES);
-        let targets: Vec<usize> = targets.filter(is_small).collect();
+        let targets = targets.map(|target| (target, self.size(target)));
+        let targets: Vec<_> = targets.filter(|(_, size)| matches!(size, 1..=limits::AHEAD_BYTES)).collect();
         if targets.len() >= limits::AHEAD_FILES && self.engine.fs.is_parallel() {
             let (engine, places, parents) = (self.engine, self.places, self.parents);
             let read = move |target: usize| {
                 let place: &Place = &places[target];
                 let Some(stat) = &place.stat else { unreachable!("it has a size") };
-                snapshot_of(engine, place, &parents[&place.folder].1, stat, Wanted::Whole)
+                snapshot_of(engine, place, &parents[place.folder()].1, stat, Wanted::Whole)
             };
             self.ahead = Some(Ahead::start(scope, self.places.len(), &targets, read));
         }
@@ -85,7 +92,7 @@ impl<'a> Reader<'a> {
         let ahead = self.ahead.as_mut().filter(|_| wanted).and_then(|ahead| ahead.take(target));
         let (snapshot, bytes) = ahead.unwrap_or_else(|| {
             let wanted = if wanted { Wanted::Whole } else { Wanted::Nothing };
-            snapshot_of(self.engine, place, &self.parents[&place.folder].1, stat, wanted)
+            snapshot_of(self.engine, place, &self.parents[place.folder()].1, stat, wanted)
         })?;
         self.remember(target, snapshot);
         Ok(bytes)
@@ -98,7 +105,7 @@ impl<'a> Reader<'a> {
         if self.source(target).is_some() {
             return Ok(None);
         }
-        let (_, folder) = &self.parents[&place.folder];
+        let (_, folder) = &self.parents[place.folder()];
         let path = self.engine.root.path().join(place.path.as_path());
         let (snapshot, large) = large::read(&*self.engine.fs, path, Name::new(folder, place.path.name()), stat, edits)?;
         self.remember(target, snapshot);
@@ -111,7 +118,7 @@ impl<'a> Reader<'a> {
             snapshot.file = None;
         }
         let place = &self.places[target];
-        let folder = self.parents[&place.folder].1.clone();
+        let folder = self.parents[place.folder()].1.clone();
         let name = OsString::from(place.path.name());
         self.sources.insert(SourceId(target), Source { folder, name, snapshot: Arc::new(snapshot), bytes: None });
     }

@@ -71,7 +71,8 @@ impl Engine {
         let Ground { places, parents, locks } =
             self.stand(&cast.paths(), &|found| cast.judge(found), &mut warnings, run)?;
         let rebased = self.settle_all(&opened, &mut request)?;
-        let (mut draft, mut files) = self.draft(&request, &cast, &places, parents, run)?;
+        // The edits may be others now, the paths are the same.
+        let (mut draft, mut files) = self.draft(&request, &Cast::of(&request), places, parents, run)?;
         check_plan(plan_hash, draft.plan.hash(), &rebased)?;
         settle::tell(&mut files, &rebased);
         draft.marks.opened = Some(id.to_owned());

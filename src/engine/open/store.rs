@@ -26,7 +26,7 @@ pub(super) struct Opened {
 pub(super) fn create(engine: &Engine, state: &State, owner: String) -> Result<Opened> {
     let fs = &*engine.fs;
     let section = state.need_section(fs, Section::Open)?;
-    let (id, folder) = stage::make_folder(fs, &section)?;
+    let (id, folder, _) = stage::make_folder(fs, &section)?;
     let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
     let stored =
         Stored { open: VERSION, folder: Folder::of(&stat.identity), owner, expires: 0, label: None, files: Vec::new() };

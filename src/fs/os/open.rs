@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::path::{Component, Path};
+use std::sync::OnceLock;
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fchmod, mkdirat, openat, openat2};
 use rustix::io::Errno;
@@ -18,9 +19,14 @@ const LOOKUPS: usize = 32;
 
 /// Opens a folder by an absolute path, refusing symlinks on it.
 pub(super) fn folder(path: &Path) -> io::Result<File> {
+    // Kept open: the folders above the root are looked at in every commit.
+    static TOP: OnceLock<File> = OnceLock::new();
     let Ok(inside) = path.strip_prefix("/") else { return Err(Errno::INVAL.into()) };
-    let root = retry(|| openat(CWD, "/", FOLDER, Mode::empty()))?.into();
-    beneath(&root, inside)
+    if TOP.get().is_none() {
+        let top = retry(|| openat(CWD, "/", FOLDER, Mode::empty()))?;
+        TOP.get_or_init(|| top.into());
+    }
+    TOP.get().map_or_else(|| unreachable!("it was just opened"), |top| beneath(top, inside))
 }
 
 /// Opens a folder beneath another, refusing symlinks and `..` on the way.
