@@ -1,6 +1,7 @@
 //! Where the trees stand: a fresh ext4 for each run, or a folder.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -54,6 +55,15 @@ impl Disk {
         fs::create_dir(self.path())?;
         rustix::fs::sync();
         Ok(())
+    }
+
+    /// How often the device was told to flush, where it is one of its own.
+    pub(crate) fn flushes(&self) -> Option<u64> {
+        let device = fs::metadata(self.path()).ok().filter(|_| self.mounted)?.dev();
+        let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+        let told = fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/stat")).ok()?;
+        // Documented in the kernel's admin-guide/iostats: the sixteenth figure.
+        told.split_whitespace().nth(15)?.parse().ok()
     }
 
     fn mount(&self) -> Result<()> {

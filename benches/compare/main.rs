@@ -13,6 +13,7 @@
 #![expect(clippy::print_stdout, reason = "a table is what it is for")]
 
 mod corpus;
+mod costs;
 mod disk;
 mod floor;
 mod layers;

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use crate::corpus::{self, Job, Tree};
 use crate::disk::Disk;
-use crate::peers::{Contender, Papers, READ, TXEDIT};
-use crate::{Result, millis};
+use crate::peers::{Contender, Papers, TXEDIT};
+use crate::{Result, costs, millis};
 
 /// One table: a tree, a job and those who do it.
 pub(crate) struct Row {
@@ -55,9 +55,7 @@ pub(crate) fn row(row: &Row, rounds: usize, disk: &mut Disk) -> Result<Vec<Strin
     }
     let medians: Vec<(&str, Vec<Duration>)> = times.into_iter().map(|(who, list)| (who.name, list)).collect();
     let mut unmet = print(row.name, &medians, &row.goals);
-    if let Some(limit) = row.memory {
-        unmet.extend(memory(row, limit, &papers, disk)?);
-    }
+    unmet.extend(costs::print(row, &papers, disk)?);
     Ok(unmet)
 }
 
@@ -72,7 +70,7 @@ fn papers(row: &Row, beside: &Path) -> Result<Papers> {
     fs::write(&papers.request, serde_json::to_vec(&row.job.request())?)?;
     let list = row.job.files.iter().flat_map(|path| [path.as_os_str().as_encoded_bytes(), &[0]].concat());
     fs::write(&papers.list, list.collect::<Vec<u8>>())?;
-    if row.contenders.iter().any(|contender| contender.name.starts_with("git")) {
+    if row.contenders.iter().any(Contender::takes_patches) {
         let patch = corpus::patch(&row.tree, &row.job.expected(&row.tree), beside)?;
         // The patch that fails is one for another content of its last file.
         let patch = if row.fails { spoilt(patch) } else { patch };
@@ -91,7 +89,7 @@ fn spoilt(patch: Vec<u8>) -> Vec<u8> {
 }
 
 /// Makes the tree anew, and the state folder of who has one.
-fn prepare(row: &Row, contender: &Contender, disk: &mut Disk) -> Result<()> {
+pub(crate) fn prepare(row: &Row, contender: &Contender, disk: &mut Disk) -> Result<()> {
     disk.renew()?;
     let root = disk.path();
     corpus::write(&row.tree, &root)?;
@@ -142,7 +140,7 @@ fn once(row: &Row, contender: &Contender, papers: &Papers, expected: &Tree, disk
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         return Err(format!("{}: {}: {}\n{said}", row.name, contender.name, output.status).into());
     }
-    let expected = if contender.name == READ.name { &row.tree } else { expected };
+    let expected = if contender.only_reads { &row.tree } else { expected };
     corpus::check(expected, &root).map_err(|e| format!("{}: {}: {e}", row.name, contender.name))?;
     Ok(took)
 }
@@ -183,28 +181,4 @@ pub(crate) fn print(name: &str, times: &[(&str, Vec<Duration>)], goals: &[Goal])
         println!("| {who} | {median} | {p99} | {least} | {ratio:.2} | {goal} |");
     }
     unmet
-}
-
-/// The peak memory of `txedit`, as GNU time tells it.
-fn memory(row: &Row, limit: u64, papers: &Papers, disk: &mut Disk) -> Result<Vec<String>> {
-    prepare(row, &row.contenders[0], disk)?;
-    let own = (row.contenders[0].command)(papers, &row.tools);
-    let told = disk.beside().join("memory");
-    let mut time = Command::new("/usr/bin/time");
-    time.args(["-f", "%M", "-o"]).arg(&told).arg(own.get_program()).args(own.get_args()).current_dir(disk.path());
-    if time.stdin(Stdio::null()).output().is_err() {
-        println!("\nGNU time is not installed: peak memory is not measured");
-        return Ok(Vec::new());
-    }
-    let told = fs::read_to_string(told)?;
-    let kilobytes: u64 = told.lines().last().unwrap_or_default().trim().parse()?;
-    let megabytes = kilobytes.div_ceil(1024);
-    let met = megabytes <= limit;
-    println!(
-        "\npeak memory of {}: {megabytes} MB (goal: ≤ {limit}: {})",
-        row.contenders[0].name,
-        if met { "met" } else { "not met" }
-    );
-    let unmet = format!("{}: {megabytes} MB of memory, not {limit}", row.name);
-    Ok(if met { Vec::new() } else { vec![unmet] })
 }

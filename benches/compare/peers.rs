@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use crate::Result;
 use crate::disk::run;
@@ -27,6 +28,40 @@ pub(crate) struct Contender {
     pub command: fn(&Papers, &Path) -> Command,
     /// Whether it has a state folder, which is there before.
     pub has_state: bool,
+    /// The program that it is, where that may be missing; one with a slash is among the tools.
+    needs: Option<&'static str>,
+    /// Whether it leaves the files as they are.
+    pub only_reads: bool,
+}
+
+impl Contender {
+    const fn new(name: &'static str, command: fn(&Papers, &Path) -> Command) -> Self {
+        Self { name, command, has_state: false, needs: None, only_reads: false }
+    }
+
+    const fn with_state(self) -> Self {
+        Self { has_state: true, ..self }
+    }
+
+    const fn needing(self, program: &'static str) -> Self {
+        Self { needs: Some(program), ..self }
+    }
+
+    const fn only_reading(self) -> Self {
+        Self { only_reads: true, ..self }
+    }
+
+    pub(crate) fn takes_patches(&self) -> bool {
+        self.needs == Some("git")
+    }
+
+    /// Why it cannot take part here.
+    pub(crate) fn missing(&self, tools: &Path) -> Option<String> {
+        let program = self.needs?;
+        let program = if program.contains('/') { tools.join(program) } else { program.into() };
+        let found = Command::new(&program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        found.is_err().then(|| format!("{} is not there (--install brings it)", program.display()))
+    }
 }
 
 fn txedit(durability: &str) -> Command {
@@ -47,6 +82,15 @@ fn floor(how: &str, papers: &Papers) -> Command {
     command
 }
 
+/// The interpreter itself: what stands in the path may be a script that looks for it, which takes longer than the job.
+fn python() -> &'static str {
+    static PYTHON: OnceLock<String> = OnceLock::new();
+    PYTHON.get_or_init(|| {
+        let said = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
+        said.map_or_else(|_| "python3".to_owned(), |said| String::from_utf8_lossy(&said.stdout).trim().to_owned())
+    })
+}
+
 fn old_and_new(papers: &Papers) -> (String, String) {
     let job = fs::read(&papers.job).unwrap_or_default();
     let job: crate::corpus::Job = serde_json::from_slice(&job).unwrap_or_else(|e| panic!("a job: {e}"));
@@ -58,54 +102,58 @@ fn with_command(mut command: Command, arguments: &[&str]) -> Command {
     command
 }
 
-macro_rules! contender {
-    ($id:ident, $name:literal, $has_state:literal, $command:expr) => {
-        pub(crate) const $id: Contender = Contender { name: $name, command: $command, has_state: $has_state };
-    };
-}
-
-contender!(TX, "txedit", true, |papers, _| {
+pub(crate) const TX: Contender = Contender::new("txedit", |papers, _| {
     let mut command = txedit("power");
     command.arg("apply").arg(&papers.request);
     command
-});
-contender!(TX_FIRST, "txedit, first commit here", false, TX.command);
-contender!(TX_PROCESS, "txedit --durability process", true, |papers, _| {
+})
+.with_state();
+pub(crate) const TX_FIRST: Contender = Contender::new("txedit, first commit here", TX.command);
+pub(crate) const TX_PROCESS: Contender = Contender::new("txedit --durability process", |papers, _| {
     let mut command = txedit("process");
     command.arg("apply").arg(&papers.request);
     command
-});
-contender!(TX_REPLACE, "txedit replace", true, |papers, _| {
+})
+.with_state();
+pub(crate) const TX_REPLACE: Contender = Contender::new("txedit replace", |papers, _| {
     let (old, new) = old_and_new(papers);
     with_command(txedit("power"), &["replace", &old, &new])
-});
-contender!(GIT_SYNC, "git apply + sync", false, |papers, _| shell("git apply \"$1\" && sync -f .", &[&papers.patch]));
-contender!(GIT, "git apply", false, |papers, _| shell("git apply \"$1\"", &[&papers.patch]));
-contender!(SED, "sed -i", false, |papers, _| {
+})
+.with_state();
+pub(crate) const GIT_SYNC: Contender =
+    Contender::new("git apply + sync", |papers, _| shell("git apply \"$1\" && sync -f .", &[&papers.patch]))
+        .needing("git");
+pub(crate) const GIT: Contender =
+    Contender::new("git apply", |papers, _| shell("git apply \"$1\"", &[&papers.patch])).needing("git");
+pub(crate) const SED: Contender = Contender::new("sed -i", |papers, _| {
     let (old, new) = old_and_new(papers);
     let script = format!("xargs -0 sed -i 's/{old}/{new}/g' < \"$1\"");
     shell(&script, &[&papers.list])
 });
-contender!(SD, "sd", false, |papers, tools| {
+pub(crate) const SD: Contender = Contender::new("sd", |papers, tools| {
     let (old, new) = old_and_new(papers);
     let script = format!("xargs -0 \"$2\" --fixed-strings {old} {new} < \"$1\"");
     shell(&script, &[&papers.list, &tools.join("bin/sd")])
-});
-contender!(SD_FIND, "find | sd", false, |papers, tools| {
+})
+.needing("bin/sd");
+pub(crate) const SD_FIND: Contender = Contender::new("find | sd", |papers, tools| {
     let (old, new) = old_and_new(papers);
     let script = format!("find . -type f -print0 | xargs -0 \"$1\" --fixed-strings {old} {new}");
     shell(&script, &[&tools.join("bin/sd")])
-});
-contender!(FASTMOD, "fastmod", false, |papers, tools| {
+})
+.needing("bin/sd");
+pub(crate) const FASTMOD: Contender = Contender::new("fastmod", |papers, tools| {
     let (old, new) = old_and_new(papers);
     with_command(Command::new(tools.join("bin/fastmod")), &["--accept-all", "--fixed-strings", &old, &new])
-});
-contender!(PYTHON, "Python, fsync each", false, |papers, _| {
-    let mut command = Command::new("python3");
+})
+.needing("bin/fastmod");
+pub(crate) const PYTHON: Contender = Contender::new("Python, fsync each", |papers, _| {
+    let mut command = Command::new(python());
     command.args(["-c", include_str!("one_by_one.py")]).arg(&papers.job);
     command
-});
-contender!(PERL, "perl -pi", false, |papers, _| {
+})
+.needing("python3");
+pub(crate) const PERL: Contender = Contender::new("perl -pi", |papers, _| {
     let job: crate::corpus::Job =
         serde_json::from_slice(&fs::read(&papers.job).unwrap_or_default()).unwrap_or_else(|e| panic!("a job: {e}"));
     let pairs: Vec<_> = job.pairs.iter().map(|(old, new)| format!("{old} => '{new}'")).collect();
@@ -115,30 +163,19 @@ contender!(PERL, "perl -pi", false, |papers, _| {
     let mut command = Command::new("perl");
     command.args(["-pi", "-e", &script]).args(&job.files);
     command
-});
-contender!(READ, "floor: read and hash", false, |papers, _| floor("read", papers));
-contender!(WRITE, "floor: write in place", false, |papers, _| floor("write", papers));
-contender!(RENAME, "floor: temp + rename", false, |papers, _| floor("rename", papers));
-contender!(SYNCFS, "floor: temp + rename + one syncfs", false, |papers, _| floor("syncfs", papers));
-contender!(FSYNC, "floor: temp + fsync + rename + fsync, each", false, |papers, _| floor("fsync", papers));
-contender!(FSTX, "crate fstx", false, |papers, _| floor("fstx", papers));
-contender!(FS_TRANSACTION, "crate fs-transaction", false, |papers, _| floor("fs-transaction", papers));
-
-impl Contender {
-    /// Why it cannot take part here.
-    pub(crate) fn missing(&self, tools: &Path) -> Option<String> {
-        let needs = match self.name {
-            "sd" | "find | sd" => tools.join("bin/sd"),
-            "fastmod" => tools.join("bin/fastmod"),
-            "Python, fsync each" => "python3".into(),
-            "perl -pi" => "perl".into(),
-            "git apply" | "git apply + sync" => "git".into(),
-            _ => return None,
-        };
-        let found = Command::new(&needs).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-        found.is_err().then(|| format!("{} is not there (--install brings it)", needs.display()))
-    }
-}
+})
+.needing("perl");
+pub(crate) const READ: Contender =
+    Contender::new("floor: read and hash", |papers, _| floor("read", papers)).only_reading();
+pub(crate) const WRITE: Contender = Contender::new("floor: write in place", |papers, _| floor("write", papers));
+pub(crate) const RENAME: Contender = Contender::new("floor: temp + rename", |papers, _| floor("rename", papers));
+pub(crate) const SYNCFS: Contender =
+    Contender::new("floor: temp + rename + one syncfs", |papers, _| floor("syncfs", papers));
+pub(crate) const FSYNC: Contender =
+    Contender::new("floor: temp + fsync + rename + fsync, each", |papers, _| floor("fsync", papers));
+pub(crate) const FSTX: Contender = Contender::new("crate fstx", |papers, _| floor("fstx", papers));
+pub(crate) const FS_TRANSACTION: Contender =
+    Contender::new("crate fs-transaction", |papers, _| floor("fs-transaction", papers));
 
 /// Where npm puts the reference server.
 pub(crate) fn reference_server(tools: &Path) -> PathBuf {

@@ -48,6 +48,9 @@ fn by_count(size: impl Fn(usize) -> usize) -> Result<Vec<Row>> {
     let goals = vec![goal(&FSYNC, 1.5), goal(&PYTHON, 1.0 / 15.0)];
     let one = Row { rounds: 31, memory: Some(10), ..row("one file", rename(1), who, goals) };
 
+    let who = vec![TX, GIT_SYNC, SYNCFS];
+    let hundred = Row { rounds: 15, ..row("100 files", rename(size(100)), who, Vec::new()) };
+
     let who = vec![TX, GIT_SYNC, GIT, SYNCFS, RENAME, FSYNC, PYTHON, SED, SD];
     let goals = vec![goal(&GIT_SYNC, 1.0), goal(&SYNCFS, 1.6), goal(&PYTHON, 0.25)];
     let tree = real_tree(size(300))?;
@@ -61,7 +64,7 @@ fn by_count(size: impl Fn(usize) -> usize) -> Result<Vec<Row>> {
     let who = vec![TX, TX_PROCESS, GIT_SYNC, GIT, READ, RENAME, SYNCFS];
     let goals = vec![goal(&GIT_SYNC, 1.3)];
     let many = Row { rounds: 5, memory: Some(30), ..row("10,000 files", rename(size(10_000)), who, goals) };
-    Ok(vec![one, hundreds, thousand, many])
+    Ok(vec![one, hundred, hundreds, thousand, many])
 }
 
 /// Those that take minutes.
