@@ -102,8 +102,11 @@ impl Engine {
         })?;
         reader.look_at_all(&mut builder)?;
         let sources = reader.into_sources();
+        // Of the places only their paths are still of use.
+        let paths: Vec<RelPath> = subjects.places.into_iter().map(|place| place.path).collect();
+        drop(subjects.roles);
         let plan = builder.finish()?;
-        let targets = snapshots(&plan, &subjects.places, &sources);
+        let targets = snapshots(&plan, &paths, &sources);
         let marks = Marks { label: request.label.clone(), ..Marks::default() };
         let gate = self.gate(request.check.as_ref());
         Ok((Draft { plan, sources, targets, parents, read_at, marks, gate }, reports))
@@ -238,9 +241,8 @@ impl Drafting<'_, '_> {
 }
 
 /// What stands at the target of each entry of a plan.
-fn snapshots(plan: &Plan, places: &[Place], sources: &Sources) -> Vec<Option<Arc<Snapshot>>> {
-    let index: HashMap<&RelPath, usize> =
-        places.iter().enumerate().map(|(target, place)| (&place.path, target)).collect();
+fn snapshots(plan: &Plan, paths: &[RelPath], sources: &Sources) -> Vec<Option<Arc<Snapshot>>> {
+    let index: HashMap<&RelPath, usize> = paths.iter().enumerate().map(|(target, path)| (path, target)).collect();
     let snapshot_of = |path: &RelPath| {
         let source = sources.get(SourceId(*index.get(path)?))?;
         Some(Arc::clone(&source.snapshot))

@@ -1,6 +1,8 @@
 //! Reading and hashing on one core while the other edits.
 
-use std::collections::VecDeque;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::Scope;
 
@@ -16,53 +18,82 @@ const WAITING: usize = 2;
 
 type Read = Result<(Snapshot, Vec<u8>)>;
 
-/// Files that another thread reads, in the order in which they will be asked for.
-pub(super) struct Ahead {
+/// Files that another thread reads, in the order in which they will be asked for. Who asks for one that is not there yet
+/// reads a handful too, instead of waiting.
+pub(super) struct Ahead<'a> {
+    work: Arc<Work<'a>>,
     /// Which targets are still to come.
     expected: Vec<bool>,
     read: Receiver<Vec<(usize, Read)>>,
-    /// What was handed over and is still to be asked for.
-    at_hand: VecDeque<(usize, Read)>,
+    /// What was read and is still to be asked for.
+    at_hand: HashMap<usize, Read>,
 }
 
-impl Ahead {
+/// What is to be read by either thread.
+struct Work<'a> {
+    handfuls: Vec<Vec<usize>>,
+    /// The first that nobody has taken.
+    next: AtomicUsize,
+    read: Box<dyn Fn(usize) -> Read + Send + Sync + 'a>,
+}
+
+impl Work<'_> {
+    /// Reads the next handful; `None` where there is none.
+    fn handful(&self) -> Option<Vec<(usize, Read)>> {
+        let handful = self.handfuls.get(self.next.fetch_add(1, Ordering::Relaxed))?;
+        Some(handful.iter().map(|&target| (target, (self.read)(target))).collect())
+    }
+}
+
+impl<'a> Ahead<'a> {
     /// Starts reading `targets`, each with its size, all of them less than `count`. It ends when this is dropped.
     pub(super) fn start<'s>(
         scope: &'s Scope<'s, '_>,
         count: usize,
         targets: &[(usize, u64)],
-        read: impl Fn(usize) -> Read + Send + 's,
-    ) -> Self {
+        read: impl Fn(usize) -> Read + Send + Sync + 'a,
+    ) -> Self
+    where
+        'a: 's,
+    {
         let mut expected = vec![false; count];
         for (target, _) in targets {
             expected[*target] = true;
         }
-        let handfuls = handfuls(targets);
+        let work = Work { handfuls: handfuls(targets), next: AtomicUsize::new(0), read: Box::new(read) };
+        let work = Arc::new(work);
         let (sender, receiver) = sync_channel(WAITING);
+        let others = Arc::clone(&work);
         scope.spawn(move || {
-            for handful in handfuls {
-                let handful = handful.into_iter().map(|target| (target, read(target))).collect();
+            while let Some(handful) = others.handful() {
                 if sender.send(handful).is_err() {
                     break;
                 }
             }
         });
-        Self { expected, read: receiver, at_hand: VecDeque::new() }
+        Self { work, expected, read: receiver, at_hand: HashMap::new() }
     }
 
-    /// What was read of a target, if it was to be read and is not behind us. What comes before it is not wanted any more.
+    /// What was read of a target, if it was to be read and was not asked for before.
     pub(super) fn take(&mut self, target: usize) -> Option<Read> {
-        while self.expected[target] {
-            let Some((next, read)) = self.at_hand.pop_front() else {
-                self.at_hand.extend(self.read.recv().ok()?);
-                continue;
-            };
-            self.expected[next] = false;
-            if next == target {
+        if !std::mem::take(&mut self.expected[target]) {
+            return None;
+        }
+        loop {
+            if let Some(read) = self.at_hand.remove(&target) {
                 return Some(read);
             }
+            let handful = match self.read.try_recv() {
+                Ok(handful) => handful,
+                // Where one file takes its time, not all the others are to wait in memory.
+                Err(_) if self.at_hand.len() >= WAITING * TOGETHER => self.read.recv().ok()?,
+                Err(_) => match self.work.handful() {
+                    Some(handful) => handful,
+                    None => self.read.recv().ok()?,
+                },
+            };
+            self.at_hand.extend(handful);
         }
-        None
     }
 }
 

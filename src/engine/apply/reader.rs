@@ -26,7 +26,7 @@ pub(super) struct Reader<'a> {
     sources: Sources,
     /// Bytes that may still be kept in memory.
     room: u64,
-    ahead: Option<Ahead>,
+    ahead: Option<Ahead<'a>>,
 }
 
 impl<'a> Reader<'a> {
