@@ -48,9 +48,12 @@ fn watched(row: &Row, papers: &Papers, disk: &mut Disk, tool: &[&str]) -> Result
     let mut command = Command::new(tool[0]);
     command.args(&tool[1..]).arg(&told).arg(own.get_program()).args(own.get_args()).current_dir(disk.path());
     let before = disk.flushes();
-    if command.stdin(Stdio::null()).output().is_err() {
+    let Ok(output) = command.stdin(Stdio::null()).output() else {
         println!("{} is not installed: not all is measured", tool[0]);
         return Ok(None);
+    };
+    if output.status.success() == row.fails {
+        return Err(format!("{}: watched by {}: {}", row.name, tool[0], output.status).into());
     }
     let flushes = disk.flushes().zip(before).map(|(after, before)| after - before);
     Ok(Some((fs::read_to_string(told)?, flushes)))
@@ -62,5 +65,6 @@ fn calls(table: &str) -> String {
     let counted: Vec<(&str, &str)> = lines.filter_map(|columns| Some((*columns.last()?, *columns.get(3)?))).collect();
     let of = |name: &str| counted.iter().find(|(call, _)| *call == name).map(|(_, calls)| *calls);
     let syncs: Vec<String> = SYNCS.iter().filter_map(|name| of(name).map(|calls| format!("{calls} {name}"))).collect();
-    format!("{}, of which {}", of("total").unwrap_or("?"), syncs.join(" and "))
+    let syncs = if syncs.is_empty() { "none sync".to_owned() } else { syncs.join(" and ") };
+    format!("{}, of which {syncs}", of("total").unwrap_or("?"))
 }

@@ -9,6 +9,7 @@ mod carry_back;
 mod draft;
 mod execute;
 mod export;
+mod files;
 mod gate;
 mod ground;
 mod history;

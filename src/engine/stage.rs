@@ -5,8 +5,9 @@ use std::io;
 use std::path::PathBuf;
 
 use super::draft::Draft;
+use super::files::{write_all, write_new_by};
 use super::snapshot;
-use super::state::{Section, State, write_all, write_new_by};
+use super::state::{Section, State};
 use super::sweep::Trash;
 use super::transaction::Transaction;
 use super::{account, id, transaction};

@@ -1,13 +1,18 @@
 //! Engines that work on the same files at once never lose an edit that was reported as done.
 
-use std::sync::Barrier;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 
 use serde_json::{Value, json};
 use txedit::digest::Digest;
+use txedit::engine::Engine;
 use txedit::error::{ErrorKind, Outcome, Result};
+use txedit::fs::sim::{Action, SimFs};
 
-use crate::workspace::Workspace;
+use crate::explore::scripts::{replaces, request};
+use crate::workspace::{Workspace, running, settings};
 
 /// Adds a line before the last one, whatever the others did.
 fn append(path: &str, line: &str) -> Value {
@@ -113,4 +118,34 @@ fn a_file_that_is_not_the_one_that_was_seen() {
     assert_eq!((error.kind(), error.file()), (ErrorKind::HashMismatch, Some(1)), "{error}");
     workspace.apply(&with_hash(&Digest::of(b"one\n"))).unwrap();
     assert_eq!((workspace.read("a"), workspace.read("b")), ("two\n".to_owned(), "two\n".to_owned()));
+}
+
+/// Folders are looked at again once for all their files in a row: each of them, not only the first.
+#[test]
+fn a_folder_that_another_replaces_while_its_files_are_staged_is_noticed() {
+    for moved in ["a", "b", "c"] {
+        let machine = SimFs::new();
+        for folder in ["a", "b", "c"] {
+            machine.make_folders(format!("/w/{folder}")).unwrap();
+            for file in [1, 2] {
+                machine.create(format!("/w/{folder}/{file}"), "old").unwrap();
+            }
+        }
+        let (acting, acted) = (machine.clone(), AtomicBool::new(false));
+        machine.set_hook(move |call| {
+            // The journal has its name: everything is staged, nothing is swapped.
+            if call.verb == "rename" && call.path.ends_with(".journal") && !acted.swap(true, Ordering::Relaxed) {
+                acting.rename(format!("/w/{moved}"), "/w/elsewhere").unwrap();
+                acting.make_folders(format!("/w/{moved}")).unwrap();
+            }
+            Action::Continue
+        });
+        let engine = Engine::with_fs(Arc::new(machine.process(1)), Path::new("/w"), settings()).unwrap();
+        let files = ["a/1", "a/2", "b/1", "b/2", "c/1", "c/2"].map(|path| replaces(path, "old", "new"));
+        let error = engine.apply(&request(files.to_vec()), running()).unwrap_err();
+        machine.clear_hook();
+        assert_eq!((error.kind(), error.outcome()), (ErrorKind::ConcurrentModification, Outcome::Unchanged), "{error}");
+        assert!(error.to_string().contains("moved"), "{moved}: {error}");
+        assert_eq!(machine.read("/w/elsewhere/2").unwrap(), b"old");
+    }
 }

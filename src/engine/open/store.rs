@@ -4,8 +4,9 @@ use jiff::Timestamp;
 
 use super::stored::{Folder, Stored, VERSION};
 use crate::digest::Digest;
+use crate::engine::files::{replace, write_new};
 use crate::engine::lock::Patience;
-use crate::engine::state::{Section, State, list_ids, open_transaction, replace, write_new};
+use crate::engine::state::{Section, State, list_ids, open_transaction};
 use crate::engine::{Engine, id, snapshot, stage, transaction};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Fs, Handle, Name};

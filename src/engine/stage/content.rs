@@ -5,8 +5,8 @@ use std::path::Path;
 
 use crate::digest::Digest;
 use crate::engine::draft::Source;
+use crate::engine::files::write_all;
 use crate::engine::snapshot::{self, read_whole};
-use crate::engine::state::write_all;
 use crate::error::{Error, Result};
 use crate::fs::{Fs, Handle, Name};
 use crate::identity::Timestamp;
