@@ -3,7 +3,6 @@
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use txedit::engine::{Durability, Engine, Retention, Run, Settings, Unobserved};
@@ -20,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let anchor = Anchor::Text { text: old.clone().into_bytes(), count: Count::All, matching: Matching::Exact };
         let edits = vec![Edit { anchor, replacement: new.clone().into_bytes() }];
         let change = Change::Edit { edits, rename: None };
-        FileRequest { path: PathBuf::from(path), expected_hash: None, change, mode: None }
+        FileRequest { path: path.into(), expected_hash: None, change, mode: None }
     });
     let label = Some(format!("rename {old} to {new}"));
     let request = Request { files: files.collect(), label, ..Request::default() };

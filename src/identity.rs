@@ -1,6 +1,7 @@
 //! What tells one inode from another, also from a later one with the same number.
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::str::FromStr;
 
 /// A time of a file, in the file system's own clock.
@@ -8,13 +9,27 @@ use std::str::FromStr;
 pub struct Timestamp {
     /// Seconds since 1970.
     pub seconds: i64,
+    /// Nanoseconds of the second, and one: the absence of a time takes no room of its own.
+    nanos: NonZeroU32,
+}
+
+impl Timestamp {
+    /// So many seconds since 1970, and so many nanoseconds.
+    #[must_use]
+    pub const fn new(seconds: i64, nanos: u32) -> Self {
+        Self { seconds, nanos: NonZeroU32::MIN.saturating_add(nanos) }
+    }
+
     /// Nanoseconds of the second.
-    pub nanos: u32,
+    #[must_use]
+    pub const fn nanos(self) -> u32 {
+        self.nanos.get() - 1
+    }
 }
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:09}", self.seconds, self.nanos)
+        write!(f, "{}.{:09}", self.seconds, self.nanos())
     }
 }
 
@@ -26,10 +41,8 @@ impl FromStr for Timestamp {
         if nanos.len() != 9 || !nanos.bytes().all(|b| b.is_ascii_digit()) {
             return Err(NotATimestamp);
         }
-        let parsed = Self {
-            seconds: seconds.parse().map_err(|_| NotATimestamp)?,
-            nanos: nanos.parse().map_err(|_| NotATimestamp)?,
-        };
+        let seconds = seconds.parse().map_err(|_| NotATimestamp)?;
+        let parsed = Self::new(seconds, nanos.parse().map_err(|_| NotATimestamp)?);
         // One spelling for one time: `+1` and `01` are no numbers here.
         if parsed.to_string() == text { Ok(parsed) } else { Err(NotATimestamp) }
     }
@@ -55,10 +68,10 @@ mod tests {
 
     #[test]
     fn times_have_one_spelling() {
-        let time = Timestamp { seconds: 1_763_766_899, nanos: 5 };
+        let time = Timestamp::new(1_763_766_899, 5);
         assert_eq!(time.to_string(), "1763766899.000000005");
         assert_eq!("1763766899.000000005".parse(), Ok(time));
-        assert_eq!("-1.000000000".parse(), Ok(Timestamp { seconds: -1, nanos: 0 }));
+        assert_eq!("-1.000000000".parse(), Ok(Timestamp::new(-1, 0)));
         for other in ["1", "1.5", "01.000000000", "+1.000000000", "1.00000000x", ""] {
             assert_eq!(other.parse::<Timestamp>(), Err(NotATimestamp), "{other}");
         }

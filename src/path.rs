@@ -3,11 +3,57 @@
 use std::ffi::OsStr;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::ops::Deref;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use crate::limits;
+
+/// A path as the caller wrote it. Its clones share one text, and so does the [`RelPath`] that it is made into, where it
+/// is one to the byte.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AskedPath(Arc<Path>);
+
+impl<T: Into<PathBuf>> From<T> for AskedPath {
+    fn from(path: T) -> Self {
+        Self(path.into().into())
+    }
+}
+
+impl Deref for AskedPath {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl AskedPath {
+    /// The path as the standard library has it.
+    #[must_use]
+    pub fn as_path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl AsRef<OsStr> for AskedPath {
+    fn as_ref(&self) -> &OsStr {
+        self.0.as_os_str()
+    }
+}
+
+impl AsRef<Path> for AskedPath {
+    fn as_ref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl fmt::Debug for AskedPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 /// The name of the folder that holds txedit's state in a workspace.
 pub const STATE_FOLDER: &str = ".txedit";
@@ -62,6 +108,11 @@ impl RelPath {
     /// Checks `path`, which must be in its normal form to the byte.
     pub fn new(path: impl AsRef<Path>) -> Result<Self, PathProblem> {
         let path = path.as_ref();
+        Self::check(path)?;
+        Ok(Self(path.into()))
+    }
+
+    fn check(path: &Path) -> Result<(), PathProblem> {
         let bytes = path.as_os_str().as_bytes();
         if bytes.is_empty() {
             return Err(PathProblem::Empty);
@@ -87,7 +138,19 @@ impl RelPath {
                 _ => {}
             }
         }
-        Ok(Self(path.into()))
+        Ok(())
+    }
+
+    /// The same text, where it is a path in its normal form.
+    pub fn shared(path: &AskedPath) -> Result<Self, PathProblem> {
+        Self::check(path)?;
+        Ok(Self(Arc::clone(&path.0)))
+    }
+
+    /// As a caller might have written it.
+    #[must_use]
+    pub fn asked(&self) -> AskedPath {
+        AskedPath(Arc::clone(&self.0))
     }
 
     /// Checks `path` after dropping `.` segments and doubled or trailing slashes.

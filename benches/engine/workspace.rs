@@ -123,7 +123,7 @@ fn request(tree: &Tree, old: &str, new: &str) -> Request {
     let files = tree.files().iter().map(|path| {
         let edits = vec![exact(old, new, Count::Once)];
         let change = Change::Edit { edits, rename: None };
-        FileRequest { path: path.clone(), expected_hash: None, change, mode: None }
+        FileRequest { path: path.clone().into(), expected_hash: None, change, mode: None }
     });
     Request { files: files.collect(), ..Request::default() }
 }

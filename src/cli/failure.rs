@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn the_place_the_matches_and_the_state_of_the_files_are_told() {
         let file = FileRequest {
-            path: PathBuf::from("src/a.rs"),
+            path: PathBuf::from("src/a.rs").into(),
             expected_hash: None,
             change: Change::Edit { edits: vec![edit(), edit(), edit()], rename: None },
             mode: None,

@@ -11,7 +11,7 @@ pub(crate) fn for_people(report: &Report, verb: &str, options: &Options) -> Stri
     let mut text = String::new();
     if report.dry_run {
         for file in &report.files {
-            text.push_str(&diff(file.diff.as_deref().unwrap_or_default()));
+            text.push_str(&diff(file.extras.diff.as_deref().unwrap_or_default()));
         }
         return text;
     }
@@ -33,7 +33,7 @@ pub(crate) fn notes(report: &Report, options: &Options) -> Vec<String> {
     if report.dry_run {
         notes.push(format!("dry run: {}; nothing was written", extent(report)));
     }
-    for file in report.files.iter().filter(|file| file.rebased.is_some()) {
+    for file in report.files.iter().filter(|file| file.extras.rebased.is_some()) {
         let path = options.shown(&file.path).display();
         notes.push(format!(
             "{} {path} changed meanwhile in other lines; the edits were carried over",
@@ -43,7 +43,7 @@ pub(crate) fn notes(report: &Report, options: &Options) -> Vec<String> {
     let own = report.warnings.iter().map(|warning| format!("{} {warning}", styled(NOTE, "warning:")));
     let of_files = report.files.iter().flat_map(|file| {
         let path = options.shown(&file.path);
-        file.warnings.iter().map(move |w| format!("{} {}: {w}", styled(NOTE, "warning:"), path.display()))
+        file.extras.warnings.iter().map(move |w| format!("{} {}: {w}", styled(NOTE, "warning:"), path.display()))
     });
     notes.extend(own.chain(of_files));
     notes
@@ -59,7 +59,7 @@ fn extent(report: &Report) -> String {
 fn push_file(text: &mut String, file: &FileReport, options: &Options) {
     let path = styled(HEADING, options.shown(&file.path).display());
     let _ = write!(text, "  {:8}{path}", file.operation.as_str());
-    if let Some(to) = &file.renamed_to {
+    if let Some(to) = &file.extras.renamed_to {
         let _ = write!(text, " -> {}", options.shown(to).display());
     }
     if file.operation != Operation::Edit && file.edits.is_empty() {

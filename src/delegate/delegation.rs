@@ -150,7 +150,7 @@ impl Delegation<'_> {
     /// What a transaction changes, whether it is open or committed.
     fn diff_of(&self, id: &str, run: Run<'_>) -> Result<String> {
         let diff: String = match self.engine.preview(id, run) {
-            Ok(preview) => preview.report.files.into_iter().filter_map(|file| file.diff).collect(),
+            Ok(preview) => preview.report.files.into_iter().filter_map(|file| file.extras.diff.clone()).collect(),
             Err(error) if error.kind() == ErrorKind::UnknownTransaction => {
                 let shown = self.engine.show(id).map_err(|error| match error.kind() {
                     ErrorKind::UnknownTransaction => {

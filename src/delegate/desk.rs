@@ -71,7 +71,7 @@ impl Desk {
                 (None, _) => warnings.push(format!("{} is no regular file and was left out", path.display())),
                 (Some(content), Some(copy)) if content == copy.text.as_bytes() => {}
                 (Some(content), copy) => request.files.push(FileRequest {
-                    path: path.clone(),
+                    path: path.clone().into(),
                     expected_hash: copy.map(|copy| copy.digest),
                     change: Change::Write {
                         content: content.clone(),
@@ -83,7 +83,7 @@ impl Desk {
         }
         let is_gone = |file: &&Shown| !left.iter().any(|entry| entry.path == file.path);
         request.files.extend(shown.iter().filter(is_gone).map(|file| FileRequest {
-            path: file.path.clone(),
+            path: file.path.clone().into(),
             expected_hash: Some(file.digest),
             change: Change::Delete,
             mode: None,

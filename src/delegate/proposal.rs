@@ -1,9 +1,10 @@
 //! What a delegate would change: a patch in its answer, in any dialect that is read here.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::dialect::{self, Format, Patch};
 use crate::error::{Error, ErrorKind, Result};
+use crate::path::AskedPath;
 use crate::request::validate::PathRule;
 use crate::request::{Change, Request};
 use crate::wire;
@@ -120,9 +121,9 @@ fn fence_of(line: &str) -> Option<&str> {
 
 /// Puts paths of the scratch folder where they stand in the project: relative to its root.
 pub(super) fn into_project(request: &mut Request, folder: &Path) {
-    let place = |path: &mut PathBuf| {
+    let place = |path: &mut AskedPath| {
         if let Ok(rest) = path.strip_prefix(folder) {
-            *path = rest.to_owned();
+            *path = rest.into();
         }
     };
     for file in &mut request.files {
@@ -180,9 +181,9 @@ mod tests {
                     *** Delete File: /t/desktop\n*** End Patch\n";
         let mut request = in_text(text).unwrap().unwrap().request;
         into_project(&mut request, Path::new("/t/desk"));
-        assert_eq!(request.files[0].path, Path::new("a/b"));
+        assert_eq!(request.files[0].path, Path::new("a/b").into());
         let Change::Edit { rename: Some(to), .. } = &request.files[0].change else { panic!("{request:?}") };
-        assert_eq!(to.path, Path::new("c"));
-        assert_eq!(request.files[1].path, Path::new("/t/desktop"));
+        assert_eq!(to.path, Path::new("c").into());
+        assert_eq!(request.files[1].path, Path::new("/t/desktop").into());
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn path(name: &[u8]) -> PathBuf {
 
 /// Where a moved file goes: never onto another.
 pub(super) fn rename_to(name: PathBuf) -> RenameTo {
-    RenameTo { path: name, if_exists: IfExists::Fail }
+    RenameTo { path: name.into(), if_exists: IfExists::Fail }
 }
 
 impl Files {
@@ -40,24 +40,29 @@ impl Files {
             *mode_there = mode.or(*mode_there);
             return index;
         }
-        self.push(FileRequest { path, expected_hash: None, change: Change::Edit { edits, rename: None }, mode })
+        self.push(FileRequest {
+            path: path.into(),
+            expected_hash: None,
+            change: Change::Edit { edits, rename: None },
+            mode,
+        })
     }
 
     /// A new file.
     pub(super) fn create(&mut self, path: PathBuf, content: Vec<u8>, mode: Option<Mode>) -> usize {
         let change = Change::Write { content, if_exists: IfExists::Fail };
-        self.push(FileRequest { path, expected_hash: None, change, mode })
+        self.push(FileRequest { path: path.into(), expected_hash: None, change, mode })
     }
 
     /// A file that goes; with its content, if the patch has it.
     pub(super) fn delete(&mut self, path: PathBuf, content: Option<&[u8]>) -> usize {
         let expected_hash = content.map(Digest::of);
-        self.push(FileRequest { path, expected_hash, change: Change::Delete, mode: None })
+        self.push(FileRequest { path: path.into(), expected_hash, change: Change::Delete, mode: None })
     }
 
     /// Any change of a file. Whether several of one file exclude each other is for validation to say.
     pub(super) fn push(&mut self, file: FileRequest) -> usize {
-        self.by_path.insert(file.path.clone(), self.list.len());
+        self.by_path.insert(file.path.to_path_buf(), self.list.len());
         self.list.push(file);
         self.list.len() - 1
     }

@@ -45,7 +45,7 @@ fn hold_whole_files(files: &mut Files) {
     });
     let mut hunks: Vec<&mut Hunk> = edits
         .filter_map(|edit| match &mut edit.anchor {
-            Anchor::Hunk(hunk) => Some(hunk),
+            Anchor::Hunk(hunk) => Some(&mut **hunk),
             _ => None,
         })
         .collect();
@@ -146,17 +146,17 @@ impl<'p> Reader<'p> {
         } else if extended.kind == Kind::Deleted {
             files.delete(path, Some(&deleted(&hunks, start)?));
         } else if extended.kind == Kind::Copy {
-            let change = Change::Copy { from: path, edits: edits(hunks) };
-            files.push(FileRequest { path: files::path(&new), expected_hash: None, change, mode });
+            let change = Change::Copy { from: path.into(), edits: edits(hunks) };
+            files.push(FileRequest { path: files::path(&new).into(), expected_hash: None, change, mode });
         } else if old != new {
             let to = rename_to(files::path(&new));
             let edits = edits(hunks);
             let change = if edits.is_empty() { Change::Rename(to) } else { Change::Edit { edits, rename: Some(to) } };
-            files.push(FileRequest { path, expected_hash: None, change, mode });
+            files.push(FileRequest { path: path.into(), expected_hash: None, change, mode });
         } else if !hunks.list.is_empty() {
             files.edit(path, edits(hunks), mode);
         } else if mode.is_some() {
-            files.push(FileRequest { path, expected_hash: None, change: Change::Mode, mode });
+            files.push(FileRequest { path: path.into(), expected_hash: None, change: Change::Mode, mode });
         } else {
             return Err(malformed(self.number(), 1, format!("a change of {shown}: a hunk, a new mode or a new name")));
         }

@@ -163,7 +163,7 @@ impl Fates {
     fn finish(self) -> Result<Files> {
         let mut files = Files::default();
         for Fate { source, target, if_exists, content, edits, origin } in self.list {
-            let rename = |to: PathBuf| RenameTo { path: to, if_exists };
+            let rename = |to: PathBuf| RenameTo { path: to.into(), if_exists };
             let (path, change) = match (source, target) {
                 (None, Some(path)) => (path, Change::Write { content, if_exists }),
                 (Some(path), None) => (path, Change::Delete),
@@ -173,7 +173,7 @@ impl Fates {
                 // Nothing at all: a document without an edit, a name changed there and back.
                 _ => continue,
             };
-            files.push(FileRequest { path, expected_hash: None, change, mode: None });
+            files.push(FileRequest { path: path.into(), expected_hash: None, change, mode: None });
             files.origins.push(origin);
         }
         if files.list.is_empty() {

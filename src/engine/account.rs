@@ -4,18 +4,19 @@
 
 use std::borrow::Cow;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::draft::Draft;
-use super::report::{FileReport, Operation, Report};
+use super::report::{Extra, FileReport, Operation, Report};
 use super::snapshot;
 use crate::check::{CheckRun, Ended, Verdict};
 use crate::digest::Digest;
 use crate::error::{Error, Result};
 use crate::fs::{FileKind, Fs, Handle, Name};
 use crate::limits;
+use crate::path::AskedPath;
 use crate::path::RelPath;
 use crate::plan::{Change, Content, New, Plan};
 use crate::text::splice::{Splice, Splices};
@@ -132,7 +133,7 @@ pub(super) struct EditAccount {
 
 impl FileAccount {
     fn of(file: &FileReport) -> Self {
-        let text = |path: &PathBuf| path.to_string_lossy().into_owned();
+        let text = |path: &Path| path.to_string_lossy().into_owned();
         let edits = file.edits.iter().map(|edit| EditAccount {
             replaced: edit.replaced,
             lines: edit.lines.clone(),
@@ -141,12 +142,12 @@ impl FileAccount {
         Self {
             path: text(&file.path),
             operation: file.operation.as_str().into(),
-            renamed_to: file.renamed_to.as_ref().map(text),
+            renamed_to: file.extras.renamed_to.as_deref().map(text),
             hash_before: file.hash_before,
             hash_after: file.hash_after,
-            backup: file.backup.as_ref().map(text),
+            backup: file.extras.backup.as_deref().map(text),
             edits: edits.collect(),
-            warnings: file.warnings.clone(),
+            warnings: file.extras.warnings.clone(),
         }
     }
 
@@ -159,15 +160,16 @@ impl FileAccount {
         FileReport {
             path: self.path.into(),
             operation: Operation::ALL.into_iter().find(|it| it.as_str() == self.operation).unwrap_or(Operation::None),
-            renamed_to: self.renamed_to.map(PathBuf::from),
             edits: edits.collect(),
             hash_before: self.hash_before,
             hash_after: self.hash_after,
-            backup: self.backup.map(PathBuf::from),
-            content: None,
-            diff: None,
-            rebased: None,
-            warnings: self.warnings,
+            extras: Extra {
+                renamed_to: self.renamed_to.map(AskedPath::from),
+                backup: self.backup.map(PathBuf::from),
+                warnings: self.warnings,
+                ..Extra::NONE
+            }
+            .into(),
         }
     }
 }

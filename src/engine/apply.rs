@@ -46,14 +46,13 @@ impl Engine {
         if let Some(report) = self.answered_before(request, fingerprint)? {
             return Ok(Report { warnings, ..report });
         }
-        let (mut draft, files) = match self.draft(request, &cast, places, parents, run) {
+        let (mut draft, files) = match self.draft(request, cast, places, parents, run) {
             // A file that is no longer what the request expects may be what the request makes of it.
             Err(error) if carries_hashes(request) => {
                 return self.repeated(fingerprint)?.ok_or(error);
             }
             other => other?,
         };
-        drop(cast);
         draft.marks.request = Some(fingerprint);
         draft.marks.key.clone_from(&request.idempotency_key);
         self.carry_out(draft, locks, Report { files, warnings, ..Report::default() }, run)
@@ -68,14 +67,14 @@ impl Engine {
     ) -> Result<(Draft, Vec<FileReport>)> {
         let cast = Cast::of(request);
         let (places, parents) = self.glance(&cast.paths(), &|found| cast.judge(found), warnings)?;
-        self.draft(request, &cast, places, parents, run)
+        self.draft(request, cast, places, parents, run)
     }
 
     /// Reads everything, and decides what will be done.
     pub(super) fn draft(
         &self,
         request: &Request,
-        cast: &Cast<'_>,
+        cast: Cast,
         places: Vec<Place>,
         parents: Parents,
         run: Run<'_>,
@@ -103,7 +102,8 @@ impl Engine {
         reader.look_at_all(&mut builder)?;
         let sources = reader.into_sources();
         // Of the places only their paths are still of use.
-        let paths: Vec<RelPath> = subjects.places.into_iter().map(|place| place.path).collect();
+        let mut paths: Vec<RelPath> = subjects.places.into_iter().map(|place| place.path).collect();
+        paths.shrink_to_fit();
         drop(subjects.roles);
         let plan = builder.finish()?;
         let targets = snapshots(&plan, &paths, &sources);
@@ -156,7 +156,7 @@ impl Engine {
                 Some(mode) => *mode,
                 None => *new_modes.entry(place.folder()).or_insert(self.new_mode(&parents[place.folder()].1)?),
             };
-            targets.push(Target { path: place.path.clone(), missing: place.missing.clone(), new_mode, before: None });
+            targets.push(Target { path: place.path.clone(), missing: place.missing.clone(), new_mode });
         }
         Ok(targets)
     }

@@ -1,7 +1,6 @@
 //! What is decided and read before anything is staged.
 
 use std::collections::HashMap;
-use std::ffi::OsString;
 use std::ops::Index;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +9,8 @@ use std::time::Instant;
 use super::gate::Gate;
 use super::snapshot::Snapshot;
 use crate::digest::Digest;
-use crate::fs::{Handle, Stat};
+use crate::fs::{Handle, Name, Stat};
+use crate::path::RelPath;
 use crate::plan::{Plan, SourceId};
 
 /// A transaction that is decided and read, under locks, and not yet staged.
@@ -56,10 +56,17 @@ pub(super) struct Marks {
 #[derive(Debug)]
 pub(super) struct Source {
     pub folder: Handle,
-    pub name: OsString,
+    /// Its last name is the name in the folder.
+    pub path: RelPath,
     pub snapshot: Arc<Snapshot>,
     /// Its content, where there was room to keep it.
-    pub bytes: Option<Vec<u8>>,
+    pub bytes: Option<Box<[u8]>>,
+}
+
+impl Source {
+    pub(super) fn name(&self) -> Name<'_> {
+        Name::new(&self.folder, self.path.name())
+    }
 }
 
 /// The files that new contents are made from, by the numbers that a plan gives them.

@@ -37,13 +37,13 @@ impl Rewritten {
         let path = self.path.as_path();
         let file = match self.asked_by {
             Some(file) => files.get_mut(file),
-            None => files.iter_mut().find(|file| file.path == path),
+            None => files.iter_mut().find(|file| file.path == path.into()),
         };
         let Some(file) = file else { return };
-        file.warnings.push(format!("the check changed {}; what it wrote stands", path.display()));
-        let is_backup = file.backup.as_deref() == Some(path);
+        file.extras.warnings.push(format!("the check changed {}; what it wrote stands", path.display()));
+        let is_backup = file.extras.backup.as_deref() == Some(path);
         // A rename is two entries: the old name, where nothing was to be left, is not what the report is about.
-        let is_old_name = file.renamed_to.is_some() && file.path.ends_with(path);
+        let is_old_name = file.extras.renamed_to.is_some() && file.path.ends_with(path);
         if !is_backup && !is_old_name {
             file.hash_after = self.digest;
         }

@@ -2,7 +2,7 @@
 //! interrupted transaction in the way.
 
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::lock::{Locks, Patience};
 use super::nearby;
@@ -12,7 +12,7 @@ use super::{Engine, RecoverOptions, Run};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::fs::{Handle, Stat};
 use crate::journal::Change;
-use crate::path::RelPath;
+use crate::path::{AskedPath, RelPath};
 
 /// The folders of places, by their path in the workspace.
 pub(super) type Parents = HashMap<PathBuf, (Stat, Handle)>;
@@ -33,7 +33,7 @@ impl Engine {
     /// Takes the locks, and lets go of them again as often as something moved or must be recovered first.
     pub(super) fn stand(
         &self,
-        paths: &[&Path],
+        paths: &[AskedPath],
         judge: Judge<'_>,
         warnings: &mut Vec<String>,
         run: Run<'_>,
@@ -44,9 +44,14 @@ impl Engine {
             let fs = &*self.fs;
             let (before, parents) = self.resolve(paths, judge)?;
             self.refuse_own_locks(&before, &parents)?;
+            // That much tells the folder too; what stands there is looked at again.
+            let before: Vec<_> = before.into_iter().map(|place| (place.path, place.missing.len())).collect();
             let locks = Locks::acquire(fs, parents.values().cloned().collect(), patience)?;
             let (places, again) = self.resolve(paths, judge)?;
-            let same = before.iter().zip(&places).all(|(b, a)| (&b.path, b.folder()) == (&a.path, a.folder()))
+            let same = before
+                .iter()
+                .zip(&places)
+                .all(|((path, missing), now)| *path == now.path && *missing == now.missing.len())
                 && again.values().all(|(stat, _)| locks.holds(stat));
             if !same {
                 drop((locks, parents));
@@ -66,7 +71,7 @@ impl Engine {
     /// The same without locks, for a dry run: an interrupted transaction in the way is an error.
     pub(super) fn glance(
         &self,
-        paths: &[&Path],
+        paths: &[AskedPath],
         judge: Judge<'_>,
         warnings: &mut Vec<String>,
     ) -> Result<(Vec<Place>, Parents)> {
@@ -78,7 +83,7 @@ impl Engine {
         }
     }
 
-    fn resolve(&self, paths: &[&Path], judge: Judge<'_>) -> Result<(Vec<Place>, Parents)> {
+    fn resolve(&self, paths: &[AskedPath], judge: Judge<'_>) -> Result<(Vec<Place>, Parents)> {
         let mut resolver = Resolver::new(&*self.fs, &self.root);
         let places = judge(paths.iter().map(|path| resolver.place(path)).collect())?;
         let parents = resolver.folders_of(places.iter());

@@ -42,7 +42,7 @@ impl Engine {
         let content = super::snapshot::read_whole(&*self.fs, &file, &path, stat.size)?;
         let request = Request {
             files: vec![FileRequest {
-                path: journal.entries[*entry].path.as_path().to_owned(),
+                path: journal.entries[*entry].path.asked(),
                 expected_hash: None,
                 change: Change::Write { content, if_exists: IfExists::Replace },
                 mode: None,

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use memchr::memchr_iter;
 
@@ -31,7 +32,7 @@ pub(super) fn read<'a>(
     fs: &'a dyn Fs,
     path: PathBuf,
     name: Name<'_>,
-    stat: &Stat,
+    stat: &Arc<Stat>,
     edits: &[Edit],
 ) -> Result<(Snapshot, Option<Large<'a>>)> {
     let Some(mut survey) = Survey::new(edits) else {

@@ -15,7 +15,7 @@ impl Engine {
     /// an error.
     pub fn read(&self, path: &Path, max_bytes: u64) -> Result<Content> {
         let mut resolver = Resolver::new(&*self.fs, &self.root);
-        let place = resolver.place(path)?;
+        let place = resolver.place(&path.into())?;
         let Some(stat) = &place.stat else { return Err(Error::io("read", path, Errno::NOENT.into())) };
         if stat.kind != FileKind::File {
             let message = format!("{} is not a regular file", path.display());

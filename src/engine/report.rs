@@ -1,9 +1,11 @@
 //! What the engine answers.
 
+use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 
 use crate::check::CheckRun;
 use crate::digest::Digest;
+use crate::path::AskedPath;
 use crate::text::Applied;
 
 /// A request that was done, or would be.
@@ -27,17 +29,49 @@ pub struct Report {
 #[derive(Debug, Clone)]
 pub struct FileReport {
     /// The path as the caller wrote it.
-    pub path: PathBuf,
+    pub path: AskedPath,
     /// What was done.
     pub operation: Operation,
-    /// Where it was moved.
-    pub renamed_to: Option<PathBuf>,
     /// One for each edit.
     pub edits: Vec<Applied>,
     /// The digest before; `None` for a file that was not there.
     pub hash_before: Option<Digest>,
     /// The digest after; `None` for a file that is gone.
     pub hash_after: Option<Digest>,
+    /// The rest, which few files have.
+    pub extras: Extras,
+}
+
+/// What there is to tell of few files only, [`Extra`] as a value: it takes one word until something is told.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Extras(Option<Box<Extra>>);
+
+impl From<Extra> for Extras {
+    fn from(extra: Extra) -> Self {
+        Self((extra != Extra::NONE).then(|| Box::new(extra)))
+    }
+}
+
+impl Deref for Extras {
+    type Target = Extra;
+
+    fn deref(&self) -> &Extra {
+        static NONE: Extra = Extra::NONE;
+        self.0.as_deref().unwrap_or(&NONE)
+    }
+}
+
+impl DerefMut for Extras {
+    fn deref_mut(&mut self) -> &mut Extra {
+        self.0.get_or_insert_default()
+    }
+}
+
+/// What there is to tell of few files only.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Extra {
+    /// Where it was moved.
+    pub renamed_to: Option<AskedPath>,
     /// The copy of the old content.
     pub backup: Option<PathBuf>,
     /// The whole new content, if asked for.
@@ -48,6 +82,12 @@ pub struct FileReport {
     pub rebased: Option<String>,
     /// What the caller should know of this file.
     pub warnings: Vec<String>,
+}
+
+impl Extra {
+    /// Nothing at all.
+    pub const NONE: Self =
+        Self { renamed_to: None, backup: None, content: None, diff: None, rebased: None, warnings: Vec::new() };
 }
 
 /// Edits that were staged.

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Fs, Handle, Name, Stat};
 use crate::limits;
-use crate::path::{PathProblem, RelPath};
+use crate::path::{AskedPath, PathProblem, RelPath};
 
 /// A path of a request, resolved.
 #[derive(Debug, Clone)]
@@ -18,7 +19,7 @@ pub(super) struct Place {
     /// Folders on the way that are not there, parents first.
     pub missing: Vec<RelPath>,
     /// What stands there, unless it is nothing.
-    pub stat: Option<Stat>,
+    pub stat: Option<Arc<Stat>>,
     /// Whether the last name was a symlink.
     pub is_link: bool,
 }
@@ -76,7 +77,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Resolves one path as the caller wrote it.
-    pub(super) fn place(&mut self, path: &Path) -> Result<Place> {
+    pub(super) fn place(&mut self, path: &AskedPath) -> Result<Place> {
         let mut rel = self.relative(path)?;
         let mut is_link = false;
         for _ in 0..limits::SYMLINKS {
@@ -100,7 +101,10 @@ impl<'a> Resolver<'a> {
     }
 
     /// The path in the workspace, by letter; where that fails for an absolute one, by where its folder really is.
-    fn relative(&self, path: &Path) -> Result<RelPath> {
+    fn relative(&self, path: &AskedPath) -> Result<RelPath> {
+        if let Ok(normal) = RelPath::shared(path) {
+            return Ok(normal);
+        }
         if !path.is_absolute() {
             return RelPath::normalised(path).map_err(|problem| refused(problem, path));
         }
@@ -155,7 +159,7 @@ impl<'a> Resolver<'a> {
         if place.missing.is_empty() {
             let (handle, _) = self.folder(&place);
             let name = Name::new(handle, rel.name());
-            place.stat = self.fs.stat(name).map_err(|e| Error::io("look at", rel.as_path(), e))?;
+            place.stat = self.fs.stat(name).map_err(|e| Error::io("look at", rel.as_path(), e))?.map(Arc::new);
         }
         let is_symlink = place.stat.as_ref().is_some_and(|stat| stat.kind == FileKind::Symlink);
         Ok(if is_symlink { Step::Link } else { Step::There(place) })

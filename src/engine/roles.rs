@@ -1,29 +1,28 @@
 //! Which path of a request plays which part, and the two validation layers that need the disk: existence and kind,
 //! then duplicates.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use super::resolve::Place;
 use crate::error::{ErrorKind, Result};
 use crate::fs::FileKind;
-use crate::path::RelPath;
+use crate::path::{AskedPath, RelPath};
 use crate::plan::build::Roles;
 use crate::request::validate::{Findings, at_file};
 use crate::request::{Change, FileRequest, IfExists, Request};
 
 /// All paths that a request names or implies.
 #[derive(Debug)]
-pub(super) struct Cast<'r> {
-    parts: Vec<Part<'r>>,
+pub(super) struct Cast {
+    parts: Vec<Part>,
 }
 
 #[derive(Debug)]
-struct Part<'r> {
+struct Part {
     file: usize,
     field: &'static str,
-    path: Cow<'r, Path>,
+    path: AskedPath,
 }
 
 /// The places of a request, each once, and the parts that they play for each file.
@@ -43,23 +42,23 @@ pub(super) fn vacates(entry: &FileRequest) -> bool {
     matches!(entry.change, Change::Delete | Change::Rename(_) | Change::Edit { rename: Some(_), .. })
 }
 
-fn destination(entry: &FileRequest) -> Option<(&Path, IfExists)> {
+fn destination(entry: &FileRequest) -> Option<(&AskedPath, IfExists)> {
     match &entry.change {
         Change::Rename(to) | Change::Edit { rename: Some(to), .. } => Some((&to.path, to.if_exists)),
         _ => None,
     }
 }
 
-impl<'r> Cast<'r> {
-    pub(super) fn of(request: &'r Request) -> Self {
+impl Cast {
+    pub(super) fn of(request: &Request) -> Self {
         let mut parts = Vec::with_capacity(request.files.len());
         for (file, entry) in request.files.iter().enumerate() {
-            parts.push(Part { file, field: SUBJECT, path: entry.path.as_path().into() });
+            parts.push(Part { file, field: SUBJECT, path: entry.path.clone() });
             if let Some((path, _)) = destination(entry) {
-                parts.push(Part { file, field: DESTINATION, path: path.into() });
+                parts.push(Part { file, field: DESTINATION, path: path.clone() });
             }
             if let Change::Copy { from, .. } = &entry.change {
-                parts.push(Part { file, field: ORIGIN, path: from.as_path().into() });
+                parts.push(Part { file, field: ORIGIN, path: from.clone() });
             }
             if request.backup {
                 let mut name = entry.path.file_name().unwrap_or_default().to_owned();
@@ -70,8 +69,8 @@ impl<'r> Cast<'r> {
         Self { parts }
     }
 
-    pub(super) fn paths(&self) -> Vec<&Path> {
-        self.parts.iter().map(|part| part.path.as_ref()).collect()
+    pub(super) fn paths(&self) -> Vec<AskedPath> {
+        self.parts.iter().map(|part| part.path.clone()).collect()
     }
 
     /// All paths that lead nowhere or where they may not, as one error.
@@ -93,7 +92,7 @@ impl<'r> Cast<'r> {
 
     /// The parts of each place; `check` says whether what stands there may be touched at all.
     pub(super) fn roles(
-        &self,
+        self,
         request: &Request,
         places: Vec<Place>,
         check: &dyn Fn(&Place) -> Result<()>,
@@ -204,7 +203,7 @@ impl<'r> Cast<'r> {
     }
 }
 
-impl Part<'_> {
+impl Part {
     fn find(&self, findings: &mut Findings, kind: ErrorKind, message: String) {
         findings.push(kind, at_file(self.file, Some(self.field)), message);
     }
@@ -234,7 +233,7 @@ impl Part<'_> {
     }
 }
 
-impl Part<'_> {
+impl Part {
     /// What is wrong with a file that is to be copied.
     fn misfit_origin(&self, place: &Place) -> Option<(ErrorKind, String)> {
         let path = self.path.display();

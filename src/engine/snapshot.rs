@@ -1,6 +1,7 @@
 //! What a file was when it was read: bytes, digest, identity and metadata.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::digest::{Digest, Digester};
@@ -14,11 +15,11 @@ use crate::plan::FileState;
 #[derive(Debug, Clone)]
 pub(super) struct Snapshot {
     /// What it was.
-    pub stat: Stat,
+    pub stat: Arc<Stat>,
     /// The digest of what was read.
     pub digest: Digest,
-    /// Its attributes and flags.
-    pub attributes: Attributes,
+    /// Its attributes and flags, if it has any.
+    attributes: Option<Box<Attributes>>,
     /// It, still open.
     pub file: Option<Handle>,
 }
@@ -27,6 +28,11 @@ impl Snapshot {
     /// The state by which recovery tells it.
     pub(super) fn state(&self) -> FileState {
         FileState { digest: self.digest, size: self.stat.size, mode: self.stat.mode }
+    }
+
+    /// Its attributes and flags.
+    pub(super) fn attributes(&self) -> Attributes {
+        self.attributes.as_deref().cloned().unwrap_or_default()
     }
 
     /// Whether `stat` is this very file, unchanged as far as its metadata tell. `changed` moves with every rename,
@@ -38,7 +44,7 @@ impl Snapshot {
     /// Whether `stat` tells of the same content and permissions, perhaps in another inode (overlay copies a file up
     /// when it is renamed).
     pub(super) fn is_alike(&self, stat: &Stat) -> bool {
-        let Stat { kind, size, modified, mode, user, group, .. } = &self.stat;
+        let Stat { kind, size, modified, mode, user, group, .. } = &*self.stat;
         *kind == stat.kind
             && *size == stat.size
             && *modified == stat.modified
@@ -49,7 +55,7 @@ impl Snapshot {
 /// `then` before `now`, as a time of a file system.
 pub(super) fn earlier(now: Timestamp, by: Duration) -> Timestamp {
     let seconds = now.seconds - by.as_secs().cast_signed() - 1;
-    Timestamp { seconds, nanos: 0 }
+    Timestamp::new(seconds, 0)
 }
 
 /// Whether names in a folder can be swapped at all; `path` is the one in question.
@@ -124,7 +130,7 @@ pub(super) fn read(
     fs: &dyn Fs,
     path: &Path,
     name: Name<'_>,
-    stat: &Stat,
+    stat: &Arc<Stat>,
     wanted: Wanted<'_>,
 ) -> Result<(Snapshot, Vec<u8>)> {
     let file = fs.open_file(name).map_err(|e| Error::io("open", path, e))?;
@@ -142,7 +148,8 @@ pub(super) fn read(
     };
     let attributes = fs.attributes(&file).map_err(|e| Error::io("read the attributes of", path, e))?;
     let after = fs.stat_handle(&file).map_err(|e| Error::io("look at", path, e))?;
-    let snapshot = Snapshot { stat: stat.clone(), digest, attributes, file: Some(file) };
+    let attributes = (attributes != Attributes::default()).then(|| Box::new(attributes));
+    let snapshot = Snapshot { stat: Arc::clone(stat), digest, attributes, file: Some(file) };
     if !snapshot.is_same(&after, false) || (is_whole && bytes.len() as u64 != stat.size) {
         return Err(changed(path, "changed while it was read"));
     }

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use super::draft::Draft;
@@ -45,7 +46,8 @@ pub(super) struct Staging<'a> {
     transaction: Transaction<'a>,
     section: Handle,
     born: Timestamp,
-    guards: Vec<Guard>,
+    /// Slots that were filled and that no journal names yet.
+    unnamed: Range<usize>,
     /// Files whose turn is still to come, staged by two threads at once.
     ready: VecDeque<Result<Staged>>,
     /// Staged files and folders, open, as long as there are few enough to be synced one by one.
@@ -84,7 +86,7 @@ impl<'a> Staging<'a> {
             transaction,
             section,
             born,
-            guards: Vec::new(),
+            unnamed: 0..0,
             ready: VecDeque::new(),
             files: Vec::new(),
             handed_on: None,
@@ -146,6 +148,7 @@ impl<'a> Staging<'a> {
             }
         };
         self.transaction.journal.entries.push(Record { path: planned.path.clone(), change });
+        self.unnamed.end = entry + 1;
         Ok(())
     }
 
@@ -183,7 +186,8 @@ impl<'a> Staging<'a> {
         }
         let Some(staged) = self.ready.pop_front() else { unreachable!("it was just staged") };
         let Staged { file, guard, identity, handed_on } = staged?;
-        self.guards.push(guard);
+        // From here on it is one of those that are unnamed: a guard for each of many files takes too much memory.
+        guard.disarm();
         self.files.extend(file);
         self.handed_on = Some(handed_on);
         Ok(identity)
@@ -259,7 +263,7 @@ impl<'a> Staging<'a> {
             mode: new.state.mode,
             user: snapshot.stat.user,
             group: snapshot.stat.group,
-            attributes: Attributes::clone(&snapshot.attributes),
+            attributes: snapshot.attributes(),
             modified: new.keeps_time.then_some(snapshot.stat.modified),
         })
     }
@@ -277,14 +281,14 @@ impl<'a> Staging<'a> {
         self.transaction.fs.sync(hidden).map_err(|e| Error::io("sync", hidden.path(), e))
     }
 
-    /// Gives the journal its name. From here on it says what the slots are for, and the guards stand down.
+    /// Gives the journal its name. From here on it says what the slots are for, and they stay.
     pub(super) fn name_journal(&mut self) -> Result<()> {
         let folder = &self.transaction.folder;
         let from = Name::new(folder, journal::HIDDEN_NAME);
         let to = Name::new(folder, Mark::Sealed.file_name());
         let renamed = self.transaction.fs.rename(from, to, Rename::NoReplace);
         renamed.map_err(|e| Error::io("rename", from.path(), e))?;
-        self.guards.drain(..).for_each(Guard::disarm);
+        self.unnamed = 0..0;
         Ok(())
     }
 
@@ -298,9 +302,25 @@ impl<'a> Staging<'a> {
     /// Nothing was swapped: the folder goes to the trash. Where even that fails it stays, and the next command,
     /// finding it without an owner, drops it.
     pub(super) fn forget(&mut self) {
-        self.ready.clear();
-        self.guards.clear();
+        self.delete_unnamed();
         drop(self.transaction.move_to(Section::Trash));
+    }
+
+    /// Gives back at once what the slots took of the disk. What cannot be deleted now goes with the folder.
+    fn delete_unnamed(&mut self) {
+        self.ready.clear();
+        for entry in std::mem::take(&mut self.unnamed) {
+            let change = &self.transaction.record(entry).change;
+            if matches!(change, journal::Change::Edit { .. } | journal::Change::Create { .. }) {
+                self.transaction.fs.unlink(Name::new(&self.transaction.folder, &slot_name(entry))).ok();
+            }
+        }
+    }
+}
+
+impl Drop for Staging<'_> {
+    fn drop(&mut self) {
+        self.delete_unnamed();
     }
 }
 

@@ -1,15 +1,13 @@
 //! Undo: a committed transaction is taken back by a transaction of its own, which can be undone as well.
 
 use std::collections::HashMap;
-use std::ffi::OsString;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::draft::{Draft, Marks, Source, Sources};
 use super::ground::{Ground, Parents};
 use super::history::Loaded;
-use super::report::{FileReport, Operation, Report};
+use super::report::{Extra, FileReport, Operation, Report};
 use super::resolve::Place;
 use super::roles::is_about_the_path;
 use super::snapshot::{self, Snapshot, Wanted};
@@ -20,7 +18,7 @@ use crate::fs::{FileKind, Name};
 use crate::journal::reverse::{Now, conflict, reverse};
 use crate::journal::{Change, slot_name};
 use crate::limits;
-use crate::path::RelPath;
+use crate::path::{AskedPath, RelPath};
 use crate::plan::SourceId;
 use crate::text::diff;
 
@@ -72,7 +70,7 @@ impl Engine {
             let message = format!("{id} is undone already, by {by}; redo it to have its changes again");
             return Err(Error::new(ErrorKind::UndoConflict, message));
         }
-        let paths: Vec<&Path> = loaded.journal.entries.iter().map(|record| record.path.as_path()).collect();
+        let paths: Vec<AskedPath> = loaded.journal.entries.iter().map(|record| record.path.asked()).collect();
         let judge = |found| unobstructed(found, &paths);
         let (places, parents, locks) = if options.dry_run {
             let (places, parents) = self.glance(&paths, &judge, &mut warnings)?;
@@ -182,8 +180,8 @@ impl Engine {
         for (entry, (record, now)) in loaded.journal.entries.iter().zip(now).enumerate() {
             let (Some(_), Some(Some(snapshot))) = (&now.carried, targets.get(&record.path)) else { continue };
             let (_, folder) = &parents[record.path.parent()];
-            let name = record.path.name().to_owned();
-            let source = Source { folder: folder.clone(), name, snapshot: snapshot.clone(), bytes: None };
+            let path = record.path.clone();
+            let source = Source { folder: folder.clone(), path, snapshot: snapshot.clone(), bytes: None };
             sources.insert(SourceId(entry), source);
         }
         Ok(sources)
@@ -203,6 +201,7 @@ impl Engine {
             };
             let stat = self.fs.stat(name).map_err(|e| Error::io("look at", &path, e))?;
             let stat = stat.filter(|stat| stat.kind == FileKind::File).ok_or_else(|| damaged("is gone"))?;
+            let stat = Arc::new(stat);
             let (mut snapshot, _) = snapshot::read(&*self.fs, &path, name, &stat, Wanted::Nothing)?;
             if snapshot.digest != before.digest {
                 return Err(damaged("was written after the commit, by a program that still had it open"));
@@ -212,7 +211,7 @@ impl Engine {
             }
             let source = Source {
                 folder: loaded.folder.clone(),
-                name: OsString::from(&slot),
+                path: RelPath::new(&slot).unwrap_or_else(|_| unreachable!("a slot has a name")),
                 snapshot: Arc::new(snapshot),
                 bytes: None,
             };
@@ -245,9 +244,8 @@ impl Engine {
                 None
             };
             reports.push(FileReport {
-                path,
+                path: path.into(),
                 operation,
-                renamed_to: None,
                 edits: Vec::new(),
                 hash_before: now.state.map(|state| state.digest),
                 hash_after: now
@@ -256,11 +254,12 @@ impl Engine {
                     .map(|carried| carried.state)
                     .or(record.change.before().copied())
                     .map(|s| s.digest),
-                backup: None,
-                content: None,
-                diff,
-                rebased: now.carried.as_ref().map(|carried| carried.foreign_diff.clone()),
-                warnings: Vec::new(),
+                extras: Extra {
+                    diff,
+                    rebased: now.carried.as_ref().map(|carried| carried.foreign_diff.clone()),
+                    ..Extra::NONE
+                }
+                .into(),
             });
         }
         Ok(reports)
@@ -268,7 +267,7 @@ impl Engine {
 }
 
 /// Places of an undo. One that cannot be reached, or leads elsewhere, was changed since.
-fn unobstructed(found: Vec<Result<Place>>, paths: &[&Path]) -> Result<Vec<Place>> {
+fn unobstructed(found: Vec<Result<Place>>, paths: &[AskedPath]) -> Result<Vec<Place>> {
     let mut places = Vec::with_capacity(found.len());
     let mut conflicts = Vec::new();
     for (found, path) in found.into_iter().zip(paths) {

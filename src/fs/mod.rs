@@ -25,39 +25,41 @@ pub mod walk;
 
 /// An open file or folder. Clones share it; it is closed, and a lock on it is gone, when the last one is dropped.
 #[derive(Clone)]
-pub struct Handle {
+pub struct Handle(Arc<Opened>);
+
+struct Opened {
     inner: Arc<dyn Any + Send + Sync>,
-    path: Arc<Path>,
+    path: PathBuf,
 }
 
 impl Handle {
     /// Wraps what a file system needs to find it again; `path` is for messages.
     pub fn new(inner: impl Any + Send + Sync, path: impl Into<PathBuf>) -> Self {
-        Self { inner: Arc::new(inner), path: path.into().into() }
+        Self(Arc::new(Opened { inner: Arc::new(inner), path: path.into() }))
     }
 
     /// What [`new`](Self::new) was given, if it was a `T`.
     #[must_use]
     pub fn get<T: Any>(&self) -> Option<&T> {
-        self.inner.downcast_ref()
+        self.0.inner.downcast_ref()
     }
 
     /// The path it was opened at, for messages and for guards.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.path
+        &self.0.path
     }
 
     /// The same open folder after it was renamed.
     #[must_use]
     pub fn renamed(&self, path: impl Into<PathBuf>) -> Self {
-        Self { inner: Arc::clone(&self.inner), path: path.into().into() }
+        Self(Arc::new(Opened { inner: Arc::clone(&self.0.inner), path: path.into() }))
     }
 }
 
 impl fmt::Debug for Handle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Handle({})", self.path.display())
+        write!(f, "Handle({})", self.path().display())
     }
 }
 

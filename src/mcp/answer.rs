@@ -40,8 +40,12 @@ pub(super) struct Changes {
 impl Changes {
     /// What a report tells of.
     pub(super) fn of(report: &Report) -> Self {
-        let files = report.files.iter().flat_map(|file| [Some(&file.path), file.renamed_to.as_ref()]);
-        Self { committed: report.transaction.clone(), reverted: None, files: files.flatten().cloned().collect() }
+        let files = report.files.iter().flat_map(|file| [Some(&file.path), file.extras.renamed_to.as_ref()]);
+        Self {
+            committed: report.transaction.clone(),
+            reverted: None,
+            files: files.flatten().map(|file| file.to_path_buf()).collect(),
+        }
     }
 }
 

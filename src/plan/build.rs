@@ -20,8 +20,6 @@ pub struct Target {
     pub missing: Vec<RelPath>,
     /// The mode that its folder gives a new file.
     pub new_mode: u32,
-    /// What stands there; told later by [`Builder::saw`].
-    pub before: Option<FileState>,
 }
 
 /// The targets of one file of a request, as indices.
@@ -70,13 +68,14 @@ impl Base for Vec<u8> {
 /// Collects what becomes of each target.
 #[derive(Debug)]
 pub struct Builder {
-    targets: Vec<Target>,
     fates: Vec<Fate>,
 }
 
-/// What becomes of one target.
-#[derive(Debug, Default)]
+/// One target, and what becomes of it.
+#[derive(Debug)]
 struct Fate {
+    target: Target,
+    before: Option<FileState>,
     vacated_by: Option<usize>,
     filled: Option<(usize, New)>,
 }
@@ -85,13 +84,14 @@ impl Builder {
     /// A builder of a plan for these targets, which the roles count.
     #[must_use]
     pub fn new(targets: Vec<Target>) -> Self {
-        Self { fates: targets.iter().map(|_| Fate::default()).collect(), targets }
+        let fate = |target| Fate { target, before: None, vacated_by: None, filled: None };
+        Self { fates: targets.into_iter().map(fate).collect() }
     }
 
     /// Says what stands at a target. Each target that is there is told before [`finish`](Self::finish), and the
     /// subject of a file before the file is added.
     pub fn saw(&mut self, target: usize, state: FileState) {
-        self.targets[target].before = Some(state);
+        self.fates[target].before = Some(state);
     }
 
     /// Says that a file of the request leaves a target. Told of all files before the first is added: the path is free
@@ -116,7 +116,7 @@ impl Builder {
         roles: Roles,
         base: &dyn Base,
     ) -> Result<Vec<Applied>, Error> {
-        if let (Some(backup), Some(before)) = (roles.backup, self.targets[roles.subject].before) {
+        if let (Some(backup), Some(before)) = (roles.backup, self.fates[roles.subject].before) {
             let copy = Self::moved(roles.subject, before, None);
             self.fates[backup].filled = Some((file, copy));
         }
@@ -145,7 +145,7 @@ impl Builder {
     }
 
     fn present(&self, target: usize) -> Result<FileState, Error> {
-        let Target { path, before, .. } = &self.targets[target];
+        let Fate { target: Target { path, .. }, before, .. } = &self.fates[target];
         before.ok_or_else(|| Error::new(ErrorKind::FileNotFound, format!("{path} is not there")).at(path.as_path()))
     }
 
@@ -182,15 +182,15 @@ impl Builder {
         mode: Option<Mode>,
     ) -> Result<New, Error> {
         let New { state, content, keeps_time, .. } = self.edited(from, base, splices, None)?;
-        let mode = mode.unwrap_or(Mode::Executable(state.mode & 0o111 != 0)).of(self.targets[to].new_mode);
+        let mode = mode.unwrap_or(Mode::Executable(state.mode & 0o111 != 0)).of(self.fates[to].target.new_mode);
         Ok(New { state: FileState { mode, ..state }, content, dressed_as: None, keeps_time })
     }
 
     /// A whole new content. Where a file stays in place it keeps its mode and attributes.
     fn written(&self, at: usize, content: &[u8], mode: Option<Mode>) -> New {
-        let target = &self.targets[at];
-        let stays = target.before.filter(|_| self.fates[at].vacated_by.is_none());
-        let usual = stays.map_or(target.new_mode, |before| before.mode);
+        let fate = &self.fates[at];
+        let stays = fate.before.filter(|_| fate.vacated_by.is_none());
+        let usual = stays.map_or(fate.target.new_mode, |before| before.mode);
         let mode = mode.map_or(usual, |mode| mode.of(usual));
         let state = FileState { digest: Digest::of(content), size: content.len() as u64, mode };
         let dressed_as = stays.map(|_| SourceId(at));
@@ -200,19 +200,21 @@ impl Builder {
     /// The plan, in its normal form. Entries that change nothing are folded away.
     pub fn finish(self) -> Result<Plan, Error> {
         let mut folders = BTreeSet::new();
-        let mut entries = Vec::with_capacity(self.targets.len());
-        for (target, fate) in self.targets.iter().zip(self.fates) {
-            let (asked_by, change) = match (target.before, fate.filled, fate.vacated_by) {
+        let entry = |Fate { target, before, vacated_by, filled }: Fate| {
+            let (asked_by, change) = match (before, filled, vacated_by) {
                 (None, Some((file, new)), _) => {
-                    folders.extend(target.missing.iter().map(|path| (path.clone(), file)));
+                    folders.extend(target.missing.into_iter().map(|path| (path, file)));
                     (file, Change::Create(new))
                 }
                 (Some(before), Some((file, new)), _) if new.state != before => (file, Change::Edit(before, new)),
                 (Some(before), None, Some(file)) => (file, Change::Delete(before)),
-                _ => continue,
+                _ => return None,
             };
-            entries.push(Entry { path: target.path.clone(), change, asked_by: Some(asked_by) });
-        }
+            Some(Entry { path: target.path, change, asked_by: Some(asked_by) })
+        };
+        // In the memory of the fates: the standard library sees to that, but keeps all of it.
+        let mut entries: Vec<Entry> = self.fates.into_iter().filter_map(entry).collect();
+        entries.shrink_to_fit();
         Plan::assemble(folders, entries)
     }
 }

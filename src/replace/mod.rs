@@ -62,7 +62,7 @@ pub fn search(query: &Query, tree: &Tree, guard: Guard, cancel: &AtomicBool) -> 
     for (path, (digest, matches, edits)) in by_path {
         found.files.push((path.clone(), matches));
         let change = Change::Edit { edits, rename: None };
-        found.request.files.push(FileRequest { path, expected_hash: Some(digest), change, mode: None });
+        found.request.files.push(FileRequest { path: path.into(), expected_hash: Some(digest), change, mode: None });
     }
     guard.check(&found)?;
     Ok(found)

@@ -40,7 +40,7 @@ pub enum Anchor {
         encoding: Encoding,
     },
     /// Whole lines of a patch, found by their text.
-    Hunk(Hunk),
+    Hunk(Box<Hunk>),
 }
 
 /// How often a text must be there.
@@ -162,6 +162,6 @@ impl Hunk {
     /// The edit that it is.
     #[must_use]
     pub fn into_edit(self) -> Edit {
-        Edit { replacement: self.new_text(), anchor: Anchor::Hunk(self) }
+        Edit { replacement: self.new_text(), anchor: Anchor::Hunk(Box::new(self)) }
     }
 }

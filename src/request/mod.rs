@@ -4,10 +4,9 @@ pub mod edit;
 mod fingerprint;
 pub mod validate;
 
-use std::path::PathBuf;
-
 use crate::check::Check;
 use crate::digest::Digest;
+use crate::path::AskedPath;
 use edit::Edit;
 
 /// Many changes of many files, to be done as one.
@@ -37,7 +36,7 @@ pub struct Request {
 #[derive(Debug, Clone)]
 pub struct FileRequest {
     /// The path as the caller wrote it: absolute, or relative to the root; no `..`.
-    pub path: PathBuf,
+    pub path: AskedPath,
     /// The content that the caller saw.
     pub expected_hash: Option<Digest>,
     /// What to do.
@@ -87,7 +86,7 @@ pub enum Change {
     /// Make it a copy of another file as that is before the request, with edits.
     Copy {
         /// The other file.
-        from: PathBuf,
+        from: AskedPath,
         /// The edits; perhaps none.
         edits: Vec<Edit>,
     },
@@ -103,7 +102,7 @@ pub enum Change {
 #[derive(Debug, Clone)]
 pub struct RenameTo {
     /// The new path as the caller wrote it.
-    pub path: PathBuf,
+    pub path: AskedPath,
     /// What to do where a file is there.
     pub if_exists: IfExists,
 }

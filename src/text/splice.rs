@@ -46,7 +46,7 @@ impl Splices {
 
     /// Checks that `splices` are sorted, disjoint and inside `old`; joins what touches and leaves out what changes nothing.
     pub fn new(old: &[u8], splices: Vec<Splice>) -> Result<Self, BadSplices> {
-        let mut kept: Vec<Splice> = Vec::with_capacity(splices.len());
+        let mut kept: Vec<Splice> = Vec::new();
         let mut end = 0;
         for splice in splices {
             if splice.range.start > splice.range.end || splice.range.end > old.len() {
@@ -69,6 +69,7 @@ impl Splices {
         }
         // Two that change something each may change nothing together: an `a` removed before an `a` inserted.
         kept.retain(|s| old[s.range.clone()] != s.with[..]);
+        kept.shrink_to_fit();
         Ok(Self { list: kept })
     }
 

@@ -140,10 +140,10 @@ fn mode(digits: &str) -> Option<u32> {
 fn convert_edits(file: usize, edits: Vec<Edit>, findings: &mut Findings) -> Vec<edit::Edit> {
     let total = edits.len();
     validate::check_anchors(file, edits.iter().map(|edit| edit.old_string.as_deref().map(str::as_bytes)), findings);
+    // Collected they would stay in a vector that grew as it was read, with room for several, or leave a hole there.
+    let mut converted = Vec::with_capacity(total);
     let edits = edits.into_iter().enumerate();
-    let mut converted: Vec<_> = edits.filter_map(|(index, edit)| edit.convert(file, index, total, findings)).collect();
-    // They came into a vector that grew as it was read, with room for several.
-    converted.shrink_to_fit();
+    converted.extend(edits.filter_map(|(index, edit)| edit.convert(file, index, total, findings)));
     converted
 }
 

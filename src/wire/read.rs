@@ -47,7 +47,7 @@ pub fn success_edit_file(report: &Report, identical: bool) -> Option<EditFileSuc
         message,
         transaction_id: report.transaction.clone(),
         hash_after: file.hash_after.map(|digest| digest.to_hex()),
-        warnings: report.warnings.iter().chain(&file.warnings).cloned().collect(),
+        warnings: report.warnings.iter().chain(&file.extras.warnings).cloned().collect(),
     })
 }
 

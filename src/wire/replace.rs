@@ -46,13 +46,13 @@ impl Replaced {
                 file_path: text(path),
                 matches: *matches,
                 hash_after: file.and_then(|file| file.hash_after).map(|digest| digest.to_hex()),
-                diff: file.and_then(|file| file.diff.clone()),
+                diff: file.and_then(|file| file.extras.diff.clone()),
             }
         });
         let of_files = report
             .files
             .iter()
-            .flat_map(|file| file.warnings.iter().map(|warning| format!("{}: {warning}", text(&file.path))));
+            .flat_map(|file| file.extras.warnings.iter().map(|warning| format!("{}: {warning}", text(&file.path))));
         Self {
             success: true,
             dry_run: report.dry_run,

@@ -174,8 +174,8 @@ pub fn success_multi(report: &Report, request: &Request) -> MultiSuccess {
 }
 
 fn file_success(report: &Report, file: &FileReport, asked: Option<&FileRequest>) -> FileSuccess {
-    let mut warnings = file.warnings.clone();
-    let final_content = file.content.as_deref().map(|bytes| {
+    let mut warnings = file.extras.warnings.clone();
+    let final_content = file.extras.content.as_deref().map(|bytes| {
         let text = String::from_utf8_lossy(bytes);
         if matches!(text, std::borrow::Cow::Owned(_)) {
             warnings.push("final_content is not the file to the byte: what is not UTF-8 stands as U+FFFD".to_owned());
@@ -187,7 +187,7 @@ fn file_success(report: &Report, file: &FileReport, asked: Option<&FileRequest>)
         success: true,
         file_path: text(&file.path),
         operation: None,
-        renamed_to: file.renamed_to.as_deref().map(text),
+        renamed_to: file.extras.renamed_to.as_deref().map(text),
         edits_applied: file.edits.len(),
         dry_run: report.dry_run,
         message: report.dry_run.then_some("DRY RUN - No changes made to file"),
@@ -196,11 +196,11 @@ fn file_success(report: &Report, file: &FileReport, asked: Option<&FileRequest>)
         hash_before: file.hash_before.map(|digest| digest.to_hex()),
         hash_after: file.hash_after.map(|digest| digest.to_hex()),
         warnings,
-        backup_path: file.backup.as_deref().map(text),
+        backup_path: file.extras.backup.as_deref().map(text),
         final_content,
-        diff: file.diff.clone(),
-        rebased: file.rebased.is_some().then_some(true),
-        foreign_diff: file.rebased.clone(),
+        diff: file.extras.diff.clone(),
+        rebased: file.extras.rebased.is_some().then_some(true),
+        foreign_diff: file.extras.rebased.clone(),
         already_applied: None,
     }
 }

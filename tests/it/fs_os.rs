@@ -234,7 +234,7 @@ fn metadata_is_given_exactly(fs: &OsFs, path: &Path, top: &Handle) {
     File::open(&model).unwrap().set_modified(std::time::UNIX_EPOCH + std::time::Duration::new(5, 678)).unwrap();
 
     let mut wanted = metadata(fs, &open(fs, top, "model"));
-    wanted.modified = Some(Timestamp { seconds: 5, nanos: 678 });
+    wanted.modified = Some(Timestamp::new(5, 678));
     assert_eq!(wanted.attributes.extended.len(), usize::from(inherits) + usize::from(extended));
     let plain = Metadata { mode: 0o604, attributes: Attributes::default(), ..wanted.clone() };
     for (name, wanted) in [("dressed", wanted), ("plain", plain)] {

@@ -116,8 +116,8 @@ fn a_hard_link_is_broken_and_told() {
     let report = workspace.apply(&edits(&["a", "b"])).unwrap();
     assert_eq!((workspace.read("a"), workspace.read("second")), ("two\n".to_owned(), "one\n".to_owned()));
     assert_eq!(workspace.tree().at("second").inode, before.at("second").inode);
-    assert!(report.files[0].warnings[0].contains("2 hard links"), "{:?}", report.files[0].warnings);
-    assert!(report.files[1].warnings.is_empty());
+    assert!(report.files[0].extras.warnings[0].contains("2 hard links"), "{:?}", report.files[0].extras.warnings);
+    assert!(report.files[1].extras.warnings.is_empty());
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn backups() {
     let report = workspace.apply(&request).unwrap();
     assert_eq!((workspace.read("a.bak"), workspace.read("b.bak")), ("one\n".to_owned(), "one\n".to_owned()));
     assert_eq!((workspace.mode("a.bak"), workspace.mode("b.bak")), (0o640, 0o755));
-    assert_eq!(report.files[0].backup.as_deref(), Some(Path::new("a.bak")));
+    assert_eq!(report.files[0].extras.backup.as_deref(), Some(Path::new("a.bak")));
     assert_eq!(workspace.tree().0.len(), before.0.len() + 1);
     workspace.undo(None).unwrap();
     workspace.tree().restorable().assert_same(&before.restorable());

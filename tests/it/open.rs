@@ -67,7 +67,7 @@ fn later_edits_see_what_is_staged_and_files_see_nothing() {
     workspace.tree().assert_same(&before);
 
     let preview = workspace.preview(&id).unwrap();
-    let diffs: String = preview.report.files.iter().filter_map(|file| file.diff.clone()).collect();
+    let diffs: String = preview.report.files.iter().filter_map(|file| file.extras.diff.clone()).collect();
     for line in ["-one\n", "+1\n", "+2\n", "-three\n", "+3\n", "+y\n", "-gone\n"] {
         assert!(diffs.contains(line), "{line:?} is not in\n{diffs}");
     }
@@ -140,7 +140,7 @@ fn a_foreign_edit_of_other_lines_is_carried_along() {
     assert_eq!(now.report.files[0].edits.len(), 2);
     let report = workspace.commit_plan(&id, now.plan_hash).unwrap();
     assert_eq!(workspace.read("a"), "new\na\nb\nC\nD\ne\nf\ng\nH\n");
-    let foreign = report.files[0].rebased.clone().unwrap();
+    let foreign = report.files[0].extras.rebased.clone().unwrap();
     assert!(foreign.contains("+new\n") && foreign.contains("+H\n") && !foreign.contains("+C\n"), "{foreign}");
 }
 
@@ -315,7 +315,7 @@ proptest! {
         let preview = workspace.preview(&id).unwrap();
         workspace.commit_plan(&id, preview.plan_hash).unwrap();
         for file in &preview.report.files {
-            let path = workspace.root().join(file.renamed_to.as_ref().unwrap_or(&file.path));
+            let path = workspace.root().join(file.extras.renamed_to.as_ref().unwrap_or(&file.path));
             let found = fs::read(path).ok().map(|bytes| Digest::of(&bytes));
             prop_assert_eq!(found, file.hash_after, "{:?}", file);
         }

@@ -183,7 +183,7 @@ fn journals_of_the_engine_are_read_alike() {
 }
 
 fn extreme() -> Journal {
-    let born = |seconds| Some(Timestamp { seconds, nanos: 999_999_999 });
+    let born = |seconds| Some(Timestamp::new(seconds, 999_999_999));
     let identity = |inode, born| Identity { inode, born };
     let state = |size, mode| FileState { digest: Digest::of(b"x"), size, mode };
     let owner = Owner { program: "\u{0}\u{8}\u{c}\r/".into(), process: u32::MAX, user: 0, host: String::new() };

@@ -66,7 +66,7 @@ fn a_move() {
     let report = workspace.apply(&json!({ "files": [rename("a", "d")] })).unwrap();
     assert_eq!(listing(&workspace), ["b", "c", "d"]);
     assert_eq!(report.files[0].operation, Operation::Rename);
-    assert_eq!(report.files[0].renamed_to.as_deref().unwrap().to_str(), Some("d"));
+    assert_eq!(report.files[0].extras.renamed_to.as_deref().unwrap().to_str(), Some("d"));
     assert_eq!(report.files[0].hash_before, report.files[0].hash_after);
 }
 
@@ -128,9 +128,9 @@ fn a_new_file_in_the_place_of_one_that_moved() {
             assert_eq!((new.operation, moved.operation), (Operation::Create, Operation::Rename));
             assert_eq!((new.hash_before, moved.hash_before.is_some()), (None, true));
             if report.dry_run {
-                let diff = moved.diff.as_deref().unwrap();
+                let diff = moved.extras.diff.as_deref().unwrap();
                 assert!(diff.contains("-first") && diff.contains("+moved"), "{diff}");
-                let diff = new.diff.as_deref().unwrap();
+                let diff = new.extras.diff.as_deref().unwrap();
                 assert!(diff.contains("/dev/null") && !diff.contains("first"), "{diff}");
                 workspace.tree().assert_same(&before);
                 continue;

@@ -152,7 +152,7 @@ fn a_dry_run() {
     let before = Tree::of(workspace.root());
     let report = workspace.engine.undo(None, true, running()).unwrap();
     assert!(report.dry_run && report.transaction.is_none());
-    let diff = report.files[0].diff.as_deref().unwrap();
+    let diff = report.files[0].extras.diff.as_deref().unwrap();
     assert!(diff.contains("-2\n") && diff.contains("+1\n"), "{diff}");
     Tree::of(workspace.root()).assert_same(&before);
 }
@@ -240,7 +240,7 @@ fn changes_are_taken_out_of_a_file_that_changed_in_other_lines() {
     let report = rebased(&workspace, None).unwrap();
     assert_eq!(workspace.read("x"), "A\nb\nc\nd\ne\nf\ng\nh\nlast\n");
     assert_eq!(workspace.read("y"), LINES);
-    assert!(report.files[0].rebased.clone().unwrap().contains("+last\n"));
+    assert!(report.files[0].extras.rebased.clone().unwrap().contains("+last\n"));
     assert_eq!(report.files[0].hash_after, Some(Digest::of(workspace.read("x").as_bytes())));
     // The redo goes the same way.
     workspace.write("x", "A\nb\nc\nd\ne\nf\ng\nh\n");

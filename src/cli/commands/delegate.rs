@@ -100,7 +100,7 @@ fn answer(done: &Done, options: &Options) -> Result<Answer, Failure> {
     if let Some(outcome) = &done.outcome {
         text.push('\n');
         for file in &outcome.preview.report.files {
-            text.push_str(&diff(&printable(file.diff.as_deref().unwrap_or_default())));
+            text.push_str(&diff(&printable(file.extras.diff.as_deref().unwrap_or_default())));
         }
         if let Some(report) = &outcome.report {
             text.push_str(&report::for_people(report, "committed", options));

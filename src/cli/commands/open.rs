@@ -27,7 +27,11 @@ pub(super) fn stage(args: &StageArgs, options: &Options) -> Result<Answer, Failu
         None => report::for_people(&staged.report, "", options),
     };
     if options.verbose && staged.id.is_some() {
-        staged.report.files.iter().for_each(|file| text.push_str(&diff(file.diff.as_deref().unwrap_or_default())));
+        staged
+            .report
+            .files
+            .iter()
+            .for_each(|file| text.push_str(&diff(file.extras.diff.as_deref().unwrap_or_default())));
     }
     let mut notes = report::notes(&staged.report, options);
     notes.extend(staged.overlaps.iter().map(|overlap| {

@@ -1,7 +1,7 @@
 //! What is told of one file of a request.
 
 use crate::engine::draft::Source;
-use crate::engine::report::{FileReport, Operation};
+use crate::engine::report::{Extra, FileReport, Operation};
 use crate::engine::resolve::Place;
 use crate::limits;
 use crate::plan::build::Roles;
@@ -59,15 +59,18 @@ impl Asked<'_> {
         FileReport {
             path: entry.path.clone(),
             operation,
-            renamed_to,
             edits,
             hash_before: before.map(|state| state.digest),
             hash_after: new.map(|new| new.state.digest),
-            backup: self.roles.backup.map(|target| places[target].path.as_path().to_owned()),
-            content: content.filter(|_| self.request.include_content),
-            diff,
-            rebased: None,
-            warnings,
+            extras: Extra {
+                renamed_to,
+                backup: self.roles.backup.map(|target| places[target].path.as_path().to_owned()),
+                content: content.filter(|_| self.request.include_content),
+                diff,
+                rebased: None,
+                warnings,
+            }
+            .into(),
         }
     }
 }

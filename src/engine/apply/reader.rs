@@ -1,6 +1,5 @@
 //! The files of a request, each read once.
 
-use std::ffi::OsString;
 use std::sync::Arc;
 use std::thread::Scope;
 
@@ -119,8 +118,8 @@ impl<'a> Reader<'a> {
         }
         let place = &self.places[target];
         let folder = self.parents[place.folder()].1.clone();
-        let name = OsString::from(place.path.name());
-        self.sources.insert(SourceId(target), Source { folder, name, snapshot: Arc::new(snapshot), bytes: None });
+        let source = Source { folder, path: place.path.clone(), snapshot: Arc::new(snapshot), bytes: None };
+        self.sources.insert(SourceId(target), source);
     }
 
     /// Sees to it that every target was looked at, also those that no entry names as its own.
@@ -139,7 +138,7 @@ impl<'a> Reader<'a> {
         let Some(before) = self.sources.remove(SourceId(target)) else { return self.read(target, true) };
         if let Some(bytes) = before.bytes.clone() {
             self.sources.insert(SourceId(target), before);
-            return Ok(bytes);
+            return Ok(bytes.into());
         }
         let bytes = self.read(target, true)?;
         let now = self.sources.insert(SourceId(target), before);
@@ -159,7 +158,7 @@ impl<'a> Reader<'a> {
         }
         if let Some(source) = self.sources.get_mut(SourceId(target)) {
             self.room -= size;
-            source.bytes = Some(bytes);
+            source.bytes = Some(bytes.into());
         }
     }
 }
@@ -168,7 +167,7 @@ fn snapshot_of(
     engine: &Engine,
     place: &Place,
     folder: &Handle,
-    stat: &Stat,
+    stat: &Arc<Stat>,
     wanted: Wanted<'_>,
 ) -> Result<(Snapshot, Vec<u8>)> {
     let path = engine.root.path().join(place.path.as_path());

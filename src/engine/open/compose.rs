@@ -78,7 +78,7 @@ impl Composed {
             return Ok(());
         }
         if let Some(to) = to
-            && results.contains(&to.path)
+            && results.contains(to.path.as_path())
             && to.path != entry.path
         {
             let message = format!("{} is staged here already; commit first, then replace it", to.path.display());
@@ -86,7 +86,7 @@ impl Composed {
             return Ok(());
         }
         let under = results
-            .contains(&entry.path)
+            .contains(entry.path.as_path())
             .then(|| self.request.files.iter().position(|staged| result(staged) == Some(&entry.path)))
             .flatten();
         let Some(at) = under else {
@@ -143,14 +143,14 @@ fn leaves(entry: &FileRequest) -> bool {
 }
 
 fn touches(entry: &FileRequest, path: &Path) -> bool {
-    entry.path == path || result(entry) == Some(path)
+    entry.path == path.into() || result(entry) == Some(path)
 }
 
 /// `new` on the result of `old`.
 fn merge(old: &FileRequest, new: &FileRequest, file: usize, is_there: &dyn Fn(&Path) -> bool) -> Result<Merged> {
     let mode = new.mode.or(old.mode);
     let expected_hash = old.expected_hash.or(new.expected_hash);
-    let merged = |path: &Path, change| FileRequest { path: path.to_owned(), expected_hash, change, mode };
+    let merged = |path: &Path, change| FileRequest { path: path.to_owned().into(), expected_hash, change, mode };
     let here = |change, edits_before| Ok(Merged::Into(merged(&old.path, change), edits_before));
     let refused = || {
         let message = format!(

@@ -10,8 +10,6 @@ mod stage;
 mod store;
 mod stored;
 
-use std::path::PathBuf;
-
 use super::ground::Ground;
 use super::lock::Patience;
 use super::report::{OpenTransaction, Preview, Report};
@@ -22,7 +20,7 @@ use super::{Engine, Run, id, sweep};
 use crate::check::Check;
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Result};
-use crate::path::RelPath;
+use crate::path::{AskedPath, RelPath};
 use crate::request::{Change, Request};
 use store::Opened;
 use stored::Base;
@@ -72,7 +70,7 @@ impl Engine {
             self.stand(&cast.paths(), &|found| cast.judge(found), &mut warnings, run)?;
         let rebased = self.settle_all(&opened, &mut request)?;
         // The edits may be others now, the paths are the same.
-        let (mut draft, mut files) = self.draft(&request, &Cast::of(&request), places, parents, run)?;
+        let (mut draft, mut files) = self.draft(&request, Cast::of(&request), places, parents, run)?;
         check_plan(plan_hash, draft.plan.hash(), &rebased)?;
         settle::tell(&mut files, &rebased);
         draft.marks.opened = Some(id.to_owned());
@@ -122,12 +120,12 @@ impl Engine {
     /// The same request with every path as the workspace knows it, so that one file has one name.
     fn in_root(&self, request: &Request) -> Request {
         let mut resolver = Resolver::new(&*self.fs, &self.root);
-        let mut name = |path: &mut PathBuf, follows_link: bool| match resolver.place(path) {
-            Ok(place) if follows_link || !place.is_link => place.path.as_path().clone_into(path),
+        let mut name = |path: &mut AskedPath, follows_link: bool| match resolver.place(path) {
+            Ok(place) if follows_link || !place.is_link => *path = place.path.asked(),
             // What is wrong with it, if anything is, is told where it is tried.
             _ => {
                 if let Ok(rel) = RelPath::normalised(path.strip_prefix(self.root()).unwrap_or(path)) {
-                    rel.as_path().clone_into(path);
+                    *path = rel.asked();
                 }
             }
         };
@@ -204,7 +202,7 @@ pub(super) fn list(fs: &dyn crate::fs::Fs, state: &State) -> Result<Vec<OpenTran
                 Change::Delete => "delete",
                 Change::Mode => "mode",
             };
-            (file.path, word.to_owned())
+            (file.path.to_path_buf(), word.to_owned())
         });
         OpenTransaction {
             opened: id::time_of(&id),

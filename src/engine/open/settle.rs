@@ -32,7 +32,7 @@ pub(super) struct Rebased {
 pub(super) fn tell(files: &mut [FileReport], rebased: &[Option<Rebased>]) {
     for (file, rebased) in files.iter_mut().zip(rebased) {
         let Some(rebased) = rebased else { continue };
-        file.rebased = Some(rebased.foreign_diff.clone());
+        file.extras.rebased = Some(rebased.foreign_diff.clone());
         if let Some(applied) = &rebased.applied {
             file.edits.clone_from(applied);
         }
@@ -50,11 +50,11 @@ impl Engine {
     ) -> Result<Vec<Option<Rebased>>> {
         // What leaves a path is no business of the new file that takes it.
         let free: HashSet<PathBuf> =
-            request.files.iter().filter(|entry| vacates(entry)).map(|entry| entry.path.clone()).collect();
+            request.files.iter().filter(|entry| vacates(entry)).map(|entry| entry.path.to_path_buf()).collect();
         let entries = request.files.iter_mut().zip(bases);
         entries
             .map(|(entry, base)| match base {
-                Some(Base { digest: None, .. }) if free.contains(&entry.path) => Ok(None),
+                Some(Base { digest: None, .. }) if free.contains(entry.path.as_path()) => Ok(None),
                 Some(base) => self.settle_one(opened, entry, *base),
                 None => Ok(None),
             })
@@ -131,9 +131,9 @@ impl Engine {
     /// The content of a file as it is staged.
     fn staged_content(&self, staged: &Request, path: &std::path::Path) -> Result<Option<Vec<u8>>> {
         let result = |entry: &&FileRequest| match &entry.change {
-            Change::Rename(to) | Change::Edit { rename: Some(to), .. } => to.path == path,
+            Change::Rename(to) | Change::Edit { rename: Some(to), .. } => to.path == path.into(),
             Change::Delete => false,
-            _ => entry.path == path,
+            _ => entry.path == path.into(),
         };
         let on_disk = |path: &std::path::Path| match RelPath::normalised(path) {
             Ok(path) => self.current(&path),

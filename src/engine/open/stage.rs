@@ -28,7 +28,7 @@ impl Before {
     /// Whether a file was at this path when something was staged for it.
     fn was_there(&self, path: &std::path::Path) -> bool {
         let mut entries = self.request.files.iter().zip(&self.bases);
-        entries.any(|(file, base)| file.path == path && base.digest.is_some())
+        entries.any(|(file, base)| file.path == path.into() && base.digest.is_some())
     }
 }
 
@@ -124,7 +124,8 @@ impl Engine {
         let Some(opened) = opened.filter(|_| pinned.contains(&true)) else { return Ok(pinned) };
         let staged = self.preview_of(opened, run)?.report.files;
         for (index, file) in added.files.iter_mut().enumerate() {
-            let of_file = |report: &&FileReport| report.renamed_to.as_ref().unwrap_or(&report.path) == &file.path;
+            let of_file =
+                |report: &&FileReport| report.extras.renamed_to.as_ref().unwrap_or(&report.path) == &file.path;
             let (Some(expected), Some(report)) = (file.expected_hash, staged.iter().find(of_file)) else { continue };
             if report.hash_after != Some(expected) {
                 let message = format!("{} as staged is not the file that the edits were made for", file.path.display());
@@ -179,8 +180,8 @@ fn overlaps(fs: &dyn crate::fs::Fs, state: &State, own: Option<&str>, request: &
     let mut overlaps = Vec::new();
     for other in list(fs, state)?.into_iter().filter(|other| Some(other.id.as_str()) != own && !other.is_expired) {
         let ours = request.files.iter().map(|file| &file.path);
-        for path in ours.filter(|path| other.files.iter().any(|(theirs, _)| theirs == *path)) {
-            overlaps.push(Overlap { id: other.id.clone(), owner: other.owner.clone(), path: path.clone() });
+        for path in ours.filter(|path| other.files.iter().any(|(theirs, _)| theirs.as_path() == path.as_path())) {
+            overlaps.push(Overlap { id: other.id.clone(), owner: other.owner.clone(), path: path.to_path_buf() });
         }
     }
     Ok(overlaps)

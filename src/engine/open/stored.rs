@@ -143,7 +143,7 @@ impl StoredRename {
     }
 
     fn read(self) -> Result<RenameTo, Unreadable> {
-        Ok(RenameTo { path: self.path.read_path()?, if_exists: if_exists(self.replace) })
+        Ok(RenameTo { path: self.path.read_path()?.into(), if_exists: if_exists(self.replace) })
     }
 }
 
@@ -230,7 +230,9 @@ impl StoredFile {
             StoredChange::Write { content, replace } => {
                 Change::Write { content: content.read()?, if_exists: if_exists(replace) }
             }
-            StoredChange::Copy { from, edits: list } => Change::Copy { from: from.read_path()?, edits: edits(list)? },
+            StoredChange::Copy { from, edits: list } => {
+                Change::Copy { from: from.read_path()?.into(), edits: edits(list)? }
+            }
             StoredChange::Delete => Change::Delete,
             StoredChange::Rename(to) => Change::Rename(to.read()?),
             StoredChange::Mode => Change::Mode,
@@ -239,7 +241,7 @@ impl StoredFile {
             StoredMode::Bits(bits) => Mode::Bits(bits & 0o7777),
             StoredMode::Executable(is) => Mode::Executable(is),
         });
-        Ok(FileRequest { path: self.path.read_path()?, expected_hash: None, change, mode })
+        Ok(FileRequest { path: self.path.read_path()?.into(), expected_hash: None, change, mode })
     }
 }
 
@@ -270,7 +272,7 @@ mod tests {
 
     fn entry(change: Change) -> FileRequest {
         let path = Bytes::Hex("642fe9".to_owned()).read_path().unwrap();
-        FileRequest { path, expected_hash: None, change, mode: Some(Mode::Bits(0o755)) }
+        FileRequest { path: path.into(), expected_hash: None, change, mode: Some(Mode::Bits(0o755)) }
     }
 
     /// Written down and read again.

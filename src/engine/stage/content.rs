@@ -8,7 +8,7 @@ use crate::engine::draft::Source;
 use crate::engine::files::write_all;
 use crate::engine::snapshot::{self, read_whole};
 use crate::error::{Error, Result};
-use crate::fs::{Fs, Handle, Name};
+use crate::fs::{Fs, Handle};
 use crate::identity::Timestamp;
 use crate::journal::recover::is_young;
 use crate::limits;
@@ -31,7 +31,7 @@ impl Filling<'_> {
         if let Some(bytes) = &self.source.bytes {
             return self.write(bytes);
         }
-        let name = Name::new(&self.source.folder, &self.source.name);
+        let name = self.source.name();
         let path = name.path();
         let file = self.fs.open_file(name).map_err(|e| Error::io("open", &path, e))?;
         let size = self.source.snapshot.stat.size;

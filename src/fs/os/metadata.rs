@@ -67,7 +67,7 @@ fn set_one(file: &File, name: &OsStr, value: &[u8]) -> io::Result<bool> {
 }
 
 fn set_modified(file: &File, modified: Timestamp) -> io::Result<()> {
-    set_time(file, Timespec { tv_sec: modified.seconds, tv_nsec: modified.nanos.into() })
+    set_time(file, Timespec { tv_sec: modified.seconds, tv_nsec: modified.nanos().into() })
 }
 
 /// Gives a file the current time.

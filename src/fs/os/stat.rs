@@ -69,5 +69,5 @@ fn from_system(stat: &Statx) -> Stat {
 }
 
 fn timestamp(time: &StatxTimestamp) -> Timestamp {
-    Timestamp { seconds: time.tv_sec, nanos: time.tv_nsec }
+    Timestamp::new(time.tv_sec, time.tv_nsec)
 }

@@ -101,7 +101,7 @@ impl Machine {
 
     pub(super) fn now(&self) -> Timestamp {
         let seconds = i64::try_from(self.clock.as_secs()).unwrap_or(i64::MAX);
-        Timestamp { seconds, nanos: self.clock.subsec_nanos() }
+        Timestamp::new(seconds, self.clock.subsec_nanos())
     }
 
     pub(super) fn advance(&mut self, by: Duration) {

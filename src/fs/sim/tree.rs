@@ -78,7 +78,7 @@ fn put(to: &mut Vec<u8>, bytes: &[u8]) {
 
 fn put_time(to: &mut Vec<u8>, time: Timestamp) {
     to.extend_from_slice(&time.seconds.to_le_bytes());
-    to.extend_from_slice(&time.nanos.to_le_bytes());
+    to.extend_from_slice(&time.nanos().to_le_bytes());
 }
 
 /// The digest of what an inode is, without its identity, its times, and the names in it.

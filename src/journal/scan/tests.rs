@@ -10,7 +10,7 @@ use crate::path::RelPath;
 use crate::plan::FileState;
 
 fn identity(inode: u64) -> Identity {
-    Identity { inode, born: Some(Timestamp { seconds: 1_763_766_899, nanos: 123_456_789 }) }
+    Identity { inode, born: Some(Timestamp::new(1_763_766_899, 123_456_789)) }
 }
 
 fn state(content: &[u8]) -> FileState {

@@ -20,7 +20,6 @@ fn targets() -> Vec<Target> {
         path: path(name),
         missing: missing.iter().map(|folder| path(folder)).collect(),
         new_mode: 0o640,
-        before: None,
     };
     vec![target("a", &[]), target("b", &[]), target("c", &[]), target("d", &[]), target("new/x/e", &["new", "new/x"])]
 }

@@ -2,6 +2,7 @@ use serde_json::{Value, json, to_value};
 
 use super::*;
 use crate::digest::Digest;
+use crate::engine::report::{Extra, Extras};
 use crate::request::validate::PathRule;
 use crate::text::MatchKind;
 use crate::wire::parse;
@@ -18,15 +19,10 @@ fn edited(path: &str, edits: Vec<Applied>) -> FileReport {
     FileReport {
         path: path.into(),
         operation: Operation::Edit,
-        renamed_to: None,
         edits,
         hash_before: Some(Digest::of(b"before")),
         hash_after: Some(Digest::of(b"after")),
-        backup: None,
-        content: None,
-        diff: None,
-        rebased: None,
-        warnings: Vec::new(),
+        extras: Extras::default(),
     }
 }
 
@@ -35,8 +31,8 @@ fn one_file_stands_at_the_top() {
     let request = request(&json!({"files": [{"file_path": "a", "edits": [
         {"old_string": "ä".repeat(60), "new_string": "x"}, {"old_string": "b", "new_string": "b"}]}]}));
     let mut file = edited("a", vec![applied(2, &[1, 7]), applied(0, &[3])]);
-    file.backup = Some("a.bak".into());
-    file.warnings = vec!["hard link".into()];
+    file.extras.backup = Some("a.bak".into());
+    file.extras.warnings = vec!["hard link".into()];
     let report = Report {
         transaction: Some("t1".into()),
         files: vec![file],
@@ -59,8 +55,8 @@ fn a_dry_run_says_so() {
     let request = request(&json!({"dry_run": true, "include_content": true, "files": [
         {"file_path": "a", "edits": [{"old_string": "x", "new_string": "y"}]}]}));
     let mut file = edited("a", vec![applied(1, &[1])]);
-    file.content = Some(b"y\xff".to_vec());
-    file.diff = Some("-x\n+y\n".into());
+    file.extras.content = Some(b"y\xff".to_vec());
+    file.extras.diff = Some("-x\n+y\n".into());
     let report = Report { dry_run: true, files: vec![file], ..Report::default() };
     let answer = to_value(success_single(&report, &request)).unwrap();
     assert_eq!(answer["message"], "DRY RUN - No changes made to file");
@@ -77,12 +73,8 @@ fn several_files_are_listed_and_summed_up() {
         {"file_path": "a", "edits": [{"old_string": "x", "new_string": "y"}, {"old_string": "z", "new_string": ""}]},
         {"file_path": "b", "rename_to": "c"},
         {"file_path": "d", "mode": "644"}]}));
-    let moved = FileReport {
-        operation: Operation::Rename,
-        renamed_to: Some("c".into()),
-        hash_after: None,
-        ..edited("b", Vec::new())
-    };
+    let extras = Extra { renamed_to: Some("c".into()), ..Extra::NONE }.into();
+    let moved = FileReport { operation: Operation::Rename, hash_after: None, extras, ..edited("b", Vec::new()) };
     let same = FileReport { operation: Operation::None, ..edited("d", Vec::new()) };
     let report = Report {
         transaction: Some("t1".into()),

@@ -205,7 +205,7 @@ impl<F: Fs> Side<F> {
                 let (user, group) = (stat.user, stat.group);
                 let now = Metadata { mode: stat.mode, user, group, attributes, modified: None };
                 let attributes = crate::fs::Attributes::default();
-                let modified = Some(Timestamp { seconds: *seconds, nanos: 0 });
+                let modified = Some(Timestamp::new(*seconds, 0));
                 let metadata = Metadata { mode: *mode, attributes, modified, ..now.clone() };
                 self.fs.set_metadata(self.handle(*h), &now, &metadata)?;
                 let modified = self.fs.stat_handle(self.handle(*h))?.modified;
