@@ -1,6 +1,8 @@
 //! Walks the steps of a commit, from a draft to a report, and takes everything back where one fails.
 
 use std::collections::HashMap;
+use std::io;
+use std::path::Path;
 
 use super::account::Teller;
 use super::draft::Draft;
@@ -14,8 +16,9 @@ use super::transaction::Transaction;
 use super::{Phase as Progress, Run, sweep};
 use crate::check::CheckRun;
 use crate::commit::step::{Barrier, OnFailure, Step, Terms};
+use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::fs::{Fs, Handle, Name};
+use crate::fs::{Fs, Handle, Name, Stat};
 use crate::identity::Timestamp;
 use crate::journal::recover::{Class, Decision};
 use crate::journal::{Change, Mark, slot_name};
@@ -190,12 +193,10 @@ impl Walk<'_> {
         // Mostly those of one folder follow each other: one look at it is enough for them.
         let folder = record.path.parent();
         let is_another = entry == 0 || transaction.record(entry - 1).path.parent() != folder;
-        if let Some((stat, _)) = self.draft.parents.get(folder).filter(|_| is_another) {
-            let there = transaction.fs.open_beneath(&transaction.state.root, folder);
-            let there = there.and_then(|folder| transaction.fs.stat_handle(&folder)).map_err(io)?;
-            if there.identity != stat.identity {
-                return Err(changed("is in a folder that was moved"));
-            }
+        if let Some((stat, _)) = self.draft.parents.get(folder).filter(|_| is_another)
+            && !self.is_there(folder, stat).map_err(io)?
+        {
+            return Err(changed("is in a folder that was moved"));
         }
         let parent = transaction.parent(entry)?;
         let stat = transaction.fs.stat(Name::new(parent, record.path.name())).map_err(io)?;
@@ -205,6 +206,18 @@ impl Walk<'_> {
             (None, Some(_)) => Err(changed("was made meanwhile")),
             (Some(_), None) => Err(changed("was removed meanwhile")),
             (Some(_), Some(_)) => Err(changed("changed since it was read")),
+        }
+    }
+
+    /// Whether a path of the workspace still leads to this folder.
+    fn is_there(&self, path: &Path, folder: &Stat) -> io::Result<bool> {
+        let transaction = self.transaction();
+        let there = transaction.fs.open_beneath(&transaction.state.root, path);
+        match there.and_then(|there| transaction.fs.stat_handle(&there)) {
+            Ok(there) => Ok(there.identity == folder.identity),
+            // Nothing stands there, or what is no folder.
+            Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(false),
+            Err(e) => Err(e),
         }
     }
 

@@ -85,6 +85,41 @@ impl io::Write for Appending<'_> {
     }
 }
 
+/// A file that is read in chunks.
+pub(super) struct Reading<'a> {
+    fs: &'a dyn Fs,
+    file: &'a Handle,
+    offset: u64,
+    failed: Option<Error>,
+}
+
+impl<'a> Reading<'a> {
+    pub(super) fn new(fs: &'a dyn Fs, file: &'a Handle) -> Self {
+        Self { fs, file, offset: 0, failed: None }
+    }
+
+    /// What `error`, which came of reading, was.
+    pub(super) fn failure(self, error: io::Error) -> Error {
+        self.failed.unwrap_or_else(|| Error::io("read", self.file.path(), error))
+    }
+}
+
+impl io::Read for Reading<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.fs.read_at(self.file, self.offset, buffer) {
+            Ok(read) => {
+                self.offset += read as u64;
+                Ok(read)
+            }
+            Err(e) => {
+                self.failed = Some(Error::io("read", self.file.path(), e));
+                // As above: who reads would try some again.
+                Err(io::Error::other("see what `failure` answers"))
+            }
+        }
+    }
+}
+
 /// Writes all of `content` at `offset`.
 pub(super) fn write_all(fs: &dyn Fs, file: &Handle, mut offset: u64, mut content: &[u8]) -> Result<()> {
     while !content.is_empty() {

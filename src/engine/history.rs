@@ -11,7 +11,7 @@ use super::{Engine, hot, id, late};
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Fs, Handle, Name};
-use crate::journal::{Change, Journal, Mark, slot_name};
+use crate::journal::{Change, Header, Journal, Mark, Record, slot_name};
 use crate::limits;
 use crate::path::{RelPath, STATE_FOLDER};
 use crate::text::diff;
@@ -29,16 +29,35 @@ pub(super) struct Loaded {
 /// Opens a committed transaction of this workspace; `None` where there is none of that id. Only a journal that
 /// verifies, that is done, and that was born where it is, is history: a repository cannot ship one.
 pub(super) fn load(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<Loaded>> {
+    let mut entries = Vec::new();
+    let read = each_record(fs, state, id, |record| entries.push(record))?;
+    Ok(read
+        .map(|(folder, header, back_on_crash)| Loaded { folder, journal: Journal { header, entries, back_on_crash } }))
+}
+
+/// How many bytes its originals had.
+pub(super) fn weigh(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<u64>> {
+    let mut bytes = 0;
+    let read = each_record(fs, state, id, |record| bytes += record.change.before().map_or(0, |before| before.size))?;
+    Ok(read.map(|_| bytes))
+}
+
+fn each_record(
+    fs: &dyn Fs,
+    state: &State,
+    id: &str,
+    take: impl FnMut(Record),
+) -> Result<Option<(Handle, Header, bool)>> {
     if !crate::journal::is_id(id.as_ref()) {
         return Ok(None);
     }
     let Some(section) = state.section(fs, Section::History)? else { return Ok(None) };
     let Some(folder) = open_transaction(fs, &section, id)? else { return Ok(None) };
-    let Some(Ok((journal, Mark::Done))) = hot::read_journal(fs, &folder)? else { return Ok(None) };
+    let Some(Ok((header, back_on_crash, Mark::Done))) = hot::each_record(fs, &folder, take)? else { return Ok(None) };
     let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
     // The boot says nothing here, history outlives it: without birth times the inode must do.
-    let born_here = journal.header.id == id && journal.header.folder == stat.identity;
-    Ok(born_here.then_some(Loaded { folder, journal }))
+    let born_here = header.id == id && header.folder == stat.identity;
+    Ok(born_here.then_some((folder, header, back_on_crash)))
 }
 
 /// All committed transactions of this workspace, oldest first, each opened when its turn comes.

@@ -1,11 +1,14 @@
 //! Interrupted transactions: what stands in `txn/`, and whether it may be acted on.
 
+use std::io::{BufReader, Read};
+
+use super::files::Reading;
 use super::state::{Section, State};
 use super::transaction;
 use crate::errno;
 use crate::error::{Error, Result};
 use crate::fs::{FileSystem, Fs, Handle, Host, Name};
-use crate::journal::{self, Journal, Mark};
+use crate::journal::{self, Header, Journal, Mark, Record, Unreadable};
 use crate::limits;
 
 /// What a folder in `txn/` is.
@@ -79,6 +82,21 @@ fn doubt(born_here: bool, journal: &Journal, host: &Host, system: &FileSystem) -
 
 /// What stands under a journal's names: nothing, a journal, or why it is none.
 pub(super) fn read_journal(fs: &dyn Fs, folder: &Handle) -> Result<Option<Result<(Journal, Mark), String>>> {
+    let mut entries = Vec::new();
+    let read = each_record(fs, folder, |record| entries.push(record))?;
+    let journal = |(header, back_on_crash, mark)| (Journal { header, entries, back_on_crash }, mark);
+    Ok(read.map(|read| read.map(journal)))
+}
+
+/// What a journal says besides its records: its header, whether it goes back on a crash, and its mark.
+pub(super) type Rest = (Header, bool, Mark);
+
+/// The same without keeping the records, which count for nothing where it does not verify.
+pub(super) fn each_record(
+    fs: &dyn Fs,
+    folder: &Handle,
+    take: impl FnMut(Record),
+) -> Result<Option<Result<Rest, String>>> {
     let names = fs.list(folder).map_err(|e| Error::io("list", folder.path(), e))?;
     let mut marks = names.iter().filter(|name| name.to_string_lossy().starts_with(Mark::Sealed.file_name()));
     let Some(name) = marks.next() else { return Ok(None) };
@@ -88,10 +106,11 @@ pub(super) fn read_journal(fs: &dyn Fs, folder: &Handle) -> Result<Option<Result
     let Some(mark) = Mark::ALL.into_iter().find(|mark| name == mark.file_name()) else {
         return Ok(Some(Err(format!("this program does not know the state {}", name.to_string_lossy()))));
     };
-    Ok(Some(read_marked(fs, Name::new(folder, name))?.map(|journal| (journal, mark))))
+    let read = read_marked(fs, Name::new(folder, name), take)?;
+    Ok(Some(read.map(|(header, back_on_crash)| (header, back_on_crash, mark))))
 }
 
-fn read_marked(fs: &dyn Fs, name: Name<'_>) -> Result<Result<Journal, String>> {
+fn read_marked(fs: &dyn Fs, name: Name<'_>, take: impl FnMut(Record)) -> Result<Result<(Header, bool), String>> {
     let path = name.path();
     let file = match fs.open_file(name) {
         Ok(file) => file,
@@ -102,6 +121,11 @@ fn read_marked(fs: &dyn Fs, name: Name<'_>) -> Result<Result<Journal, String>> {
     if stat.kind != crate::fs::FileKind::File || stat.size > limits::JOURNAL_BYTES {
         return Ok(Err("its journal is not a regular file of a bounded size".to_owned()));
     }
-    let bytes = super::snapshot::read_whole(fs, &file, &path, stat.size)?;
-    Ok(journal::scan(&bytes).map_err(|corrupt| format!("its journal does not verify: {corrupt}")))
+    let mut reading = Reading::new(fs, &file);
+    let room = usize::try_from(stat.size).unwrap_or(usize::MAX).min(limits::CHUNK_BYTES);
+    match journal::each(BufReader::with_capacity(room, (&mut reading).take(stat.size)), take) {
+        Ok(read) => Ok(Ok(read)),
+        Err(Unreadable::Corrupt(corrupt)) => Ok(Err(format!("its journal does not verify: {corrupt}"))),
+        Err(Unreadable::Io(e)) => Err(reading.failure(e)),
+    }
 }

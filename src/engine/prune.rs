@@ -33,7 +33,7 @@ impl Engine {
     /// what is in commit. Originals that somebody wrote into after the commit are put into `kept/`.
     pub fn prune(&self, retention: &Retention) -> Result<Pruned> {
         let Some(state) = self.state()? else { return Ok(Pruned::default()) };
-        let pruned = self.prune_state(&state, retention, Thoroughness::Bytes)?;
+        let pruned = self.prune_state(&state, retention, Thoroughness::Bytes, None)?;
         sweep::sync_and_empty_trash(&*self.fs, &state)?;
         Ok(pruned)
     }
@@ -42,12 +42,19 @@ impl Engine {
     pub(super) fn prune_by_the_way(&self, state: &State, committed: &str, bytes: u64) -> Result<Pruned> {
         let retention = &self.settings.retention;
         match due(committed, bytes > retention.bytes / MUCH) {
-            Some(thoroughness) => self.prune_state(state, retention, thoroughness),
+            Some(thoroughness) => self.prune_state(state, retention, thoroughness, Some((committed, bytes))),
             None => Ok(Pruned::default()),
         }
     }
 
-    fn prune_state(&self, state: &State, retention: &Retention, thoroughness: Thoroughness) -> Result<Pruned> {
+    /// Of one transaction the bytes may be `known`: to read what was just written would take long.
+    fn prune_state(
+        &self,
+        state: &State,
+        retention: &Retention,
+        thoroughness: Thoroughness,
+        known: Option<(&str, u64)>,
+    ) -> Result<Pruned> {
         let fs = &*self.fs;
         let Some(section) = state.section(fs, Section::History)? else { return Ok(Pruned::default()) };
         let ids = list_ids(fs, &section)?;
@@ -64,11 +71,17 @@ impl Engine {
             if !by_name && thoroughness == Thoroughness::Names {
                 continue;
             }
-            let Some(loaded) = history::load(fs, state, id)? else { continue };
-            let size: u64 = loaded.journal.entries.iter().filter_map(|r| r.change.before()).map(|s| s.size).sum();
+            let size = match known {
+                Some((known, size)) if known == id => size,
+                _ => match history::weigh(fs, state, id)? {
+                    Some(size) => size,
+                    None => continue,
+                },
+            };
             bytes += size;
             room_is_left &= bytes <= retention.bytes;
             if by_name || !room_is_left {
+                let Some(loaded) = history::load(fs, state, id)? else { continue };
                 if move_out(fs, state, &loaded)? {
                     pruned.left.push(id.clone());
                 } else {

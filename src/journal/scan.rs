@@ -1,6 +1,7 @@
 //! Bytes to records. A journal is untrusted input: whatever does not verify is refused whole.
 
 use std::collections::HashSet;
+use std::io::{self, BufRead};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -38,63 +39,111 @@ pub enum Corrupt {
     Version(u64),
 }
 
+/// Why a journal could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum Unreadable {
+    /// It could be, and is none.
+    #[error(transparent)]
+    Corrupt(#[from] Corrupt),
+    /// Its bytes did not come.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
 /// Verifies and reads a whole journal.
 pub fn scan(bytes: &[u8]) -> Result<Journal, Corrupt> {
-    let mut lines = Lines { rest: bytes, line: 0, chain: Chain::default() };
-    let first = lines.next()?;
+    read(bytes).map_err(|error| match error {
+        Unreadable::Corrupt(corrupt) => corrupt,
+        Unreadable::Io(_) => unreachable!("bytes in memory are there"),
+    })
+}
+
+/// The same as its bytes come; they are never in memory as a whole.
+pub fn read(from: impl BufRead) -> Result<Journal, Unreadable> {
+    let mut entries = Vec::new();
+    let (header, back_on_crash) = each(from, |record| entries.push(record))?;
+    Ok(Journal { header, entries, back_on_crash })
+}
+
+/// Hands out the records of a journal, and answers its header and whether it goes back on a crash. Only then has it
+/// verified: after an error, what was handed out counts for nothing.
+pub fn each(from: impl BufRead, mut take: impl FnMut(Record)) -> Result<(Header, bool), Unreadable> {
+    let mut lines = Lines { from, text: Vec::new(), line: 0, chain: Chain::default() };
+    let (first, _) = lines.next()?;
     check_version(first)?;
     let header: Header = parse::<HeaderLine>(first, 1, "a header")?.read().map_err(|e| unexpected(1, e))?;
 
-    let mut entries: Vec<Record> = Vec::new();
+    let mut count = 0;
     let mut paths = HashSet::new();
     loop {
-        let json = lines.next()?;
-        let line = lines.line;
-        if lines.rest.is_empty() {
+        let line = lines.line + 1;
+        let (json, is_last) = lines.next()?;
+        if is_last {
             let seal: SealLine = parse(json, line, "the seal").map_err(|_| Corrupt::Torn { line })?;
-            if seal.sealed != entries.len() as u64 {
-                return Err(unexpected(line, "the number of entries in the seal"));
+            if seal.sealed != count as u64 {
+                return Err(unexpected(line, "the number of entries in the seal").into());
             }
-            return Ok(Journal { header, entries, back_on_crash: seal.back_on_crash });
+            return Ok((header, seal.back_on_crash));
         }
-        if entries.len() >= limits::FILES * 2 {
-            return Err(unexpected(line, "the seal: there are too many entries"));
+        if count >= limits::FILES * 2 {
+            return Err(unexpected(line, "the seal: there are too many entries").into());
         }
         let record = parse::<EntryLine<'_>>(json, line, "an entry")?;
-        let record = record.read(entries.len()).map_err(|e| unexpected(line, e))?;
+        let record = record.read(count).map_err(|e| unexpected(line, e))?;
         if !paths.insert(record.path.clone()) {
-            return Err(unexpected(line, "a path that no other entry has"));
+            return Err(unexpected(line, "a path that no other entry has").into());
         }
-        entries.push(record);
+        take(record);
+        count += 1;
     }
 }
 
 /// Hands out lines that verify.
-struct Lines<'a> {
-    rest: &'a [u8],
+struct Lines<R> {
+    from: R,
+    /// The last one.
+    text: Vec<u8>,
     line: usize,
     chain: Chain,
 }
 
-impl<'a> Lines<'a> {
-    fn next(&mut self) -> Result<&'a [u8], Corrupt> {
+impl<R: BufRead> Lines<R> {
+    /// The JSON of the next line, and whether nothing comes after it.
+    fn next(&mut self) -> Result<(&[u8], bool), Unreadable> {
         self.line += 1;
         let line = self.line;
-        let Some(end) = memchr::memchr(b'\n', self.rest) else { return Err(Corrupt::Torn { line }) };
-        let (text, rest) = self.rest.split_at(end);
-        self.rest = &rest[1..];
-        if text.len() > limits::JOURNAL_LINE_BYTES {
-            return Err(unexpected(line, "a line of a bounded length"));
+        self.text.clear();
+        let mut is_whole = false;
+        while !is_whole {
+            is_whole = self.take_some()?;
+            if self.text.len() > limits::JOURNAL_LINE_BYTES {
+                return Err(unexpected(line, "a line of a bounded length").into());
+            }
         }
-        let (digits, json) = match text.get(..64).zip(text.get(65..)) {
-            Some(parts) if text[64] == b' ' => parts,
-            _ => return Err(unexpected(line, "64 hex digits, a space and a JSON object")),
+        let is_last = self.from.fill_buf()?.is_empty();
+        let (digits, json) = match self.text.get(..64).zip(self.text.get(65..)) {
+            Some(parts) if self.text[64] == b' ' => parts,
+            _ => return Err(unexpected(line, "64 hex digits, a space and a JSON object").into()),
         };
         let written = std::str::from_utf8(digits).ok().and_then(|d| d.parse::<Digest>().ok());
         if written != Some(self.chain.next(json)) {
-            return Err(Corrupt::Digest { line });
+            return Err(Corrupt::Digest { line }.into());
         }
-        Ok(json)
+        Ok((json, is_last))
+    }
+
+    /// Takes what there is of the line; `true` once it is whole.
+    fn take_some(&mut self) -> Result<bool, Unreadable> {
+        let buffer = self.from.fill_buf()?;
+        if buffer.is_empty() {
+            return Err(Corrupt::Torn { line: self.line }.into());
+        }
+        let end = memchr::memchr(b'\n', buffer);
+        let taken = &buffer[..end.unwrap_or(buffer.len())];
+        self.text.extend_from_slice(taken);
+        let length = taken.len() + usize::from(end.is_some());
+        self.from.consume(length);
+        Ok(end.is_some())
     }
 }
 

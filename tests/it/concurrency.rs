@@ -122,8 +122,17 @@ fn a_file_that_is_not_the_one_that_was_seen() {
 
 /// Folders are looked at again once for all their files in a row: each of them, not only the first.
 #[test]
-fn a_folder_that_another_replaces_while_its_files_are_staged_is_noticed() {
-    for moved in ["a", "b", "c"] {
+fn a_folder_that_is_moved_while_its_files_are_staged_is_noticed() {
+    #[derive(Debug, Clone, Copy)]
+    enum InItsPlace {
+        Nothing,
+        Folder,
+        File,
+        Link,
+    }
+    use InItsPlace::{File, Folder, Link, Nothing};
+    for (moved, left) in ["a", "b", "c"].into_iter().flat_map(|it| [Nothing, Folder, File, Link].map(|left| (it, left)))
+    {
         let machine = SimFs::new();
         for folder in ["a", "b", "c"] {
             machine.make_folders(format!("/w/{folder}")).unwrap();
@@ -136,7 +145,13 @@ fn a_folder_that_another_replaces_while_its_files_are_staged_is_noticed() {
             // The journal has its name: everything is staged, nothing is swapped.
             if call.verb == "rename" && call.path.ends_with(".journal") && !acted.swap(true, Ordering::Relaxed) {
                 acting.rename(format!("/w/{moved}"), "/w/elsewhere").unwrap();
-                acting.make_folders(format!("/w/{moved}")).unwrap();
+                let place = format!("/w/{moved}");
+                match left {
+                    Nothing => {}
+                    Folder => acting.make_folders(place).unwrap(),
+                    File => acting.create(place, "a file").unwrap(),
+                    Link => acting.symlink("elsewhere", place).unwrap(),
+                }
             }
             Action::Continue
         });
@@ -144,8 +159,12 @@ fn a_folder_that_another_replaces_while_its_files_are_staged_is_noticed() {
         let files = ["a/1", "a/2", "b/1", "b/2", "c/1", "c/2"].map(|path| replaces(path, "old", "new"));
         let error = engine.apply(&request(files.to_vec()), running()).unwrap_err();
         machine.clear_hook();
-        assert_eq!((error.kind(), error.outcome()), (ErrorKind::ConcurrentModification, Outcome::Unchanged), "{error}");
-        assert!(error.to_string().contains("moved"), "{moved}: {error}");
+        assert_eq!(
+            (error.kind(), error.outcome()),
+            (ErrorKind::ConcurrentModification, Outcome::Unchanged),
+            "{moved} {left:?}: {error}"
+        );
+        assert!(error.to_string().contains("moved"), "{moved} {left:?}: {error}");
         assert_eq!(machine.read("/w/elsewhere/2").unwrap(), b"old");
     }
 }

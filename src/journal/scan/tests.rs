@@ -146,3 +146,52 @@ proptest! {
         prop_assert!(scan(&chained(&lines)).is_err());
     }
 }
+
+/// A reader that gives only a few bytes at a time, and then fails where it is told to.
+struct Drops<'a> {
+    rest: &'a [u8],
+    size: usize,
+    fails: bool,
+}
+
+impl io::Read for Drops<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.rest.is_empty() && self.fails {
+            return Err(io::Error::other("the disk"));
+        }
+        let size = self.size.min(buffer.len()).min(self.rest.len());
+        let (now, later) = self.rest.split_at(size);
+        buffer[..size].copy_from_slice(now);
+        self.rest = later;
+        Ok(size)
+    }
+}
+
+#[test]
+fn however_its_bytes_come_it_is_the_same_journal() {
+    let journal = journal(&PATHS);
+    let bytes = encode(&journal);
+    for size in 1..200 {
+        for room in [1, 64, 300] {
+            let drops = Drops { rest: &bytes, size, fails: false };
+            assert_eq!(read(io::BufReader::with_capacity(room, drops)).unwrap(), journal, "{size} {room}");
+        }
+    }
+}
+
+#[test]
+fn bytes_that_do_not_come_are_no_corruption() {
+    let bytes = encode(&journal(&PATHS));
+    for length in 0..=bytes.len() {
+        let drops = Drops { rest: &bytes[..length], size: 40, fails: true };
+        let error = read(io::BufReader::new(drops)).unwrap_err();
+        assert!(matches!(error, Unreadable::Io(_)), "{length}: {error}");
+    }
+}
+
+#[test]
+fn a_line_without_an_end_is_not_read_to_its_end() {
+    let endless = io::BufReader::new(io::Read::take(io::repeat(b'x'), 1 << 40));
+    let error = read(endless).unwrap_err();
+    assert!(matches!(error, Unreadable::Corrupt(Corrupt::Unexpected { line: 1, .. })), "{error}");
+}
