@@ -1,26 +1,26 @@
 //! Staging: new contents in the slots of a transaction's folder, then its journal.
 
 use std::collections::{HashMap, VecDeque};
-use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
 
 use super::draft::Draft;
-use super::files::{write_all, write_new_by};
+use super::files::write_all;
 use super::snapshot;
 use super::state::{Section, State};
 use super::sweep::Trash;
 use super::transaction::Transaction;
-use super::{account, id, transaction};
+use super::{id, transaction};
 use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Attributes, Fs, Guard, Handle, Metadata, Name, Rename, Stat};
 use crate::identity::{Identity, Timestamp};
-use crate::journal::{self, Header, Journal, Mark, Owner, Record, record, slot_name};
+use crate::journal::{self, Header, Journal, Mark, Owner, Record, slot_name};
 use crate::limits;
 use crate::plan::{Change, Content, Entry, New};
 
 mod content;
+mod texts;
 
 use content::Filling;
 
@@ -266,37 +266,6 @@ impl<'a> Staging<'a> {
             attributes: snapshot.attributes(),
             modified: new.keeps_time.then_some(snapshot.stat.modified),
         })
-    }
-
-    /// Writes the whole journal, sealed, under its hidden name.
-    pub(super) fn write_journal(&mut self) -> Result<()> {
-        let name = Name::new(&self.transaction.folder, journal::HIDDEN_NAME);
-        let write = |to: &mut dyn io::Write| record::write(&self.transaction.journal, to);
-        self.hidden = Some(write_new_by(self.transaction.fs, name, write)?);
-        Ok(())
-    }
-
-    pub(super) fn sync_journal(&self) -> Result<()> {
-        let Some(hidden) = &self.hidden else { unreachable!("the journal is written before it is synced") };
-        self.transaction.fs.sync(hidden).map_err(|e| Error::io("sync", hidden.path(), e))
-    }
-
-    /// Gives the journal its name. From here on it says what the slots are for, and they stay.
-    pub(super) fn name_journal(&mut self) -> Result<()> {
-        let folder = &self.transaction.folder;
-        let from = Name::new(folder, journal::HIDDEN_NAME);
-        let to = Name::new(folder, Mark::Sealed.file_name());
-        let renamed = self.transaction.fs.rename(from, to, Rename::NoReplace);
-        renamed.map_err(|e| Error::io("rename", from.path(), e))?;
-        self.unnamed = 0..0;
-        Ok(())
-    }
-
-    /// Writes what was done, for the log. No decision ever rests on it.
-    pub(super) fn write_report(&mut self, tell: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> Result<()> {
-        let name = Name::new(&self.transaction.folder, account::FILE_NAME);
-        self.report = Some(write_new_by(self.transaction.fs, name, tell)?);
-        Ok(())
     }
 
     /// Nothing was swapped: the folder goes to the trash. Where even that fails it stays, and the next command,

@@ -24,7 +24,7 @@
 //! | classified by inode alone | – | a foreign writer between two swaps |
 //! | a young modification time that proves something | – | a foreign writer of the same size, a coarse clock |
 //! | the trash emptied before a sync | – | a file that gets the number of a staged inode, crash; half a history, crash |
-//! | an original, a report, a section made again not synced | – | crash |
+//! | an original, a report, a section made again, staged edits not synced | – | crash |
 //! | folders removed by an undo before its swaps are durable; not synced | 8 | a foreign writer and crash, crash |
 //! | each sync of a commit and an undo left out, one at a time | – | crash, a late writer; [`syncs`] |
 //!

@@ -147,6 +147,18 @@ fn a_report_not_synced() {
 }
 
 #[test]
+fn staged_edits_not_synced() {
+    let unsynced = |fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
+        let faults = FaultFs::new(fs);
+        let in_open =
+            |call: &Call| call.operation == Operation::SyncFileSystem && call.path.to_string_lossy().contains("open");
+        faults.add(Rule::pretend(1).matching(in_open).from_then_on());
+        Arc::new(faults)
+    };
+    tells_wrapped_apart(scenes::staged_in_two_calls, unsynced);
+}
+
+#[test]
 fn recovery_without_its_first_sync() {
     tells_wrapped_apart(scenes::recovered_from_the_page_cache, scenes::no_first_sync);
 }

@@ -19,7 +19,7 @@ use crate::explore::scripts::{self, creates, replaces, request};
 mod lost;
 mod put_aside;
 
-pub(super) use lost::{a_report_on_ext4, an_original_that_was_not_durable, sections_removed};
+pub(super) use lost::{a_report_on_ext4, an_original_that_was_not_durable, sections_removed, staged_in_two_calls};
 pub(super) use put_aside::{
     a_trash_that_comes_back, no_sync_of_what_is_kept, pruned, trash_not_synced, what_a_person_puts_aside,
     what_a_rollback_keeps,

@@ -44,6 +44,25 @@ pub(crate) fn a_report_on_ext4(wrap: Wrap) -> Scene {
     Ok(())
 }
 
+/// Edits staged in two calls: whatever was acknowledged is there after a power loss.
+pub(crate) fn staged_in_two_calls(wrap: Wrap) -> Scene {
+    let machine = settled(|_| ());
+    let engine = engine(&machine, 2, &PROTOCOL, wrap);
+    let mut id = None;
+    for (calls, path) in [(1, "a"), (2, "b")] {
+        id = engine.stage(&request(vec![replaces(path, "one", "two")]), id.as_deref(), ALONE).unwrap().id;
+        let id = id.as_deref().unwrap();
+        for image in images(&machine) {
+            let after = SimFs::from_image(&image);
+            let preview = super::engine(&after, 4, &PROTOCOL, plain).preview(id, ALONE);
+            if !matches!(&preview, Ok(preview) if preview.report.files.len() == calls) {
+                return Err(format!("what call {calls} staged is lost; {image}; {preview:?}"));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Somebody removes the empty sections of the state folder before a commit. After a power loss its undo is there.
 pub(crate) fn sections_removed(wrap: Wrap) -> Scene {
     let machine = settled(|_| ());

@@ -1,0 +1,46 @@
+//! What the transaction's folder says of itself: its journal, and the report beside it.
+
+use std::io;
+
+use super::Staging;
+use crate::engine::account;
+use crate::engine::files::write_new_by;
+use crate::error::{Error, Result};
+use crate::fs::{Name, Rename};
+use crate::journal::{self, Mark, record};
+
+impl Staging<'_> {
+    /// Writes the whole journal, sealed, under its hidden name.
+    pub(in crate::engine) fn write_journal(&mut self) -> Result<()> {
+        let name = Name::new(&self.transaction.folder, journal::HIDDEN_NAME);
+        let write = |to: &mut dyn io::Write| record::write(&self.transaction.journal, to);
+        self.hidden = Some(write_new_by(self.transaction.fs, name, write)?);
+        Ok(())
+    }
+
+    pub(in crate::engine) fn sync_journal(&self) -> Result<()> {
+        let Some(hidden) = &self.hidden else { unreachable!("the journal is written before it is synced") };
+        self.transaction.fs.sync(hidden).map_err(|e| Error::io("sync", hidden.path(), e))
+    }
+
+    /// Gives the journal its name. From here on it says what the slots are for, and they stay.
+    pub(in crate::engine) fn name_journal(&mut self) -> Result<()> {
+        let folder = &self.transaction.folder;
+        let from = Name::new(folder, journal::HIDDEN_NAME);
+        let to = Name::new(folder, Mark::Sealed.file_name());
+        let renamed = self.transaction.fs.rename(from, to, Rename::NoReplace);
+        renamed.map_err(|e| Error::io("rename", from.path(), e))?;
+        self.unnamed = 0..0;
+        Ok(())
+    }
+
+    /// Writes what was done, for the log. No decision ever rests on it.
+    pub(in crate::engine) fn write_report(
+        &mut self,
+        tell: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+    ) -> Result<()> {
+        let name = Name::new(&self.transaction.folder, account::FILE_NAME);
+        self.report = Some(write_new_by(self.transaction.fs, name, tell)?);
+        Ok(())
+    }
+}
