@@ -141,6 +141,12 @@ impl RelPath {
         Ok(())
     }
 
+    /// Whether it is one to the byte.
+    #[must_use]
+    pub fn is_normal(path: &Path) -> bool {
+        Self::check(path).is_ok()
+    }
+
     /// The same text, where it is a path in its normal form.
     pub fn shared(path: &AskedPath) -> Result<Self, PathProblem> {
         Self::check(path)?;
@@ -180,13 +186,19 @@ impl RelPath {
     /// The last name.
     #[must_use]
     pub fn name(&self) -> &OsStr {
-        self.0.file_name().unwrap_or_default()
+        OsStr::from_bytes(self.halves().1)
     }
 
     /// The folder it is in; empty for the workspace itself.
     #[must_use]
     pub fn parent(&self) -> &Path {
-        self.0.parent().unwrap_or(Path::new(""))
+        Path::new(OsStr::from_bytes(self.halves().0))
+    }
+
+    /// Before and after the last slash. The standard library would take every name apart to find it.
+    fn halves(&self) -> (&[u8], &[u8]) {
+        let bytes = self.0.as_os_str().as_bytes();
+        memchr::memrchr(b'/', bytes).map_or((&[], bytes), |slash| (&bytes[..slash], &bytes[slash + 1..]))
     }
 
     /// Whether the two are the same path or one is beneath the other.
@@ -239,6 +251,15 @@ mod tests {
     fn spelling_is_normalised_but_not_traversal() {
         assert_eq!(RelPath::normalised(Path::new("./a//b/")), RelPath::new("a/b"));
         assert_eq!(RelPath::normalised(Path::new("a/..")), Err(PathProblem::Traversal));
+    }
+
+    #[test]
+    fn folder_and_name_are_what_the_standard_library_takes_them_for() {
+        for text in ["a", "a/b", "a/b/c.rs", "naïve/ü", ".a/..b"] {
+            let path = RelPath::new(text).unwrap();
+            assert_eq!(Some(path.parent()), Path::new(text).parent(), "{text}");
+            assert_eq!(Some(path.name()), Path::new(text).file_name(), "{text}");
+        }
     }
 
     #[test]

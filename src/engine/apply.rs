@@ -79,8 +79,9 @@ impl Engine {
         parents: Parents,
         run: Run<'_>,
     ) -> Result<(Draft, Vec<FileReport>)> {
-        let closed = self.closed_folders(&parents)?;
-        let subjects = cast.roles(request, places, &|place| self.check(place, &parents, &closed))?;
+        let user = self.fs.host().map_err(|e| Error::io("ask who runs", self.root.path(), e))?.user;
+        let closed = self.closed_folders(user, &parents)?;
+        let subjects = cast.roles(request, places, &|place| self.check(place, user, &parents, &closed))?;
         let read_at = Instant::now();
         let leaving = request.files.iter().zip(&subjects.roles).enumerate().filter(|(_, (entry, _))| vacates(entry));
         let vacated: HashMap<usize, usize> = leaving.map(|(file, (_, roles))| (roles.subject, file)).collect();
@@ -113,25 +114,25 @@ impl Engine {
     }
 
     /// Whether what stands at a place can be edited, replaced, moved or deleted, or a file made there.
-    fn check(&self, place: &Place, parents: &Parents, closed: &HashSet<&Path>) -> Result<()> {
-        let path = self.root.path().join(place.path.as_path());
+    fn check(&self, place: &Place, user: u32, parents: &Parents, closed: &HashSet<&Path>) -> Result<()> {
+        let path = || self.root.path().join(place.path.as_path());
         let (folder_stat, folder) = &parents[place.folder()];
         let name = Name::new(folder, place.path.name());
         match &place.stat {
-            Some(stat) => snapshot::check_target(&*self.fs, &path, name, stat, folder_stat)?,
-            None => snapshot::check_folder(&path, folder_stat)?,
+            Some(stat) => snapshot::check_target(&*self.fs, user, name, stat, folder_stat)?,
+            None => snapshot::check_folder(path, folder_stat)?,
         }
         if closed.contains(place.folder()) {
             let message = format!("you may not change the names in {}", folder.path().display());
-            return Err(Error::new(ErrorKind::PermissionDenied, message).at(path));
+            return Err(Error::new(ErrorKind::PermissionDenied, message).at(path()));
         }
         Ok(())
     }
 
     /// The folders in which this user may not change names. The root is not looked at: the state folder is in it.
-    fn closed_folders<'p>(&self, parents: &'p Parents) -> Result<HashSet<&'p Path>> {
+    fn closed_folders<'p>(&self, user: u32, parents: &'p Parents) -> Result<HashSet<&'p Path>> {
         let mut closed = HashSet::new();
-        if self.fs.host().map_err(|e| Error::io("ask who runs", self.root.path(), e))?.user == 0 {
+        if user == 0 {
             return Ok(closed);
         }
         for folder in parents.keys() {

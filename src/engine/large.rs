@@ -30,15 +30,15 @@ pub(super) struct Large<'a> {
 /// Reads a file as far as `edits` need it. Without [`Large`] they need all of it.
 pub(super) fn read<'a>(
     fs: &'a dyn Fs,
-    path: PathBuf,
     name: Name<'_>,
     stat: &Arc<Stat>,
     edits: &[Edit],
 ) -> Result<(Snapshot, Option<Large<'a>>)> {
     let Some(mut survey) = Survey::new(edits) else {
-        return Ok((snapshot::read(fs, &path, name, stat, Wanted::Nothing)?.0, None));
+        return Ok((snapshot::read(fs, name, stat, Wanted::Nothing)?.0, None));
     };
-    let (snapshot, _) = snapshot::read(fs, &path, name, stat, Wanted::Pieces(&mut |piece| survey.feed(piece)))?;
+    let (snapshot, _) = snapshot::read(fs, name, stat, Wanted::Pieces(&mut |piece| survey.feed(piece)))?;
+    let path = name.path();
     let Some(file) = snapshot.file.clone() else { unreachable!("it was just read") };
     let read = |range: Range<usize>| {
         let mut bytes = Vec::with_capacity(range.len());

@@ -123,8 +123,13 @@ fn state_folders(fs: &dyn Fs, root: &Handle, paths: &[RelPath]) -> Result<Vec<Ha
 /// The root, as an empty path, and every folder between it and the paths.
 fn folders_between(paths: &[RelPath]) -> BTreeSet<&Path> {
     let mut between = BTreeSet::new();
+    let mut last = None;
     for path in paths {
-        for folder in path.as_path().ancestors().skip(1) {
+        // Mostly it is in the folder of the one before.
+        if last.replace(path.parent().as_os_str()) == Some(path.parent().as_os_str()) {
+            continue;
+        }
+        for folder in path.parent().ancestors() {
             if !between.insert(folder) {
                 // What is above it is known as well.
                 break;

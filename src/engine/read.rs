@@ -27,7 +27,7 @@ impl Engine {
         }
         let (folder, _) = resolver.folder(&place);
         let name = Name::new(folder, place.path.name());
-        let (snapshot, bytes) = snapshot::read(&*self.fs, path, name, stat, Wanted::Whole)?;
+        let (snapshot, bytes) = snapshot::read(&*self.fs, name, stat, Wanted::Whole)?;
         Ok(Content { path: place.path.as_path().to_owned(), bytes, digest: snapshot.digest })
     }
 }

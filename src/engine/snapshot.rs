@@ -1,6 +1,6 @@
 //! What a file was when it was read: bytes, digest, identity and metadata.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -58,9 +58,12 @@ pub(super) fn earlier(now: Timestamp, by: Duration) -> Timestamp {
     Timestamp::new(seconds, 0)
 }
 
-/// Whether names in a folder can be swapped at all; `path` is the one in question.
-pub(super) fn check_folder(path: &Path, folder: &Stat) -> Result<()> {
-    let refuse = |why: &str| Err(Error::new(ErrorKind::Immutable, format!("{} {why}", path.display())).at(path));
+/// Whether names in a folder can be swapped at all; `path` tells the one in question.
+pub(super) fn check_folder(path: impl Fn() -> PathBuf, folder: &Stat) -> Result<()> {
+    let refuse = |why: &str| {
+        let path = path();
+        Err(Error::new(ErrorKind::Immutable, format!("{} {why}", path.display())).at(path))
+    };
     if folder.immutable {
         return refuse("is in an immutable folder (chattr +i); clear the flag first");
     }
@@ -71,9 +74,12 @@ pub(super) fn check_folder(path: &Path, folder: &Stat) -> Result<()> {
     Ok(())
 }
 
-/// Whether a file can be edited, replaced, moved or deleted at all; `folder` is what it is in.
-pub(super) fn check_target(fs: &dyn Fs, path: &Path, name: Name<'_>, stat: &Stat, folder: &Stat) -> Result<()> {
-    let refuse = |kind, why: &str| Err(Error::new(kind, format!("{} {why}", path.display())).at(path));
+/// Whether a file can be edited, replaced, moved or deleted at all by this user; `folder` is what it is in.
+pub(super) fn check_target(fs: &dyn Fs, user: u32, name: Name<'_>, stat: &Stat, folder: &Stat) -> Result<()> {
+    let refuse = |kind, why: &str| {
+        let path = name.path();
+        Err(Error::new(kind, format!("{} {why}", path.display())).at(path))
+    };
     if stat.mount_root {
         return refuse(ErrorKind::MountPoint, "is a mount point; edit it where it is mounted from");
     }
@@ -85,7 +91,7 @@ pub(super) fn check_target(fs: &dyn Fs, path: &Path, name: Name<'_>, stat: &Stat
             return refuse(ErrorKind::NotARegularFile, "is a pipe, socket or device, not a regular file");
         }
     }
-    check_folder(path, folder)?;
+    check_folder(|| name.path(), folder)?;
     if stat.immutable {
         return refuse(ErrorKind::Immutable, "is immutable (chattr +i); clear the flag first");
     }
@@ -95,11 +101,10 @@ pub(super) fn check_target(fs: &dyn Fs, path: &Path, name: Name<'_>, stat: &Stat
     if stat.mode & 0o222 == 0 {
         return refuse(ErrorKind::PermissionDenied, "is read-only: it has no write bit (chmod u+w to allow edits)");
     }
-    let host = fs.host().map_err(|e| Error::io("ask who runs", path, e))?;
-    if host.user == 0 {
+    if user == 0 {
         return Ok(());
     }
-    if stat.user != host.user {
+    if stat.user != user {
         return refuse(
             ErrorKind::PermissionDenied,
             "belongs to another user, whom a replacement could not keep as owner",
@@ -109,7 +114,7 @@ pub(super) fn check_target(fs: &dyn Fs, path: &Path, name: Name<'_>, stat: &Stat
     if stat.mode & 0o400 == 0 {
         return refuse(ErrorKind::PermissionDenied, "cannot be read by you (chmod u+r to allow edits)");
     }
-    if !fs.may_write(name).map_err(|e| Error::io("ask for access to", path, e))? {
+    if !fs.may_write(name).map_err(|e| Error::io("ask for access to", name.path(), e))? {
         return refuse(ErrorKind::PermissionDenied, "cannot be written by you");
     }
     Ok(())
@@ -126,14 +131,9 @@ pub(super) enum Wanted<'a> {
 }
 
 /// Reads a file: `stat` is what its name stood for. Fails where the file changes meanwhile.
-pub(super) fn read(
-    fs: &dyn Fs,
-    path: &Path,
-    name: Name<'_>,
-    stat: &Arc<Stat>,
-    wanted: Wanted<'_>,
-) -> Result<(Snapshot, Vec<u8>)> {
-    let file = fs.open_file(name).map_err(|e| Error::io("open", path, e))?;
+pub(super) fn read(fs: &dyn Fs, name: Name<'_>, stat: &Arc<Stat>, wanted: Wanted<'_>) -> Result<(Snapshot, Vec<u8>)> {
+    let file = fs.open_file(name).map_err(|e| Error::io("open", name.path(), e))?;
+    let path = file.path();
     if !matches!(wanted, Wanted::Nothing) {
         check_size(path, stat.size)?;
     }
@@ -151,7 +151,7 @@ pub(super) fn read(
     let attributes = (attributes != Attributes::default()).then(|| Box::new(attributes));
     let snapshot = Snapshot { stat: Arc::clone(stat), digest, attributes, file: Some(file) };
     if !snapshot.is_same(&after, false) || (is_whole && bytes.len() as u64 != stat.size) {
-        return Err(changed(path, "changed while it was read"));
+        return Err(changed(&name.path(), "changed while it was read"));
     }
     Ok((snapshot, bytes))
 }

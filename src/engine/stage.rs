@@ -219,11 +219,8 @@ impl<'a> Staging<'a> {
         let fs = self.transaction.fs;
         let slot = slot_name(entry);
         let name = Name::new(&self.transaction.folder, &slot);
-        let path = self.transaction.state.root.path().join(planned.path.as_path());
-        let io = |verb: &'static str| {
-            let path = path.clone();
-            move |e| Error::io(verb, &path, e)
-        };
+        let root = self.transaction.state.root.path();
+        let io = |verb: &'static str| move |e| Error::io(verb, root.join(planned.path.as_path()), e);
         let dress = self.dress(planned, new, draft)?;
         // Set-id bits wait for the owner.
         let (file, guard, stat) = fs.create(name, dress.mode & 0o777).map_err(io("stage"))?;

@@ -150,21 +150,21 @@ impl Engine {
             return Ok(None);
         }
         let (_, folder) = &parents[place.folder()];
-        let full = self.root.path().join(path.as_path());
-        let (snapshot, _) = snapshot::read(&*self.fs, &full, Name::new(folder, path.name()), stat, Wanted::Nothing)?;
+        let (snapshot, _) = snapshot::read(&*self.fs, Name::new(folder, path.name()), stat, Wanted::Nothing)?;
         Ok(Some(Arc::new(snapshot)))
     }
 
     /// Whether what stands at a place, which is as the transaction left it, may be replaced.
     fn check_restorable(&self, place: &Place, parents: &Parents) -> Result<()> {
-        let path = self.root.path().join(place.path.as_path());
+        let path = || self.root.path().join(place.path.as_path());
         let (folder_stat, folder) = &parents[place.folder()];
         match &place.stat {
             Some(stat) if stat.kind == FileKind::File => {
                 let name = Name::new(folder, place.path.name());
-                snapshot::check_target(&*self.fs, &path, name, stat, folder_stat)
+                let host = self.fs.host().map_err(|e| Error::io("ask who runs", path(), e))?;
+                snapshot::check_target(&*self.fs, host.user, name, stat, folder_stat)
             }
-            _ => snapshot::check_folder(&path, folder_stat),
+            _ => snapshot::check_folder(path, folder_stat),
         }
     }
 
@@ -202,7 +202,7 @@ impl Engine {
             let stat = self.fs.stat(name).map_err(|e| Error::io("look at", &path, e))?;
             let stat = stat.filter(|stat| stat.kind == FileKind::File).ok_or_else(|| damaged("is gone"))?;
             let stat = Arc::new(stat);
-            let (mut snapshot, _) = snapshot::read(&*self.fs, &path, name, &stat, Wanted::Nothing)?;
+            let (mut snapshot, _) = snapshot::read(&*self.fs, name, &stat, Wanted::Nothing)?;
             if snapshot.digest != before.digest {
                 return Err(damaged("was written after the commit, by a program that still had it open"));
             }

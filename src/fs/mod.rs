@@ -81,7 +81,11 @@ impl<'a> Name<'a> {
     /// The path for messages.
     #[must_use]
     pub fn path(&self) -> PathBuf {
-        self.folder.path().join(self.name)
+        let folder = self.folder.path();
+        let mut path = PathBuf::with_capacity(folder.as_os_str().len() + 1 + self.name.len());
+        path.push(folder);
+        path.push(self.name);
+        path
     }
 }
 

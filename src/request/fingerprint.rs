@@ -6,6 +6,7 @@ use std::path::Path;
 use super::edit::{Anchor, Count, Edit, Matching};
 use super::{Change, FileRequest, IfExists, Mode, RenameTo, Request};
 use crate::digest::{Digest, Digester};
+use crate::path::RelPath;
 
 impl Request {
     /// The same for two requests that ask the same of the same files beneath `root`, however their paths are written.
@@ -37,6 +38,9 @@ impl Feed<'_> {
 
     fn path(&mut self, path: &Path) {
         let path = path.strip_prefix(self.root).unwrap_or(path);
+        if RelPath::is_normal(path) {
+            return self.bytes(path.as_os_str().as_bytes());
+        }
         let parts: Vec<&[u8]> = path.iter().map(OsStrExt::as_bytes).filter(|part| *part != b".").collect();
         self.bytes(&parts.join(&b'/'));
     }

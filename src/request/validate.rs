@@ -179,7 +179,7 @@ pub fn check_anchors<'a>(
         findings.push(ErrorKind::RequestTooLarge, at_file(file, Some("edits")), message);
         return;
     }
-    let mut seen = HashMap::with_capacity(total);
+    let mut seen = HashMap::new();
     for (index, anchor) in anchors.enumerate() {
         let Some(anchor) = anchor else { continue };
         let place = || at_edit(file, index, Some("old_string"));
@@ -190,7 +190,7 @@ pub fn check_anchors<'a>(
         } else if let Some(first) = seen.get(anchor) {
             let message = format!("Edit {number} of {total} has the same old_string as edit {first}");
             findings.push(ErrorKind::DuplicateOldString, place(), message);
-        } else {
+        } else if total > 1 {
             seen.insert(anchor, number);
         }
     }
@@ -200,32 +200,33 @@ pub fn check_anchors<'a>(
 pub fn check_paths(request: &Request, rule: PathRule) -> Result<()> {
     let mut findings = Findings::new();
     for (index, file) in request.files.iter().enumerate() {
-        check_path(&file.path, rule, &at_file(index, Some("file_path")), &mut findings);
+        check_path(&file.path, rule, || at_file(index, Some("file_path")), &mut findings);
         if let Change::Edit { rename: Some(to), .. } | Change::Rename(to) = &file.change {
-            check_path(&to.path, rule, &at_file(index, Some("rename_to")), &mut findings);
+            check_path(&to.path, rule, || at_file(index, Some("rename_to")), &mut findings);
         }
         if let Change::Copy { from, .. } = &file.change {
-            check_path(from, rule, &at_file(index, Some("copy_from")), &mut findings);
+            check_path(from, rule, || at_file(index, Some("copy_from")), &mut findings);
         }
     }
     findings.finish()
 }
 
-/// One path by its letters; `place` is where the request has it.
-pub fn check_path(path: &Path, rule: PathRule, place: &[String], findings: &mut Findings) {
-    let mut found = |kind, message: String| findings.push(kind, place.to_vec(), message);
-    let shown = shown(path);
+/// One path by its letters; `place` tells where the request has it.
+pub fn check_path(path: &Path, rule: PathRule, place: impl Fn() -> Vec<String>, findings: &mut Findings) {
+    let mut found = |kind, message: String| findings.push(kind, place(), message);
+    let shown = || shown(path);
     let bytes = path.as_os_str().as_bytes();
     if bytes.is_empty() {
         return found(ErrorKind::ValidationFailed, "the path is empty".to_owned());
     }
     if bytes.contains(&0) {
-        return found(ErrorKind::ValidationFailed, format!("the path {shown} has a NUL byte"));
+        return found(ErrorKind::ValidationFailed, format!("the path {} has a NUL byte", shown()));
     }
     let names = || bytes.split(|byte| *byte == b'/');
     if bytes.len() > limits::PATH_BYTES || names().any(|name| name.len() > limits::NAME_BYTES) {
         let message = format!(
-            "the path {shown} is too long: {} bytes at most, {} for each name in it",
+            "the path {} is too long: {} bytes at most, {} for each name in it",
+            shown(),
             limits::PATH_BYTES,
             limits::NAME_BYTES
         );
@@ -233,17 +234,17 @@ pub fn check_path(path: &Path, rule: PathRule, place: &[String], findings: &mut 
     }
     // Both can be wrong at once, and mending one alone would only bring the other to light.
     if names().any(|name| name == b"..") {
-        found(ErrorKind::PathTraversal, format!("the path {shown} has a `..` segment"));
+        found(ErrorKind::PathTraversal, format!("the path {} has a `..` segment", shown()));
     }
     if rule == PathRule::Absolute && !path.is_absolute() {
-        found(ErrorKind::RelativePath, format!("the path {shown} is relative; only absolute paths are taken here"));
+        found(ErrorKind::RelativePath, format!("the path {} is relative; only absolute paths are taken here", shown()));
     }
     // In a folder that folds case, any spelling leads there.
     if names().any(|name| name.eq_ignore_ascii_case(STATE_FOLDER.as_bytes())) {
-        found(ErrorKind::OutsideRoot, format!("the path {shown} leads into {STATE_FOLDER}, which is txedit's own"));
+        found(ErrorKind::OutsideRoot, format!("the path {} leads into {STATE_FOLDER}, which is txedit's own", shown()));
     }
     if path.components().all(|part| matches!(part, Component::RootDir | Component::CurDir)) {
-        found(ErrorKind::ValidationFailed, format!("the path {shown} names no file"));
+        found(ErrorKind::ValidationFailed, format!("the path {} names no file", shown()));
     }
 }
 

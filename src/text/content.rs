@@ -75,6 +75,9 @@ impl LineIndex {
     /// Takes the blocks of `text` in that are complete and not yet counted.
     fn extend(&mut self, text: &[u8]) {
         if self.0.is_empty() {
+            if text.len() < BLOCK {
+                return;
+            }
             self.0.push(0);
         }
         while let Some(block) = text.get((self.0.len() - 1) * BLOCK..self.0.len() * BLOCK) {
@@ -326,7 +329,7 @@ impl<'a> Content<'a> {
 
     /// All of it against the base.
     pub(super) fn splices(&self) -> Splices {
-        let mut list = Vec::new();
+        let mut list = Vec::with_capacity(self.pieces.len() + 1);
         let mut old = 0;
         let mut with = Vec::new();
         for (index, piece) in self.pieces.iter().enumerate() {

@@ -45,32 +45,31 @@ impl Splices {
     }
 
     /// Checks that `splices` are sorted, disjoint and inside `old`; joins what touches and leaves out what changes nothing.
-    pub fn new(old: &[u8], splices: Vec<Splice>) -> Result<Self, BadSplices> {
-        let mut kept: Vec<Splice> = Vec::new();
+    pub fn new(old: &[u8], mut splices: Vec<Splice>) -> Result<Self, BadSplices> {
         let mut end = 0;
-        for splice in splices {
-            if splice.range.start > splice.range.end || splice.range.end > old.len() {
-                return Err(BadSplices::OutOfBounds(splice.range));
+        for Splice { range, .. } in &splices {
+            if range.start > range.end || range.end > old.len() {
+                return Err(BadSplices::OutOfBounds(range.clone()));
             }
-            if splice.range.start < end {
-                return Err(BadSplices::Unsorted(splice.range));
+            if range.start < end {
+                return Err(BadSplices::Unsorted(range.clone()));
             }
-            end = splice.range.end;
-            if old[splice.range.clone()] == splice.with[..] {
-                continue;
-            }
-            match kept.last_mut() {
-                Some(last) if last.range.end == splice.range.start => {
-                    last.range.end = splice.range.end;
-                    last.with.extend_from_slice(&splice.with);
-                }
-                _ => kept.push(splice),
-            }
+            end = range.end;
         }
+        let changes = |splice: &Splice| old[splice.range.clone()] != splice.with[..];
+        splices.retain(changes);
+        splices.dedup_by(|next, last| {
+            let touches = last.range.end == next.range.start;
+            if touches {
+                last.range.end = next.range.end;
+                last.with.append(&mut next.with);
+            }
+            touches
+        });
         // Two that change something each may change nothing together: an `a` removed before an `a` inserted.
-        kept.retain(|s| old[s.range.clone()] != s.with[..]);
-        kept.shrink_to_fit();
-        Ok(Self { list: kept })
+        splices.retain(changes);
+        splices.shrink_to_fit();
+        Ok(Self { list: splices })
     }
 
     /// Splices that were checked, of a part of a content, where they stand in all of it.

@@ -99,16 +99,16 @@ impl File {
             names.join(" and ")
         };
         let others = |but: &str| given.iter().any(|(name, given)| *given && *name != but);
-        let place = at_file(index, None);
+        let place = || at_file(index, None);
         if !others("") {
             let message = "nothing is asked of the file: give `edits`, `content`, `delete`, `rename_to` or `mode`";
-            findings.push(ErrorKind::ValidationFailed, place, message);
+            findings.push(ErrorKind::ValidationFailed, place(), message);
         } else if delete && others("delete") {
             let message = format!("{} exclude each other: `delete` goes alone", names());
-            findings.push(ErrorKind::ValidationFailed, place, message);
+            findings.push(ErrorKind::ValidationFailed, place(), message);
         } else if self.content.is_some() && (self.edits.is_some() || self.rename_to.is_some()) {
             let message = format!("{} exclude each other: `content` goes alone or with `mode`", names());
-            findings.push(ErrorKind::ValidationFailed, place, message);
+            findings.push(ErrorKind::ValidationFailed, place(), message);
         }
         if self.if_exists.is_some() && self.content.is_none() && self.rename_to.is_none() {
             let message = "`if_exists` goes with `content` or `rename_to` only";

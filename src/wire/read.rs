@@ -115,7 +115,7 @@ pub fn text_file(
         return Err(skipped(ErrorKind::Cancelled, "cancelled".to_owned()));
     }
     let mut findings = Findings::new();
-    check_path(Path::new(named), PathRule::Absolute, place, &mut findings);
+    check_path(Path::new(named), PathRule::Absolute, || place.to_vec(), &mut findings);
     if let Some(Finding { kind, message, .. }) = findings.as_slice().first() {
         return Err(skipped(*kind, message.clone()));
     }

@@ -105,8 +105,7 @@ impl<'a> Reader<'a> {
             return Ok(None);
         }
         let (_, folder) = &self.parents[place.folder()];
-        let path = self.engine.root.path().join(place.path.as_path());
-        let (snapshot, large) = large::read(&*self.engine.fs, path, Name::new(folder, place.path.name()), stat, edits)?;
+        let (snapshot, large) = large::read(&*self.engine.fs, Name::new(folder, place.path.name()), stat, edits)?;
         self.remember(target, snapshot);
         Ok(large)
     }
@@ -170,6 +169,5 @@ fn snapshot_of(
     stat: &Arc<Stat>,
     wanted: Wanted<'_>,
 ) -> Result<(Snapshot, Vec<u8>)> {
-    let path = engine.root.path().join(place.path.as_path());
-    snapshot::read(&*engine.fs, &path, Name::new(folder, place.path.name()), stat, wanted)
+    snapshot::read(&*engine.fs, Name::new(folder, place.path.name()), stat, wanted)
 }

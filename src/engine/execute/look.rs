@@ -14,10 +14,9 @@ impl Walk<'_> {
     /// Whether the target, and its folder, are still what was read.
     pub(super) fn recheck(&self, entry: usize) -> Result<()> {
         let transaction = self.transaction();
-        let path = transaction.path(entry);
         let record = transaction.record(entry);
-        let changed = |how| self.name_edit(snapshot::changed(&path, how), entry);
-        let io = |e| Error::io("look at", &path, e);
+        let changed = |how| self.name_edit(snapshot::changed(&transaction.path(entry), how), entry);
+        let io = |e| Error::io("look at", transaction.path(entry), e);
         // Mostly those of one folder follow each other: one look at it is enough for them.
         let folder = record.path.parent();
         let is_another = entry == 0 || transaction.record(entry - 1).path.parent() != folder;
@@ -55,8 +54,8 @@ impl Walk<'_> {
         let transaction = self.transaction();
         let slot = slot_name(entry);
         let slot = Name::new(&transaction.folder, &slot);
-        let path = transaction.path(entry);
-        match &transaction.fs.stat(slot).map_err(|e| Error::io("look at", &path, e))? {
+        let path = || transaction.path(entry);
+        match &transaction.fs.stat(slot).map_err(|e| Error::io("look at", path(), e))? {
             Some(stat)
                 if snapshot.is_same(stat, true)
                     && !(transaction.state.protocol.is_young)(snapshot.stat.modified, self.read_at) =>
@@ -64,8 +63,8 @@ impl Walk<'_> {
                 Ok(true)
             }
             Some(stat) if snapshot.is_alike(stat) => {
-                let file = transaction.fs.open_file(slot).map_err(|e| Error::io("open", &path, e))?;
-                Ok(snapshot::digest(transaction.fs, &file, &path, stat.size)? == snapshot.digest)
+                let file = transaction.fs.open_file(slot).map_err(|e| Error::io("open", path(), e))?;
+                Ok(snapshot::digest(transaction.fs, &file, &path(), stat.size)? == snapshot.digest)
             }
             _ => Ok(false),
         }
