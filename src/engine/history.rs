@@ -11,7 +11,7 @@ use super::{Engine, hot, id, late};
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Fs, Handle, Name};
-use crate::journal::{Change, Header, Journal, Mark, Record, slot_name};
+use crate::journal::{self, Change, Header, Journal, Mark, slot_name};
 use crate::limits;
 use crate::path::{RelPath, STATE_FOLDER};
 use crate::text::diff;
@@ -29,35 +29,43 @@ pub(super) struct Loaded {
 /// Opens a committed transaction of this workspace; `None` where there is none of that id. Only a journal that
 /// verifies, that is done, and that was born where it is, is history: a repository cannot ship one.
 pub(super) fn load(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<Loaded>> {
-    let mut entries = Vec::new();
-    let read = each_record(fs, state, id, |record| entries.push(record))?;
-    Ok(read
-        .map(|(folder, header, back_on_crash)| Loaded { folder, journal: Journal { header, entries, back_on_crash } }))
+    let Some(folder) = open(fs, state, id)? else { return Ok(None) };
+    let Some(Ok((journal, Mark::Done))) = hot::read_journal(fs, &folder)? else { return Ok(None) };
+    Ok(is_born_here(fs, &folder, id, &journal.header)?.then_some(Loaded { folder, journal }))
 }
 
-/// How many bytes its originals had.
+/// How many bytes the originals of a committed transaction have. Its journal would tell as well, in ten times the time;
+/// that it is ours, its header tells.
 pub(super) fn weigh(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<u64>> {
+    let Some(folder) = open(fs, state, id)? else { return Ok(None) };
+    let header = hot::read_of_journal(fs, &folder, |bytes| journal::header(bytes))?;
+    let Some(Ok((header, Mark::Done))) = header else { return Ok(None) };
+    if !is_born_here(fs, &folder, id, &header)? {
+        return Ok(None);
+    }
     let mut bytes = 0;
-    let read = each_record(fs, state, id, |record| bytes += record.change.before().map_or(0, |before| before.size))?;
-    Ok(read.map(|_| bytes))
+    for name in fs.list(&folder).map_err(|e| Error::io("list", folder.path(), e))? {
+        if name.as_encoded_bytes().iter().all(u8::is_ascii_digit) {
+            let name = Name::new(&folder, &name);
+            let stat = fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?;
+            bytes += stat.map_or(0, |stat| stat.size);
+        }
+    }
+    Ok(Some(bytes))
 }
 
-fn each_record(
-    fs: &dyn Fs,
-    state: &State,
-    id: &str,
-    take: impl FnMut(Record),
-) -> Result<Option<(Handle, Header, bool)>> {
-    if !crate::journal::is_id(id.as_ref()) {
+fn open(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<Handle>> {
+    if !journal::is_id(id.as_ref()) {
         return Ok(None);
     }
     let Some(section) = state.section(fs, Section::History)? else { return Ok(None) };
-    let Some(folder) = open_transaction(fs, &section, id)? else { return Ok(None) };
-    let Some(Ok((header, back_on_crash, Mark::Done))) = hot::each_record(fs, &folder, take)? else { return Ok(None) };
-    let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
-    // The boot says nothing here, history outlives it: without birth times the inode must do.
-    let born_here = header.id == id && header.folder == stat.identity;
-    Ok(born_here.then_some((folder, header, back_on_crash)))
+    open_transaction(fs, &section, id)
+}
+
+/// The boot says nothing here, history outlives it: without birth times the inode must do.
+fn is_born_here(fs: &dyn Fs, folder: &Handle, id: &str, header: &Header) -> Result<bool> {
+    let stat = fs.stat_handle(folder).map_err(|e| Error::io("look at", folder.path(), e))?;
+    Ok(header.id == id && header.folder == stat.identity)
 }
 
 /// All committed transactions of this workspace, oldest first, each opened when its turn comes.

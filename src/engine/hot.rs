@@ -1,6 +1,6 @@
 //! Interrupted transactions: what stands in `txn/`, and whether it may be acted on.
 
-use std::io::{BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 
 use super::files::Reading;
 use super::state::{Section, State};
@@ -8,7 +8,7 @@ use super::transaction;
 use crate::errno;
 use crate::error::{Error, Result};
 use crate::fs::{FileSystem, Fs, Handle, Host, Name};
-use crate::journal::{self, Header, Journal, Mark, Record, Unreadable};
+use crate::journal::{self, Journal, Mark, Unreadable};
 use crate::limits;
 
 /// What a folder in `txn/` is.
@@ -82,21 +82,15 @@ fn doubt(born_here: bool, journal: &Journal, host: &Host, system: &FileSystem) -
 
 /// What stands under a journal's names: nothing, a journal, or why it is none.
 pub(super) fn read_journal(fs: &dyn Fs, folder: &Handle) -> Result<Option<Result<(Journal, Mark), String>>> {
-    let mut entries = Vec::new();
-    let read = each_record(fs, folder, |record| entries.push(record))?;
-    let journal = |(header, back_on_crash, mark)| (Journal { header, entries, back_on_crash }, mark);
-    Ok(read.map(|read| read.map(journal)))
+    read_of_journal(fs, folder, |bytes| journal::read(bytes))
 }
 
-/// What a journal says besides its records: its header, whether it goes back on a crash, and its mark.
-pub(super) type Rest = (Header, bool, Mark);
-
-/// The same without keeping the records, which count for nothing where it does not verify.
-pub(super) fn each_record(
+/// The same of a part of it, or all.
+pub(super) fn read_of_journal<T>(
     fs: &dyn Fs,
     folder: &Handle,
-    take: impl FnMut(Record),
-) -> Result<Option<Result<Rest, String>>> {
+    read: impl FnOnce(&mut dyn BufRead) -> Result<T, Unreadable>,
+) -> Result<Option<Result<(T, Mark), String>>> {
     let names = fs.list(folder).map_err(|e| Error::io("list", folder.path(), e))?;
     let mut marks = names.iter().filter(|name| name.to_string_lossy().starts_with(Mark::Sealed.file_name()));
     let Some(name) = marks.next() else { return Ok(None) };
@@ -106,11 +100,14 @@ pub(super) fn each_record(
     let Some(mark) = Mark::ALL.into_iter().find(|mark| name == mark.file_name()) else {
         return Ok(Some(Err(format!("this program does not know the state {}", name.to_string_lossy()))));
     };
-    let read = read_marked(fs, Name::new(folder, name), take)?;
-    Ok(Some(read.map(|(header, back_on_crash)| (header, back_on_crash, mark))))
+    Ok(Some(read_marked(fs, Name::new(folder, name), read)?.map(|read| (read, mark))))
 }
 
-fn read_marked(fs: &dyn Fs, name: Name<'_>, take: impl FnMut(Record)) -> Result<Result<(Header, bool), String>> {
+fn read_marked<T>(
+    fs: &dyn Fs,
+    name: Name<'_>,
+    read: impl FnOnce(&mut dyn BufRead) -> Result<T, Unreadable>,
+) -> Result<Result<T, String>> {
     let path = name.path();
     let file = match fs.open_file(name) {
         Ok(file) => file,
@@ -123,7 +120,7 @@ fn read_marked(fs: &dyn Fs, name: Name<'_>, take: impl FnMut(Record)) -> Result<
     }
     let mut reading = Reading::new(fs, &file);
     let room = usize::try_from(stat.size).unwrap_or(usize::MAX).min(limits::CHUNK_BYTES);
-    match journal::each(BufReader::with_capacity(room, (&mut reading).take(stat.size)), take) {
+    match read(&mut BufReader::with_capacity(room, (&mut reading).take(stat.size))) {
         Ok(read) => Ok(Ok(read)),
         Err(Unreadable::Corrupt(corrupt)) => Ok(Err(format!("its journal does not verify: {corrupt}"))),
         Err(Unreadable::Io(e)) => Err(reading.failure(e)),

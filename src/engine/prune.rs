@@ -15,11 +15,11 @@ use crate::journal::slot_name;
 /// history of a thousand costs the others nothing.
 const NAMES_EVERY: u32 = 32;
 
-/// One in so many also sums up its bytes, for which every journal is read.
+/// One in so many also sums up its bytes, for which every original is looked at.
 const BYTES_EVERY: u32 = 512;
 
-/// Besides, whichever adds more than this part of the bound.
-const MUCH: u64 = 64;
+/// Besides, that often before the bound is added: by lot, the more likely the more a commit adds.
+const LOOKS: u128 = 16;
 
 /// How much is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Engine {
     /// The same after some of the commits; what goes is unlinked by a later one. `bytes` are those of its originals.
     pub(super) fn prune_by_the_way(&self, state: &State, committed: &str, bytes: u64) -> Result<Pruned> {
         let retention = &self.settings.retention;
-        match due(committed, bytes > retention.bytes / MUCH) {
+        match due(committed, bytes, retention.bytes) {
             Some(thoroughness) => self.prune_state(state, retention, thoroughness, Some((committed, bytes))),
             None => Ok(Pruned::default()),
         }
@@ -94,12 +94,13 @@ impl Engine {
     }
 }
 
-/// Whether it is this commit's turn, by the random part of its id.
-fn due(committed: &str, much: bool) -> Option<Thoroughness> {
+/// Whether it is the turn of this commit, which adds `bytes`: by the random part of its id.
+fn due(committed: &str, bytes: u64, bound: u64) -> Option<Thoroughness> {
     let random = committed.rsplit('-').next().and_then(|random| random.get(..8));
     let lot = random.and_then(|random| u32::from_str_radix(random, 16).ok())?;
+    let is_heavy = u128::from(lot) * u128::from(bound) < (u128::from(bytes) * LOOKS) << 32;
     match lot {
-        _ if much || lot.is_multiple_of(BYTES_EVERY) => Some(Thoroughness::Bytes),
+        _ if is_heavy || lot.is_multiple_of(BYTES_EVERY) => Some(Thoroughness::Bytes),
         _ if lot.is_multiple_of(NAMES_EVERY) => Some(Thoroughness::Names),
         _ => None,
     }
@@ -136,12 +137,15 @@ mod tests {
     use crate::wire;
 
     #[test]
-    fn some_commits_look_at_the_names_few_at_the_bytes_and_large_ones_always() {
-        let of = |random: &str, much| due(&format!("20261122T101651.831875Z-{random}6aee4e6f"), much);
-        assert_eq!(of("00000001", false), None);
-        assert_eq!(of("00000020", false), Some(Thoroughness::Names));
-        assert_eq!(of("00000200", false), Some(Thoroughness::Bytes));
-        assert_eq!(of("00000001", true), Some(Thoroughness::Bytes));
+    fn some_commits_look_at_the_names_few_at_the_bytes_and_large_ones_more_often() {
+        let of = |random: &str, bytes| due(&format!("20261122T101651.831875Z-{random}6aee4e6f"), bytes, 1 << 30);
+        assert_eq!(of("00000001", 0), None);
+        assert_eq!(of("00000020", 0), Some(Thoroughness::Names));
+        assert_eq!(of("00000200", 0), Some(Thoroughness::Bytes));
+        // Every fourth that adds a 64th, and every one that adds a 16th.
+        assert_eq!(of("3fffffff", 1 << 24), Some(Thoroughness::Bytes));
+        assert_eq!(of("40000001", 1 << 24), None);
+        assert_eq!(of("ffffffff", 1 << 26), Some(Thoroughness::Bytes));
     }
 
     #[test]
@@ -162,6 +166,13 @@ mod tests {
             let request = request.into_request(PathRule::AbsoluteOrRelative).unwrap();
             engine.apply(&request, Run { cancel: &cancel, observer: &Unobserved }).unwrap();
         }
+        // A copy of one, as a repository may bring it along, is none: it does not count, whatever is in it.
+        let history = scratch.path().join(".txedit/history");
+        let newest = std::fs::read_dir(&history).unwrap().map(|entry| entry.unwrap().path()).max().unwrap();
+        let copy = history.join("29991231T235959.000000Z-0123456789abcdef");
+        std::fs::create_dir(&copy).unwrap();
+        std::fs::copy(newest.join("journal.done"), copy.join("journal.done")).unwrap();
+        std::fs::write(copy.join("000000"), "a thousand\n".repeat(100)).unwrap();
         let state = engine.state().unwrap().unwrap();
         let mut pruned = |retention: Retention, random: &str| {
             engine.settings.retention = retention;
@@ -169,8 +180,8 @@ mod tests {
             engine.prune_by_the_way(&state, &id, 0).unwrap().ids.len()
         };
         let (names, bytes) = ("00000020", "00000200");
-        assert_eq!(pruned(Retention { count: 4, ..unbounded.clone() }, "00000001"), 0, "it was not its turn");
-        assert_eq!(pruned(Retention { count: 4, ..unbounded.clone() }, names), 1);
+        assert_eq!(pruned(Retention { count: 5, ..unbounded.clone() }, "00000001"), 0, "it was not its turn");
+        assert_eq!(pruned(Retention { count: 5, ..unbounded.clone() }, names), 1);
         assert_eq!(pruned(Retention { bytes: 9, ..unbounded.clone() }, names), 0, "names do not tell bytes");
         // 4 and 3 fit, 2 does not; what is older than that goes too.
         assert_eq!(pruned(Retention { bytes: 7, ..unbounded.clone() }, bytes), 2);

@@ -60,42 +60,35 @@ pub fn scan(bytes: &[u8]) -> Result<Journal, Corrupt> {
 
 /// The same as its bytes come; they are never in memory as a whole.
 pub fn read(from: impl BufRead) -> Result<Journal, Unreadable> {
-    let mut entries = Vec::new();
-    let (header, back_on_crash) = each(from, |record| entries.push(record))?;
-    Ok(Journal { header, entries, back_on_crash })
-}
-
-/// Hands out the records of a journal, and answers its header and whether it goes back on a crash. Only then has it
-/// verified: after an error, what was handed out counts for nothing.
-pub fn each(from: impl BufRead, mut take: impl FnMut(Record)) -> Result<(Header, bool), Unreadable> {
-    let mut lines = Lines { from, text: Vec::new(), line: 0, chain: Chain::default() };
-    let (first, _) = lines.next()?;
-    check_version(first)?;
-    let header: Header = parse::<HeaderLine>(first, 1, "a header")?.read().map_err(|e| unexpected(1, e))?;
-
-    let mut count = 0;
+    let mut lines = Lines::new(from);
+    let header = lines.header()?;
+    let mut entries: Vec<Record> = Vec::new();
     let mut paths = HashSet::new();
     loop {
         let line = lines.line + 1;
         let (json, is_last) = lines.next()?;
         if is_last {
             let seal: SealLine = parse(json, line, "the seal").map_err(|_| Corrupt::Torn { line })?;
-            if seal.sealed != count as u64 {
+            if seal.sealed != entries.len() as u64 {
                 return Err(unexpected(line, "the number of entries in the seal").into());
             }
-            return Ok((header, seal.back_on_crash));
+            return Ok(Journal { header, entries, back_on_crash: seal.back_on_crash });
         }
-        if count >= limits::FILES * 2 {
+        if entries.len() >= limits::FILES * 2 {
             return Err(unexpected(line, "the seal: there are too many entries").into());
         }
         let record = parse::<EntryLine<'_>>(json, line, "an entry")?;
-        let record = record.read(count).map_err(|e| unexpected(line, e))?;
+        let record = record.read(entries.len()).map_err(|e| unexpected(line, e))?;
         if !paths.insert(record.path.clone()) {
             return Err(unexpected(line, "a path that no other entry has").into());
         }
-        take(record);
-        count += 1;
+        entries.push(record);
     }
+}
+
+/// Verifies and reads the header alone. It tells where and by whom the journal was written, and nothing of its entries.
+pub fn header(from: impl BufRead) -> Result<Header, Unreadable> {
+    Lines::new(from).header()
 }
 
 /// Hands out lines that verify.
@@ -108,6 +101,16 @@ struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
+    fn new(from: R) -> Self {
+        Self { from, text: Vec::new(), line: 0, chain: Chain::default() }
+    }
+
+    fn header(&mut self) -> Result<Header, Unreadable> {
+        let (first, _) = self.next()?;
+        check_version(first)?;
+        Ok(parse::<HeaderLine>(first, 1, "a header")?.read().map_err(|e| unexpected(1, e))?)
+    }
+
     /// The JSON of the next line, and whether nothing comes after it.
     fn next(&mut self) -> Result<(&[u8], bool), Unreadable> {
         self.line += 1;

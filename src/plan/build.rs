@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use super::{Change, Content, Entry, FileState, New, Plan, SourceId};
 use crate::digest::{Digest, Digester};
 use crate::error::{Error, ErrorKind};
-use crate::limits;
 use crate::path::RelPath;
 use crate::request::edit::Edit;
 use crate::request::{self, FileRequest, Mode};
@@ -35,6 +34,9 @@ pub struct Roles {
     pub origin: Option<usize>,
 }
 
+/// As many bytes are put together to be hashed: the hash needs some to be quick, and the cache has room for them.
+const HASHED_TOGETHER: usize = 64 << 10;
+
 /// The content that a file's edits are for: in memory, or too large for that.
 pub trait Base {
     /// How many bytes it has.
@@ -60,7 +62,7 @@ impl Base for Vec<u8> {
             digester.update(chunk);
             Ok::<_, Error>(())
         };
-        splices.in_chunks(self, limits::CHUNK_BYTES, update)?;
+        splices.in_chunks(self, HASHED_TOGETHER, update)?;
         Ok(digester.finish())
     }
 }

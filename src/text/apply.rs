@@ -131,12 +131,12 @@ impl<'a> Editor<'a> {
             }
             Anchor::Hunk(hunk) => self.place(index, edit, hunk)?,
         };
-        let line = |(range, _): &(Range<usize>, _)| self.content.line_at(range.start);
-        let (replaced, lines) = match edit.anchor {
+        let (replaced, told) = match edit.anchor {
             // A hunk is one place, however many of its lines change.
-            Anchor::Hunk(_) => (1, found.matches.first().map(line).into_iter().collect()),
-            _ => (found.matches.len(), found.matches.iter().take(LINES).map(line).collect()),
+            Anchor::Hunk(_) => (1, 1),
+            _ => (found.matches.len(), LINES),
         };
+        let lines = self.content.lines_at(found.matches.iter().take(told).map(|(range, _)| range.start));
         let changes = self.changes(&found, &edit.replacement);
         let back = self.content.replace(&changes);
         self.remember(back);

@@ -19,6 +19,9 @@ const WINDOW: usize = 512 << 10;
 /// Bytes for each entry of a line index.
 const BLOCK: usize = 16 << 10;
 
+/// Up to so many bytes are counted without the index.
+const DIRECT: usize = 2 * BLOCK;
+
 /// A range of the source: the base, then one byte that is nowhere, then the added bytes.
 type Span = Range<usize>;
 
@@ -75,7 +78,8 @@ impl LineIndex {
     /// Takes the blocks of `text` in that are complete and not yet counted.
     fn extend(&mut self, text: &[u8]) {
         if self.0.is_empty() {
-            if text.len() < BLOCK {
+            // Nobody asks about more at once.
+            if text.len() <= DIRECT {
                 return;
             }
             self.0.push(0);
@@ -86,7 +90,7 @@ impl LineIndex {
     }
 
     fn count(&self, text: &[u8], range: Range<usize>) -> usize {
-        if range.len() <= 2 * BLOCK {
+        if range.len() <= DIRECT {
             return count_feeds(&text[range]);
         }
         self.before(text, range.end) - self.before(text, range.start)
@@ -251,6 +255,23 @@ impl<'a> Content<'a> {
             Some(p) => 1 + p.feeds_before + self.count_feeds(p.from..p.from + (at - p.at)),
             None => 1 + self.pieces.last().map_or(0, |p| p.feeds_before + p.feeds),
         }
+    }
+
+    /// The same for ascending places: each counts from the one before.
+    pub(super) fn lines_at(&self, places: impl Iterator<Item = usize>) -> Vec<usize> {
+        let mut last = None;
+        let line = |at| {
+            let index = self.index_of(at);
+            let line = match (last, self.pieces.get(index)) {
+                (Some((piece, before, line)), Some(p)) if piece == index => {
+                    line + self.count_feeds(p.from + (before - p.at)..p.from + (at - p.at))
+                }
+                _ => self.line_at(at),
+            };
+            last = Some((index, at, line));
+            line
+        };
+        places.map(line).collect()
     }
 
     /// Where the line `index`, from 0, starts; `None` where there are fewer.
