@@ -78,9 +78,9 @@ impl Engine {
                     None => continue,
                 },
             };
-            bytes += size;
-            room_is_left &= bytes <= retention.bytes;
-            if by_name || !room_is_left {
+            let fits = room_is_left && bytes + size <= retention.bytes;
+            if by_name || !fits {
+                // One whose records do not verify stays, and takes no room from the others.
                 let Some(loaded) = history::load(fs, state, id)? else { continue };
                 if move_out(fs, state, &loaded)? {
                     pruned.left.push(id.clone());
@@ -89,6 +89,8 @@ impl Engine {
                     pruned.ids.push(id.clone());
                 }
             }
+            bytes += size;
+            room_is_left = fits;
         }
         Ok(pruned)
     }
@@ -185,6 +187,11 @@ mod tests {
         assert_eq!(pruned(Retention { bytes: 9, ..unbounded.clone() }, names), 0, "names do not tell bytes");
         // 4 and 3 fit, 2 does not; what is older than that goes too.
         assert_eq!(pruned(Retention { bytes: 7, ..unbounded.clone() }, bytes), 2);
+        // Where the records of 4 are damaged it cannot go; 3 fits all the same.
+        let (damaged, journal) = (newest.join("journal.done"), std::fs::read(newest.join("journal.done")).unwrap());
+        std::fs::write(&damaged, &journal[..journal.len() - 1]).unwrap();
+        assert_eq!(pruned(Retention { bytes: 3, ..unbounded.clone() }, bytes), 0);
+        std::fs::write(&damaged, journal).unwrap();
         assert_eq!(pruned(Retention { age: std::time::Duration::ZERO, ..unbounded }, names), 2);
     }
 }

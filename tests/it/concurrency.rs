@@ -8,6 +8,7 @@ use std::thread;
 use serde_json::{Value, json};
 use txedit::digest::Digest;
 use txedit::engine::Engine;
+use txedit::errno::Errno;
 use txedit::error::{ErrorKind, Outcome, Result};
 use txedit::fs::sim::{Action, SimFs};
 
@@ -118,6 +119,27 @@ fn a_file_that_is_not_the_one_that_was_seen() {
     assert_eq!((error.kind(), error.file()), (ErrorKind::HashMismatch, Some(1)), "{error}");
     workspace.apply(&with_hash(&Digest::of(b"one\n"))).unwrap();
     assert_eq!((workspace.read("a"), workspace.read("b")), ("two\n".to_owned(), "two\n".to_owned()));
+}
+
+/// A staging that is given up gives back at once what it took of the disk: what goes to the trash holds no content.
+#[test]
+fn a_staging_that_is_given_up_leaves_no_content() {
+    let machine = SimFs::new();
+    machine.make_folders("/w").unwrap();
+    for file in 0..4 {
+        machine.create(format!("/w/{file}"), "old").unwrap();
+    }
+    machine.set_hook(|call| {
+        let is_last = call.verb == "create" && call.path.ends_with("000003");
+        if is_last { Action::Fail(Errno::NOSPC) } else { Action::Continue }
+    });
+    let engine = Engine::with_fs(Arc::new(machine.process(1)), Path::new("/w"), settings()).unwrap();
+    let files = (0..4).map(|file| replaces(&file.to_string(), "old", "new")).collect();
+    let error = engine.apply(&request(files), running()).unwrap_err();
+    assert_eq!((error.kind(), error.outcome()), (ErrorKind::DiskFull, Outcome::Unchanged), "{error}");
+    machine.clear_hook();
+    let staged = machine.tree().into_keys().map(|path| path.display().to_string());
+    assert_eq!(staged.filter(|path| path.contains("/00000")).collect::<Vec<_>>(), [""; 0]);
 }
 
 /// Folders are looked at again once for all their files in a row: each of them, not only the first.
