@@ -220,7 +220,9 @@ pub(super) fn told(files: &Files, path: &PathBuf) -> String {
         |entry| {
             let content = String::from_utf8_lossy(&entry.content);
             let identity = entry.identity.inode;
-            format!("{:?} {content:?} mode {:o} inode {identity} at {}", entry.kind, entry.mode, entry.modified)
+            let Entry { kind, mode, user, group, flags, extended, .. } = entry;
+            let dress = format!("mode {mode:o} owner {user}:{group} flags {flags:x} attributes {extended:?}");
+            format!("{kind:?} {content:?} {dress} inode {identity} at {}", entry.modified)
         },
     )
 }

@@ -81,10 +81,16 @@ pub(super) fn same(a: Option<&Entry>, b: Option<&Entry>, strictly: bool) -> bool
     match (a, b) {
         (None, None) => true,
         (Some(a), Some(b)) => {
-            let looks = a.kind == b.kind && a.content == b.content && a.mode == b.mode && a.user == b.user;
+            let looks = a.kind == b.kind && a.content == b.content && same_dress(a, b);
             let is = a.identity == b.identity && (a.kind != FileKind::File || a.modified == b.modified);
             looks && (!strictly || is)
         }
         _ => false,
     }
+}
+
+/// Whether two entries have the same mode, owner, group, attributes and flags.
+pub(super) fn same_dress(a: &Entry, b: &Entry) -> bool {
+    let dress = |entry: &Entry| (entry.mode, entry.user, entry.group, entry.flags);
+    dress(a) == dress(b) && a.extended == b.extended
 }

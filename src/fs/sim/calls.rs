@@ -302,15 +302,16 @@ impl Fs for SimProcess {
             Rename::Exchange => How::Exchange,
             Rename::NoReplace => How::NoReplace,
         };
-        self.call(
+        self.call_or(
             "rename",
             true,
-            || from.path(),
+            || (from.path(), Some(to.path())),
             |turn| {
                 let (from, to, actor) = (turn.spot(from)?, turn.spot(to)?, turn.actor());
                 turn.state.store.rename(actor, from, to, how)?;
                 Ok(())
             },
+            |_| Ok(()),
         )
     }
 
@@ -412,6 +413,6 @@ impl SimProcess {
             }
             Ok(())
         };
-        self.call_or(verb, true, path, work, fail)
+        self.call_or(verb, true, || (path(), None), work, fail)
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, MutexGuard};
 
 use rustix::io::Errno;
 
-use super::super::Stat;
+use super::super::{Stat, Timestamp};
 use super::SimFs;
 use super::access::Actor;
 use super::disk::{APPEND_ONLY, Body, Bytes, Change, Dress, IMMUTABLE, Id, ROOT};
@@ -47,6 +47,22 @@ impl Held {
     pub fn was_dropped(&self) -> bool {
         let state = self.0.shared.lock();
         self.open(&state).is_ok_and(|open| state.dropped.contains(&open.id))
+    }
+
+    /// The same file on another machine, such as a fork of this one; an error where it has no name there.
+    pub fn on(&self, machine: &SimFs) -> io::Result<Self> {
+        let id = self.open(&self.0.shared.lock())?.id;
+        let mut state = machine.shared.lock();
+        state.store.node(id)?;
+        let key = state.open(FOREIGN, id, true)?;
+        Ok(Self(Descriptor { shared: Arc::clone(&machine.shared), key }))
+    }
+
+    /// Whether it still has a name.
+    #[must_use]
+    pub fn has_name(&self) -> bool {
+        let state = self.0.shared.lock();
+        self.open(&state).is_ok_and(|open| state.store.node(open.id).is_ok_and(|node| node.names > 0))
     }
 
     fn open(&self, state: &State) -> io::Result<OpenFile> {
@@ -238,6 +254,20 @@ impl SimFs {
     /// `chown`.
     pub fn set_owner(&self, path: impl AsRef<Path>, user: u32, group: u32) -> io::Result<()> {
         self.dress(path.as_ref(), |dress| (dress.user, dress.group) = (user, group))
+    }
+
+    /// Sets the time of the last change of the content, as `touch -d` does.
+    pub fn set_modified(&self, path: impl AsRef<Path>, modified: Timestamp) -> io::Result<()> {
+        let mut state = self.foreign();
+        let id = find(&state, path.as_ref())?;
+        let dress = state.store.node(id)?.dress.clone();
+        state.store.change_dress("utimes", id, dress, Some(modified));
+        Ok(())
+    }
+
+    /// Takes an attribute away: `setfattr -x`.
+    pub fn remove_attribute(&self, path: impl AsRef<Path>, name: &str) -> io::Result<()> {
+        self.dress(path.as_ref(), |dress| dress.extended.retain(|(n, _)| n != name))
     }
 
     /// `setfattr`.

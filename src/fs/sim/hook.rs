@@ -20,6 +20,8 @@ pub struct Call<'a> {
     pub verb: &'static str,
     /// What it is about.
     pub path: &'a Path,
+    /// Of a rename: where to.
+    pub to: Option<&'a Path>,
     /// Whether it can change what is seen, or what survives a crash.
     pub mutates: bool,
 }

@@ -110,19 +110,19 @@ impl SimProcess {
         path: impl FnOnce() -> PathBuf,
         act: impl FnOnce(&mut Turn<'_>) -> io::Result<T>,
     ) -> io::Result<T> {
-        self.call_or(verb, mutates, path, act, |_| Ok(()))
+        self.call_or(verb, mutates, || (path(), None), act, |_| Ok(()))
     }
 
-    /// The same for a call that leaves its traces when the hook lets it fail.
+    /// The same for a call that leaves its traces when the hook lets it fail, or is about two paths.
     pub(super) fn call_or<T>(
         &self,
         verb: &'static str,
         mutates: bool,
-        path: impl FnOnce() -> PathBuf,
+        paths: impl FnOnce() -> (PathBuf, Option<PathBuf>),
         act: impl FnOnce(&mut Turn<'_>) -> io::Result<T>,
         fail: impl FnOnce(&mut Turn<'_>) -> io::Result<()>,
     ) -> io::Result<T> {
-        match self.ask(verb, mutates, path)? {
+        match self.ask(verb, mutates, paths)? {
             Action::Continue => self.act(usize::MAX, mutates, act),
             Action::Short(most) => self.act(most.max(1), mutates, act),
             Action::Fail(errno) => self.act(usize::MAX, mutates, fail).and(Err(errno.into())),
@@ -139,7 +139,12 @@ impl SimProcess {
     }
 
     /// What the hook wants to become of a call. The machine is not locked while it decides.
-    fn ask(&self, verb: &'static str, mutates: bool, path: impl FnOnce() -> PathBuf) -> io::Result<Action> {
+    fn ask(
+        &self,
+        verb: &'static str,
+        mutates: bool,
+        paths: impl FnOnce() -> (PathBuf, Option<PathBuf>),
+    ) -> io::Result<Action> {
         let (number, process, hook) = {
             let mut state = self.shared.lock();
             let process = self.alive(&state)?;
@@ -150,9 +155,9 @@ impl SimProcess {
             (state.calls - 1, process, state.hook())
         };
         let Some(hook) = hook else { return Ok(Action::Continue) };
-        let path = path();
+        let (path, to) = paths();
         let _inside = Inside::enter();
-        Ok(hook(&Call { number, process: process.pid, verb, path: &path, mutates }))
+        Ok(hook(&Call { number, process: process.pid, verb, path: &path, to: to.as_deref(), mutates }))
     }
 
     fn alive(&self, state: &State) -> io::Result<Process> {

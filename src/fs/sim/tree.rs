@@ -1,6 +1,7 @@
 //! What can be seen of a file system: as a tree for tests, as a digest for merging states, as `stat` tells it.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +24,14 @@ pub struct Entry {
     pub mode: u32,
     /// The owner.
     pub user: u32,
+    /// The group.
+    pub group: u32,
+    /// The inode flags.
+    pub flags: u32,
+    /// Extended attributes, ACLs among them: name and value, sorted by name.
+    pub extended: Vec<(OsString, Vec<u8>)>,
+    /// How many names it has.
+    pub names: u64,
     /// Which inode.
     pub identity: Identity,
     /// The last change of the content.
@@ -62,6 +71,10 @@ pub(super) fn tree(disk: &Disk, machine: &Machine) -> Tree {
             content: content(node).to_vec(),
             mode: node.dress.mode,
             user: node.dress.user,
+            group: node.dress.group,
+            flags: node.dress.flags,
+            extended: node.dress.extended.clone(),
+            names: node.names,
             identity: identity(machine, node),
             modified: node.modified,
         };
