@@ -101,18 +101,36 @@ impl Store {
     /// The disks that a power loss now may leave: all, or a sample of `limit` by `seed` where there are more.
     pub(super) fn images(&self, policy: Policy, limit: usize, seed: u64) -> Images {
         let mut random = Random::new(seed);
+        let (mut explorer, is_complete) = self.explorer(policy, limit, &mut random);
+        let exhaustive = explorer.exhaust() && is_complete;
+        if !exhaustive {
+            explorer.sample(&mut random);
+        }
+        Images { images: explorer.found, exhaustive }
+    }
+
+    /// One of them.
+    pub(super) fn image(&self, policy: Policy, seed: u64) -> Image {
+        let mut random = Random::new(seed);
+        let (mut explorer, _) = self.explorer(policy, 1, &mut random);
+        explorer.take_any(&mut random);
+        explorer.found.swap_remove(0)
+    }
+
+    /// What is needed to tell the disks apart, and whether all contents are among those that may be left.
+    fn explorer(&self, policy: Policy, limit: usize, random: &mut Random) -> (Explorer<'_>, bool) {
         let mut is_complete = true;
         let mut contents = BTreeMap::new();
         for (id, pending) in &self.pending {
             if let Some(node) = self.durable.get(*id) {
-                let (variants, is_all) = torn::variants(node, &pending.versions, limit, &mut random);
+                let (variants, is_all) = torn::variants(node, &pending.versions, limit, random);
                 contents.insert(*id, variants);
                 is_complete &= is_all;
             }
         }
         let mut machine = self.machine.clone();
         machine.boot += 1;
-        let mut explorer = Explorer {
+        let explorer = Explorer {
             store: self,
             needs: order::dependencies(&self.log, &self.durable),
             given: self.log.iter().map(|l| policy == Policy::OrderedMetadata && l.flushed).collect(),
@@ -124,11 +142,7 @@ impl Store {
             found: Vec::new(),
             seen: BTreeSet::new(),
         };
-        let exhaustive = explorer.exhaust() && is_complete;
-        if !exhaustive {
-            explorer.sample(&mut random);
-        }
-        Images { images: explorer.found, exhaustive }
+        (explorer, is_complete)
     }
 }
 
@@ -279,16 +293,20 @@ impl Explorer<'_> {
             if self.found.len() >= self.limit {
                 break;
             }
-            let kept = self.any(random);
-            let mood = random.below(4);
-            self.take_chosen(&kept, |variants| match mood {
-                0 => torn::KEPT.min(variants - 1),
-                1 if random.below(4) > 0 => torn::KEPT.min(variants - 1),
-                2 if random.below(4) > 0 => torn::LOST,
-                _ => random.below(variants),
-            });
+            self.take_any(random);
         }
         self.found.truncate(self.limit);
+    }
+
+    fn take_any(&mut self, random: &mut Random) {
+        let kept = self.any(random);
+        let mood = random.below(4);
+        self.take_chosen(&kept, |variants| match mood {
+            0 => torn::KEPT.min(variants - 1),
+            1 if random.below(4) > 0 => torn::KEPT.min(variants - 1),
+            2 if random.below(4) > 0 => torn::LOST,
+            _ => random.below(variants),
+        });
     }
 
     fn only(&self, index: usize) -> Kept {

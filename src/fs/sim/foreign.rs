@@ -128,6 +128,11 @@ impl SimFs {
         Ok(())
     }
 
+    /// Makes a folder, mode 0755, at a free name.
+    pub fn make_folder(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        self.make(path.as_ref(), Body::Folder(BTreeMap::new()), 0o755).map(drop)
+    }
+
     /// Makes a file, mode 0644, at a free name.
     pub fn create(&self, path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> io::Result<()> {
         let id = self.make(path.as_ref(), Body::File(Bytes::default()), 0o644)?;

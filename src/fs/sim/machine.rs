@@ -108,6 +108,10 @@ impl Machine {
         self.clock = self.clock.saturating_add(by);
     }
 
+    pub(super) fn rewind(&mut self, by: Duration) {
+        self.clock = self.clock.saturating_sub(by);
+    }
+
     /// The running boot's id, in the shape that Linux gives it.
     pub(super) fn boot_id(&self) -> String {
         format!("51b007ed-0000-4000-8000-{:012x}", self.boot)

@@ -43,6 +43,7 @@ pub use foreign::Held;
 pub use hook::{Action, Call, Killed};
 pub use machine::{Settings, Volume};
 pub use process::SimProcess;
+pub use torn::Random;
 pub use tree::{Entry, Tree};
 
 use crate::digest::Digest;
@@ -154,6 +155,13 @@ impl SimFs {
         store.images(policy, limit, seed)
     }
 
+    /// One of the disks that a power loss now may leave, by `seed`: in much less time than all of them.
+    #[must_use]
+    pub fn image(&self, policy: Policy, seed: u64) -> Image {
+        let store = self.shared.lock().store.clone();
+        store.image(policy, seed)
+    }
+
     /// The digest of all that can be seen now, inode identities included, times (except for births) left out.
     #[must_use]
     pub fn digest(&self) -> Digest {
@@ -171,6 +179,11 @@ impl SimFs {
     /// Moves the clock on.
     pub fn advance(&self, by: Duration) {
         self.shared.lock().store.machine.advance(by);
+    }
+
+    /// Sets the clock back.
+    pub fn rewind(&self, by: Duration) {
+        self.shared.lock().store.machine.rewind(by);
     }
 
     /// Changes the settings of the machine.
