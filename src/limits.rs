@@ -8,6 +8,9 @@ pub const REQUEST_BYTES: u64 = 256 << 20;
 /// Files in one request. Slots are named with six digits.
 pub const FILES: usize = 500_000;
 
+/// Files of a journal that was not written where it is, as far as they are listed.
+pub const FOREIGN_FILES: usize = 20;
+
 /// Edits of one file in one request.
 pub const EDITS: usize = 100_000;
 
@@ -73,12 +76,18 @@ pub const CHECK_TIME: Duration = Duration::from_mins(10);
 /// Bytes kept of the end of what a check prints.
 pub const CHECK_TAIL_BYTES: usize = 8 << 10;
 
+/// Bytes of all that is staged in an open transaction, as it is written down: several requests of the largest kind.
+pub const OPEN_BYTES: u64 = 1 << 30;
+
 /// How long an open transaction stays open after something was last staged in it.
 pub const OPEN_LIFETIME: Duration = Duration::from_hours(24);
 
 /// Bytes of replacements that are kept on record with a transaction, so that it can be taken out of files that others
 /// changed since.
 pub const SPLICES_BYTES: usize = 1 << 20;
+
+/// Bytes of the account of a transaction that `log` reads: far above what one of [`FILES`] files needs in practice.
+pub const REPORT_BYTES: u64 = 1 << 30;
 
 /// Transactions kept in history.
 pub const HISTORY_COUNT: usize = 1_000;

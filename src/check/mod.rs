@@ -51,7 +51,7 @@ pub trait Checker: fmt::Debug + Send + Sync {
 pub struct Call<'a> {
     /// What to run.
     pub check: &'a Check,
-    /// Where: the root of the workspace.
+    /// Where: a path by which the root of the workspace is reached, whatever its name is by now.
     pub folder: &'a Path,
     /// The transaction that waits for it.
     pub transaction: &'a str,

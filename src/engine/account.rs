@@ -181,7 +181,7 @@ impl Account {
         let path = name.path();
         let Ok(file) = fs.open_file(name) else { return Ok(None) };
         let stat = fs.stat_handle(&file).map_err(|e| Error::io("look at", &path, e))?;
-        if stat.kind != FileKind::File || stat.size > limits::JOURNAL_BYTES {
+        if stat.kind != FileKind::File || stat.size > limits::REPORT_BYTES {
             return Ok(None);
         }
         let bytes = snapshot::read_whole(fs, &file, &path, stat.size)?;

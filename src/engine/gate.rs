@@ -59,7 +59,7 @@ impl Walk<'_> {
         let output = |bytes: &[u8]| self.run.observer.check_output(bytes);
         let ended = gate.checker.run(&Call {
             check: &gate.check,
-            folder: transaction.state.root.path(),
+            folder: &transaction.fs.path_to(&transaction.state.root),
             transaction: &transaction.journal.header.id,
             cancel: self.run.cancel,
             output: &output,

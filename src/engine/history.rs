@@ -10,7 +10,7 @@ use super::state::{Found, Section, State, list_ids, open_transaction};
 use super::{Engine, hot, id, late};
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{FileKind, Fs, Handle, Name};
+use crate::fs::{FileKind, Fs, Handle, Name, Stat};
 use crate::journal::{self, Change, Header, Journal, Mark, slot_name};
 use crate::limits;
 use crate::path::{RelPath, STATE_FOLDER};
@@ -30,8 +30,11 @@ pub(super) struct Loaded {
 /// verifies, that is done, and that was born where it is, is history: a repository cannot ship one.
 pub(super) fn load(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<Loaded>> {
     let Some(folder) = open(fs, state, id)? else { return Ok(None) };
-    let Some(Ok((journal, Mark::Done))) = hot::read_journal(fs, &folder)? else { return Ok(None) };
-    Ok(is_born_here(fs, &folder, id, &journal.header)?.then_some(Loaded { folder, journal }))
+    let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
+    let Some((journal, Mark::Done)) = hot::read_wanted(fs, &folder, |header| is_born_here(&stat, id, header))? else {
+        return Ok(None);
+    };
+    Ok(Some(Loaded { folder, journal }))
 }
 
 /// How many bytes the originals of a committed transaction have. Its journal would tell as well, in ten times the time;
@@ -40,7 +43,8 @@ pub(super) fn weigh(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<u64>>
     let Some(folder) = open(fs, state, id)? else { return Ok(None) };
     let header = hot::read_of_journal(fs, &folder, |bytes| journal::header(bytes))?;
     let Some(Ok((header, Mark::Done))) = header else { return Ok(None) };
-    if !is_born_here(fs, &folder, id, &header)? {
+    let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
+    if !is_born_here(&stat, id, &header) {
         return Ok(None);
     }
     let mut bytes = 0;
@@ -63,9 +67,8 @@ fn open(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<Handle>> {
 }
 
 /// The boot says nothing here, history outlives it: without birth times the inode must do.
-fn is_born_here(fs: &dyn Fs, folder: &Handle, id: &str, header: &Header) -> Result<bool> {
-    let stat = fs.stat_handle(folder).map_err(|e| Error::io("look at", folder.path(), e))?;
-    Ok(header.id == id && header.folder == stat.identity)
+fn is_born_here(folder: &Stat, id: &str, header: &Header) -> bool {
+    header.id == id && header.folder == folder.identity
 }
 
 /// All committed transactions of this workspace, oldest first, each opened when its turn comes.

@@ -3,12 +3,14 @@
 use std::io::{BufRead, BufReader, Read};
 
 use super::files::Reading;
+use super::private::{self, Opening};
 use super::state::{Section, State};
 use super::transaction;
-use crate::errno;
+use crate::commit::Protocol;
+use crate::errno::{self, Errno};
 use crate::error::{Error, Result};
 use crate::fs::{FileSystem, Fs, Handle, Host, Name};
-use crate::journal::{self, Journal, Mark, Unreadable};
+use crate::journal::{self, Beginning, Extract, Header, Journal, Mark, Unreadable};
 use crate::limits;
 
 /// What a folder in `txn/` is.
@@ -16,12 +18,14 @@ use crate::limits;
 pub(super) enum Standing {
     /// It is gone, or its owner is alive.
     Running,
+    /// It is not this user's alone, and why.
+    Refused(String),
     /// It has no journal's name: it was never swapped.
     Unfinished,
     /// Its journal does not verify.
     Corrupt(String),
     /// Its journal is not to be acted on without a person's word.
-    NotOurs(Journal, Mark, Doubt),
+    NotOurs(Beginning, Doubt),
     /// Its owner is dead, and it can be recovered.
     Hot(Journal, Mark),
 }
@@ -36,7 +40,13 @@ pub(super) enum Doubt {
 }
 
 impl Doubt {
-    pub(super) const fn reason(self) -> &'static str {
+    /// The reason, for a person who looks at the transaction `id`.
+    pub(super) fn told(self, id: &str, beginning: &Beginning) -> String {
+        let more = if beginning.has_more { "; it names more files than are listed" } else { "" };
+        format!("{}{more}", self.reason().replace("ID", id))
+    }
+
+    const fn reason(self) -> &'static str {
         match self {
             Self::Copied => {
                 "its journal was not written in this folder (a copy, clone or restored backup); if you know better: \
@@ -50,42 +60,77 @@ impl Doubt {
     }
 }
 
-/// Looks at the folder of a transaction; the lock on it is held by the handle that comes along.
-pub(super) fn examine(fs: &dyn Fs, state: &State, id: &str) -> Result<(Standing, Option<Handle>)> {
+/// Looks at the folder of a transaction; the lock on it is held by the handle that comes along. A doubt that a person
+/// has `dismissed` is none.
+pub(super) fn examine(
+    fs: &dyn Fs,
+    state: &State,
+    id: &str,
+    dismissed: &dyn Fn(Doubt) -> bool,
+) -> Result<(Standing, Option<Handle>)> {
     let Some(section) = state.section(fs, Section::Transactions)? else { return Ok((Standing::Running, None)) };
-    let Some((folder, stat)) = transaction::lock_folder(fs, &section, id)? else {
+    let folder = match private::open(fs, Name::new(&section, id))? {
+        Opening::Ours(folder, _) => folder,
+        Opening::Missing => return Ok((Standing::Running, None)),
+        Opening::Refused(why) => return Ok((Standing::Refused(why), None)),
+    };
+    let Some((folder, stat)) = transaction::lock(fs, &section, id, folder)? else {
         return Ok((Standing::Running, None));
     };
-    let standing = match read_journal(fs, &folder)? {
+    let io = |e| Error::io("ask about", folder.path(), e);
+    let (host, system) = (fs.host().map_err(io)?, fs.file_system(&folder).map_err(io)?);
+    let mut doubted = None;
+    let wanted = |header: &Header| {
+        let born_here = (state.protocol.is_born_here)(header, id, &stat.identity, &host.boot);
+        doubted = doubt(born_here, header, &host, &system).filter(|doubt| !dismissed(*doubt));
+        doubted.is_none()
+    };
+    let found = read_of_journal(fs, &folder, |bytes| journal::read_if(bytes, wanted, limits::FOREIGN_FILES))?;
+    let standing = match found {
         None => Standing::Unfinished,
         Some(Err(why)) => Standing::Corrupt(why),
-        Some(Ok((journal, mark))) => {
-            let io = |e| Error::io("ask about", folder.path(), e);
-            let (host, system) = (fs.host().map_err(io)?, fs.file_system(&folder).map_err(io)?);
-            let born_here = (state.protocol.is_born_here)(&journal.header, id, &stat.identity, &host.boot);
-            match doubt(born_here, &journal, &host, &system) {
-                None => Standing::Hot(journal, mark),
-                Some(doubt) => Standing::NotOurs(journal, mark, doubt),
-            }
+        Some(Ok((Extract::Whole(journal), mark))) => Standing::Hot(journal, mark),
+        Some(Ok((Extract::Beginning(beginning), _))) => {
+            Standing::NotOurs(beginning, doubted.unwrap_or_else(|| unreachable!("else all of it was wanted")))
         }
     };
     Ok((standing, Some(folder)))
 }
 
 /// Why a journal is not acted on: it was not born where it is, or somebody else can be at it.
-fn doubt(born_here: bool, journal: &Journal, host: &Host, system: &FileSystem) -> Option<Doubt> {
+fn doubt(born_here: bool, header: &Header, host: &Host, system: &FileSystem) -> Option<Doubt> {
     if !born_here {
         return Some(Doubt::Copied);
     }
-    (!system.local && journal.header.boot != host.boot).then_some(Doubt::OtherHost)
+    (!system.local && header.boot != host.boot).then_some(Doubt::OtherHost)
 }
 
-/// What stands under a journal's names: nothing, a journal, or why it is none.
-pub(super) fn read_journal(fs: &dyn Fs, folder: &Handle) -> Result<Option<Result<(Journal, Mark), String>>> {
-    read_of_journal(fs, folder, |bytes| journal::read(bytes))
+/// The journal in a folder, where there is one that verifies and whose header is `wanted`. What is not, is not read.
+pub(super) fn read_wanted(
+    fs: &dyn Fs,
+    folder: &Handle,
+    wanted: impl FnOnce(&Header) -> bool,
+) -> Result<Option<(Journal, Mark)>> {
+    Ok(match read_of_journal(fs, folder, |bytes| journal::read_if(bytes, wanted, 0))? {
+        Some(Ok((Extract::Whole(journal), mark))) => Some((journal, mark)),
+        _ => None,
+    })
 }
 
-/// The same of a part of it, or all.
+/// The journal in the folder of a transaction, where it verifies and was born there.
+pub(super) fn read_born_here(
+    fs: &dyn Fs,
+    folder: &Handle,
+    id: &str,
+    protocol: &'static Protocol,
+) -> Result<Option<Journal>> {
+    let io = |e| Error::io("ask about", folder.path(), e);
+    let (stat, host) = (fs.stat_handle(folder).map_err(io)?, fs.host().map_err(io)?);
+    let wanted = |header: &Header| (protocol.is_born_here)(header, id, &stat.identity, &host.boot);
+    Ok(read_wanted(fs, folder, wanted)?.map(|(journal, _)| journal))
+}
+
+/// What stands under a journal's names: nothing, what `read` makes of it, or why it is none.
 pub(super) fn read_of_journal<T>(
     fs: &dyn Fs,
     folder: &Handle,
@@ -111,7 +156,10 @@ fn read_marked<T>(
     let path = name.path();
     let file = match fs.open_file(name) {
         Ok(file) => file,
-        Err(e) if errno::of(&e) == Some(errno::Errno::LOOP) => return Ok(Err("its journal is a symlink".to_owned())),
+        Err(e) if errno::of(&e) == Some(Errno::LOOP) => return Ok(Err("its journal is a symlink".to_owned())),
+        Err(e) if matches!(errno::of(&e), Some(Errno::ACCESS | Errno::PERM | Errno::NXIO)) => {
+            return Ok(Err(format!("its journal cannot be opened: {e}")));
+        }
         Err(e) => return Err(Error::io("open", &path, e)),
     };
     let stat = fs.stat_handle(&file).map_err(|e| Error::io("look at", &path, e))?;

@@ -23,7 +23,12 @@ impl Engine {
     /// Writes one kept content over its file, as a transaction of its own; without a path, the only one of its
     /// transaction. The kept copy stays until it is dropped.
     pub fn kept_restore(&self, id: &str, path: Option<&Path>, run: Run<'_>) -> Result<Report> {
-        let (state, folder, journal) = self.kept_folder(id)?;
+        let (state, folder) = self.kept_folder(id)?;
+        let Some((journal, _)) = hot::read_wanted(&*self.fs, &folder, |_| true)? else {
+            let message =
+                format!("the journal of {id} does not verify; what is kept of it is in {}", folder.path().display());
+            return Err(Error::new(ErrorKind::RecoveryRequired, message).at(folder.path()));
+        };
         let contents = contents(&*self.fs, &state, &folder, &journal)?;
         let wanted = path.map(|path| self.rel_path(path)).transpose()?;
         let mut fitting = contents
@@ -56,12 +61,12 @@ impl Engine {
 
     /// Deletes what is kept of one transaction. On failure it is still there.
     pub fn kept_drop(&self, id: &str) -> Result<()> {
-        let (state, _, _) = self.kept_folder(id)?;
+        let (state, _) = self.kept_folder(id)?;
         state.move_transaction(&*self.fs, id, Section::Kept, Section::Trash)?;
         sweep::sync_and_empty_trash(&*self.fs, &state)
     }
 
-    fn kept_folder(&self, id: &str) -> Result<(State, Handle, Journal)> {
+    fn kept_folder(&self, id: &str) -> Result<(State, Handle)> {
         let unknown = || Error::new(ErrorKind::UnknownTransaction, format!("nothing is kept of a transaction {id}"));
         if !crate::journal::is_id(id.as_ref()) {
             return Err(unknown());
@@ -69,11 +74,7 @@ impl Engine {
         let state = self.state()?.ok_or_else(unknown)?;
         let section = state.section(&*self.fs, Section::Kept)?.ok_or_else(unknown)?;
         let folder = open_transaction(&*self.fs, &section, id)?.ok_or_else(unknown)?;
-        match hot::read_journal(&*self.fs, &folder)? {
-            Some(Ok((journal, _))) => Ok((state, folder, journal)),
-            _ => Err(Error::new(ErrorKind::RecoveryRequired, format!("the journal of {id} does not verify"))
-                .at(folder.path())),
-        }
+        Ok((state, folder))
     }
 }
 
@@ -83,11 +84,12 @@ pub(super) fn list(fs: &dyn Fs, state: &State) -> Result<Vec<Kept>> {
     let mut kept = Vec::new();
     for id in list_ids(fs, &section)? {
         let Some(folder) = open_transaction(fs, &section, &id)? else { continue };
-        let found = match hot::read_journal(fs, &folder)? {
-            Some(Ok((journal, _))) => {
-                contents(fs, state, &folder, &journal)?.into_iter().map(|(_, kept)| kept).collect()
-            }
-            _ => Vec::new(),
+        let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
+        // Of one that was copied here only the name is told: it can be long, and be restored or dropped all the same.
+        let journal = hot::read_wanted(fs, &folder, |header| header.folder == stat.identity)?;
+        let found = match journal {
+            Some((journal, _)) => contents(fs, state, &folder, &journal)?.into_iter().map(|(_, kept)| kept).collect(),
+            None => Vec::new(),
         };
         kept.push(Kept { id, contents: found });
     }
@@ -101,19 +103,22 @@ fn contents(fs: &dyn Fs, state: &State, folder: &Handle, journal: &Journal) -> R
     for (entry, record) in journal.entries.iter().enumerate() {
         let aside = kept_name(entry);
         let aside = Name::new(folder, &aside);
-        if see(fs, aside)? != Seen::Missing {
+        if fs.stat(aside).map_err(|e| Error::io("look at", aside.path(), e))?.is_some() {
             let reason = "what a check, or another program, wrote".to_owned();
             found.push((entry, error::Kept { path: path(record), kept_path: aside.path(), reason }));
         }
         let slot = slot_name(entry);
         let name = Name::new(folder, &slot);
-        let seen = see(fs, name)?;
-        if seen == Seen::Missing || is_new(record, seen) {
-            continue;
-        }
-        let original = matches!(seen, Seen::File { digest, .. }
-            if record.change.before().is_some_and(|before| before.digest == digest));
-        let reason = if original { "the content before the transaction" } else { "another program's content" };
+        let reason = match see(fs, name) {
+            Ok(Seen::Missing) => continue,
+            Ok(seen) if is_new(record, seen) => continue,
+            Ok(Seen::File { digest, .. }) if record.change.before().is_some_and(|before| before.digest == digest) => {
+                "the content before the transaction"
+            }
+            Ok(_) => "another program's content",
+            Err(e) if e.kind() == ErrorKind::PermissionDenied => "it cannot be read by you",
+            Err(e) => return Err(e),
+        };
         found.push((entry, error::Kept { path: path(record), kept_path: name.path(), reason: reason.to_owned() }));
     }
     Ok(found)

@@ -21,6 +21,7 @@ mod late;
 mod lock;
 mod nearby;
 mod open;
+mod private;
 mod prune;
 mod read;
 mod recovery;

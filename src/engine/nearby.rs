@@ -42,12 +42,13 @@ pub(super) fn find(
         for id in list_ids(fs, &section)? {
             // Read without its lock first: whoever only looks at it holds the lock too, and for us, who hold the locks
             // of its targets, a busy lock never means that its owner is alive.
-            let Some(journal) = peek(fs, &section, &id)? else { continue };
+            let Some(journal) = peek(fs, &section, &id, protocol)? else { continue };
             let touches = journal.entries.iter().any(|record| {
                 let theirs = folder.path().join(record.path.as_path());
                 paths.iter().any(|ours| (protocol.touches)(&root.path().join(ours.as_path()), &theirs))
             });
-            if touches && matches!(hot::examine(fs, &state, &id)?.0, Standing::Hot(..) | Standing::Running) {
+            if touches && matches!(hot::examine(fs, &state, &id, &|_| false)?.0, Standing::Hot(..) | Standing::Running)
+            {
                 return Ok(Some(Touching { state, id }));
             }
         }
@@ -69,7 +70,7 @@ pub(super) fn journal_of(
     for folder in state_folders(fs, root, paths)? {
         let Found::State(state) = State::find(fs, &folder, protocol)? else { continue };
         let Some(section) = state.section(fs, Section::Transactions)? else { continue };
-        if let Some(journal) = peek(fs, &section, id)? {
+        if let Some(journal) = peek(fs, &section, id, protocol)? {
             return Ok(Some((folder.path().to_owned(), journal)));
         }
     }
@@ -86,14 +87,13 @@ fn named(root: &Handle, folder: &Handle) -> String {
     }
 }
 
-/// The journal of a transaction, where it has one that verifies.
-fn peek(fs: &dyn Fs, section: &Handle, id: &str) -> Result<Option<Journal>> {
+/// The journal of a transaction, where it has one that verifies and was born there: no other can be in the way.
+fn peek(fs: &dyn Fs, section: &Handle, id: &str, protocol: &'static Protocol) -> Result<Option<Journal>> {
     let Some(folder) = open_transaction(fs, section, id)? else { return Ok(None) };
-    match hot::read_journal(fs, &folder) {
-        Ok(found) => Ok(found.and_then(std::result::Result::ok).map(|(journal, _)| journal)),
+    match hot::read_born_here(fs, &folder, id, protocol) {
         // Its owner, or whoever recovers it, moved it on in this moment.
         Err(e) if e.os_error().is_some_and(errno::is_missing) => Ok(None),
-        Err(e) => Err(e),
+        other => other,
     }
 }
 
@@ -102,13 +102,15 @@ fn peek(fs: &dyn Fs, section: &Handle, id: &str) -> Result<Option<Journal>> {
 fn state_folders(fs: &dyn Fs, root: &Handle, paths: &[RelPath]) -> Result<Vec<Handle>> {
     let mut found = Vec::new();
     let root_stat = fs.stat_handle(root).map_err(|e| Error::io("look at", root.path(), e))?;
-    for ancestor in root.path().ancestors().skip(1) {
-        let Ok(folder) = fs.open_folder(&ancestor.join(STATE_FOLDER)) else { continue };
+    for levels in 1..root.path().ancestors().count() {
+        // From the held root on: its path may lead elsewhere by now.
+        let Ok(folder) = fs.open_above(root, levels, Path::new(STATE_FOLDER)) else { continue };
         let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
         if stat.mount != root_stat.mount {
             break;
         }
-        found.push(fs.open_folder(ancestor).map_err(|e| Error::io("open", ancestor, e))?);
+        let above = fs.open_above(root, levels, Path::new(""));
+        found.push(above.map_err(|e| Error::io("open the folder of", folder.path(), e))?);
     }
     for folder in folders_between(paths) {
         match fs.open_beneath(root, &folder.join(STATE_FOLDER)) {

@@ -15,7 +15,7 @@ use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::fs::{Fs, Handle, Stat};
 use crate::journal::recover::{Class, Decision};
-use crate::journal::{Change, Journal, Mark, slot_name};
+use crate::journal::{Beginning, Change, Journal, Mark, slot_name};
 
 /// How often a decision is taken anew where somebody else keeps writing.
 const TRIES: usize = 8;
@@ -29,16 +29,16 @@ pub(super) fn recover_one(
     patience: Patience<'_>,
     run: Run<'_>,
 ) -> Result<Recovered> {
-    let (standing, folder) = hot::examine(fs, state, id)?;
-    let journal = match actionable(standing, options) {
+    let (standing, folder) = hot::examine(fs, state, id, &|doubt| dismisses(options, doubt))?;
+    let journal = match actionable(standing) {
         Ok((journal, _)) => journal,
         Err(left) => return Ok(left.into_report(id)),
     };
     // The lock on its folder comes last, after those of its targets, as in a commit.
     drop(folder);
     let (locks, parents) = lock_targets(fs, state, id, &journal, patience)?;
-    let (standing, folder) = hot::examine(fs, state, id)?;
-    let (journal, mark) = match actionable(standing, options) {
+    let (standing, folder) = hot::examine(fs, state, id, &|doubt| dismisses(options, doubt))?;
+    let (journal, mark) = match actionable(standing) {
         Ok(actionable) => actionable,
         Err(left) => return Ok(left.into_report(id)),
     };
@@ -61,38 +61,47 @@ fn required(error: Error) -> Error {
 /// Why a transaction is left as it is.
 enum Left {
     Running,
+    Refused(String),
     Unfinished,
     Corrupt(String),
-    NotOurs(Box<Journal>, hot::Doubt),
+    NotOurs(Box<Beginning>, hot::Doubt),
 }
 
 impl Left {
     fn into_report(self, id: &str) -> Recovered {
-        let (action, required, reason, journal) = match self {
+        let (action, required, reason, beginning) = match self {
             Self::Running => ("running", false, "its owner is alive, or it is gone".to_owned(), None),
+            Self::Refused(why) => ("left", false, format!("its folder {why}"), None),
             Self::Unfinished => ("left", false, "it never came to its journal; it is swept away".to_owned(), None),
             Self::Corrupt(why) => {
                 ("left", true, format!("{why}; look at it, then `txedit recover {id} --discard`"), None)
             }
-            Self::NotOurs(journal, doubt) => ("left", false, doubt.reason().replace("ID", id), Some(*journal)),
+            Self::NotOurs(beginning, doubt) => ("left", false, doubt.told(id, &beginning), Some(*beginning)),
         };
-        let paths = journal.iter().flat_map(|journal| &journal.entries);
+        let paths = beginning.iter().flat_map(|beginning| &beginning.entries);
         let files = paths.map(|record| (record.path.as_path().to_owned(), record.change.kind().to_owned())).collect();
         Recovered { id: id.to_owned(), action: action.to_owned(), required, reason, files, kept: Vec::new() }
     }
 }
 
-fn actionable(standing: Standing, options: RecoverOptions) -> std::result::Result<(Journal, Mark), Left> {
+fn actionable(standing: Standing) -> std::result::Result<(Journal, Mark), Left> {
     match standing {
         Standing::Hot(journal, mark) => Ok((journal, mark)),
-        Standing::NotOurs(journal, mark, hot::Doubt::Copied) if options.trust_journal => Ok((journal, mark)),
-        Standing::NotOurs(journal, mark, hot::Doubt::OtherHost) if options.other_host => Ok((journal, mark)),
-        // A folder that is only put aside is not acted on.
-        Standing::NotOurs(journal, mark, _) if options.decision == Wish::Discard => Ok((journal, mark)),
-        Standing::NotOurs(journal, _, doubt) => Err(Left::NotOurs(Box::new(journal), doubt)),
+        Standing::NotOurs(beginning, doubt) => Err(Left::NotOurs(Box::new(beginning), doubt)),
         Standing::Running => Err(Left::Running),
+        Standing::Refused(why) => Err(Left::Refused(why)),
         Standing::Unfinished => Err(Left::Unfinished),
         Standing::Corrupt(why) => Err(Left::Corrupt(why)),
+    }
+}
+
+/// Whether a person said what is to be done in spite of a doubt.
+fn dismisses(options: RecoverOptions, doubt: hot::Doubt) -> bool {
+    match doubt {
+        // A folder that is only put aside is not acted on.
+        _ if options.decision == Wish::Discard => true,
+        hot::Doubt::Copied => options.trust_journal,
+        hot::Doubt::OtherHost => options.other_host,
     }
 }
 
@@ -277,6 +286,8 @@ pub(super) fn recover_all(
     for id in ids {
         match recover_one(fs, state, &id, options, patience, run) {
             Ok(report) => recovered.push(report),
+            // Another process was quicker, or is at it: then it is no failure of this one.
+            Err(_) if state.may_sync() && is_settled(fs, state, &id) => {}
             Err(error) => failed = failed.or(Some(error)),
         }
         // A second sync may succeed and prove nothing: the others wait for the next process.
@@ -288,6 +299,11 @@ pub(super) fn recover_all(
         sweep::sync_and_empty_trash(fs, state)?;
     }
     failed.map_or(Ok(recovered), Err)
+}
+
+/// Whether a transaction is gone, or has an owner that is alive.
+fn is_settled(fs: &dyn Fs, state: &State, id: &str) -> bool {
+    matches!(hot::examine(fs, state, id, &|_| false), Ok((Standing::Running, _)))
 }
 
 /// Nothing is interrupted by that name.
@@ -335,7 +351,7 @@ pub(super) fn plan_all(
 
 /// A folder whose journal does not verify can only be put aside, and only on a person's word.
 fn discard_unreadable(fs: &dyn Fs, state: &State, id: &str, options: RecoverOptions) -> Result<Option<Recovered>> {
-    let (Standing::Corrupt(why), Some(_folder)) = hot::examine(fs, state, id)? else { return Ok(None) };
+    let (Standing::Corrupt(why), Some(_folder)) = hot::examine(fs, state, id, &|_| true)? else { return Ok(None) };
     if options.decision != Wish::Discard {
         return Ok(None);
     }

@@ -1,15 +1,16 @@
 //! The state folder of a workspace: `.txedit` and its sections.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::files::{read_small, replace, write_once};
+use super::private::{self, Opening};
 use crate::commit::Protocol;
-use crate::errno::{self, Errno};
+use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{FileKind, Fs, Handle, Name, Rename, Stat, probe};
+use crate::fs::{Fs, Handle, Name, Rename, Stat, probe};
 use crate::identity::Identity;
 use crate::path::STATE_FOLDER;
 
@@ -51,8 +52,11 @@ pub(super) struct State {
     pub folder: Handle,
     /// What `.txedit` is.
     pub stat: Stat,
-    /// The workspace's random id, and what was probed; read where something is to be committed.
+    /// The workspace's random id, and what was probed; read where something is to be committed, or where somebody else
+    /// may have put the state folder where it is.
     id: String,
+    /// What was probed, if it was this: the state folder for this root.
+    probed: String,
     /// Whether something of it was made just now, so that its own names are not durable yet.
     pub fresh: bool,
     /// What is followed in it.
@@ -76,39 +80,64 @@ const PRIVATE: u32 = 0o700;
 impl State {
     /// Looks for the state folder of `root`.
     pub(super) fn find(fs: &dyn Fs, root: &Handle, protocol: &'static Protocol) -> Result<Found> {
-        let name = Name::new(root, STATE_FOLDER);
-        let path = name.path();
-        let Some(stat) = fs.stat(name).map_err(|e| Error::io("look at", &path, e))? else {
-            return Ok(Found::Nothing);
+        let (folder, stat) = match private::open(fs, Name::new(root, STATE_FOLDER))? {
+            Opening::Missing => return Ok(Found::Nothing),
+            Opening::Refused(why) => return Ok(Found::Ignored(why)),
+            Opening::Ours(folder, stat) => (folder, stat),
         };
-        let host = fs.host().map_err(|e| Error::io("ask who runs", &path, e))?;
-        if stat.kind != FileKind::Folder {
-            return Ok(Found::Ignored("is not a folder".to_owned()));
-        }
-        if stat.user != host.user {
-            return Ok(Found::Ignored(format!("belongs to user {}, not to you", stat.user)));
-        }
-        if stat.mode & 0o022 != 0 {
-            return Ok(Found::Ignored(format!("can be written by others (mode {:o})", stat.mode)));
-        }
-        let folder = fs.open_beneath(root, STATE_FOLDER.as_ref()).map_err(|e| Error::io("open", &path, e))?;
-        Ok(Found::State(Self {
+        let root_stat = fs.stat_handle(root).map_err(|e| Error::io("look at", root.path(), e))?;
+        let probed = format!("{} {}", spell(&stat.identity), spell(&root_stat.identity));
+        let mut state = Self {
             root: root.clone(),
             folder,
             stat,
             id: String::new(),
+            probed,
             fresh: false,
             protocol,
             sync_failed: Arc::default(),
-        }))
+        };
+        if private::is_shared(&root_stat, state.stat.user) {
+            state.read_id(fs)?;
+            if let Some(why) = state.brought_here(fs)? {
+                return Ok(Found::Ignored(why.to_owned()));
+            }
+        }
+        Ok(Found::State(state))
+    }
+
+    /// Why a state folder that is ours, and that somebody else may have put where it is, is not to be acted on: its
+    /// transactions would change files that they are not about, and a folder that is none would become one.
+    fn brought_here(&self, fs: &dyn Fs) -> Result<Option<&'static str>> {
+        if self.is_probed() {
+            return Ok(None);
+        }
+        if !self.id.is_empty() {
+            let why =
+                "was made for another folder; if you moved or copied it here yourself, remove the file `id` in it";
+            return Ok(Some(why));
+        }
+        let names = fs.list(&self.folder).map_err(|e| Error::io("list", self.folder.path(), e))?;
+        let ours = |name: &OsString| {
+            let name = name.to_string_lossy();
+            name == ".gitignore"
+                || [".exchange-", ".id-", "..gitignore-"].iter().any(|start| name.starts_with(start))
+                || Section::ALL.iter().any(|section| name == section.name())
+        };
+        Ok((!names.iter().all(ours)).then_some("has no file `id`, and holds what txedit did not put there"))
+    }
+
+    fn read_id(&mut self, fs: &dyn Fs) -> Result<()> {
+        let id = read_small(fs, Name::new(&self.folder, "id"))?.unwrap_or_default();
+        id.trim_end().clone_into(&mut self.id);
+        Ok(())
     }
 
     /// The state folder of `root`, made where none was found. On failure nothing of it is left behind.
     pub(super) fn ensure(fs: &dyn Fs, root: &Handle, protocol: &'static Protocol, found: Found) -> Result<Self> {
         match found {
             Found::State(mut state) => {
-                let id = read_small(fs, Name::new(&state.folder, "id"))?.unwrap_or_default();
-                id.trim_end().clone_into(&mut state.id);
+                state.read_id(fs)?;
                 return if state.is_probed() { Ok(state) } else { state.complete(fs) };
             }
             Found::Ignored(why) => {
@@ -124,10 +153,9 @@ impl State {
             Err(e) if errno::is_taken(&e) => return Self::ensure_again(fs, root, protocol),
             other => other.map_err(|e| Error::io("make the state folder", name.path(), e))?,
         }
-        let folder = fs.open_beneath(root, STATE_FOLDER.as_ref()).map_err(|e| Error::io("open", name.path(), e))?;
-        let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", name.path(), e))?;
-        let (root, id, sync_failed) = (root.clone(), String::new(), Arc::default());
-        let state = Self { root, folder, stat, id, fresh: true, protocol, sync_failed };
+        // What was made is looked for like any other: somebody else may have put something in its place.
+        let Found::State(state) = Self::find(fs, root, protocol)? else { return Err(came_and_went(root)) };
+        let state = Self { fresh: true, ..state };
         state.complete(fs).inspect_err(|_| {
             // Only where it is still empty: a probe that failed leaves nothing, and anything else is not ours.
             drop(fs.remove_folder(name));
@@ -138,15 +166,14 @@ impl State {
     fn ensure_again(fs: &dyn Fs, root: &Handle, protocol: &'static Protocol) -> Result<Self> {
         match Self::find(fs, root, protocol)? {
             Found::State(state) => state.complete(fs),
-            _ => Err(Error::new(ErrorKind::ConcurrentModification, "the state folder came and went; try again")
-                .at(root.path().join(STATE_FOLDER))),
+            _ => Err(came_and_went(root)),
         }
     }
 
-    /// Whether exchanging names was tried out in this very folder. A copy of a workspace brings the id of the
-    /// original along, not the folder's identity.
+    /// Whether exchanging names was tried out in this very folder, for this very root. A copy of a workspace brings the
+    /// id of the original along, not the identities.
     fn is_probed(&self) -> bool {
-        self.id.split_once(' ').is_some_and(|(_, probed)| probed == spell(&self.stat.identity))
+        self.id.split_once(' ').is_some_and(|(_, probed)| probed == self.probed)
     }
 
     /// Tries out what a commit needs, then writes what belongs into a state folder.
@@ -165,7 +192,7 @@ impl State {
             make_folder_once(fs, Name::new(&self.folder, section.name()))?;
         }
         let random: String = super::id::random_hex(32);
-        let text = format!("{random} {}\n", spell(&self.stat.identity));
+        let text = format!("{random} {}\n", self.probed);
         text.trim_end().clone_into(&mut self.id);
         replace(fs, &self.folder, "id", text.as_bytes())?;
         Ok(self)
@@ -186,12 +213,11 @@ impl State {
         self.id.split(' ').next().unwrap_or_default()
     }
 
-    /// Opens a section; `None` where it is not there.
+    /// Opens a section; `None` where it is not there, or is not ours.
     pub(super) fn section(&self, fs: &dyn Fs, section: Section) -> Result<Option<Handle>> {
-        match fs.open_beneath(&self.folder, section.name().as_ref()) {
-            Ok(handle) => Ok(Some(handle)),
-            Err(e) if errno::is_missing(&e) => Ok(None),
-            Err(e) => Err(Error::io("open", self.folder.path().join(section.name()), e)),
+        match private::open(fs, Name::new(&self.folder, section.name()))? {
+            Opening::Ours(folder, _) => Ok(Some(folder)),
+            Opening::Missing | Opening::Refused(_) => Ok(None),
         }
     }
 
@@ -210,8 +236,38 @@ impl State {
         make_folder_once(fs, Name::new(&self.folder, section.name()))?;
         // Durable before anything is moved into it: a power cut that takes its name would take the originals along.
         fs.sync(&self.folder).map_err(|e| Error::io("sync", self.folder.path(), e))?;
-        let path = self.folder.path().join(section.name());
-        fs.open_beneath(&self.folder, section.name().as_ref()).map_err(|e| Error::io("open", path, e))
+        match private::open(fs, Name::new(&self.folder, section.name()))? {
+            Opening::Ours(folder, _) => Ok(folder),
+            Opening::Missing => Err(came_and_went(&self.root)),
+            Opening::Refused(why) => {
+                let path = self.folder.path().join(section.name());
+                let message = format!("{} {why}; move it away", path.display());
+                Err(Error::new(ErrorKind::PermissionDenied, message).at(path))
+            }
+        }
+    }
+
+    /// What stands in the sections under the name of a transaction and is not ours, with the reason: it is left alone.
+    pub(super) fn strangers(&self, fs: &dyn Fs) -> Result<Vec<String>> {
+        let mut strangers = Vec::new();
+        for section in Section::ALL {
+            let name = Name::new(&self.folder, section.name());
+            let folder = match private::open(fs, name)? {
+                Opening::Ours(folder, _) => folder,
+                Opening::Missing => continue,
+                Opening::Refused(why) => {
+                    strangers.push(format!("{} {why}; it is left alone", name.path().display()));
+                    continue;
+                }
+            };
+            for id in list_ids(fs, &folder)? {
+                let name = Name::new(&folder, &id);
+                if let Opening::Refused(why) = private::open(fs, name)? {
+                    strangers.push(format!("{} {why}; it is left alone", name.path().display()));
+                }
+            }
+        }
+        Ok(strangers)
     }
 }
 
@@ -240,15 +296,19 @@ pub(super) fn list_ids(fs: &dyn Fs, folder: &Handle) -> Result<Vec<String>> {
     Ok(ids)
 }
 
-/// Opens the folder of a transaction in a section; `None` where it is not there.
+fn came_and_went(root: &Handle) -> Error {
+    let path = root.path().join(STATE_FOLDER);
+    Error::new(ErrorKind::ConcurrentModification, "the state folder came and went; try again").at(path)
+}
+
+/// Opens the folder of a transaction in a section; `None` where it is not there, or is not ours.
 pub(super) fn open_transaction(
     fs: &dyn Fs,
     section: &Handle,
     id: &(impl AsRef<OsStr> + ?Sized),
 ) -> Result<Option<Handle>> {
-    match fs.open_beneath(section, Path::new(id)) {
-        Ok(handle) => Ok(Some(handle)),
-        Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(None),
-        Err(e) => Err(Error::io("open", section.path().join(id.as_ref()), e)),
+    match private::open(fs, Name::new(section, id))? {
+        Opening::Ours(folder, _) => Ok(Some(folder)),
+        Opening::Missing | Opening::Refused(_) => Ok(None),
     }
 }

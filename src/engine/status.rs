@@ -10,11 +10,13 @@ use super::state::{Section, State, list_ids, open_transaction};
 use super::{RecoverOptions, Run, Unobserved, kept, late, open, recovery};
 use crate::error::Result;
 use crate::fs::Fs;
-use crate::journal::Journal;
+use crate::journal::{Header, Record};
 
 /// Interrupted and running transactions, and what is kept.
 pub(super) fn status(fs: &dyn Fs, state: &State, lock_timeout: Duration) -> Result<Status> {
-    let (kept, warnings) = (kept::list(fs, state)?, late::all_warnings(fs, state)?);
+    let kept = kept::list(fs, state)?;
+    let mut warnings = late::all_warnings(fs, state)?;
+    warnings.extend(state.strangers(fs)?);
     let mut status = Status { open: open::list(fs, state)?, kept, warnings, ..Status::default() };
     let Some(section) = state.section(fs, Section::Transactions)? else { return Ok(status) };
     for id in list_ids(fs, &section)? {
@@ -26,13 +28,13 @@ pub(super) fn status(fs: &dyn Fs, state: &State, lock_timeout: Duration) -> Resu
 }
 
 fn look(fs: &dyn Fs, state: &State, id: &str, lock_timeout: Duration) -> Result<Option<Interrupted>> {
-    let (standing, folder) = hot::examine(fs, state, id)?;
+    let (standing, folder) = hot::examine(fs, state, id, &|_| false)?;
     drop(folder);
-    let entry = |running, journal: Option<&Journal>, action: &str, reason: String| Interrupted {
+    let entry = |running, journal: Option<(&Header, &[Record])>, action: &str, reason: String| Interrupted {
         id: id.to_owned(),
         running,
-        owner: journal.map_or_else(|| "unknown".to_owned(), owner),
-        files: journal.map(files).unwrap_or_default(),
+        owner: journal.map_or_else(|| "unknown".to_owned(), |(header, _)| owner(header)),
+        files: journal.map(|(_, entries)| files(entries)).unwrap_or_default(),
         action: action.to_owned(),
         reason,
     };
@@ -41,30 +43,35 @@ fn look(fs: &dyn Fs, state: &State, id: &str, lock_timeout: Duration) -> Result<
             let Some(section) = state.section(fs, Section::Transactions)? else { return Ok(None) };
             let Some(folder) = open_transaction(fs, &section, id)? else { return Ok(None) };
             // It has a journal once it is staged.
-            let journal = hot::read_journal(fs, &folder)?.and_then(std::result::Result::ok);
-            entry(true, journal.as_ref().map(|(journal, _)| journal), "leave", "its owner is alive".to_owned())
+            let journal = hot::read_born_here(fs, &folder, id, state.protocol)?;
+            let journal = journal.as_ref().map(|journal| (&journal.header, &journal.entries[..]));
+            entry(true, journal, "leave", "its owner is alive".to_owned())
         }
+        // It is among the warnings.
+        Standing::Refused(_) => return Ok(None),
         Standing::Unfinished => entry(false, None, "drop", "it never came to its journal".to_owned()),
         Standing::Corrupt(why) => entry(false, None, "wait", why),
-        Standing::NotOurs(journal, _, doubt) => entry(false, Some(&journal), "leave", doubt.reason().replace("ID", id)),
+        Standing::NotOurs(beginning, doubt) => {
+            let journal = (&beginning.header, &beginning.entries[..]);
+            entry(false, Some(journal), "leave", doubt.told(id, &beginning))
+        }
         Standing::Hot(journal, _) => {
             let never = AtomicBool::new(false);
             let run = Run { cancel: &never, observer: &Unobserved };
             let options = RecoverOptions { plan_only: true, ..RecoverOptions::default() };
             let plan = recovery::recover_one(fs, state, id, options, Patience::new(lock_timeout, &never), run)?;
-            let mut found = entry(false, Some(&journal), &plan.action, plan.reason);
+            let mut found = entry(false, Some((&journal.header, &[])), &plan.action, plan.reason);
             found.files = plan.files;
             found
         }
     }))
 }
 
-fn owner(journal: &Journal) -> String {
-    let owner = &journal.header.owner;
+fn owner(header: &Header) -> String {
+    let owner = &header.owner;
     format!("{}, process {} of user {} on {}", owner.program, owner.process, owner.user, owner.host)
 }
 
-fn files(journal: &Journal) -> Vec<(std::path::PathBuf, String)> {
-    let records = journal.entries.iter();
-    records.map(|record| (record.path.as_path().to_owned(), record.change.kind().to_owned())).collect()
+fn files(entries: &[Record]) -> Vec<(std::path::PathBuf, String)> {
+    entries.iter().map(|record| (record.path.as_path().to_owned(), record.change.kind().to_owned())).collect()
 }

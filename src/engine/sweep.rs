@@ -1,6 +1,6 @@
 //! Sweeping: folders whose transaction never came to its journal, and the trash.
 
-use super::state::{Section, State, list_ids};
+use super::state::{Section, State, list_ids, open_transaction};
 use super::transaction;
 use crate::error::{Error, Result};
 use crate::fs::{FileKind, Fs, Handle, Name, Rename};
@@ -37,7 +37,7 @@ pub(super) fn list_trash(fs: &dyn Fs, state: &State) -> Result<Trash> {
 pub(super) fn empty_trash(fs: &dyn Fs, trash: &Trash) {
     let Some(section) = &trash.folder else { return };
     for id in &trash.ids {
-        let Ok(folder) = fs.open_beneath(section, id.as_ref()) else { continue };
+        let Ok(Some(folder)) = open_transaction(fs, section, id) else { continue };
         for name in fs.list(&folder).unwrap_or_default() {
             let name = Name::new(&folder, &name);
             match fs.stat(name) {

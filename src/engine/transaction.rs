@@ -229,9 +229,16 @@ pub(super) fn is_empty_folder(fs: &dyn Fs, parent: &Handle, name: &Path) -> Resu
     Ok(fs.list(&folder).map_err(|e| Error::io("list", &path, e))?.is_empty())
 }
 
-/// Opens and locks `txn/<id>`; `None` where it is not there, or its owner is alive.
+/// Opens and locks `txn/<id>`; `None` where it is not there, is not ours, or its owner is alive.
 pub(super) fn lock_folder(fs: &dyn Fs, section: &Handle, id: &str) -> Result<Option<(Handle, Stat)>> {
-    let Some(folder) = open_transaction(fs, section, id)? else { return Ok(None) };
+    match open_transaction(fs, section, id)? {
+        Some(folder) => lock(fs, section, id, folder),
+        None => Ok(None),
+    }
+}
+
+/// Locks the folder of a transaction that was just opened.
+pub(super) fn lock(fs: &dyn Fs, section: &Handle, id: &str, folder: Handle) -> Result<Option<(Handle, Stat)>> {
     if !fs.try_lock(&folder).map_err(|e| Error::io("lock", folder.path(), e))? {
         return Ok(None);
     }

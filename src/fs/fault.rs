@@ -176,6 +176,7 @@ impl Rule {
 #[derive(Default)]
 struct State {
     calls: Vec<Call>,
+    bytes_read: u64,
     /// Each with how many calls it has counted.
     rules: Vec<(Rule, u64)>,
     fired: u64,
@@ -230,6 +231,12 @@ impl FaultFs {
     #[must_use]
     pub fn calls(&self) -> Vec<Call> {
         self.state().calls.clone()
+    }
+
+    /// How many bytes were read so far.
+    #[must_use]
+    pub fn bytes_read(&self) -> u64 {
+        self.state().bytes_read
     }
 
     /// How often a rule came to pass.
@@ -324,6 +331,11 @@ impl Fs for FaultFs {
         self.call(Operation::OpenBeneath, &folder.path().join(path), || self.inner.open_beneath(folder, path))
     }
 
+    fn open_above(&self, folder: &Handle, levels: usize, path: &Path) -> io::Result<Handle> {
+        let whole = folder.path().ancestors().nth(levels).unwrap_or(Path::new("/")).join(path);
+        self.call(Operation::OpenBeneath, &whole, || self.inner.open_above(folder, levels, path))
+    }
+
     fn open_file(&self, name: Name<'_>) -> io::Result<Handle> {
         self.call(Operation::OpenFile, &name.path(), || self.inner.open_file(name))
     }
@@ -348,7 +360,9 @@ impl Fs for FaultFs {
         let call = Call { operation: Operation::ReadAt, path: file.path().to_owned(), to: None };
         self.limited(&call, |limit| {
             let length = buffer.len().min(limit);
-            self.inner.read_at(file, offset, &mut buffer[..length])
+            let read = self.inner.read_at(file, offset, &mut buffer[..length])?;
+            self.state().bytes_read += read as u64;
+            Ok(read)
         })
     }
 
@@ -418,6 +432,10 @@ impl Fs for FaultFs {
 
     fn sync_file_system(&self, folder: &Handle) -> io::Result<()> {
         self.syncing(Operation::SyncFileSystem, folder, || self.inner.sync_file_system(folder))
+    }
+
+    fn path_to(&self, folder: &Handle) -> PathBuf {
+        self.inner.path_to(folder)
     }
 
     fn try_lock(&self, folder: &Handle) -> io::Result<bool> {

@@ -44,7 +44,7 @@ impl Handle {
         self.0.inner.downcast_ref()
     }
 
-    /// The path it was opened at, for messages and for guards.
+    /// The path it was opened at, for messages.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0.path
@@ -192,15 +192,16 @@ pub struct Host {
     pub user: u32,
 }
 
-/// Deletes a slot when dropped, unless it is told to leave it.
+/// Deletes a slot when dropped, unless it is told to leave it. It holds the folder that the slot was made in: whatever
+/// stands at the folder's path by then is left alone.
 #[derive(Debug)]
-pub struct Guard(Option<tempfile::TempPath>);
+pub struct Guard(Option<(Handle, OsString)>);
 
 impl Guard {
-    /// A guard that deletes the file at `path`.
+    /// A guard that deletes this file.
     #[must_use]
-    pub fn deleting(path: tempfile::TempPath) -> Self {
-        Self(Some(path))
+    pub fn deleting(name: Name<'_>) -> Self {
+        Self(Some((name.folder.clone(), name.name.to_owned())))
     }
 
     /// A guard of nothing.
@@ -210,10 +211,16 @@ impl Guard {
     }
 
     /// From here on somebody else cleans up.
-    pub fn disarm(self) {
-        if let Some(path) = self.0 {
-            // Keeping a path fails only where it must be marked as kept on the disk, which is nowhere on Linux.
-            drop(path.keep());
+    pub fn disarm(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if let Some((folder, name)) = &self.0 {
+            // Where this fails, the file goes with its transaction.
+            drop(os::unlink(Name::new(folder, name)));
         }
     }
 }
@@ -226,6 +233,9 @@ pub trait Fs: fmt::Debug + Send + Sync {
     fn open_folder(&self, path: &Path) -> io::Result<Handle>;
     /// Opens a folder beneath another; no symlink and no `..` on the way. The empty path opens the folder itself anew.
     fn open_beneath(&self, folder: &Handle, path: &Path) -> io::Result<Handle>;
+    /// Opens what stands at `path` in the folder that is so many levels above another, wherever that is by now; no symlink
+    /// on the way.
+    fn open_above(&self, folder: &Handle, levels: usize, path: &Path) -> io::Result<Handle>;
     /// Opens a file for reading; never blocks on a pipe.
     fn open_file(&self, name: Name<'_>) -> io::Result<Handle>;
 
@@ -284,6 +294,11 @@ pub trait Fs: fmt::Debug + Send + Sync {
     /// kernel's own cache is sure to be written.
     fn sync_file_system(&self, folder: &Handle) -> io::Result<()>;
 
+    /// A path by which this process and its children reach an open folder, whatever its name is by now, as long as the
+    /// handle is held; where there is none, the path that it was opened at.
+    fn path_to(&self, folder: &Handle) -> PathBuf {
+        folder.path().to_owned()
+    }
     /// Takes the advisory lock of an open folder; `false` where somebody has it. It belongs to this opening of the
     /// folder: clones of the handle share it, and the same folder opened anew in the same process is locked out.
     fn try_lock(&self, folder: &Handle) -> io::Result<bool>;

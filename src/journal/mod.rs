@@ -30,7 +30,7 @@ pub mod recover;
 pub mod reverse;
 pub mod scan;
 
-pub use scan::{Corrupt, Unreadable, header, read, scan};
+pub use scan::{Beginning, Corrupt, Extract, Unreadable, header, read, read_if, scan};
 
 /// The version of the format that is written, and the only one that is read.
 pub const VERSION: u64 = 1;

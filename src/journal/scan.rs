@@ -60,30 +60,50 @@ pub fn scan(bytes: &[u8]) -> Result<Journal, Corrupt> {
 
 /// The same as its bytes come; they are never in memory as a whole.
 pub fn read(from: impl BufRead) -> Result<Journal, Unreadable> {
+    match read_if(from, |_| true, 0)? {
+        Extract::Whole(journal) => Ok(journal),
+        Extract::Beginning(_) => unreachable!("all of it is wanted"),
+    }
+}
+
+/// What was read of a journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Extract {
+    /// All of it.
+    Whole(Journal),
+    /// What comes first.
+    Beginning(Beginning),
+}
+
+/// The first lines of a journal, each verified. Whether more of it verifies is not known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Beginning {
+    /// The first line.
+    pub header: Header,
+    /// The first entries.
+    pub entries: Vec<Record>,
+    /// Whether more lines follow than the seal.
+    pub has_more: bool,
+}
+
+/// Reads the header, then all of the journal where it is `wanted`, else its first entries, as many as `few`. A journal
+/// that is none of ours can be long: what is to be known of it must not cost more than that.
+pub fn read_if(from: impl BufRead, wanted: impl FnOnce(&Header) -> bool, few: usize) -> Result<Extract, Unreadable> {
     let mut lines = Lines::new(from);
     let header = lines.header()?;
-    let mut entries: Vec<Record> = Vec::new();
-    let mut paths = HashSet::new();
-    loop {
-        let line = lines.line + 1;
-        let (json, is_last) = lines.next()?;
-        if is_last {
-            let seal: SealLine = parse(json, line, "the seal").map_err(|_| Corrupt::Torn { line })?;
-            if seal.sealed != entries.len() as u64 {
-                return Err(unexpected(line, "the number of entries in the seal").into());
-            }
-            return Ok(Journal { header, entries, back_on_crash: seal.back_on_crash });
-        }
-        if entries.len() >= limits::FILES * 2 {
-            return Err(unexpected(line, "the seal: there are too many entries").into());
-        }
-        let record = parse::<EntryLine<'_>>(json, line, "an entry")?;
-        let record = record.read(entries.len()).map_err(|e| unexpected(line, e))?;
-        if !paths.insert(record.path.clone()) {
-            return Err(unexpected(line, "a path that no other entry has").into());
-        }
-        entries.push(record);
+    if wanted(&header) {
+        return lines.whole(header).map(Extract::Whole);
     }
+    let mut entries = Vec::new();
+    while let (json, false) = lines.next()? {
+        if entries.len() == few {
+            return Ok(Extract::Beginning(Beginning { header, entries, has_more: true }));
+        }
+        let (slot, line) = (entries.len(), entries.len() + 2);
+        let record = parse::<EntryLine<'_>>(json, line, "an entry")?;
+        entries.push(record.read(slot).map_err(|e| unexpected(line, e))?);
+    }
+    Ok(Extract::Beginning(Beginning { header, entries, has_more: false }))
 }
 
 /// Verifies and reads the header alone. It tells where and by whom the journal was written, and nothing of its entries.
@@ -109,6 +129,32 @@ impl<R: BufRead> Lines<R> {
         let (first, _) = self.next()?;
         check_version(first)?;
         Ok(parse::<HeaderLine>(first, 1, "a header")?.read().map_err(|e| unexpected(1, e))?)
+    }
+
+    /// What follows the header, to the end.
+    fn whole(mut self, header: Header) -> Result<Journal, Unreadable> {
+        let mut entries: Vec<Record> = Vec::new();
+        let mut paths = HashSet::new();
+        loop {
+            let line = self.line + 1;
+            let (json, is_last) = self.next()?;
+            if is_last {
+                let seal: SealLine = parse(json, line, "the seal").map_err(|_| Corrupt::Torn { line })?;
+                if seal.sealed != entries.len() as u64 {
+                    return Err(unexpected(line, "the number of entries in the seal").into());
+                }
+                return Ok(Journal { header, entries, back_on_crash: seal.back_on_crash });
+            }
+            if entries.len() >= limits::FILES * 2 {
+                return Err(unexpected(line, "the seal: there are too many entries").into());
+            }
+            let record = parse::<EntryLine<'_>>(json, line, "an entry")?;
+            let record = record.read(entries.len()).map_err(|e| unexpected(line, e))?;
+            if !paths.insert(record.path.clone()) {
+                return Err(unexpected(line, "a path that no other entry has").into());
+            }
+            entries.push(record);
+        }
     }
 
     /// The JSON of the next line, and whether nothing comes after it.

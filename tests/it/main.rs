@@ -18,6 +18,7 @@ mod foreign;
 mod fs_os;
 mod fs_probe;
 mod fuzz_twins;
+mod hostile;
 mod journal_format;
 mod large;
 mod many;

@@ -8,6 +8,7 @@ use crate::engine::files::{replace, write_new};
 use crate::engine::lock::Patience;
 use crate::engine::state::{Section, State, list_ids, open_transaction};
 use crate::engine::{Engine, id, snapshot, stage, transaction};
+use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Fs, Handle, Name};
 use crate::journal::is_id;
@@ -69,17 +70,31 @@ pub(super) fn list(fs: &dyn Fs, state: &State) -> Result<Vec<(String, Stored)>> 
 
 /// What stands in the folder; `None` where it cannot be used: it is none of ours, or was not made where it is.
 fn read(fs: &dyn Fs, folder: &Handle) -> Result<Option<Stored>> {
-    let Some(bytes) = read_file(fs, Name::new(folder, FILE_NAME))? else { return Ok(None) };
-    let Ok(stored) = serde_json::from_slice::<Stored>(&bytes) else { return Ok(None) };
     let stat = fs.stat_handle(folder).map_err(|e| Error::io("look at", folder.path(), e))?;
-    Ok((stored.open == VERSION && stored.folder == Folder::of(&stat.identity)).then_some(stored))
+    // How it begins tells that it was written here, before the rest of it is read.
+    let start = Stored::start(&Folder::of(&stat.identity));
+    let Some(bytes) = read_file(fs, Name::new(folder, FILE_NAME), &start, limits::OPEN_BYTES)? else { return Ok(None) };
+    Ok(serde_json::from_slice(&bytes).ok())
 }
 
-fn read_file(fs: &dyn Fs, name: Name<'_>) -> Result<Option<Vec<u8>>> {
+/// A regular file that begins with `start` and is not too large; `None` where there is none, or it cannot be opened.
+fn read_file(fs: &dyn Fs, name: Name<'_>, start: &[u8], most: u64) -> Result<Option<Vec<u8>>> {
     let path = name.path();
-    let io = |e| Error::io("look at", &path, e);
-    let Some(stat) = fs.stat(name).map_err(io)?.filter(|stat| stat.kind == FileKind::File) else { return Ok(None) };
-    let file = fs.open_file(name).map_err(|e| Error::io("open", &path, e))?;
+    let file = match fs.open_file(name) {
+        Ok(file) => file,
+        Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::LOOP | Errno::ACCESS | Errno::NXIO)) => {
+            return Ok(None);
+        }
+        Err(e) => return Err(Error::io("open", &path, e)),
+    };
+    let stat = fs.stat_handle(&file).map_err(|e| Error::io("look at", &path, e))?;
+    if stat.kind != FileKind::File || stat.size > most {
+        return Ok(None);
+    }
+    let beginning = snapshot::read_whole(fs, &file, &path, stat.size.min(start.len() as u64))?;
+    if beginning != start {
+        return Ok(None);
+    }
     snapshot::read_whole(fs, &file, &path, stat.size).map(Some)
 }
 
@@ -89,6 +104,10 @@ impl Opened {
         let lifetime = limits::OPEN_LIFETIME.as_secs().cast_signed();
         self.stored.expires = Timestamp::now().as_second().saturating_add(lifetime);
         let text = serde_json::to_vec(&self.stored).expect("strings and numbers are JSON");
+        if text.len() as u64 > limits::OPEN_BYTES {
+            let message = format!("all that is staged takes {} bytes, more than {}", text.len(), limits::OPEN_BYTES);
+            return Err(Error::new(ErrorKind::FileTooLarge, message).of_transaction(&self.id));
+        }
         replace(fs, &self.folder, FILE_NAME, &text)?;
         fs.sync_file_system(&self.folder).map_err(|e| Error::io("sync the file system of", self.folder.path(), e))
     }
@@ -103,7 +122,8 @@ impl Opened {
 
     /// A content that was kept; `None` where it is gone, or is another.
     pub(super) fn base(&self, fs: &dyn Fs, digest: Digest) -> Result<Option<Vec<u8>>> {
-        let content = read_file(fs, Name::new(&self.folder, &base_name(digest)))?;
+        let name = base_name(digest);
+        let content = read_file(fs, Name::new(&self.folder, &name), b"", limits::EDITED_FILE_BYTES)?;
         Ok(content.filter(|content| Digest::of(content) == digest))
     }
 

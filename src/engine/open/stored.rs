@@ -246,6 +246,12 @@ impl StoredFile {
 }
 
 impl Stored {
+    /// The bytes with which the file begins that was written into `folder`.
+    pub(super) fn start(folder: &Folder) -> Vec<u8> {
+        let folder = serde_json::to_string(folder).expect("numbers and strings are JSON");
+        format!(r#"{{"open":{VERSION},"folder":{folder},"#).into_bytes()
+    }
+
     /// What is staged.
     pub(super) fn request(&self) -> Result<Request, Unreadable> {
         let files = self.files.iter().cloned().map(StoredFile::read).collect::<Result<Vec<_>, _>>()?;
@@ -281,6 +287,7 @@ mod tests {
         let folder = Folder { inode: 1, born: None };
         let stored = Stored { open: VERSION, folder, owner: "o".into(), expires: 0, label: None, files: vec![file] };
         let json = serde_json::to_string(&stored).unwrap();
+        assert!(json.as_bytes().starts_with(&Stored::start(&stored.folder)), "{json}");
         let stored: Stored = serde_json::from_str(&json).unwrap();
         (stored.request().unwrap().files.remove(0), stored.bases().unwrap()[0])
     }

@@ -21,6 +21,7 @@ mod stat;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -52,6 +53,11 @@ fn opened(handle: &Handle) -> io::Result<&Opened> {
     handle.get().ok_or_else(|| Errno::BADF.into())
 }
 
+/// Removes a name of a file from a folder that is held open.
+pub(super) fn unlink(name: Name<'_>) -> io::Result<()> {
+    name::unlink(file(name.folder)?, name.name)
+}
+
 /// A call that a signal may interrupt and that can then be made again.
 fn retry<T>(call: impl FnMut() -> rustix::io::Result<T>) -> io::Result<T> {
     Ok(retry_on_intr(call)?)
@@ -70,6 +76,12 @@ impl Fs for OsFs {
         // Joining an empty path would add a slash.
         let shown = if path.as_os_str().is_empty() { folder.path().to_owned() } else { folder.path().join(path) };
         Ok(Handle::new(Opened::new(open::beneath(file(folder)?, path)?), shown))
+    }
+
+    fn open_above(&self, folder: &Handle, levels: usize, path: &Path) -> io::Result<Handle> {
+        let above = folder.path().ancestors().nth(levels).unwrap_or(Path::new("/"));
+        let opened = open::above(file(folder)?, levels, path)?;
+        Ok(Handle::new(Opened::new(opened), above.join(path)))
     }
 
     fn open_file(&self, name: Name<'_>) -> io::Result<Handle> {
@@ -122,7 +134,9 @@ impl Fs for OsFs {
     }
 
     fn create(&self, name: Name<'_>, mode: u32) -> io::Result<(Handle, Guard, Stat)> {
-        let (created, guard, stat) = open::create(name.folder.path(), file(name.folder)?, name.name, mode)?;
+        let created = open::create(file(name.folder)?, name.name, mode)?;
+        let guard = Guard::deleting(name);
+        let stat = open::exactly(&created, mode)?;
         Ok((Handle::new(Opened::new(created), name.path()), guard, stat))
     }
 
@@ -155,7 +169,7 @@ impl Fs for OsFs {
     }
 
     fn unlink(&self, name: Name<'_>) -> io::Result<()> {
-        name::unlink(file(name.folder)?, name.name)
+        unlink(name)
     }
 
     fn remove_folder(&self, name: Name<'_>) -> io::Result<()> {
@@ -168,6 +182,11 @@ impl Fs for OsFs {
 
     fn sync_file_system(&self, folder: &Handle) -> io::Result<()> {
         Ok(rustix::fs::syncfs(file(folder)?)?)
+    }
+
+    fn path_to(&self, folder: &Handle) -> PathBuf {
+        let path = file(folder).map(|file| PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())));
+        path.ok().filter(|path| path.is_dir()).unwrap_or_else(|| folder.path().to_owned())
     }
 
     fn try_lock(&self, folder: &Handle) -> io::Result<bool> {

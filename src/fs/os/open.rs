@@ -4,12 +4,11 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::path::{Component, Path};
-use std::sync::OnceLock;
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fchmod, mkdirat, openat, openat2};
 use rustix::io::Errno;
 
-use super::super::{Guard, Stat};
+use super::super::Stat;
 use super::{name, retry, stat};
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
@@ -19,14 +18,27 @@ const LOOKUPS: usize = 32;
 
 /// Opens a folder by an absolute path, refusing symlinks on it.
 pub(super) fn folder(path: &Path) -> io::Result<File> {
-    // Kept open: the folders above the root are looked at in every commit.
-    static TOP: OnceLock<File> = OnceLock::new();
     let Ok(inside) = path.strip_prefix("/") else { return Err(Errno::INVAL.into()) };
-    if TOP.get().is_none() {
-        let top = retry(|| openat(CWD, "/", FOLDER, Mode::empty()))?;
-        TOP.get_or_init(|| top.into());
+    let top: File = retry(|| openat(CWD, "/", FOLDER, Mode::empty()))?.into();
+    beneath(&top, inside)
+}
+
+/// Opens what stands at `path` in the folder that is `levels` above another, refusing symlinks on the way.
+pub(super) fn above(folder: &File, levels: usize, path: &Path) -> io::Result<File> {
+    let up = "../".repeat(levels);
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    match openat2(folder, Path::new(&up).join(path), FOLDER, Mode::empty(), resolve) {
+        Ok(opened) => Ok(opened.into()),
+        Err(Errno::AGAIN | Errno::INTR | Errno::NOSYS | Errno::PERM) => {
+            // `..` is the folder that it is in at this moment, as it is in one call.
+            let mut at = folder.try_clone()?;
+            for _ in 0..levels {
+                at = retry(|| openat(&at, c"..", FOLDER, Mode::empty()))?.into();
+            }
+            beneath(&at, path)
+        }
+        Err(error) => Err(error.into()),
     }
-    TOP.get().map_or_else(|| unreachable!("it was just opened"), |top| beneath(top, inside))
 }
 
 /// Opens a folder beneath another, refusing symlinks and `..` on the way.
@@ -80,18 +92,11 @@ pub(super) fn file(folder: &File, name: &OsStr) -> io::Result<File> {
     Ok(retry(|| openat(folder, name, flags, Mode::empty()))?.into())
 }
 
-/// Makes a file that its guard deletes. `path` is the folder's.
-pub(super) fn create(path: &Path, folder: &File, name: &OsStr, mode: u32) -> io::Result<(File, Guard, Stat)> {
+/// Makes a file.
+pub(super) fn create(folder: &File, name: &OsStr, mode: u32) -> io::Result<File> {
     let name = name::segment(name)?;
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    // The guard knows a path, but the file is made in the open folder, whatever stands at that path by now.
-    let created = tempfile::Builder::new()
-        .prefix(name)
-        .rand_bytes(0)
-        .make_in(path, |_| Ok(File::from(openat(folder, name, flags, Mode::from_raw_mode(mode))?)))?;
-    let (file, path) = created.into_parts();
-    let stat = exactly(&file, mode)?;
-    Ok((file, Guard::deleting(path), stat))
+    Ok(openat(folder, name, flags, Mode::from_raw_mode(mode))?.into())
 }
 
 /// Makes a folder. The set-group-id bit that the system adds in a folder that has it goes too, unless it was asked for.
@@ -106,7 +111,7 @@ pub(super) fn make_folder(folder: &File, name: &OsStr, mode: u32) -> io::Result<
 }
 
 /// The umask and a default ACL take bits from what is made.
-fn exactly(file: &File, mode: u32) -> io::Result<Stat> {
+pub(super) fn exactly(file: &File, mode: u32) -> io::Result<Stat> {
     let stat = stat::of(file)?;
     if stat.mode == mode {
         return Ok(stat);

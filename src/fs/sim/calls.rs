@@ -52,6 +52,11 @@ impl Fs for SimProcess {
         })
     }
 
+    fn open_above(&self, folder: &Handle, levels: usize, path: &Path) -> io::Result<Handle> {
+        let top = Path::new("/");
+        self.open_folder(&folder.path().ancestors().nth(levels).unwrap_or(top).join(path))
+    }
+
     fn open_file(&self, name: Name<'_>) -> io::Result<Handle> {
         self.call(
             "open_file",

@@ -1,0 +1,61 @@
+//! Whether an open folder is this user's alone.
+//!
+//! Whoever may rename in a folder may exchange a name between a look and the opening. So a folder is opened first, and
+//! what was opened is judged; everything in it is reached through that handle.
+
+use crate::errno::{self, Errno};
+use crate::error::{Error, Result};
+use crate::fs::{Fs, Handle, Name, Stat};
+
+/// What came of opening a folder.
+#[derive(Debug)]
+pub(super) enum Opening {
+    /// It is this user's alone.
+    Ours(Handle, Stat),
+    /// There is nothing.
+    Missing,
+    /// It is never acted on, and why: what follows its name.
+    Refused(String),
+}
+
+/// Opens a folder, and judges what was opened.
+pub(super) fn open(fs: &dyn Fs, name: Name<'_>) -> Result<Opening> {
+    let io = |verb: &'static str| move |e| Error::io(verb, name.path(), e);
+    let folder = match fs.open_beneath(name.folder, name.name.as_ref()) {
+        Ok(folder) => folder,
+        Err(e) => match errno::of(&e) {
+            Some(Errno::NOENT) => return Ok(Opening::Missing),
+            Some(Errno::NOTDIR | Errno::LOOP) => return Ok(Opening::Refused("is not a folder".to_owned())),
+            Some(Errno::ACCESS | Errno::PERM) => return barred(fs, name).map(Opening::Refused),
+            _ => return Err(io("open")(e)),
+        },
+    };
+    let stat = fs.stat_handle(&folder).map_err(io("look at"))?;
+    let user = fs.host().map_err(io("ask who opens"))?.user;
+    Ok(match refused(&stat, user) {
+        None => Opening::Ours(folder, stat),
+        Some(why) => Opening::Refused(why),
+    })
+}
+
+/// Why a folder is not this user's alone.
+fn refused(stat: &Stat, user: u32) -> Option<String> {
+    if stat.user != user {
+        return Some(format!("belongs to user {}, not to you", stat.user));
+    }
+    (stat.mode & 0o022 != 0).then(|| format!("can be written by others (mode {:o})", stat.mode))
+}
+
+/// Why a folder cannot be opened, by its name: it is not acted on, so this need not be true for long.
+fn barred(fs: &dyn Fs, name: Name<'_>) -> Result<String> {
+    let io = |e| Error::io("look at", name.path(), e);
+    let (stat, user) = (fs.stat(name).map_err(io)?, fs.host().map_err(io)?.user);
+    let why = stat.and_then(|stat| refused(&stat, user));
+    Ok(why.unwrap_or_else(|| "cannot be opened by you".to_owned()))
+}
+
+/// Whether somebody else may exchange the names in a folder, this user's among them.
+pub(super) fn is_shared(folder: &Stat, user: u32) -> bool {
+    let sticky = folder.mode & 0o1000 != 0;
+    ![0, user].contains(&folder.user) || folder.mode & 0o022 != 0 && !sticky
+}

@@ -1,0 +1,204 @@
+//! What somebody put into the sections of a state folder costs the commands that find it next to nothing, is listed,
+//! and left.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::json;
+use txedit::engine::{Decision, RecoverOptions};
+use txedit::errno::Errno;
+use txedit::error::Result;
+use txedit::fs::Identity;
+use txedit::fs::fault::{FaultFs, Operation, Rule};
+use txedit::fs::os::OsFs;
+use txedit::journal::record::encode;
+use txedit::journal::{Change, Record};
+use txedit::path::RelPath;
+
+use super::{ID, Place, SOMEBODY, edit, give, is_root, journal, state_of};
+use crate::workspace::{Workspace, running};
+
+/// Entries of a journal that was copied here.
+const ENTRIES: usize = 20_000;
+
+const SECTIONS: [&str; 5] = ["txn", "open", "history", "kept", "trash"];
+
+/// An id for the n-th entry of a section.
+fn id(n: usize) -> String {
+    format!("{}{n:04x}", &ID[..36])
+}
+
+/// A workspace with one commit, on a file system that counts.
+fn counted(place: &Place) -> (Arc<FaultFs>, Workspace) {
+    let faults = Arc::new(FaultFs::new(Arc::new(OsFs::new())));
+    let workspace = Workspace::on(faults.clone(), &place.root);
+    workspace.write("a", "old");
+    edit(&workspace, "old", "new").unwrap();
+    (faults, workspace)
+}
+
+type Command = fn(&Workspace) -> Result<()>;
+
+/// Everything that looks at the sections, each leaving the file as it was.
+const COMMANDS: [(&str, Command); 8] = [
+    ("status", |it| it.engine.status().map(drop)),
+    ("log", |it| it.engine.log(10, None).map(drop)),
+    ("kept", |it| it.engine.kept().map(drop)),
+    ("recover", |it| it.engine.recover(None, RecoverOptions::default()).map(drop)),
+    ("plan", |it| it.engine.recover(None, RecoverOptions { plan_only: true, ..RecoverOptions::default() }).map(drop)),
+    ("apply", |it| edit(it, "new", "newer").map(drop)),
+    ("undo", |it| it.undo(None).map(drop)),
+    ("stage", |it| {
+        let request = json!({"files": [{"file_path": "a", "edits": [{"old_string": "new", "new_string": "x"}]}]});
+        let request = txedit::wire::request::parse(request.to_string().as_bytes())?;
+        let request = request.into_request(txedit::request::validate::PathRule::AbsoluteOrRelative)?;
+        let staged = it.engine.stage(&request, None, running())?;
+        it.engine.roll_back(&staged.id.unwrap(), running())
+    }),
+];
+
+#[test]
+fn what_is_foreign_costs_a_command_few_reads() {
+    let place = Place::new();
+    let (faults, workspace) = counted(&place);
+    let usual: Vec<_> = COMMANDS.map(|(_, command)| cost(&faults, &workspace, command)).into();
+    let record = |n: usize| Record {
+        path: RelPath::new(Path::new(&format!("made/{n}"))).unwrap(),
+        change: Change::Create { after: state_of("x"), staged: Identity { inode: 1, born: None } },
+    };
+    let copied = encode(&journal(None, (0..ENTRIES).map(record).collect()));
+    for (n, (section, name)) in
+        [("txn", "journal"), ("history", "journal.done"), ("kept", "journal.undo")].into_iter().enumerate()
+    {
+        let folder = place.state().join(section).join(id(n));
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join(name), String::from_utf8(copied.clone()).unwrap().replace(ID, &id(n))).unwrap();
+        let folder = place.state().join(section).join(id(n + 10));
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join(name), &copied).unwrap();
+    }
+    let open = place.state().join("open").join(ID);
+    fs::create_dir(&open).unwrap();
+    fs::File::create(open.join("transaction.json")).unwrap().set_len(64 << 20).unwrap();
+    for ((name, command), (calls, bytes)) in COMMANDS.into_iter().zip(usual) {
+        let (more_calls, more_bytes) = cost(&faults, &workspace, command);
+        eprintln!("{name}: {calls} calls, {bytes} bytes; beside foreign transactions {more_calls}, {more_bytes}");
+        assert!(more_calls < calls + 1_000, "{name}: {more_calls} calls, not {calls}");
+        assert!(more_bytes < bytes + (4 << 20), "{name}: {more_bytes} bytes, not {bytes}");
+    }
+}
+
+/// The calls, and the bytes read, that a command takes.
+fn cost(faults: &FaultFs, workspace: &Workspace, command: Command) -> (usize, u64) {
+    faults.reset();
+    command(workspace).unwrap();
+    (faults.calls().len(), faults.bytes_read())
+}
+
+#[test]
+fn of_a_copied_journal_the_first_files_are_listed() {
+    let place = Place::new();
+    let (_, workspace) = counted(&place);
+    let record = |n: usize| Record {
+        path: RelPath::new(Path::new(&format!("made/{n}"))).unwrap(),
+        change: Change::Create { after: state_of("x"), staged: Identity { inode: 1, born: None } },
+    };
+    let folder = place.state().join("txn").join(ID);
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("journal"), encode(&journal(None, (0..1_000).map(record).collect()))).unwrap();
+    let status = workspace.engine.status().unwrap();
+    let [one] = &status.interrupted[..] else { panic!("{status:?}") };
+    assert_eq!((one.action.as_str(), one.files.len()), ("leave", txedit::limits::FOREIGN_FILES));
+    assert!(one.reason.contains("more files than are listed"), "{}", one.reason);
+    // A person who trusts it has all of it read.
+    let trusted = RecoverOptions { trust_journal: true, plan_only: true, ..RecoverOptions::default() };
+    let planned = workspace.engine.recover(Some(ID), trusted).unwrap();
+    assert_eq!(planned[0].files.len(), 1_000);
+}
+
+#[test]
+fn what_is_no_transaction_is_listed_and_left() {
+    let place = Place::new();
+    let (_, workspace) = counted(&place);
+    let mut put = Vec::new();
+    for section in SECTIONS {
+        let folder = place.state().join(section);
+        fs::write(folder.join(id(1)), "a file").unwrap();
+        drop(UnixListener::bind(folder.join(id(2))).unwrap());
+        let inside = folder.join(id(3));
+        fs::create_dir(&inside).unwrap();
+        drop(UnixListener::bind(inside.join("journal.done")).unwrap());
+        fs::create_dir(inside.join("transaction.json")).unwrap();
+        put.extend([1, 2].map(|n| folder.join(id(n))));
+        if is_root("a folder of somebody else") {
+            let inside = folder.join(id(4));
+            fs::create_dir(&inside).unwrap();
+            fs::write(inside.join("000000"), "somebody's").unwrap();
+            give(&inside, SOMEBODY);
+            let inside = folder.join(id(5));
+            fs::create_dir(&inside).unwrap();
+            fs::set_permissions(&inside, PermissionsExt::from_mode(0o777)).unwrap();
+            put.extend([4, 5].map(|n| folder.join(id(n))));
+        }
+    }
+    for (name, command) in COMMANDS {
+        command(&workspace).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+    let status = workspace.engine.status().unwrap();
+    for path in put {
+        assert!(path.symlink_metadata().is_ok(), "{} is gone", path.display());
+        let named = path.strip_prefix(place.state()).unwrap().display().to_string();
+        let told = status.warnings.iter().filter(|warning| warning.contains(&named)).count();
+        assert_eq!(told, 1, "{named}: {:#?}", status.warnings);
+    }
+    assert!(status.interrupted.iter().all(|one| one.id == id(3)), "{:?}", status.interrupted);
+}
+
+#[test]
+fn what_cannot_be_opened_is_listed_and_left() {
+    for section in SECTIONS {
+        for inside in ["", "journal.done", "000000", "transaction.json"] {
+            let place = Place::new();
+            let (faults, workspace) = counted(&place);
+            // Of history it is one of its own: an unreadable original is one, too.
+            let folder = place.state().join(section);
+            let committed = place.state().join("history").join(super::only(&place.state().join("history")));
+            let entry = folder.join(id(1));
+            fs::create_dir(&entry).unwrap();
+            fs::copy(committed.join("journal.done"), entry.join("journal.done")).unwrap();
+            fs::write(entry.join("000000"), "unreadable").unwrap();
+            fs::write(entry.join("transaction.json"), "{}").unwrap();
+            let unreadable = entry.join(inside);
+            faults.add(
+                Rule::fail(1, Errno::ACCESS.raw_os_error())
+                    .matching(move |call| {
+                        let opens = [Operation::OpenBeneath, Operation::OpenFile].contains(&call.operation);
+                        opens && call.path.as_os_str() == unreadable.as_os_str().to_str().unwrap().trim_end_matches('/')
+                    })
+                    .from_then_on(),
+            );
+            for (name, command) in COMMANDS {
+                command(&workspace).unwrap_or_else(|error| panic!("{section} {inside} {name}: {error}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_damaged_transaction_that_was_put_aside_can_be_dropped() {
+    let place = Place::new();
+    let (_, workspace) = counted(&place);
+    let folder = place.state().join("txn").join(ID);
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("journal"), "damaged\n").unwrap();
+    fs::write(folder.join("000000"), "perhaps an original").unwrap();
+    let discard = RecoverOptions { decision: Decision::Discard, ..RecoverOptions::default() };
+    assert_eq!(workspace.engine.recover(Some(ID), discard).unwrap()[0].action, "discarded");
+    assert_eq!(workspace.engine.kept().unwrap()[0].id, ID);
+    workspace.engine.kept_drop(ID).unwrap();
+    assert!(workspace.engine.kept().unwrap().is_empty());
+    assert!(!place.state().join("kept").join(ID).exists());
+}
