@@ -304,8 +304,9 @@ impl Engine {
         let program = self.program(run);
         let teller = Teller { program: &program, files };
         let mut committed = execute::commit(&*self.fs, &state, draft, locks, durable, teller, run)?;
-        if let Err(error) = self.prune_by_the_way(&state, &committed.id, bytes) {
-            committed.warnings.push(format!("history could not be pruned: {error}"));
+        match self.prune_by_the_way(&state, &committed.id, bytes) {
+            Ok(warnings) => committed.warnings.extend(warnings),
+            Err(error) => committed.warnings.push(format!("history could not be pruned: {error}")),
         }
         Ok(committed)
     }

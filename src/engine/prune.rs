@@ -21,6 +21,9 @@ const BYTES_EVERY: u32 = 512;
 /// Besides, that often before the bound is added: by lot, the more likely the more a commit adds.
 const LOOKS: u128 = 16;
 
+/// Ids that a warning names.
+const NAMED: usize = 8;
+
 /// How much is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Thoroughness {
@@ -29,45 +32,56 @@ enum Thoroughness {
 }
 
 impl Engine {
-    /// Removes committed transactions beyond `retention`, oldest first: they can no longer be undone. Never touches
-    /// what is in commit. Originals that somebody wrote into after the commit are put into `kept/`.
+    /// Removes committed transactions beyond `retention`, oldest first: they can no longer be undone. Of the bytes the
+    /// newest takes none, and stays whatever it weighs; one that does not fit goes alone. Never touches what is in
+    /// commit. Originals that somebody wrote into after the commit are put into `kept/`.
     pub fn prune(&self, retention: &Retention) -> Result<Pruned> {
         let Some(state) = self.state()? else { return Ok(Pruned::default()) };
-        let pruned = self.prune_state(&state, retention, Thoroughness::Bytes, None)?;
+        let (pruned, _) = self.prune_state(&state, retention, Thoroughness::Bytes, None)?;
         sweep::sync_and_empty_trash(&*self.fs, &state)?;
         Ok(pruned)
     }
 
     /// The same after some of the commits; what goes is unlinked by a later one. `bytes` are those of its originals.
-    pub(super) fn prune_by_the_way(&self, state: &State, committed: &str, bytes: u64) -> Result<Pruned> {
+    /// Answers what the caller should know.
+    pub(super) fn prune_by_the_way(&self, state: &State, committed: &str, bytes: u64) -> Result<Vec<String>> {
         let retention = &self.settings.retention;
-        match due(committed, bytes, retention.bytes) {
-            Some(thoroughness) => self.prune_state(state, retention, thoroughness, Some((committed, bytes))),
-            None => Ok(Pruned::default()),
+        let Some(thoroughness) = due(committed, bytes, retention.bytes) else { return Ok(Vec::new()) };
+        let (pruned, heavy) = self.prune_state(state, retention, thoroughness, Some((committed, bytes)))?;
+        let mut warnings = Vec::new();
+        if !heavy.is_empty() {
+            let bound = retention.bytes;
+            warnings.push(format!("history holds {bound} bytes at most: {} can no longer be undone", list(&heavy)));
         }
+        if !pruned.left.is_empty() {
+            let left = list(&pruned.left);
+            warnings.push(format!(
+                "{left} can no longer be undone; what was written into its originals is kept (`txedit kept list`)"
+            ));
+        }
+        Ok(warnings)
     }
 
-    /// Of one transaction the bytes may be `known`: to read what was just written would take long.
+    /// Of one transaction the bytes may be `known`: to read what was just written would take long. Answers what went, and
+    /// which of it only for its weight.
     fn prune_state(
         &self,
         state: &State,
         retention: &Retention,
         thoroughness: Thoroughness,
         known: Option<(&str, u64)>,
-    ) -> Result<Pruned> {
+    ) -> Result<(Pruned, Vec<String>)> {
         let fs = &*self.fs;
-        let Some(section) = state.section(fs, Section::History)? else { return Ok(Pruned::default()) };
+        let Some(section) = state.section(fs, Section::History)? else { return Ok((Pruned::default(), Vec::new())) };
         let ids = list_ids(fs, &section)?;
         let age = jiff::SignedDuration::try_from(retention.age).unwrap_or(jiff::SignedDuration::MAX);
         let oldest = jiff::Timestamp::now().checked_sub(age).unwrap_or(jiff::Timestamp::MIN);
         let oldest = id::time_part(oldest);
-        let mut pruned = Pruned::default();
-        let mut bytes = 0;
-        let mut room_is_left = true;
-        // From the newest on: once the bytes are used up, everything older goes.
+        let (mut pruned, mut heavy) = (Pruned::default(), Vec::new());
+        let mut room = retention.bytes;
+        let mut is_newest = true;
         for (rank, id) in ids.iter().rev().enumerate() {
-            let too_old = id.as_str() < oldest.as_str();
-            let by_name = rank >= retention.count || too_old || !room_is_left;
+            let by_name = rank >= retention.count || id.as_str() < oldest.as_str();
             if !by_name && thoroughness == Thoroughness::Names {
                 continue;
             }
@@ -78,21 +92,33 @@ impl Engine {
                     None => continue,
                 },
             };
-            let fits = room_is_left && bytes + size <= retention.bytes;
-            if by_name || !fits {
-                // One whose records do not verify stays, and takes no room from the others.
-                let Some(loaded) = history::load(fs, state, id)? else { continue };
-                if move_out(fs, state, &loaded)? {
-                    pruned.left.push(id.clone());
-                } else {
-                    pruned.bytes += size;
-                    pruned.ids.push(id.clone());
-                }
+            let size_to_fit = if std::mem::take(&mut is_newest) { 0 } else { size };
+            if !by_name && let Some(left) = room.checked_sub(size_to_fit) {
+                room = left;
+                continue;
             }
-            bytes += size;
-            room_is_left = fits;
+            // One whose records do not verify stays, and takes no room from the others.
+            let Some(loaded) = history::load(fs, state, id)? else { continue };
+            if move_out(fs, state, &loaded)? {
+                pruned.left.push(id.clone());
+                continue;
+            }
+            pruned.bytes += size;
+            pruned.ids.push(id.clone());
+            if !by_name {
+                heavy.push(id.clone());
+            }
         }
-        Ok(pruned)
+        Ok((pruned, heavy))
+    }
+}
+
+/// Ids, as many as a warning should name.
+fn list(ids: &[String]) -> String {
+    let named = ids.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    match ids.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
     }
 }
 
@@ -160,7 +186,7 @@ mod tests {
             retention: unbounded.clone(),
             program: "txedit tests".to_owned(),
         };
-        let mut engine = Engine::open(scratch.path(), settings).unwrap();
+        let engine = Engine::open(scratch.path(), settings).unwrap();
         let cancel = AtomicBool::new(false);
         for content in ["1", "22", "333", "4444", "55555"] {
             let file = format!(r#"{{"file_path": "a", "content": "{content}", "if_exists": "replace"}}"#);
@@ -170,28 +196,31 @@ mod tests {
         }
         // A copy of one, as a repository may bring it along, is none: it does not count, whatever is in it.
         let history = scratch.path().join(".txedit/history");
-        let newest = std::fs::read_dir(&history).unwrap().map(|entry| entry.unwrap().path()).max().unwrap();
+        let mut folders: Vec<_> = std::fs::read_dir(&history).unwrap().map(|entry| entry.unwrap().path()).collect();
+        folders.sort();
+        let (newest, before) = (&folders[4], &folders[3]);
         let copy = history.join("29991231T235959.000000Z-0123456789abcdef");
         std::fs::create_dir(&copy).unwrap();
         std::fs::copy(newest.join("journal.done"), copy.join("journal.done")).unwrap();
         std::fs::write(copy.join("000000"), "a thousand\n".repeat(100)).unwrap();
         let state = engine.state().unwrap().unwrap();
-        let mut pruned = |retention: Retention, random: &str| {
-            engine.settings.retention = retention;
+        let pruned = |retention: Retention, random: &str| {
             let id = format!("20261122T101651.831875Z-{random}6aee4e6f");
-            engine.prune_by_the_way(&state, &id, 0).unwrap().ids.len()
+            due(&id, 0, retention.bytes).map_or(0, |thoroughness| {
+                engine.prune_state(&state, &retention, thoroughness, None).unwrap().0.ids.len()
+            })
         };
         let (names, bytes) = ("00000020", "00000200");
         assert_eq!(pruned(Retention { count: 5, ..unbounded.clone() }, "00000001"), 0, "it was not its turn");
         assert_eq!(pruned(Retention { count: 5, ..unbounded.clone() }, names), 1);
         assert_eq!(pruned(Retention { bytes: 9, ..unbounded.clone() }, names), 0, "names do not tell bytes");
-        // 4 and 3 fit, 2 does not; what is older than that goes too.
-        assert_eq!(pruned(Retention { bytes: 7, ..unbounded.clone() }, bytes), 2);
-        // Where the records of 4 are damaged it cannot go; 3 fits all the same.
-        let (damaged, journal) = (newest.join("journal.done"), std::fs::read(newest.join("journal.done")).unwrap());
+        // Beside the newest, of 4, there is room for 3 and 1, not for 2.
+        assert_eq!(pruned(Retention { bytes: 4, ..unbounded.clone() }, bytes), 1);
+        // Where the records of 3 are damaged it cannot go; 1 fits all the same.
+        let (damaged, journal) = (before.join("journal.done"), std::fs::read(before.join("journal.done")).unwrap());
         std::fs::write(&damaged, &journal[..journal.len() - 1]).unwrap();
-        assert_eq!(pruned(Retention { bytes: 3, ..unbounded.clone() }, bytes), 0);
+        assert_eq!(pruned(Retention { bytes: 1, ..unbounded.clone() }, bytes), 0);
         std::fs::write(&damaged, journal).unwrap();
-        assert_eq!(pruned(Retention { age: std::time::Duration::ZERO, ..unbounded }, names), 2);
+        assert_eq!(pruned(Retention { age: std::time::Duration::ZERO, ..unbounded }, names), 3);
     }
 }

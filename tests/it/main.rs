@@ -38,6 +38,7 @@ mod readme;
 mod real_tree;
 mod renames;
 mod replace;
+mod retention;
 mod sections;
 mod text_rules;
 mod tidy;
