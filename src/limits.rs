@@ -64,6 +64,9 @@ pub const YOUNG: Duration = Duration::from_secs(2);
 /// How long a command waits for its locks unless told otherwise.
 pub const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Open files that a transaction, its undo and its recovery may need besides one for each folder that they touch.
+pub const SPARE_OPEN_FILES: u64 = 24;
+
 /// Files up to which syncing each by itself is quicker than syncing the file system, where that is so at all (ext4).
 pub const SYNC_EACH_UP_TO: usize = 8;
 

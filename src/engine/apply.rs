@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Name};
 use crate::path::RelPath;
 use crate::plan::build::{Base, Builder, Target};
-use crate::plan::{Change as Planned, Plan, SourceId};
+use crate::plan::{Change as Planned, Entry, Plan, SourceId};
 use crate::request::{Change, FileRequest, Request};
 
 mod ahead;
@@ -44,12 +44,13 @@ impl Engine {
             self.stand(&cast.paths(), &|found| cast.judge(found), &mut warnings, run)?;
         let fingerprint = request.fingerprint(self.root());
         if let Some(report) = self.answered_before(request, fingerprint)? {
+            warnings.extend(report.warnings);
             return Ok(Report { warnings, ..report });
         }
         let (mut draft, files) = match self.draft(request, cast, places, parents, run) {
             // A file that is no longer what the request expects may be what the request makes of it.
             Err(error) if carries_hashes(request) => {
-                return self.repeated(fingerprint)?.ok_or(error);
+                return self.repeated(request, fingerprint)?.ok_or(error);
             }
             other => other?,
         };
@@ -107,6 +108,7 @@ impl Engine {
         paths.shrink_to_fit();
         drop(subjects.roles);
         let plan = builder.finish()?;
+        check_readable(&plan, user)?;
         let targets = snapshots(&plan, &paths, &sources);
         let marks = Marks { label: request.label.clone(), ..Marks::default() };
         let gate = self.gate(request.check.as_ref());
@@ -239,6 +241,21 @@ impl Drafting<'_, '_> {
         self.reader.keep(subject, bytes);
         Ok(report)
     }
+}
+
+/// A file that its owner cannot read could be neither recovered nor undone.
+fn check_readable(plan: &Plan, user: u32) -> Result<()> {
+    let closed = |entry: &&Entry| match &entry.change {
+        Planned::Edit(_, new) | Planned::Create(new) => new.state.mode & 0o400 == 0,
+        Planned::Delete(_) | Planned::Folder => false,
+    };
+    let Some(entry) = plan.entries.iter().find(closed).filter(|_| user != 0) else { return Ok(()) };
+    let message = format!("{} would get a mode in which you cannot read it; it could not be taken back", entry.path);
+    let error = Error::new(ErrorKind::PermissionDenied, message).at(entry.path.as_path());
+    Err(match entry.asked_by {
+        Some(file) => error.in_file(file),
+        None => error,
+    })
 }
 
 /// What stands at the target of each entry of a plan.

@@ -9,7 +9,7 @@ use super::lock::{Locks, check_cancelled};
 use super::stage::Staging;
 use super::state::{Section, State};
 use super::take_back::TakenBack;
-use super::transaction::Transaction;
+use super::transaction::{Tidied, Transaction};
 use super::{Phase as Progress, Run, sweep};
 use crate::check::CheckRun;
 use crate::commit::step::{Barrier, OnFailure, Step, Terms};
@@ -50,7 +50,7 @@ pub(super) fn commit(
     let id = staging.id().to_owned();
     let read_at = staging.read_at(&draft);
     let mut committed = Committed { id: id.clone(), warnings: Vec::new(), check: None, rewritten: Vec::new() };
-    let tidied = Vec::new();
+    let tidied = Tidied::default();
     let mut walk =
         Walk { staging, draft: &draft, teller, read_at, each, trash: &trash, run, tidied, committed: &mut committed };
     let result = walk.phases(terms);
@@ -81,7 +81,7 @@ pub(super) struct Walk<'a> {
     trash: &'a sweep::Trash,
     pub run: Run<'a>,
     /// The folders from which others were removed.
-    tidied: Vec<Handle>,
+    tidied: Tidied,
     /// What is to be told once it is through.
     pub committed: &'a mut Committed,
 }
@@ -140,9 +140,10 @@ impl Walk<'_> {
             Step::SyncFolder => self.transaction().sync_folder(),
             Step::Tidy => {
                 self.tidied = self.transaction().tidy();
+                self.committed.warnings.append(&mut self.tidied.warnings);
                 Ok(())
             }
-            Step::SyncTidied => sync_all(self.transaction().fs, self.tidied.iter()),
+            Step::SyncTidied => sync_all(self.transaction().fs, self.tidied.folders.values()),
             Step::Archive => self.transaction().move_to(Section::History),
             Step::TakeBack(_) | Step::Drop => unreachable!("a commit only goes forward"),
         }
@@ -254,7 +255,7 @@ pub(super) fn drop_folder(
 /// Finishes the swaps of an interrupted transaction. `false` where what came out of a swap was not the original, or
 /// another program wrote meanwhile: the decision must be taken again. A person's word (`insisted`) overrides that.
 pub(super) fn finish(transaction: &mut Transaction<'_>, ready: &[usize], insisted: bool) -> Result<bool> {
-    let mut tidied = Vec::new();
+    let mut tidied = Tidied::default();
     for step in (transaction.state.protocol.finish)(ready, transaction.mark) {
         match step {
             Step::Swap(entry) => transaction.swap(entry)?,
@@ -275,7 +276,7 @@ pub(super) fn finish(transaction: &mut Transaction<'_>, ready: &[usize], insiste
                 transaction.set_mark(mark)?;
             }
             Step::Tidy => tidied = transaction.tidy(),
-            Step::SyncTidied => sync_all(transaction.fs, tidied.iter())?,
+            Step::SyncTidied => sync_all(transaction.fs, tidied.folders.values())?,
             Step::Barrier(_) => transaction.sync_file_system()?,
             Step::Archive => transaction.move_to(Section::History)?,
             _ => unreachable!("a recovery stages nothing"),

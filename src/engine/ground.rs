@@ -1,21 +1,20 @@
 //! Standing on firm ground: the folders of all targets locked, every path resolved under the locks, and no
 //! interrupted transaction in the way.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use super::lock::{Locks, Patience};
 use super::nearby;
 use super::recovery;
-use super::resolve::{Place, Resolver};
+use super::resolve::{Folders, Place, Resolver};
 use super::{Engine, RecoverOptions, Run};
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::fs::{Handle, Stat};
 use crate::journal::Change;
 use crate::path::{AskedPath, RelPath};
 
 /// The folders of places, by their path in the workspace.
-pub(super) type Parents = HashMap<PathBuf, (Stat, Handle)>;
+pub(super) type Parents = Folders;
 
 /// Places under locks.
 #[derive(Debug)]
@@ -42,12 +41,12 @@ impl Engine {
         loop {
             patience.check_cancelled()?;
             let fs = &*self.fs;
-            let (before, parents) = self.resolve(paths, judge)?;
+            let (before, parents) = self.resolve(Resolver::new(fs, &self.root), paths, judge)?;
             self.refuse_own_locks(&before, &parents)?;
             // That much tells the folder too; what stands there is looked at again.
             let before: Vec<_> = before.into_iter().map(|place| (place.path, place.missing.len())).collect();
             let locks = Locks::acquire(fs, parents.values().cloned().collect(), patience)?;
-            let (places, again) = self.resolve(paths, judge)?;
+            let (places, again) = self.resolve(Resolver::again(fs, &self.root, &parents), paths, judge)?;
             let same = before
                 .iter()
                 .zip(&places)
@@ -75,7 +74,7 @@ impl Engine {
         judge: Judge<'_>,
         warnings: &mut Vec<String>,
     ) -> Result<(Vec<Place>, Parents)> {
-        let (places, parents) = self.resolve(paths, judge)?;
+        let (places, parents) = self.resolve(Resolver::new(&*self.fs, &self.root), paths, judge)?;
         let ours: Vec<RelPath> = places.iter().map(|place| place.path.clone()).collect();
         match nearby::find(&*self.fs, &self.root, &ours, self.protocol, warnings)? {
             None => Ok((places, parents)),
@@ -83,8 +82,12 @@ impl Engine {
         }
     }
 
-    fn resolve(&self, paths: &[AskedPath], judge: Judge<'_>) -> Result<(Vec<Place>, Parents)> {
-        let mut resolver = Resolver::new(&*self.fs, &self.root);
+    fn resolve(
+        &self,
+        mut resolver: Resolver<'_>,
+        paths: &[AskedPath],
+        judge: Judge<'_>,
+    ) -> Result<(Vec<Place>, Parents)> {
         let places = judge(paths.iter().map(|path| resolver.place(path)).collect())?;
         let parents = resolver.folders_of(places.iter());
         Ok((places, parents))

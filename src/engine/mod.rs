@@ -49,6 +49,7 @@ use crate::fs::os::OsFs;
 use crate::fs::{Fs, Handle, Stat};
 use crate::limits;
 use crate::path::{RelPath, STATE_FOLDER};
+use crate::plan::Change;
 use account::Teller;
 use draft::Draft;
 use execute::Committed;
@@ -180,6 +181,8 @@ pub struct Engine {
     protocol: &'static Protocol,
     checker: Arc<dyn Checker>,
     inside: Option<String>,
+    /// How many files this process may have open.
+    open_files: u64,
 }
 
 impl Engine {
@@ -192,8 +195,9 @@ impl Engine {
     pub fn with_fs(fs: Arc<dyn Fs>, root: &Path, settings: Settings) -> Result<Self> {
         let real = fs.canonical(root).map_err(|e| Error::io("resolve the root", root, e))?;
         let root = fs.open_folder(&real).map_err(|e| Error::io("open the root", &real, e))?;
-        fs.raise_open_files();
-        Ok(Self { fs, root, settings, protocol: &PROTOCOL, checker: Arc::new(Processes), inside: None })
+        let open_files = fs.raise_open_files();
+        let checker = Arc::new(Processes);
+        Ok(Self { fs, root, settings, protocol: &PROTOCOL, checker, inside: None, open_files })
     }
 
     /// The same engine for a program that runs as the check of a transaction, or was started by one: what would wait for
@@ -298,6 +302,7 @@ impl Engine {
     fn commit(&self, draft: Draft, files: &[FileReport], locks: Locks, run: Run<'_>) -> Result<Committed> {
         let found = State::find(&*self.fs, &self.root, self.protocol)?;
         self.check_one_file_system(&draft, &found)?;
+        self.check_open_files(&draft)?;
         let state = State::ensure(&*self.fs, &self.root, self.protocol, found)?;
         let durable = self.settings.durability == Durability::Power;
         let bytes = draft.bytes_before();
@@ -343,6 +348,23 @@ impl Engine {
             self.root().display()
         );
         Err(Error::new(ErrorKind::CrossDevice, message).at(folder.path()))
+    }
+
+    /// Whether as many folders can be open as this transaction, and what takes it back, touch: what could be committed
+    /// and not undone is refused.
+    fn check_open_files(&self, draft: &Draft) -> Result<()> {
+        let new = draft.plan.entries.iter().filter(|entry| matches!(entry.change, Change::Folder)).count();
+        let needed = (draft.parents.len() + new) as u64 + limits::SPARE_OPEN_FILES;
+        if needed <= self.open_files {
+            return Ok(());
+        }
+        let message = format!(
+            "{} folders are touched, which takes {needed} open files, and {} are allowed; split the request, or raise the \
+             limit (ulimit -n)",
+            draft.parents.len() + new,
+            self.open_files
+        );
+        Err(Error::new(ErrorKind::RequestTooLarge, message))
     }
 
     /// A path in the workspace, by letter.

@@ -123,10 +123,7 @@ fn lock_targets(
             before.iter().map(|(path, (stat, _))| (path.clone(), stat.clone())).collect();
         let parents: Parents = before.iter().map(|(path, (_, handle))| (path.clone(), handle.clone())).collect();
         let locks = Locks::acquire(fs, before.into_values().collect(), patience)?;
-        let after = open_parents(fs, state, id, journal)?;
-        let same = after.len() == found.len()
-            && after.iter().all(|(path, (stat, _))| found.get(path).is_some_and(|f| f.identity == stat.identity));
-        if same {
+        if are_there(fs, state, id, journal, &found)? {
             return Ok((locks, parents));
         }
         drop((locks, parents));
@@ -136,11 +133,35 @@ fn lock_targets(
 
 /// Opens the folder of each target, where it is there: at its path, or still in its slot.
 fn open_parents(fs: &dyn Fs, state: &State, id: &str, journal: &Journal) -> Result<HashMap<PathBuf, (Stat, Handle)>> {
-    let mut open: HashMap<PathBuf, (Stat, Handle)> = HashMap::new();
+    let mut open = HashMap::new();
+    each_parent(fs, state, id, journal, |path, stat, handle| {
+        open.insert(path.to_owned(), (stat, handle));
+    })?;
+    Ok(open)
+}
+
+/// Whether the folders are those that were found. One is opened at a time: as many again as are locked may be too many.
+fn are_there(fs: &dyn Fs, state: &State, id: &str, journal: &Journal, found: &HashMap<PathBuf, Stat>) -> Result<bool> {
+    let mut there = HashMap::new();
+    each_parent(fs, state, id, journal, |path, stat, _| {
+        there.insert(path.to_owned(), stat.identity);
+    })?;
+    Ok(there.len() == found.len()
+        && there.iter().all(|(path, identity)| found.get(path).is_some_and(|stat| stat.identity == *identity)))
+}
+
+/// Opens the folder of each target, one after the other.
+fn each_parent(
+    fs: &dyn Fs,
+    state: &State,
+    id: &str,
+    journal: &Journal,
+    mut found: impl FnMut(&Path, Stat, Handle),
+) -> Result<()> {
     let mut add = |path: &Path, handle: Option<Handle>| -> Result<()> {
         if let Some(handle) = handle {
             let stat = fs.stat_handle(&handle).map_err(|e| Error::io("look at", handle.path(), e))?;
-            open.insert(path.to_owned(), (stat, handle));
+            found(path, stat, handle);
         }
         Ok(())
     };
@@ -164,7 +185,7 @@ fn open_parents(fs: &dyn Fs, state: &State, id: &str, journal: &Journal) -> Resu
         };
         add(path, handle)?;
     }
-    Ok(open)
+    Ok(())
 }
 
 fn open_folder(fs: &dyn Fs, base: &Handle, path: &Path) -> Result<Option<Handle>> {

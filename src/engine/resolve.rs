@@ -38,7 +38,12 @@ pub(super) struct Resolver<'a> {
     root: &'a Handle,
     /// By their paths in the workspace, which are in their normal form: as texts they are found quicker.
     folders: HashMap<OsString, Folder>,
+    /// Folders that are open already: one of them that is found again takes no second handle.
+    known: Option<&'a Folders>,
 }
+
+/// Open folders, by their paths in the workspace.
+pub(super) type Folders = HashMap<PathBuf, (Stat, Handle)>;
 
 #[derive(Debug, Clone)]
 enum Folder {
@@ -50,7 +55,12 @@ enum Folder {
 
 impl<'a> Resolver<'a> {
     pub(super) fn new(fs: &'a dyn Fs, root: &'a Handle) -> Self {
-        Self { fs, root, folders: HashMap::new() }
+        Self { fs, root, folders: HashMap::new(), known: None }
+    }
+
+    /// The same for paths that were resolved before.
+    pub(super) fn again(fs: &'a dyn Fs, root: &'a Handle, known: &'a Folders) -> Self {
+        Self { known: Some(known), ..Self::new(fs, root) }
     }
 
     /// The folder of a place, open.
@@ -62,7 +72,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Every folder that was opened and is the folder of a place in `places`, each once.
-    pub(super) fn folders_of<'p>(&self, places: impl Iterator<Item = &'p Place>) -> HashMap<PathBuf, (Stat, Handle)> {
+    pub(super) fn folders_of<'p>(&self, places: impl Iterator<Item = &'p Place>) -> Folders {
         let mut folders = HashMap::new();
         let mut last = None;
         for place in places {
@@ -170,7 +180,11 @@ impl<'a> Resolver<'a> {
             let opened = match self.fs.open_beneath(self.root, folder) {
                 Ok(handle) => {
                     let stat = self.fs.stat_handle(&handle).map_err(|e| Error::io("look at", folder, e))?;
-                    Folder::Open(handle, stat)
+                    let is_same = |known: &Stat| (known.device, known.identity) == (stat.device, stat.identity);
+                    match self.known.and_then(|known| known.get(folder)) {
+                        Some((known, open)) if is_same(known) => Folder::Open(open.clone(), stat),
+                        _ => Folder::Open(handle, stat),
+                    }
                 }
                 Err(e) => match errno::of(&e) {
                     Some(Errno::NOENT) => Folder::Missing,

@@ -76,10 +76,32 @@ pub(super) fn check_folder(path: impl Fn() -> PathBuf, folder: &Stat) -> Result<
 
 /// Whether a file can be edited, replaced, moved or deleted at all by this user; `folder` is what it is in.
 pub(super) fn check_target(fs: &dyn Fs, user: u32, name: Name<'_>, stat: &Stat, folder: &Stat) -> Result<()> {
-    let refuse = |kind, why: &str| {
-        let path = name.path();
-        Err(Error::new(kind, format!("{} {why}", path.display())).at(path))
-    };
+    check_replaceable(user, name, stat, folder)?;
+    let refuse = |why| refuse(name, ErrorKind::PermissionDenied, why);
+    if stat.mode & 0o222 == 0 {
+        return refuse("is read-only: it has no write bit (chmod u+w to allow edits)");
+    }
+    if user == 0 {
+        return Ok(());
+    }
+    // The owner's bits are what counts for the owner, whatever an ACL says.
+    if stat.mode & 0o400 == 0 {
+        return refuse("cannot be read by you (chmod u+r to allow edits)");
+    }
+    if !fs.may_write(name).map_err(|e| Error::io("ask for access to", name.path(), e))? {
+        return refuse("cannot be written by you");
+    }
+    Ok(())
+}
+
+fn refuse<T>(name: Name<'_>, kind: ErrorKind, why: &str) -> Result<T> {
+    let path = name.path();
+    Err(Error::new(kind, format!("{} {why}", path.display())).at(path))
+}
+
+/// The same for a file that is only put back to what it was: that it is read-only does not count.
+pub(super) fn check_replaceable(user: u32, name: Name<'_>, stat: &Stat, folder: &Stat) -> Result<()> {
+    let refuse = |kind, why| refuse(name, kind, why);
     if stat.mount_root {
         return refuse(ErrorKind::MountPoint, "is a mount point; edit it where it is mounted from");
     }
@@ -98,24 +120,11 @@ pub(super) fn check_target(fs: &dyn Fs, user: u32, name: Name<'_>, stat: &Stat, 
     if stat.append_only {
         return refuse(ErrorKind::Immutable, "is append-only (chattr +a); clear the flag first");
     }
-    if stat.mode & 0o222 == 0 {
-        return refuse(ErrorKind::PermissionDenied, "is read-only: it has no write bit (chmod u+w to allow edits)");
-    }
-    if user == 0 {
-        return Ok(());
-    }
-    if stat.user != user {
+    if user != 0 && stat.user != user {
         return refuse(
             ErrorKind::PermissionDenied,
             "belongs to another user, whom a replacement could not keep as owner",
         );
-    }
-    // The owner's bits are what counts for the owner, whatever an ACL says.
-    if stat.mode & 0o400 == 0 {
-        return refuse(ErrorKind::PermissionDenied, "cannot be read by you (chmod u+r to allow edits)");
-    }
-    if !fs.may_write(name).map_err(|e| Error::io("ask for access to", name.path(), e))? {
-        return refuse(ErrorKind::PermissionDenied, "cannot be written by you");
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! A transaction's folder with its journal: the primitives that a commit, an undo and a recovery share.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::snapshot;
@@ -8,6 +8,7 @@ use super::state::{Section, State, open_transaction};
 use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Kept, Result};
 use crate::fs::{FileKind, Fs, Handle, Name, Rename, Stat};
+use crate::identity::Identity;
 use crate::journal::recover::{Class, Observed, Seen};
 use crate::journal::{Change, Journal, Mark, Record, kept_name, slot_name};
 
@@ -189,23 +190,74 @@ impl Transaction<'_> {
     }
 
     /// Removes the folders that the transaction which this one undoes had made, children first, where they are empty
-    /// and still the same. An empty folder that stays harms nothing: no failure is worth a rollback.
-    /// Answers the folders that they were in.
-    pub(super) fn tidy(&self) -> Vec<Handle> {
-        let mut tidied = Vec::new();
+    /// and still the same. A folder that stays harms nothing: no failure is worth a rollback, but it is told.
+    pub(super) fn tidy(&self) -> Tidied {
+        let mut tidied = Tidied::default();
         let Some(reverts) = &self.journal.header.reverts else { return tidied };
-        let Ok(Some(reverted)) = super::history::load(self.fs, self.state, reverts) else { return tidied };
+        let reverted = match super::history::load(self.fs, self.state, reverts) {
+            Ok(Some(reverted)) => reverted,
+            Ok(None) => return tidied,
+            Err(error) => {
+                tidied.warnings.push(format!("folders that {reverts} had made are left: {error}"));
+                return tidied;
+            }
+        };
+        // Of folders in each other only the innermost that stays is told: what it is in cannot go either.
+        let mut left: Vec<&Path> = Vec::new();
         for record in reverted.journal.entries.iter().rev() {
             let Change::Folder { staged } = record.change else { continue };
-            let Ok(parent) = self.fs.open_beneath(&self.state.root, record.path.parent()) else { continue };
-            let name = Name::new(&parent, record.path.name());
-            let is_ours = matches!(self.fs.stat(name), Ok(Some(stat)) if stat.identity == staged);
-            if is_ours && self.fs.remove_folder(name).is_ok() {
-                tidied.push(parent);
+            let path = record.path.as_path();
+            if left.iter().any(|inner| inner.starts_with(path)) {
+                continue;
+            }
+            match self.remove_empty(record, staged) {
+                Ok(Some(parent)) => {
+                    // What was removed after its parent was opened for it needs no sync.
+                    tidied.folders.remove(path);
+                    tidied.folders.insert(record.path.parent().to_owned(), parent);
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    let path = self.state.root.path().join(path).display().to_string();
+                    tidied.warnings.push(match errno::of(&error) {
+                        Some(Errno::NOTEMPTY | Errno::EXIST) => {
+                            format!("{path} stays, which the undone transaction had made: it is not empty")
+                        }
+                        _ => format!("{path} stays, which the undone transaction had made: {error}"),
+                    });
+                    left.push(record.path.as_path());
+                }
             }
         }
         tidied
     }
+
+    /// Removes a folder; answers the one that it was in. Nothing is done where it is gone, or is another one.
+    fn remove_empty(&self, record: &Record, staged: Identity) -> std::io::Result<Option<Handle>> {
+        let folder = record.path.parent();
+        let parent = match self.parents.get(folder) {
+            Some(parent) => parent.clone(),
+            None => match self.fs.open_beneath(&self.state.root, folder) {
+                Err(e) if errno::is_missing(&e) => return Ok(None),
+                other => other?,
+            },
+        };
+        let name = Name::new(&parent, record.path.name());
+        if self.fs.stat(name)?.is_none_or(|stat| stat.identity != staged) {
+            return Ok(None);
+        }
+        self.fs.remove_folder(name)?;
+        Ok(Some(parent))
+    }
+}
+
+/// What came of removing the folders that an undone transaction had made.
+#[derive(Debug, Default)]
+pub(super) struct Tidied {
+    /// The folders that they were in, by their paths in the workspace.
+    pub folders: BTreeMap<PathBuf, Handle>,
+    /// About those that stay.
+    pub warnings: Vec<String>,
 }
 
 /// What stands at a name, read to the end.

@@ -66,7 +66,8 @@ impl Engine {
 
     fn take_back(&self, id: &str, options: &UndoOptions, mut warnings: Vec<String>, run: Run<'_>) -> Result<Report> {
         let (state, loaded) = self.committed(id)?;
-        if let Some(by) = self.reverted(&state)?.get(id) {
+        let id = loaded.id().to_owned();
+        if let Some(by) = self.reverted(&state)?.get(&id) {
             let message = format!("{id} is undone already, by {by}; redo it to have its changes again");
             return Err(Error::new(ErrorKind::UndoConflict, message));
         }
@@ -83,19 +84,22 @@ impl Engine {
         let mut targets = HashMap::new();
         let mut now = Vec::new();
         for (entry, (record, place)) in loaded.journal.entries.iter().zip(&places).enumerate() {
-            let snapshot = self.snapshot_of(&record.path, place, &parents)?;
-            let found = snapshot.as_ref().map(|snapshot| snapshot.state());
+            let mut snapshot = self.snapshot_of(&record.path, place, &parents)?;
+            if let Some(snapshot) = snapshot.as_mut().filter(|_| places.len() > limits::SYNC_EACH_UP_TO) {
+                snapshot.file = None;
+            }
+            let found = snapshot.as_ref().map(Snapshot::state);
             let obstructed = place.stat.is_some() && found.is_none();
             let carried = match found {
                 Some(found) if options.rebase => self.carry_back(&state, &loaded, entry, found)?,
                 _ => None,
             };
             now.push(Now { state: found, obstructed, missing: place.missing.clone(), carried });
-            targets.insert(place.path.clone(), snapshot);
+            targets.insert(place.path.clone(), snapshot.map(Arc::new));
         }
         let plan = reverse(&loaded.journal, &now).map_err(|e| self.explain_conflicts(e, &state, &loaded))?;
-        for place in &places {
-            self.check_restorable(place, &parents)?;
+        for (place, now) in places.iter().zip(&now) {
+            self.check_restorable(place, now, &parents)?;
         }
         let sources = self.sources(&loaded, &now, &targets, &parents)?;
         let targets = plan.entries.iter().map(|entry| targets.get(&entry.path).cloned().flatten()).collect();
@@ -103,7 +107,7 @@ impl Engine {
         let Some(locks) = locks else {
             return Ok(Report { dry_run: true, files, warnings, ..Report::default() });
         };
-        let marks = Marks { reverts: Some(id.to_owned()), ..Marks::default() };
+        let marks = Marks { reverts: Some(id), ..Marks::default() };
         let gate = self.gate(options.check.as_ref());
         let draft = Draft { plan, sources, targets, parents, read_at, marks, gate };
         drop(state);
@@ -138,12 +142,12 @@ impl Engine {
         if is_undo(id) {
             return Ok(id.to_owned());
         }
-        self.committed(id)?;
-        undone.get(id).cloned().ok_or_else(|| nothing(&format!("{id} is not undone")))
+        let (_, loaded) = self.committed(id)?;
+        undone.get(loaded.id()).cloned().ok_or_else(|| nothing(&format!("{id} is not undone")))
     }
 
     /// What stands at the path of an entry of a journal now.
-    fn snapshot_of(&self, path: &RelPath, place: &Place, parents: &Parents) -> Result<Option<Arc<Snapshot>>> {
+    fn snapshot_of(&self, path: &RelPath, place: &Place, parents: &Parents) -> Result<Option<Snapshot>> {
         let Some(stat) = &place.stat else { return Ok(None) };
         if stat.kind != FileKind::File || place.path != *path {
             // A folder that the transaction made, or a symlink where the file was.
@@ -151,18 +155,22 @@ impl Engine {
         }
         let (_, folder) = &parents[place.folder()];
         let (snapshot, _) = snapshot::read(&*self.fs, Name::new(folder, path.name()), stat, Wanted::Nothing)?;
-        Ok(Some(Arc::new(snapshot)))
+        Ok(Some(snapshot))
     }
 
-    /// Whether what stands at a place, which is as the transaction left it, may be replaced.
-    fn check_restorable(&self, place: &Place, parents: &Parents) -> Result<()> {
+    /// Whether what stands at a place may be replaced. A file that is as the transaction left it may be read-only: the
+    /// transaction made it so, or found it so.
+    fn check_restorable(&self, place: &Place, now: &Now, parents: &Parents) -> Result<()> {
         let path = || self.root.path().join(place.path.as_path());
         let (folder_stat, folder) = &parents[place.folder()];
         match &place.stat {
             Some(stat) if stat.kind == FileKind::File => {
                 let name = Name::new(folder, place.path.name());
-                let host = self.fs.host().map_err(|e| Error::io("ask who runs", path(), e))?;
-                snapshot::check_target(&*self.fs, host.user, name, stat, folder_stat)
+                let user = self.fs.host().map_err(|e| Error::io("ask who runs", path(), e))?.user;
+                match now.carried {
+                    Some(_) => snapshot::check_target(&*self.fs, user, name, stat, folder_stat),
+                    None => snapshot::check_replaceable(user, name, stat, folder_stat),
+                }
             }
             _ => snapshot::check_folder(path, folder_stat),
         }

@@ -6,6 +6,7 @@ mod interrupted;
 mod journal;
 mod patches;
 mod root;
+mod taken_back;
 mod torture;
 mod tour;
 mod transactions;

@@ -189,7 +189,8 @@ fn history_is_bounded() {
     let unbounded = Retention { count: usize::MAX, bytes: u64::MAX, age: Duration::from_secs(1 << 30) };
     let bounds: [(Retention, usize); 4] = [
         (Retention { count: 2, ..unbounded.clone() }, 2),
-        (Retention { bytes: 250, ..unbounded.clone() }, 2),
+        // The newest takes none of them.
+        (Retention { bytes: 250, ..unbounded.clone() }, 3),
         (Retention { age: Duration::ZERO, ..unbounded.clone() }, 0),
         (unbounded, 5),
     ];
