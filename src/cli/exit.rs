@@ -18,6 +18,8 @@ pub(crate) const IO: u8 = 5;
 pub(crate) const RECOVERY_REQUIRED: u8 = 6;
 /// The check failed; rolled back.
 pub(crate) const CHECK_FAILED: u8 = 7;
+/// Done, and it stays; but the answer could not be written.
+pub(crate) const UNTOLD: u8 = 8;
 /// Interrupted before the swap; nothing changed.
 pub(crate) const INTERRUPTED: u8 = 130;
 

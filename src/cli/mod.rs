@@ -61,7 +61,14 @@ fn print_answer(answer: &Answer, options: &Options) -> u8 {
         Some(raw) => output::plain_result(raw),
         None => output::result(&answer.human),
     };
-    printed_or(answer.status, printed)
+    match (printed, &answer.done) {
+        // Whoever asked for a change needs to know of it, whatever became of its reader.
+        (Err(error), Some(done)) => {
+            output::note(format!("{done}, but the answer could not be written: {error}"));
+            if answer.status == exit::DONE { exit::UNTOLD } else { answer.status }
+        }
+        (printed, _) => printed_or(answer.status, printed),
+    }
 }
 
 fn print_failure(failure: &Failure, json: bool, options: Option<&Options>) -> u8 {

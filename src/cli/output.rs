@@ -34,6 +34,8 @@ pub(crate) struct Answer {
     pub(crate) notes: Vec<String>,
     /// The exit status.
     pub(crate) status: u8,
+    /// What was done, for whoever cannot be given the answer; nothing of a command that only looks.
+    pub(crate) done: Option<String>,
 }
 
 impl Answer {
@@ -42,17 +44,24 @@ impl Answer {
         let mut json = serde_json::to_string_pretty(json)
             .map_err(|e| Error::new(ErrorKind::UnknownError, format!("cannot write the answer as JSON: {e}")))?;
         json.push('\n');
-        Ok(Self { json, human: human.into(), raw: None, notes: Vec::new(), status: exit::DONE })
+        Ok(Self { json, ..Self::for_people(human) })
     }
 
     /// The same for people alone, where nobody asked for JSON: of many files that is long.
     pub(crate) fn for_people(human: impl Into<String>) -> Self {
-        Self { json: String::new(), human: human.into(), raw: None, notes: Vec::new(), status: exit::DONE }
+        let human = human.into();
+        Self { json: String::new(), human, raw: None, notes: Vec::new(), status: exit::DONE, done: None }
     }
 
     /// With notes for people.
     pub(crate) fn noting(mut self, notes: impl IntoIterator<Item = String>) -> Self {
         self.notes.extend(notes);
+        self
+    }
+
+    /// Of a command that did this: `committed 20…`.
+    pub(crate) fn having_done(mut self, done: Option<String>) -> Self {
+        self.done = done;
         self
     }
 

@@ -17,7 +17,10 @@ pub(crate) fn for_people(report: &Report, verb: &str, options: &Options) -> Stri
     }
     let what = extent(report);
     let _ = match &report.transaction {
-        Some(id) if report.already_applied => writeln!(text, "committed before, as {}: {what}", styled(NAME, id)),
+        Some(id) if report.already_applied => {
+            let undone = report.undone_by.as_ref().map(|by| format!(", undone since by {}", styled(NAME, by)));
+            writeln!(text, "committed before, as {}{}: {what}", styled(NAME, id), undone.unwrap_or_default())
+        }
         Some(id) => writeln!(text, "{verb} {}: {what}", styled(NAME, id)),
         None => writeln!(text, "nothing to change: {what}"),
     };

@@ -1,18 +1,21 @@
 //! The same request once more: an answer that was lost is given again, and nothing is done twice.
 //!
 //! The decision rests on journals: on the key and the fingerprint in the header, and on what each file was to become.
-//! Only the words of the answer come from `report.json`.
+//! Only the words of the answer come from `report.json`. What it says of the files is what they are now.
 
 use super::Engine;
 use super::account::Account;
 use super::history::{Loaded, history};
-use super::report::Report;
+use super::open::check_plan;
+use super::report::{Extra, FileReport, Operation, Report};
+use super::resolve::Resolver;
 use super::transaction::see;
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::Name;
 use crate::journal::recover::Seen;
-use crate::journal::{Change, Header};
+use crate::journal::{Change, Header, Journal, Record};
+use crate::path::{AskedPath, RelPath};
 use crate::request::Request;
 
 impl Engine {
@@ -30,52 +33,155 @@ impl Engine {
                 );
                 return Err(Error::new(ErrorKind::ValidationFailed, message));
             }
-            return self.told_again(&loaded).map(Some);
+            return self.told_again(&loaded, request.check.is_some()).map(Some);
         }
-        if request.idempotent { self.repeated(fingerprint) } else { Ok(None) }
+        if request.idempotent { self.repeated(request, fingerprint) } else { Ok(None) }
     }
 
     /// The answer of the transaction that did the very same, where every file still is as it left it.
-    pub(super) fn repeated(&self, fingerprint: Digest) -> Result<Option<Report>> {
+    pub(super) fn repeated(&self, request: &Request, fingerprint: Digest) -> Result<Option<Report>> {
         let Some(loaded) = self.find_committed(|header| header.request == Some(fingerprint))? else { return Ok(None) };
-        if self.is_in_place(&loaded)? { self.told_again(&loaded).map(Some) } else { Ok(None) }
+        let is_in_place = loaded.journal.entries.iter().zip(self.seen(&loaded)?).all(|(it, seen)| is_left(it, seen));
+        if is_in_place { self.told_again(&loaded, request.check.is_some()).map(Some) } else { Ok(None) }
     }
 
-    /// The answer of a committed transaction, newest first.
-    pub(super) fn committed_before(&self, is_it: impl Fn(&Header) -> bool) -> Result<Option<Report>> {
-        self.find_committed(is_it)?.map(|loaded| self.told_again(&loaded)).transpose()
+    /// The answer of the commit of an open transaction, where that is through. A plan that is named must be the one that
+    /// was committed.
+    pub(super) fn committed_again(
+        &self,
+        opened: &str,
+        plan_hash: Option<Digest>,
+        is_checked: bool,
+    ) -> Result<Option<Report>> {
+        let Some(loaded) = self.committed_open(opened)? else { return Ok(None) };
+        check_plan(plan_hash, loaded.journal.plan_hash(), false)?;
+        self.told_again(&loaded, is_checked).map(Some)
     }
 
+    /// What became of an open transaction by its commit.
+    pub(super) fn committed_open(&self, opened: &str) -> Result<Option<Loaded>> {
+        self.find_committed(|header| header.opened.as_deref() == Some(opened))
+    }
+
+    /// The newest committed transaction that is it.
     fn find_committed(&self, is_it: impl Fn(&Header) -> bool) -> Result<Option<Loaded>> {
         let Some(state) = self.state()? else { return Ok(None) };
         let is_it = |loaded: &Result<Loaded>| loaded.as_ref().map_or(true, |loaded| is_it(&loaded.journal.header));
         history(&*self.fs, &state)?.rev().find(is_it).transpose()
     }
 
-    fn told_again(&self, loaded: &Loaded) -> Result<Report> {
+    /// The answer of a committed transaction, with what is true of its files now.
+    fn told_again(&self, loaded: &Loaded, is_checked: bool) -> Result<Report> {
         let account = Account::read(&*self.fs, &loaded.folder)?;
-        let mut report = account.map(Account::into_report).unwrap_or_default();
-        report.transaction = Some(loaded.id().to_owned());
+        let mut report = account.map_or_else(|| of_journal(&loaded.journal), Account::into_report);
+        let id = loaded.id();
+        report.transaction = Some(id.to_owned());
         report.already_applied = true;
+        if let Some(state) = self.state()? {
+            report.undone_by = self.reverted(&state)?.remove(id);
+        }
+        let now = Now { loaded, seen: self.seen(loaded)? };
+        for file in &mut report.files {
+            self.tell_now(file, &now)?;
+        }
+        let changed = report.files.iter().filter(|file| file.extras.in_place == Some(false)).count();
+        match &report.undone_by {
+            Some(by) => report.warnings.push(format!(
+                "{id} was undone since, by {by}, and is not done again; `txedit redo {id}` brings its changes back"
+            )),
+            None if changed > 0 => report.warnings.push(format!(
+                "{changed} of its files changed since the commit of {id}, which is not done again: see in_place"
+            )),
+            None => {}
+        }
+        if is_checked {
+            report.warnings.push(format!("the check was not run: {id} was committed before, and nothing is changed"));
+        }
         Ok(report)
     }
 
-    /// Whether every file is as the transaction left it.
-    fn is_in_place(&self, loaded: &Loaded) -> Result<bool> {
-        for record in &loaded.journal.entries {
-            let Ok(parent) = self.fs.open_beneath(&self.root, record.path.parent()) else { return Ok(false) };
-            let seen = see(&*self.fs, Name::new(&parent, record.path.name()))?;
-            let is = match (&record.change, seen) {
-                (Change::Delete { .. }, Seen::Missing) | (Change::Folder { .. }, Seen::Folder(_)) => true,
-                (change, Seen::File { digest, mode, .. }) => {
-                    change.after().is_some_and(|after| (after.digest, after.mode) == (digest, mode))
-                }
-                _ => false,
-            };
-            if !is {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+    /// What stands at the path of each entry.
+    fn seen(&self, loaded: &Loaded) -> Result<Vec<Seen>> {
+        loaded.journal.entries.iter().map(|record| self.seen_at(&record.path)).collect()
     }
+
+    fn seen_at(&self, path: &RelPath) -> Result<Seen> {
+        match self.fs.open_beneath(&self.root, path.parent()) {
+            Ok(parent) => see(&*self.fs, Name::new(&parent, path.name())),
+            Err(_) => Ok(Seen::Missing),
+        }
+    }
+
+    /// Says of a file whether it still is as the transaction left it, and what it is now where it is not.
+    fn tell_now(&self, file: &mut FileReport, now: &Now<'_>) -> Result<()> {
+        let result = file.extras.renamed_to.as_ref().unwrap_or(&file.path);
+        let (path, result) = (self.known_as(&file.path), self.known_as(result));
+        let entries = now.loaded.journal.entries.iter().zip(&now.seen);
+        let is_own = |record: &Record| [&path, &result].into_iter().flatten().any(|path| record.path == *path);
+        let mut own = entries.filter(|(record, _)| is_own(record)).peekable();
+        let there = match &result {
+            Some(result) => self.seen_at(result)?,
+            None => Seen::Missing,
+        };
+        let there = match there {
+            Seen::File { digest, .. } => Some(digest),
+            _ => None,
+        };
+        let in_place = match own.peek() {
+            Some(_) => own.all(|(record, seen)| is_left(record, *seen)),
+            None => there == file.hash_after,
+        };
+        file.extras.in_place = Some(in_place);
+        if !in_place {
+            file.hash_after = there;
+        }
+        Ok(())
+    }
+
+    /// The path by which a journal knows a file that a caller named.
+    fn known_as(&self, path: &AskedPath) -> Option<RelPath> {
+        match Resolver::new(&*self.fs, &self.root).place(path) {
+            Ok(place) => Some(place.path),
+            Err(_) => RelPath::normalised(path.strip_prefix(self.root()).unwrap_or(path)).ok(),
+        }
+    }
+}
+
+/// A committed transaction, and what stands at its paths now.
+struct Now<'a> {
+    loaded: &'a Loaded,
+    seen: Vec<Seen>,
+}
+
+/// Whether an entry is as the transaction left it.
+fn is_left(record: &Record, seen: Seen) -> bool {
+    match (&record.change, seen) {
+        (Change::Delete { .. }, Seen::Missing) | (Change::Folder { .. }, Seen::Folder(_)) => true,
+        (change, Seen::File { digest, mode, .. }) => {
+            change.after().is_some_and(|after| (after.digest, after.mode) == (digest, mode))
+        }
+        _ => false,
+    }
+}
+
+/// What a journal alone tells of a transaction.
+fn of_journal(journal: &Journal) -> Report {
+    let files = journal.entries.iter().filter_map(|record| {
+        let operation = match record.change {
+            Change::Edit { before, after, .. } if before.digest == after.digest => Operation::Mode,
+            Change::Edit { .. } => Operation::Replace,
+            Change::Create { .. } => Operation::Create,
+            Change::Delete { .. } => Operation::Delete,
+            Change::Folder { .. } => return None,
+        };
+        Some(FileReport {
+            path: record.path.asked(),
+            operation,
+            edits: Vec::new(),
+            hash_before: record.change.before().map(|state| state.digest),
+            hash_after: record.change.after().map(|state| state.digest),
+            extras: Extra::NONE.into(),
+        })
+    });
+    Report { files: files.collect(), ..Report::default() }
 }

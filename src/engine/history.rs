@@ -132,7 +132,7 @@ impl Engine {
             let (old, new) = self.contents(&state, &loaded, entry)?;
             files.push(shown_file(&record.path, &record.change, old.as_deref(), new.as_deref()));
         }
-        Ok(Shown { logged: self.logged(&loaded, reverted.get(id))?, files })
+        Ok(Shown { logged: self.logged(&loaded, reverted.get(loaded.id()))?, files })
     }
 
     /// What an entry of a transaction was and became, as far as both are still known; empty where there was no file.
@@ -152,13 +152,18 @@ impl Engine {
         Ok((old, new))
     }
 
+    /// A committed transaction, by its id or by the one that it had while it was open.
     pub(super) fn committed(&self, id: &str) -> Result<(State, Loaded)> {
         let unknown = || {
             let message = format!("there is no committed transaction {id} here; `txedit log` lists them");
             Error::new(ErrorKind::UnknownTransaction, message)
         };
         let state = self.state()?.ok_or_else(unknown)?;
-        let loaded = load(&*self.fs, &state, id)?.ok_or_else(unknown)?;
+        let loaded = match load(&*self.fs, &state, id)? {
+            Some(loaded) => loaded,
+            // It may be the id that it had before its commit.
+            None => self.committed_open(id)?.ok_or_else(unknown)?,
+        };
         Ok((state, loaded))
     }
 
@@ -194,6 +199,7 @@ impl Engine {
             label: header.label.clone(),
             reverts: header.reverts.clone(),
             reverted_by: reverted_by.cloned(),
+            opened: header.opened.clone(),
             check: account.and_then(|account| account.check).map(CheckAccount::into_run),
             files: files.collect(),
             warnings: late::warnings(&*self.fs, loaded)?,

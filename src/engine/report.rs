@@ -21,8 +21,11 @@ pub struct Report {
     pub warnings: Vec<String>,
     /// The check that it passed.
     pub check: Option<CheckRun>,
-    /// Whether nothing had to be done, since the same request was committed before.
+    /// Whether nothing had to be done, since the same request was committed before. What is told of its files is true
+    /// now: see [`Extra::in_place`].
     pub already_applied: bool,
+    /// The transaction that undid it since, where the same request was committed before.
+    pub undone_by: Option<String>,
 }
 
 /// One file of a request.
@@ -36,7 +39,7 @@ pub struct FileReport {
     pub edits: Vec<Applied>,
     /// The digest before; `None` for a file that was not there.
     pub hash_before: Option<Digest>,
-    /// The digest after; `None` for a file that is gone.
+    /// The digest after; `None` for a file that is gone. Of a request that was committed before: the digest now.
     pub hash_after: Option<Digest>,
     /// The rest, which few files have.
     pub extras: Extras,
@@ -80,14 +83,23 @@ pub struct Extra {
     pub diff: Option<String>,
     /// What another program had changed in the file before the staged edits were carried over to it, as a diff.
     pub rebased: Option<String>,
+    /// Whether it is still as the request left it; told where the request was committed before.
+    pub in_place: Option<bool>,
     /// What the caller should know of this file.
     pub warnings: Vec<String>,
 }
 
 impl Extra {
     /// Nothing at all.
-    pub const NONE: Self =
-        Self { renamed_to: None, backup: None, content: None, diff: None, rebased: None, warnings: Vec::new() };
+    pub const NONE: Self = Self {
+        renamed_to: None,
+        backup: None,
+        content: None,
+        diff: None,
+        rebased: None,
+        in_place: None,
+        warnings: Vec::new(),
+    };
 }
 
 /// Edits that were staged.
@@ -211,6 +223,8 @@ pub struct Logged {
     pub reverts: Option<String>,
     /// The transaction that undid it.
     pub reverted_by: Option<String>,
+    /// The open transaction that it was before its commit.
+    pub opened: Option<String>,
     /// The check that it passed.
     pub check: Option<CheckRun>,
     /// What it did to which file, relative to the workspace: `("edit", "src/a.rs")`.

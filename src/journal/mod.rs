@@ -23,7 +23,7 @@ use std::path::Path;
 use crate::digest::Digest;
 use crate::identity::Identity;
 use crate::path::RelPath;
-use crate::plan::FileState;
+use crate::plan::{self, FileState, Hashed};
 
 pub mod record;
 pub mod recover;
@@ -165,6 +165,19 @@ impl Change {
             Self::Edit { staged, .. } | Self::Create { staged, .. } | Self::Folder { staged } => Some(staged),
             Self::Delete { .. } => None,
         }
+    }
+}
+
+impl Journal {
+    /// The hash of the plan that it carries out: what a preview of it said.
+    #[must_use]
+    pub fn plan_hash(&self) -> Digest {
+        plan::hash(self.entries.iter().map(|record| Hashed {
+            path: &record.path,
+            kind: record.change.kind(),
+            before: record.change.before(),
+            after: record.change.after(),
+        }))
     }
 }
 

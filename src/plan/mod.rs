@@ -86,27 +86,47 @@ impl Plan {
     /// The hash over everything that it does: two plans of one hash find the same files and leave the same files.
     #[must_use]
     pub fn hash(&self) -> Digest {
-        use std::os::unix::ffi::OsStrExt as _;
-        let mut digester = Digester::new();
-        let mut field = |bytes: &[u8]| {
-            // Its length first: nothing of one field can be taken for the next.
-            digester.update(&(bytes.len() as u64).to_le_bytes());
-            digester.update(bytes);
-        };
-        for entry in &self.entries {
+        hash(self.entries.iter().map(|entry| {
             let (kind, before, after) = match &entry.change {
                 Change::Edit(before, new) => ("edit", Some(before), Some(&new.state)),
                 Change::Create(new) => ("create", None, Some(&new.state)),
                 Change::Delete(before) => ("delete", Some(before), None),
                 Change::Folder => ("folder", None, None),
             };
-            field(entry.path.as_path().as_os_str().as_bytes());
-            field(kind.as_bytes());
-            for state in [before, after] {
-                let text = state.map(|state| format!("{} {} {:o}", state.digest, state.size, state.mode));
-                field(text.unwrap_or_default().as_bytes());
-            }
-        }
-        digester.finish()
+            Hashed { path: &entry.path, kind, before, after }
+        }))
     }
+}
+
+/// What of an entry counts for the hash of its plan.
+#[derive(Debug, Clone, Copy)]
+pub struct Hashed<'a> {
+    /// The path in the workspace.
+    pub path: &'a RelPath,
+    /// `edit`, `create`, `delete` or `folder`.
+    pub kind: &'a str,
+    /// What stands there before.
+    pub before: Option<&'a FileState>,
+    /// What stands there after.
+    pub after: Option<&'a FileState>,
+}
+
+/// The hash over entries in their order.
+pub fn hash<'a>(entries: impl Iterator<Item = Hashed<'a>>) -> Digest {
+    use std::os::unix::ffi::OsStrExt as _;
+    let mut digester = Digester::new();
+    let mut field = |bytes: &[u8]| {
+        // Its length first: nothing of one field can be taken for the next.
+        digester.update(&(bytes.len() as u64).to_le_bytes());
+        digester.update(bytes);
+    };
+    for entry in entries {
+        field(entry.path.as_path().as_os_str().as_bytes());
+        field(entry.kind.as_bytes());
+        for state in [entry.before, entry.after] {
+            let text = state.map(|state| format!("{} {} {:o}", state.digest, state.size, state.mode));
+            field(text.unwrap_or_default().as_bytes());
+        }
+    }
+    digester.finish()
 }

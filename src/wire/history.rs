@@ -43,6 +43,9 @@ pub struct Logged {
     pub reverts: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reverted_by: Option<String>,
+    /// The open transaction that it was before its commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opened: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckResult>,
     pub files: Vec<LoggedFile>,
@@ -61,6 +64,7 @@ impl From<&report::Logged> for Logged {
             label: logged.label.clone(),
             reverts: logged.reverts.clone(),
             reverted_by: logged.reverted_by.clone(),
+            opened: logged.opened.clone(),
             check: logged.check.as_ref().map(CheckResult::from),
             files: logged.files.iter().map(file).collect(),
             warnings: logged.warnings.clone(),
@@ -108,6 +112,8 @@ pub struct Show {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reverted_by: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub opened: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckResult>,
     pub files: Vec<ShownFile>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -116,7 +122,7 @@ pub struct Show {
 
 impl From<&report::Shown> for Show {
     fn from(shown: &report::Shown) -> Self {
-        let Logged { transaction_id, time, owner, label, reverts, reverted_by, check, files: _, warnings } =
+        let Logged { transaction_id, time, owner, label, reverts, reverted_by, opened, check, files: _, warnings } =
             Logged::from(&shown.logged);
         let file = |file: &report::ShownFile| ShownFile {
             operation: file.kind.clone(),
@@ -126,7 +132,7 @@ impl From<&report::Shown> for Show {
             diff: file.diff.clone(),
         };
         let files = shown.files.iter().map(file).collect();
-        Self { success: true, transaction_id, time, owner, label, reverts, reverted_by, check, files, warnings }
+        Self { success: true, transaction_id, time, owner, label, reverts, reverted_by, opened, check, files, warnings }
     }
 }
 
@@ -300,6 +306,7 @@ mod tests {
             label: None,
             reverts: Some("t0".into()),
             reverted_by: None,
+            opened: None,
             check: None,
             files: vec![("edit".into(), "a".into())],
             warnings: Vec::new(),

@@ -63,6 +63,12 @@ pub struct FileSuccess {
     /// Of an answer with one file: whether it was committed before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub already_applied: Option<bool>,
+    /// Of an answer with one file that was committed before: the transaction that undid it since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undone_by: Option<String>,
+    /// Where it was committed before: whether the file still is as it was left. `hash_after` is its hash now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_place: Option<bool>,
 }
 
 /// One edit that was applied.
@@ -96,6 +102,9 @@ pub struct MultiSuccess {
     /// Whether the same request was committed before, and nothing had to be done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub already_applied: Option<bool>,
+    /// The transaction that undid it since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undone_by: Option<String>,
 }
 
 /// A check that was run.
@@ -137,6 +146,7 @@ pub fn success_single(report: &Report, request: &Request) -> Option<FileSuccess>
     let mut file = file_success(report, report.files.first()?, request.files.first());
     file.transaction_id.clone_from(&report.transaction);
     file.already_applied = report.already_applied.then_some(true);
+    file.undone_by.clone_from(&report.undone_by);
     file.warnings.splice(0..0, report.warnings.iter().cloned());
     Some(file)
 }
@@ -170,6 +180,7 @@ pub fn success_multi(report: &Report, request: &Request) -> MultiSuccess {
         warnings: report.warnings.clone(),
         check: report.check.as_ref().map(CheckResult::from),
         already_applied: report.already_applied.then_some(true),
+        undone_by: report.undone_by.clone(),
     }
 }
 
@@ -202,6 +213,8 @@ fn file_success(report: &Report, file: &FileReport, asked: Option<&FileRequest>)
         rebased: file.extras.rebased.is_some().then_some(true),
         foreign_diff: file.extras.rebased.clone(),
         already_applied: None,
+        undone_by: None,
+        in_place: file.extras.in_place,
     }
 }
 

@@ -4,6 +4,7 @@ mod arguments;
 mod check;
 mod interrupted;
 mod journal;
+mod once;
 mod patches;
 mod root;
 mod taken_back;

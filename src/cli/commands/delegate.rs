@@ -97,15 +97,18 @@ fn answer(done: &Done, options: &Options) -> Result<Answer, Failure> {
         .map(|file| format!("{} {} was not shown: {}", styled(NOTE, "note:"), file.file_path, file.reason))
         .collect();
     notes.extend(done.warnings.iter().map(|warning| format!("{} {warning}", styled(NOTE, "warning:"))));
+    let mut changed = None;
     if let Some(outcome) = &done.outcome {
         text.push('\n');
         for file in &outcome.preview.report.files {
             text.push_str(&diff(&printable(file.extras.diff.as_deref().unwrap_or_default())));
         }
         if let Some(report) = &outcome.report {
+            changed = transact::done(report, "committed");
             text.push_str(&report::for_people(report, "committed", options));
             notes.extend(report::notes(report, options));
         } else {
+            changed = Some(format!("opened {}", outcome.preview.id));
             let id = styled(NAME, &outcome.preview.id);
             let files = count(outcome.preview.report.files.len(), "file");
             notes.push(format!(
@@ -114,7 +117,7 @@ fn answer(done: &Done, options: &Options) -> Result<Answer, Failure> {
             notes.push(format!("plan hash {}", outcome.preview.plan_hash));
         }
     }
-    Ok(Answer::new(&DelegateSuccess::from(done), text)?.noting(notes))
+    Ok(Answer::new(&DelegateSuccess::from(done), text)?.noting(notes).having_done(changed))
 }
 
 /// Without what would speak to the terminal: the words are another's.

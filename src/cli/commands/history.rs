@@ -31,7 +31,9 @@ pub(super) fn run(command: &HistoryCommand, options: &Options) -> Result<Answer,
             let _ = writeln!(text, "  {}", styled(NAME, id));
         }
     }
-    Ok(Answer::new(&history::Pruned::from(&pruned), text)?)
+    let gone = pruned.ids.len() + pruned.left.len();
+    let done = (gone > 0).then(|| format!("pruned {}", count(gone, "transaction")));
+    Ok(Answer::new(&history::Pruned::from(&pruned), text)?.having_done(done))
 }
 
 fn bytes(number: u64) -> String {

@@ -33,7 +33,8 @@ pub(super) fn run(command: &KeptCommand, options: &Options) -> Result<Answer, Fa
         KeptCommand::Drop { id } => {
             engine.kept_drop(id)?;
             let text = format!("dropped {}\n", styled(NAME, id));
-            Ok(Answer::new(&json!({"transaction_id": id, "dropped": true}), text)?)
+            let json = json!({"transaction_id": id, "dropped": true});
+            Ok(Answer::new(&json, text)?.having_done(Some(format!("dropped what {id} kept"))))
         }
     }
 }

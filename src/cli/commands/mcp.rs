@@ -4,7 +4,6 @@ use std::env;
 use std::path::Path;
 
 use crate::cli::args::McpArgs;
-use crate::cli::exit;
 use crate::cli::failure::Failure;
 use crate::cli::options::{self, Options};
 use crate::cli::output::Answer;
@@ -44,7 +43,7 @@ pub(super) fn run(args: &McpArgs, options: &Options) -> Result<Answer, Failure> 
     };
     mcp::run(options.engine()?, server)?;
     // Stdout was the protocol's.
-    Ok(Answer { json: String::new(), human: String::new(), raw: None, notes: Vec::new(), status: exit::DONE })
+    Ok(Answer::for_people(""))
 }
 
 fn toolsets(list: Option<&str>) -> Result<Toolsets> {

@@ -39,7 +39,9 @@ pub(super) fn stage(args: &StageArgs, options: &Options) -> Result<Answer, Failu
         format!("{} {path} is also in open transaction {}, of {}", styled(NOTE, "warning:"), overlap.id, overlap.owner)
     }));
     notes.extend(staged.expires.iter().map(|time| format!("nothing is changed before the commit; open until {time}")));
-    Ok(Answer::new(&open::Staged::new(&staged, &request), text)?.noting(notes))
+    let verb = if args.transaction.is_some() { "staged in" } else { "opened" };
+    let done = staged.id.as_ref().map(|id| format!("{verb} {id}"));
+    Ok(Answer::new(&open::Staged::new(&staged, &request), text)?.noting(notes).having_done(done))
 }
 
 pub(super) fn preview(args: &OpenArgs, options: &Options) -> Result<Answer, Failure> {
@@ -63,5 +65,5 @@ pub(super) fn roll_back(args: &OpenArgs, options: &Options) -> Result<Answer, Fa
     transact::watched(options, |run| engine.roll_back(&args.id, run))?;
     let mut text = String::new();
     let _ = writeln!(text, "dropped {}; no file was changed", styled(NAME, &args.id));
-    Ok(Answer::new(&Done::default(), text)?)
+    Ok(Answer::new(&Done::default(), text)?.having_done(Some(format!("dropped {}", args.id))))
 }

@@ -58,7 +58,10 @@ fn answer(plan: &[Recovered], done: &[Recovered], plan_only: bool) -> Result<Ans
     let status = if required { exit::RECOVERY_REQUIRED } else { exit::DONE };
     let views = |some: &[Recovered]| Recovery::from(some).recovered;
     let json = View { success: true, plan: views(plan), recovered: (!plan_only).then(|| views(done)) };
-    Ok(Answer::new(&json, text)?.exiting(status))
+    let acted = done.iter().filter(|one| !plan_only && !matches!(one.action.as_str(), "left" | "running"));
+    let acted: Vec<_> = acted.map(|one| format!("{} {}", one.action.replace('_', " "), one.id)).collect();
+    let acted = (!acted.is_empty()).then(|| acted.join(", "));
+    Ok(Answer::new(&json, text)?.exiting(status).having_done(acted))
 }
 
 /// What would be done, and what was.

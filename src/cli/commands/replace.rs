@@ -79,5 +79,5 @@ fn answer(report: &Report, found: &Found, options: &Options) -> Result<Answer> {
     if found.binary > 0 {
         notes.push(format!("{} skipped", count(found.binary, "binary file")));
     }
-    Ok(Answer::new(&json, text)?.noting(notes))
+    Ok(Answer::new(&json, text)?.noting(notes).having_done(transact::done(report, "committed")))
 }

@@ -47,7 +47,12 @@ pub(super) fn answer(
         Some(json) => Answer::new(&json, text)?,
         None => Answer::new(&wire::success_multi(report, request), text)?,
     };
-    Ok(answer.noting(report::notes(report, options)))
+    Ok(answer.noting(report::notes(report, options)).having_done(done(report, verb)))
+}
+
+/// What was done just now, if anything was.
+pub(super) fn done(report: &Report, verb: &str) -> Option<String> {
+    report.transaction.as_ref().filter(|_| !report.already_applied).map(|id| format!("{verb} {id}"))
 }
 
 /// The answer for a report of what the engine chose itself.

@@ -68,6 +68,7 @@ impl Asked<'_> {
                 content: content.filter(|_| self.request.include_content),
                 diff,
                 rebased: None,
+                in_place: None,
                 warnings,
             }
             .into(),

@@ -28,7 +28,7 @@ use stored::Base;
 impl Engine {
     /// What a commit would do now, and the hash over all of it. Nothing is written.
     pub fn preview(&self, id: &str, run: Run<'_>) -> Result<Preview> {
-        let (_, opened) = self.opened(id, run)?;
+        let (_, opened) = self.still_open(id, run)?;
         self.preview_of(&opened, run)
     }
 
@@ -54,13 +54,12 @@ impl Engine {
     ) -> Result<Report> {
         let mut warnings = Vec::new();
         self.recover_own(&mut warnings, run)?;
+        let again = || self.committed_again(id, plan_hash, check.is_some());
         let (state, opened) = match self.opened(id, run) {
-            Err(error) if error.kind() == ErrorKind::UnknownTransaction => {
-                return self.committed_before(|header| header.opened.as_deref() == Some(id))?.ok_or(error);
-            }
+            Err(error) if is_gone(&error) => return again()?.ok_or(error),
             other => other?,
         };
-        if let Some(report) = self.committed_before(|header| header.opened.as_deref() == Some(id))? {
+        if let Some(report) = again()? {
             // The process died between its commit and this.
             return Ok(self.closed(&state, opened, report));
         }
@@ -71,7 +70,7 @@ impl Engine {
         let rebased = self.settle_all(&opened, &mut request)?;
         // The edits may be others now, the paths are the same.
         let (mut draft, mut files) = self.draft(&request, Cast::of(&request), places, parents, run)?;
-        check_plan(plan_hash, draft.plan.hash(), &rebased)?;
+        check_plan(plan_hash, draft.plan.hash(), rebased.iter().any(Option::is_some))?;
         settle::tell(&mut files, &rebased);
         draft.marks.opened = Some(id.to_owned());
         let report = self.carry_out(draft, locks, Report { files, warnings, ..Report::default() }, run)?;
@@ -90,7 +89,7 @@ impl Engine {
 
     /// Drops an open transaction. No file was ever changed by it.
     pub fn roll_back(&self, id: &str, run: Run<'_>) -> Result<()> {
-        let (state, opened) = self.opened(id, run)?;
+        let (state, opened) = self.still_open(id, run)?;
         self.close(&state, opened)
     }
 
@@ -99,6 +98,23 @@ impl Engine {
         state.move_transaction(&*self.fs, &opened.id, Section::Open, Section::Trash)?;
         drop(opened);
         sweep::sync_and_empty_trash(&*self.fs, state)
+    }
+
+    /// The same for what makes no sense after its commit.
+    fn still_open(&self, id: &str, run: Run<'_>) -> Result<(State, Opened)> {
+        self.opened(id, run).map_err(|error| self.or_committed(id, error))
+    }
+
+    /// Where an open transaction is gone since it was committed, says so.
+    fn or_committed(&self, id: &str, error: Error) -> Error {
+        match self.committed_open(id) {
+            Ok(Some(loaded)) if is_gone(&error) => {
+                let (kind, committed) = (ErrorKind::UnknownTransaction, loaded.id());
+                let message = format!("{id} was committed, as {committed}; `txedit undo {committed}` takes it back");
+                Error::new(kind, message)
+            }
+            _ => error,
+        }
     }
 
     fn opened(&self, id: &str, run: Run<'_>) -> Result<(State, Opened)> {
@@ -150,11 +166,17 @@ impl Engine {
     }
 }
 
-fn check_plan(expected: Option<Digest>, found: Digest, rebased: &[Option<settle::Rebased>]) -> Result<()> {
+/// Whether there is no open transaction of an id any more.
+fn is_gone(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::UnknownTransaction | ErrorKind::TransactionExpired)
+}
+
+/// Whether the plan is the one that the caller saw.
+pub(super) fn check_plan(expected: Option<Digest>, found: Digest, is_rebased: bool) -> Result<()> {
     match expected {
         None => Ok(()),
         Some(expected) if expected == found => Ok(()),
-        Some(_) if rebased.iter().any(Option::is_some) => {
+        Some(_) if is_rebased => {
             let message = "a file changed since the preview: look at a new preview, and commit with its plan_hash";
             Err(Error::new(ErrorKind::ConcurrentModification, message))
         }

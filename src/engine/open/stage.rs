@@ -53,7 +53,10 @@ impl Engine {
         }
         let found = State::find(fs, &self.root, self.protocol)?;
         let mut opened = match (&found, id) {
-            (Found::State(state), Some(id)) => Some(store::open(fs, state, id, self.patience(run))?),
+            (Found::State(state), Some(id)) => {
+                let opened = store::open(fs, state, id, self.patience(run));
+                Some(opened.map_err(|error| self.or_committed(id, error))?)
+            }
             (_, Some(id)) => return Err(self.unknown(id)),
             (_, None) => None,
         };

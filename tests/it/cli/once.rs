@@ -1,0 +1,198 @@
+//! A request that comes once more, and an answer that cannot be printed: what is told is true now.
+
+use std::fs::{self, File};
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use txedit::digest::Digest;
+
+use super::{Ran, Workspace, run};
+
+fn hash(content: &str) -> Value {
+    Digest::of(content.as_bytes()).to_hex().into()
+}
+
+fn with_key() -> Workspace {
+    let here = Workspace::new();
+    here.write(".git/HEAD", "").write("a", "one\n").write("b", "one\n");
+    let edit = |path: &str| json!({ "file_path": path, "edits": [{ "old_string": "one", "new_string": "two" }] });
+    here.write("plan.json", &json!({ "idempotency_key": "k", "files": [edit("a"), edit("b")] }).to_string());
+    here
+}
+
+fn id(json: &Value) -> String {
+    json["transaction_id"].as_str().unwrap_or_else(|| panic!("no id: {json}")).to_owned()
+}
+
+/// Asks again, and compares what the answer says of `a` and of `b`: in place or not, and the hash there.
+#[track_caller]
+fn told_again(ran: &Ran, expected: [(bool, &str); 2]) -> Value {
+    let json = ran.exits(0).json();
+    assert_eq!((&json["success"], &json["already_applied"]), (&json!(true), &json!(true)), "{json}");
+    for (file, (in_place, content)) in json["file_results"].as_array().unwrap().iter().zip(expected) {
+        assert_eq!((&file["in_place"], &file["hash_after"]), (&json!(in_place), &hash(content)), "{json}");
+    }
+    json
+}
+
+#[test]
+fn a_repetition_tells_whether_its_files_are_in_place() {
+    let here = with_key();
+    let apply = || here.run(&["apply", "plan.json", "--json"]);
+    let first = id(&apply().exits(0).json());
+    let json = told_again(&apply(), [(true, "two\n"); 2]);
+    assert_eq!((id(&json), &json["undone_by"], &json["warnings"]), (first.clone(), &Value::Null, &Value::Null));
+
+    let undo = id(&here.run(&["undo", "--json"]).exits(0).json());
+    let json = told_again(&apply(), [(false, "one\n"); 2]);
+    assert_eq!((id(&json), &json["undone_by"]), (first.clone(), &json!(undo)));
+    assert!(json["warnings"][0].as_str().unwrap().contains("undone"), "{json}");
+    let people = here.run(&["apply", "plan.json"]);
+    assert!(people.exits(0).stdout.contains("undone since") && people.stdout.contains(&undo), "{people:?}");
+
+    let redo = id(&here.run(&["redo", "--json"]).exits(0).json());
+    assert_ne!(redo, first);
+    assert_eq!(told_again(&apply(), [(true, "two\n"); 2])["undone_by"], Value::Null);
+
+    here.write("b", "somebody else's\n");
+    let json = told_again(&apply(), [(true, "two\n"), (false, "somebody else's\n")]);
+    assert!(json["warnings"][0].as_str().unwrap().contains("changed since"), "{json}");
+    fs::remove_file(here.path().join("b")).unwrap();
+    let json = apply().exits(0).json();
+    assert_eq!(json["file_results"][1]["in_place"], false);
+    assert_eq!(json["file_results"][1]["hash_after"], Value::Null);
+    assert_eq!(fs::read_to_string(here.path().join("a")).unwrap(), "two\n");
+}
+
+#[test]
+fn a_repetition_without_its_report_still_tells_the_files() {
+    let here = with_key();
+    let first = id(&here.run(&["apply", "plan.json", "--json"]).exits(0).json());
+    fs::remove_file(here.path().join(".txedit/history").join(first).join("report.json")).unwrap();
+    told_again(&here.run(&["apply", "plan.json", "--json"]), [(true, "two\n"); 2]);
+    here.run(&["undo"]).exits(0);
+    told_again(&here.run(&["apply", "plan.json", "--json"]), [(false, "one\n"); 2]);
+}
+
+fn staged() -> (Workspace, String) {
+    let here = with_key();
+    let edit = json!({ "file_path": "a", "edits": [{ "old_string": "one", "new_string": "two" }] });
+    here.write("plan.json", &json!({ "files": [edit] }).to_string());
+    let open = here.run(&["stage", "plan.json"]).exits(0).stdout.trim().to_owned();
+    (here, open)
+}
+
+#[test]
+fn a_repeated_commit_keeps_to_the_plan_that_is_named() {
+    let (here, open) = staged();
+    let plan = here.run(&["preview", &open, "--json"]).exits(0).json()["plan_hash"].as_str().unwrap().to_owned();
+    let commit = |more: &[&str]| here.run(&[&["commit", &open, "--json"], more].concat());
+    let first = id(&commit(&["--plan-hash", &plan]).exits(0).json());
+    assert_eq!(id(&commit(&["--plan-hash", &plan]).exits(0).json()), first);
+    let other = "0".repeat(64);
+    assert_eq!(commit(&["--plan-hash", &other]).exits(3).json()["error_code"], "HASH_MISMATCH");
+    // A check would have nothing to decide.
+    let json = commit(&["--check", "false"]).exits(0).json();
+    assert!(json["warnings"][0].as_str().unwrap().contains("check was not run"), "{json}");
+    let undo = id(&here.run(&["undo", "--json"]).exits(0).json());
+    let json = commit(&[]).exits(0).json();
+    assert_eq!((&json["undone_by"], &json["file_results"][0]["in_place"]), (&json!(undo), &json!(false)));
+}
+
+#[test]
+fn the_id_of_an_open_transaction_is_known_after_its_commit() {
+    let (here, open) = staged();
+    let first = id(&here.run(&["commit", &open, "--json"]).exits(0).json());
+    assert_ne!(open, first);
+    assert_eq!(id(&here.run(&["show", &open, "--json"]).exits(0).json()), first);
+    assert!(here.run(&["show", &open, "--format", "git"]).exits(0).stdout.contains("+two\n"));
+    let log = here.run(&["log", "--json"]).exits(0).json();
+    assert_eq!(log["transactions"][0]["opened"], json!(open));
+    for line in [&["rollback", &open][..], &["preview", &open], &["stage", "plan.json", "--transaction", &open]] {
+        let json = here.run(&[line, &["--json"]].concat()).exits(2).json();
+        assert_eq!(json["error_code"], "UNKNOWN_TRANSACTION", "{line:?}");
+        assert!(json["error"].as_str().unwrap().contains(&format!("committed, as {first}")), "{line:?}: {json}");
+    }
+    here.run(&["undo", &open]).exits(0);
+    assert_eq!(fs::read_to_string(here.path().join("a")).unwrap(), "one\n");
+    here.run(&["redo", &open]).exits(0);
+    assert_eq!(fs::read_to_string(here.path().join("a")).unwrap(), "two\n");
+}
+
+/// The exit status of a run whose result goes to a full disk, and what it says on stderr.
+fn to_a_full_disk(here: &Workspace, line: &[&str]) -> (Option<i32>, String) {
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let child = here.command(line).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+    let ran = child.wait_with_output().unwrap();
+    (ran.status.code(), String::from_utf8(ran.stderr).unwrap())
+}
+
+#[test]
+fn what_was_done_is_told_where_the_answer_cannot_be_written() {
+    for json in [&[][..], &["--json"]] {
+        let here = with_key();
+        let full = |line: &[&str]| to_a_full_disk(&here, &[line, json].concat());
+        let done = |line: &[&str], word: &str| {
+            let (status, told) = full(line);
+            assert_eq!(status, Some(8), "{line:?}: {told}");
+            assert!(told.contains(word) && told.contains("could not be written"), "{line:?}: {told}");
+        };
+        let (status, told) = full(&["apply", "plan.json", "--dry-run"]);
+        assert_eq!((status, told.contains("committed")), (Some(5), false), "{told}");
+        done(&["apply", "plan.json"], "committed");
+        let committed = id(&here.run(&["log", "--json"]).json()["transactions"][0]);
+        done(&["undo"], "undone by");
+        done(&["redo"], "redone by");
+        let (status, told) = full(&["log"]);
+        assert_eq!((status, told.contains("committed")), (Some(5), false), "{told}");
+        assert_eq!(full(&["show", &committed]).0, Some(5));
+        assert_eq!(full(&["edit", "a", "--old", "nowhere", "--new", ""]).0, Some(1));
+        done(&["edit", "a", "--old", "two", "--new", "three"], "committed");
+        done(&["replace", "three", "four"], "committed");
+        here.write("open.json", &json!({ "files": [{ "file_path": "new", "content": "x" }] }).to_string());
+        done(&["stage", "open.json"], "opened");
+        let open = here.run(&["status", "--json"]).json()["open"][0]["transaction_id"].as_str().unwrap().to_owned();
+        assert_eq!(full(&["preview", &open]).0, Some(5));
+        here.write("more.json", &json!({ "files": [{ "file_path": "more", "content": "" }] }).to_string());
+        done(&["stage", "--transaction", &open, "more.json"], "staged in");
+        done(&["commit", &open], "committed");
+        let open = here.write("plan.json", &json!({ "files": [{ "file_path": "x", "content": "" }] }).to_string());
+        let open = open.run(&["stage", "plan.json"]).exits(0).stdout.trim().to_owned();
+        done(&["rollback", &open], "dropped");
+        done(&["history", "prune", "--keep", "0"], "pruned");
+        assert_eq!(full(&["history", "prune", "--keep", "0"]).0, Some(5), "nothing was left to prune");
+        assert_eq!(full(&["recover"]).0, Some(5), "there was nothing to recover");
+    }
+}
+
+#[test]
+fn a_reader_that_went_away_is_no_failure_of_a_look_but_of_a_commit() {
+    let here = with_key();
+    here.run(&["apply", "plan.json"]).exits(0);
+    let gone = |line: &[&str]| {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        run_to(&here, line, writer.into())
+    };
+    assert_eq!(gone(&["log"]).status, Some(0));
+    let ran = gone(&["undo"]);
+    assert_eq!(ran.status, Some(8), "{ran:?}");
+    assert!(ran.stderr.contains("undone by"), "{ran:?}");
+}
+
+fn run_to(here: &Workspace, line: &[&str], stdout: Stdio) -> Ran {
+    let mut command = here.command(line);
+    let child = command.stdout(stdout).stderr(Stdio::piped()).spawn().unwrap();
+    Ran::from(child.wait_with_output().unwrap())
+}
+
+#[test]
+fn a_closed_stdout_is_an_answer_that_is_not_wanted() {
+    // The system gives a program that is started without one the null device, which takes everything.
+    let here = with_key();
+    let line = format!("exec {} apply plan.json >&-", env!("CARGO_BIN_EXE_txedit"));
+    let mut shell = std::process::Command::new("sh");
+    let ran = run(shell.args(["-c", &line]).current_dir(here.path()).stdin(Stdio::null()));
+    ran.exits(0);
+    assert_eq!(fs::read_to_string(here.path().join("a")).unwrap(), "two\n");
+}
