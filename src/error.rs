@@ -170,12 +170,14 @@ pub struct Kept {
 }
 
 /// A file that changed since the transaction that was to be undone.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Conflict {
     /// The file, relative to the workspace.
     pub path: PathBuf,
-    /// Later transactions that changed it; none where only other programs did.
+    /// The later transactions that made it what it is, oldest first; those that cancel out are not among them.
     pub changed_by: Vec<String>,
+    /// Whether something did that no transaction in history accounts for.
+    pub by_another_program: bool,
     /// What changed since, where the content that the transaction left is still known.
     pub diff: Option<String>,
 }

@@ -44,10 +44,11 @@ impl From<Error> for Failure {
 }
 
 fn push_conflict(text: &mut String, conflict: &Conflict) {
-    let by = match &conflict.changed_by[..] {
-        [] => "another program".to_owned(),
-        ids => ids.join(", "),
-    };
+    let mut by = conflict.changed_by.clone();
+    if conflict.by_another_program || by.is_empty() {
+        by.push("another program".to_owned());
+    }
+    let by = by.join(", ");
     let _ = write!(text, "\n  changed since: {}, by {by}", conflict.path.display());
     if let Some(diff) = &conflict.diff {
         let _ = write!(text, "\n{}", diff.trim_end());

@@ -6,9 +6,11 @@ use super::Engine;
 use super::account::Account;
 use super::history::{Loaded, history};
 use super::state::State;
+use super::transaction::see;
 use crate::digest::Digest;
 use crate::error::{Conflict, Detail, Error, Result};
 use crate::fs::Name;
+use crate::journal::recover::Seen;
 use crate::journal::reverse::Carried;
 use crate::journal::{Change, slot_name};
 use crate::limits;
@@ -91,19 +93,35 @@ impl Engine {
         }
     }
 
+    /// What stands at a path of the workspace, where it is a regular file.
+    fn state_at(&self, path: &RelPath) -> Result<Option<FileState>> {
+        let Ok(folder) = self.fs.open_beneath(&self.root, path.parent()) else { return Ok(None) };
+        let name = Name::new(&folder, path.name());
+        let stat = self.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?;
+        Ok(match (see(&*self.fs, name)?, stat) {
+            (Seen::File { digest, mode, .. }, Some(stat)) => Some(FileState { digest, size: stat.size, mode }),
+            _ => None,
+        })
+    }
+
     fn explained(&self, path: &Path, state: &State, loaded: &Loaded) -> Result<Conflict> {
-        let mut conflict = Conflict { path: path.to_owned(), changed_by: Vec::new(), diff: None };
-        for other in history(&*self.fs, state)? {
-            let other = other?;
-            let is_later = other.id() > loaded.id();
-            if is_later && other.journal.entries.iter().any(|record| record.path.as_path() == path) {
-                conflict.changed_by.push(other.id().to_owned());
-            }
-        }
+        let mut conflict = Conflict { path: path.to_owned(), ..Conflict::default() };
         let Some(entry) = loaded.journal.entries.iter().position(|record| record.path.as_path() == path) else {
             return Ok(conflict);
         };
         let record = &loaded.journal.entries[entry];
+        let mut since = Since::new(record.change.after().copied());
+        for other in history(&*self.fs, state)? {
+            let other = other?;
+            if other.id() <= loaded.id() {
+                continue;
+            }
+            if let Some(record) = other.journal.entries.iter().find(|record| record.path.as_path() == path) {
+                since.transaction(other.id(), record.change.before().copied(), record.change.after().copied());
+            }
+        }
+        since.others(self.state_at(&record.path)?);
+        (conflict.changed_by, conflict.by_another_program) = since.to_blame();
         let original = self.content(Name::new(&loaded.folder, &slot_name(entry)))?.unwrap_or_default();
         let left = match record.change.after() {
             Some(after) => self.left_by(state, loaded, &record.path, &original, after.digest)?,
@@ -115,6 +133,50 @@ impl Engine {
             conflict.diff = Some(diff::unified(&left, &current, &name, &name, limits::DIFF_BYTES));
         }
         Ok(conflict)
+    }
+}
+
+/// What a file went through since a transaction left it: only the steps that led from there to what it is now. A
+/// step back to where it was before, by whatever means, takes those in between out.
+#[derive(Debug)]
+struct Since {
+    left: Option<FileState>,
+    /// Who made what of it: `None` for another program.
+    steps: Vec<(Option<String>, Option<FileState>)>,
+}
+
+impl Since {
+    const fn new(left: Option<FileState>) -> Self {
+        Self { left, steps: Vec::new() }
+    }
+
+    fn transaction(&mut self, id: &str, before: Option<FileState>, after: Option<FileState>) {
+        self.others(before);
+        self.step(Some(id.to_owned()), after);
+    }
+
+    /// What it was found to be, which no transaction made of it.
+    fn others(&mut self, found: Option<FileState>) {
+        if self.steps.last().map_or(self.left, |(_, state)| *state) != found {
+            self.step(None, found);
+        }
+    }
+
+    fn step(&mut self, by: Option<String>, to: Option<FileState>) {
+        if to == self.left {
+            self.steps.clear();
+        } else if let Some(at) = self.steps.iter().position(|(_, state)| *state == to) {
+            self.steps.truncate(at + 1);
+        } else {
+            self.steps.push((by, to));
+        }
+    }
+
+    /// The transactions, oldest first, and whether another program was at it.
+    fn to_blame(self) -> (Vec<String>, bool) {
+        // What is no regular file any more no transaction made.
+        let others = self.steps.is_empty() || self.steps.iter().any(|(by, _)| by.is_none());
+        (self.steps.into_iter().filter_map(|(by, _)| by).collect(), others)
     }
 }
 

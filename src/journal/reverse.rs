@@ -93,6 +93,6 @@ fn refuse_conflicts(journal: &Journal, now: &[Now]) -> Result<(), Error> {
 pub fn conflict(files: Vec<PathBuf>) -> Error {
     let first = files.first().cloned().unwrap_or_default();
     let message = format!("{} changed since the transaction, {} of its files in all", first.display(), files.len());
-    let conflicts = files.into_iter().map(|path| Conflict { path, changed_by: Vec::new(), diff: None }).collect();
+    let conflicts = files.into_iter().map(|path| Conflict { path, ..Conflict::default() }).collect();
     Error::new(ErrorKind::UndoConflict, message).at(first).detail(Detail::Conflicts(conflicts))
 }

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod check;
+mod conflicts;
 mod interrupted;
 mod journal;
 mod once;

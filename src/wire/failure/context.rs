@@ -61,16 +61,24 @@ pub struct CharDifference {
 #[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
 pub struct ChangedSince {
     pub path: String,
-    /// Later transactions that changed it; none where only other programs did.
+    /// The later transactions that made it what it is; those that cancel out are not among them.
     pub changed_by: Vec<String>,
+    /// Whether something did that no transaction in history accounts for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_another_program: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
 }
 
 impl From<&Conflict> for ChangedSince {
     fn from(conflict: &Conflict) -> Self {
-        let Conflict { path, changed_by, diff } = conflict;
-        Self { path: text(path), changed_by: changed_by.clone(), diff: diff.clone() }
+        let Conflict { path, changed_by, by_another_program, diff } = conflict;
+        Self {
+            path: text(path),
+            changed_by: changed_by.clone(),
+            by_another_program: by_another_program.then_some(true),
+            diff: diff.clone(),
+        }
     }
 }
 
