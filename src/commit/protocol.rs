@@ -33,6 +33,8 @@ pub struct Protocol {
     pub is_born_here: fn(&Header, &str, &Identity, &str) -> bool,
     /// Whether an interrupted transaction's path is in the way of ours: [`recover::touches`].
     pub touches: fn(&Path, &Path) -> bool,
+    /// Whether a folder with this owner and mode is the user's alone: [`is_private`].
+    pub is_private: fn(u32, u32, u32) -> bool,
     /// Whether a modification time proves nothing: [`recover::is_young`].
     pub is_young: fn(Timestamp, Timestamp) -> bool,
 }
@@ -48,5 +50,12 @@ pub static PROTOCOL: Protocol = Protocol {
     is_new: recover::is_new,
     is_born_here: recover::is_born_here,
     touches: recover::touches,
+    is_private,
     is_young: recover::is_young,
 };
+
+/// Whether a folder of `owner` with `mode` is `user`'s alone: nobody else can have put anything into it.
+#[must_use]
+pub const fn is_private(owner: u32, mode: u32, user: u32) -> bool {
+    owner == user && mode & 0o022 == 0
+}

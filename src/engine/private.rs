@@ -3,6 +3,8 @@
 //! Whoever may rename in a folder may exchange a name between a look and the opening. So a folder is opened first, and
 //! what was opened is judged; everything in it is reached through that handle.
 
+use crate::commit::Protocol;
+use crate::commit::protocol::{PROTOCOL, is_private};
 use crate::errno::{self, Errno};
 use crate::error::{Error, Result};
 use crate::fs::{Fs, Handle, Name, Stat};
@@ -18,8 +20,13 @@ pub(super) enum Opening {
     Refused(String),
 }
 
-/// Opens a folder, and judges what was opened.
+/// Opens a folder in the state folder, and judges what was opened.
 pub(super) fn open(fs: &dyn Fs, name: Name<'_>) -> Result<Opening> {
+    open_by(fs, name, &PROTOCOL)
+}
+
+/// Opens a folder, and judges what was opened by a protocol.
+pub(super) fn open_by(fs: &dyn Fs, name: Name<'_>, protocol: &Protocol) -> Result<Opening> {
     let io = |verb: &'static str| move |e| Error::io(verb, name.path(), e);
     let folder = match fs.open_beneath(name.folder, name.name.as_ref()) {
         Ok(folder) => folder,
@@ -32,26 +39,28 @@ pub(super) fn open(fs: &dyn Fs, name: Name<'_>) -> Result<Opening> {
     };
     let stat = fs.stat_handle(&folder).map_err(io("look at"))?;
     let user = fs.host().map_err(io("ask who opens"))?.user;
-    Ok(match refused(&stat, user) {
-        None => Opening::Ours(folder, stat),
-        Some(why) => Opening::Refused(why),
-    })
+    if (protocol.is_private)(stat.user, stat.mode, user) {
+        return Ok(Opening::Ours(folder, stat));
+    }
+    Ok(Opening::Refused(refused(&stat, user)))
 }
 
 /// Why a folder is not this user's alone.
-fn refused(stat: &Stat, user: u32) -> Option<String> {
+fn refused(stat: &Stat, user: u32) -> String {
     if stat.user != user {
-        return Some(format!("belongs to user {}, not to you", stat.user));
+        return format!("belongs to user {}, not to you", stat.user);
     }
-    (stat.mode & 0o022 != 0).then(|| format!("can be written by others (mode {:o})", stat.mode))
+    format!("can be written by others (mode {:o})", stat.mode)
 }
 
 /// Why a folder cannot be opened, by its name: it is not acted on, so this need not be true for long.
 fn barred(fs: &dyn Fs, name: Name<'_>) -> Result<String> {
     let io = |e| Error::io("look at", name.path(), e);
     let (stat, user) = (fs.stat(name).map_err(io)?, fs.host().map_err(io)?.user);
-    let why = stat.and_then(|stat| refused(&stat, user));
-    Ok(why.unwrap_or_else(|| "cannot be opened by you".to_owned()))
+    Ok(match stat {
+        Some(stat) if !is_private(stat.user, stat.mode, user) => refused(&stat, user),
+        _ => "cannot be opened by you".to_owned(),
+    })
 }
 
 /// Whether somebody else may exchange the names in a folder, this user's among them.

@@ -80,7 +80,7 @@ const PRIVATE: u32 = 0o700;
 impl State {
     /// Looks for the state folder of `root`.
     pub(super) fn find(fs: &dyn Fs, root: &Handle, protocol: &'static Protocol) -> Result<Found> {
-        let (folder, stat) = match private::open(fs, Name::new(root, STATE_FOLDER))? {
+        let (folder, stat) = match private::open_by(fs, Name::new(root, STATE_FOLDER), protocol)? {
             Opening::Missing => return Ok(Found::Nothing),
             Opening::Refused(why) => return Ok(Found::Ignored(why)),
             Opening::Ours(folder, stat) => (folder, stat),

@@ -1,6 +1,10 @@
 //! Somebody else owns the workspace, or what it is in, and exchanges names while the engine works.
 
+#[cfg(feature = "cli")]
+mod attacker;
 mod crafted;
+#[cfg(feature = "cli")]
+mod traced;
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt, chown, symlink};
@@ -10,6 +14,7 @@ use std::sync::Arc;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::json;
 use tempfile::TempDir;
+use txedit::commit::protocol::{PROTOCOL, Protocol};
 use txedit::digest::Digest;
 use txedit::engine::RecoverOptions;
 use txedit::errno::Errno;
@@ -202,6 +207,33 @@ fn a_state_folder_that_is_exchanged_after_the_look_is_not_acted_on() {
             }
         }
     }
+}
+
+#[test]
+fn a_state_folder_of_somebody_else_would_be_acted_on_without_the_judgement() {
+    if !is_root("a workspace of somebody else") {
+        return;
+    }
+    static TRUSTING: Protocol = Protocol { is_private: |_, _, _| true, ..PROTOCOL };
+    let place = of_somebody();
+    let roots = place.root.join("roots");
+    fs::create_dir(&roots).unwrap();
+    fs::write(roots.join("f"), "root's").unwrap();
+    fs::rename(place.state(), place.root.join("aside")).unwrap();
+    plant(&place.state(), "roots/f", "root's", "somebody's");
+    // What somebody can do to be believed, he does.
+    let (state, root) = (stat(&place.state()).identity, stat(&place.root).identity);
+    let spell = |it: txedit::fs::Identity| format!("{} {}", it.inode, it.born.unwrap());
+    fs::write(place.state().join("id"), format!("{} {} {}\n", "0".repeat(32), spell(state), spell(root))).unwrap();
+    fs::create_dir(place.state().join("history")).unwrap();
+    let workspace = Workspace::at(&place.root);
+    workspace.engine.recover(None, RecoverOptions::default()).unwrap_err();
+    assert_eq!(fs::read_to_string(roots.join("f")).unwrap(), "root's");
+    give(&place.state().join("txn"), 0);
+    give(&place.state().join("txn").join(ID), 0);
+    let Workspace { engine, .. } = Workspace::at(&place.root);
+    engine.with_protocol(&TRUSTING).recover(None, RecoverOptions::default()).unwrap();
+    assert_eq!(fs::read_to_string(roots.join("f")).unwrap(), "somebody's", "the mutant is harmless");
 }
 
 #[test]

@@ -13,7 +13,7 @@
 
 mod check;
 mod cut;
-mod dice;
+pub(crate) mod dice;
 mod disk;
 mod system;
 mod tree;
