@@ -18,6 +18,7 @@ pub mod explore;
 pub mod faults;
 pub mod foreign;
 pub mod pair;
+pub mod scenario;
 pub mod script;
 pub mod strategies;
 

@@ -39,6 +39,7 @@ mod real_tree;
 mod renames;
 mod replace;
 mod retention;
+mod scenarios;
 mod sections;
 mod text_rules;
 mod tidy;

@@ -1,0 +1,163 @@
+//! Answers are judged: what is said of each file is compared with the disk.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::look::alike;
+use crate::digest::Digest;
+use crate::engine::report::{FileReport, Operation, Report};
+use crate::error::{Error, Outcome};
+use crate::fs::FileKind;
+use crate::fs::sim::Entry;
+use crate::request::{Mode, Request};
+use crate::testing::script::ROOT;
+use crate::testing::world::{Files, same};
+
+/// What was there before a call and after it, and what others had their hands on meanwhile.
+#[derive(Debug, Clone, Copy)]
+pub struct Compared<'a> {
+    /// The user's files before, by their path in the workspace.
+    pub before: &'a Files,
+    /// After.
+    pub after: &'a Files,
+    /// The paths that somebody else changed meanwhile.
+    pub touched: &'a BTreeSet<PathBuf>,
+    /// Whether a check ran: files that went back have the current time.
+    pub checked: bool,
+}
+
+impl Compared<'_> {
+    /// Whether somebody else had this path, or one above it.
+    fn is_touched(&self, path: &Path) -> bool {
+        self.touched.iter().any(|touched| path.starts_with(touched))
+    }
+
+    fn is_unchanged(&self, path: &Path) -> bool {
+        let (before, after) = (self.before.get(path), self.after.get(path));
+        let same_time = after.map(|after| match before {
+            Some(before) if self.checked => Entry { modified: before.modified, ..after.clone() },
+            _ => after.clone(),
+        });
+        same(same_time.as_ref(), before, true)
+    }
+
+    fn all_paths(&self) -> impl Iterator<Item = &PathBuf> {
+        let only_after = self.after.keys().filter(|path| !self.before.contains_key(*path));
+        self.before.keys().chain(only_after)
+    }
+}
+
+/// The digest of the file at a path.
+pub(super) fn digest(files: &Files, path: &Path) -> Option<Digest> {
+    files.get(path).filter(|entry| entry.kind == FileKind::File).map(|entry| Digest::of(&entry.content))
+}
+
+/// A path as the workspace knows it, with symlinks followed.
+fn relative(path: &Path, files: &Files) -> PathBuf {
+    let mut path = path.strip_prefix(ROOT).unwrap_or(path).to_owned();
+    for _ in 0..8 {
+        let Some(entry) = files.get(&path).filter(|entry| entry.kind == FileKind::Symlink) else { break };
+        let target = String::from_utf8_lossy(&entry.content).into_owned();
+        path = path.parent().unwrap_or(Path::new("")).join(target);
+    }
+    path
+}
+
+/// Whether an answer about files is true of the disk. `request` is what was asked, where it was asked by one.
+pub fn judge_answer(
+    compared: Compared<'_>,
+    request: Option<&Request>,
+    answer: Result<&Report, &Error>,
+) -> Result<(), String> {
+    match answer {
+        Ok(report) if report.dry_run => judge_unchanged(compared, "a dry run"),
+        Ok(report) => judge_report(compared, request, report),
+        Err(error) => match error.outcome() {
+            Outcome::Unchanged => judge_unchanged(compared, "a failure that says unchanged"),
+            Outcome::RolledBack => judge_unchanged(compared, "a failure that says rolled back"),
+            Outcome::RecoveryRequired => Ok(()),
+        },
+    }
+}
+
+fn judge_unchanged(compared: Compared<'_>, what: &str) -> Result<(), String> {
+    let changed = compared.all_paths().find(|path| !compared.is_touched(path) && !compared.is_unchanged(path));
+    changed.map_or(Ok(()), |path| {
+        let shown = |files: &Files| crate::testing::check::told(files, path);
+        let (before, after) = (shown(compared.before), shown(compared.after));
+        Err(format!("after {what}, {} was {before} and is {after}", path.display()))
+    })
+}
+
+/// Where a file of a report was, and where it is.
+pub(super) fn places(file: &FileReport, before: &Files) -> (PathBuf, PathBuf) {
+    let source = relative(&file.path, before);
+    let goal = file.extras.renamed_to.as_ref().map_or_else(|| source.clone(), |to| relative(to, before));
+    (source, goal)
+}
+
+/// The paths that a report names.
+pub(super) fn named(report: &Report, before: &Files) -> BTreeSet<PathBuf> {
+    let changed = report.files.iter().filter(|file| file.operation != Operation::None);
+    let places = changed.map(|file| places(file, before)).flat_map(|(source, goal)| [source, goal]);
+    places.chain(report.files.iter().filter_map(|file| file.extras.backup.clone())).collect()
+}
+
+fn judge_report(compared: Compared<'_>, request: Option<&Request>, report: &Report) -> Result<(), String> {
+    let named = named(report, compared.before);
+    for index in 0..report.files.len() {
+        let mode = request.and_then(|request| request.files.get(index)).and_then(|file| file.mode);
+        judge_file(compared, report, index, mode)?;
+    }
+    if report.already_applied || report.transaction.is_none() {
+        return judge_unchanged(compared, "an answer that nothing had to be done");
+    }
+    for path in compared.all_paths().filter(|path| !named.contains(*path) && !compared.is_touched(path)) {
+        // A folder that a new file needed, or that an undo took away.
+        let is_around = named.iter().any(|named| named.starts_with(path));
+        if !is_around && !compared.is_unchanged(path) {
+            return Err(format!("{} is not named in the answer, and is another", path.display()));
+        }
+    }
+    Ok(())
+}
+
+/// One file of a report.
+fn judge_file(compared: Compared<'_>, report: &Report, index: usize, mode: Option<Mode>) -> Result<(), String> {
+    let Compared { before, after, .. } = compared;
+    let file = &report.files[index];
+    let (source, goal) = places(file, before);
+    // What one entry takes away, another may put in its place.
+    let others = || report.files.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, other)| other);
+    let is_retaken = file.hash_after.is_none() && others().any(|other| places(other, before).1 == goal);
+    let was_vacated = file.hash_before.is_none() && others().any(|other| places(other, before).0 == source);
+    let told = |what: &str| Err(format!("{}: {what}; the answer says {file:?}", source.display()));
+    if compared.is_touched(&source) || compared.is_touched(&goal) || compared.is_touched(&file.path) {
+        return Ok(());
+    }
+    if !is_retaken && digest(after, &goal) != file.hash_after {
+        return told("hash_after is not that of the file");
+    }
+    if !report.already_applied && !was_vacated && digest(before, &source) != file.hash_before {
+        return told("hash_before is not that of the file");
+    }
+    let (old, new) = (before.get(&source), after.get(&goal));
+    match (file.operation, old, new) {
+        (Operation::None, ..) if !compared.is_unchanged(&source) => told("it is another, and nothing was to be done"),
+        (Operation::Edit | Operation::Replace | Operation::Rename, Some(old), Some(new)) if mode.is_none() => {
+            // The mode and all that goes with it stays.
+            let dressed = Entry { content: new.content.clone(), ..old.clone() };
+            // What an undo brings back has what it had.
+            let is_undo = file.edits.is_empty() && file.operation == Operation::Replace;
+            if !is_undo && !report.already_applied && !alike(Some(&dressed), Some(new)) {
+                return told("its permissions or attributes are others");
+            }
+            Ok(())
+        }
+        (_, old, Some(new)) => match mode {
+            Some(mode) if new.mode != mode.of(old.map_or(new.mode, |old| old.mode)) => told("the mode is another"),
+            _ => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,146 @@
+//! Crashes in a scenario: what a recovery may make of them.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::data::Act;
+use super::judge::{Doing, Judged};
+use super::look::Look;
+use super::run::{Answer, Pending, World};
+use crate::fs::sim::{Entry, Policy, SimFs};
+use crate::testing::check::told;
+use crate::testing::run::lock;
+use crate::testing::world::{Files, same};
+
+impl World {
+    /// The power is lost. A machine whose commits do not wait for the disk only loses its processes.
+    pub(super) fn cut(&mut self, policy: Policy, seed: u64) {
+        if self.profile.process {
+            return;
+        }
+        let before = self.look().in_reach();
+        self.machine = SimFs::from_image(&self.machine.image(policy, seed));
+        let after = self.look();
+        let mut foreigners = lock(&self.foreigners);
+        foreigners.forget_handles();
+        // What foreign programs did in this act, and did not sync, they may lose.
+        let unsynced = foreigners.fresh.clone();
+        let there = after.in_reach();
+        foreigners.alive.retain(|mark| !unsynced.contains(mark) || there.contains(mark) || !before.contains(mark));
+    }
+
+    /// The process was killed, or the power lost, in an act.
+    pub(super) fn crashed(&mut self, doing: &Doing<'_>, is_acknowledged: bool) -> Judged {
+        let Doing { act, base, raw, clean, .. } = doing;
+        let mut tainted = self.touched_by(act);
+        let mut allowed: Vec<_> = clean.iter().map(|clean| Arc::clone(&clean.files)).collect();
+        let is_done = is_acknowledged && clean.as_ref().is_some_and(|clean| clean.is_done);
+        if !is_done {
+            allowed.push(Arc::clone(base));
+        }
+        if let Some(pending) = self.pending.take() {
+            tainted.extend(pending.tainted);
+            allowed.extend(pending.allowed.into_iter().filter(|_| !is_done || !act.recovers()));
+        }
+        self.forgotten(act, raw, &self.look(), true);
+        self.is_blurred = true;
+        self.interrupted(allowed, Arc::clone(base), tainted)
+    }
+
+    /// Judges what a recovery would make of the machine as it is, and remembers that one is due.
+    pub(super) fn interrupted(
+        &mut self,
+        allowed: Vec<Arc<Files>>,
+        seen: Arc<Files>,
+        tainted: BTreeSet<PathBuf>,
+    ) -> Judged {
+        let logical = Arc::new(Files::new());
+        self.pending = Some(Pending { allowed, seen, tainted, logical });
+        self.look_ahead()
+    }
+
+    /// Recovers a fork, twice, and judges what comes of it.
+    pub(super) fn look_ahead(&mut self) -> Judged {
+        let Some(mut pending) = self.pending.take() else { return Ok(()) };
+        let mut fork = self.fork();
+        let recovered = match fork.call(&Act::Recover) {
+            Ok(Answer::Recovered(recovered)) => recovered,
+            Ok(other) => unreachable!("a recovery answers {other:?}"),
+            Err(error) => return Err(format!("recovery fails: {error}")),
+        };
+        let required = recovered.iter().any(|recovered| recovered.required);
+        let look = fork.look();
+        let told = |what: String| format!("{what}\n  recovery: {recovered:?}");
+        let were_here = lock(&self.foreigners).were_here;
+        if required && !were_here {
+            return Err(told("a person must decide, though nobody interfered".to_owned()));
+        }
+        if !required {
+            is_one_of(&pending, &pending.tainted, &look.files, self.had_check).map_err(&told)?;
+            let left: Vec<_> = look.interrupted.iter().chain(&look.unnamed).chain(&look.trash).collect();
+            if !left.is_empty() {
+                return Err(told(format!("left behind: {left:?}")));
+            }
+        }
+        self.is_alive(&look.in_reach()).map_err(&told)?;
+        if !were_here && !(look.kept.is_empty() && look.late().is_empty()) {
+            return Err(told(format!("nobody was here, and something is kept: {:?} {:?}", look.kept, look.late())));
+        }
+        let digest = fork.machine.digest();
+        match fork.call(&Act::Recover) {
+            Ok(Answer::Recovered(again)) if again.iter().all(|again| again.required) => {}
+            other => return Err(told(format!("a second recovery did something: {other:?}"))),
+        }
+        if fork.machine.digest() != digest {
+            return Err(told("a second recovery changed something".to_owned()));
+        }
+        pending.logical = Arc::new(look.files);
+        self.is_stuck |= required;
+        self.pending = Some(pending);
+        Ok(())
+    }
+
+    /// A recovery came to its end on the machine itself.
+    pub(super) fn settled(&mut self, look: &Look) -> Judged {
+        let Some(pending) = self.pending.take() else { return Ok(()) };
+        if look.interrupted.is_empty() {
+            let mut tainted = pending.tainted.clone();
+            tainted.extend(lock(&self.foreigners).touched.iter().cloned());
+            is_one_of(&pending, &tainted, &look.files, self.had_check)?;
+        } else {
+            self.pending = Some(pending);
+            self.look_ahead()?;
+        }
+        self.is_alive(&look.in_reach())?;
+        lock(&self.foreigners).alive.extend(look.in_files());
+        Ok(())
+    }
+}
+
+/// Whether all that nobody else touched is as one of the states that are allowed has it. After a check that failed the
+/// times of files are free.
+fn is_one_of(pending: &Pending, tainted: &BTreeSet<PathBuf>, files: &Files, any_time: bool) -> Judged {
+    let is_free = |path: &PathBuf| tainted.iter().any(|tainted| path.starts_with(tainted) || tainted.starts_with(path));
+    let fits = |state: &Files| {
+        let path = state.keys().chain(files.keys()).filter(|path| !is_free(path)).find(|path| {
+            let unchanged = same(pending.seen.get(*path), state.get(*path), true);
+            let (is, should) = (files.get(*path), state.get(*path));
+            let timed = is
+                .zip(should)
+                .filter(|_| any_time)
+                .map(|(is, should)| Entry { modified: should.modified, ..is.clone() });
+            !same(timed.as_ref().or(is), should, unchanged)
+        });
+        path.map_or(Ok(()), |path| {
+            let (is, should) = (told(files, path), told(state, path));
+            Err(format!("{} is {is}, not {should}", path.display()))
+        })
+    };
+    let Pending { allowed, .. } = pending;
+    let found: Vec<String> = allowed.iter().filter_map(|state| fits(state).err()).collect();
+    if found.len() < allowed.len() {
+        return Ok(());
+    }
+    Err(format!("neither all new nor all old: {}", found.join("; ")))
+}

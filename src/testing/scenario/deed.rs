@@ -1,0 +1,52 @@
+//! Foreign acts on the simulated machine.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::data::{Deed, Held};
+use crate::errno::Errno;
+use crate::fs::sim::{self, SimFs};
+use crate::testing::script::ROOT;
+
+pub(super) fn at(path: &str) -> PathBuf {
+    PathBuf::from(format!("{ROOT}/{path}"))
+}
+
+/// Does it. What cannot be done is not done, as with any program.
+pub(super) fn perform(machine: &SimFs, deed: &Deed, held: &mut Held<(PathBuf, sim::Held)>) -> io::Result<()> {
+    match deed {
+        Deed::Write(path, text) => machine.write_in_place(at(path), text),
+        Deed::Append(path, text) => machine.append(at(path), text),
+        Deed::Forge(path, text) => forge(machine, path, text),
+        Deed::Replace(path, text) => {
+            machine.read(at(path))?;
+            machine.replace(at(path), text)
+        }
+        Deed::Create(path, text) => machine.create(at(path), text),
+        Deed::Delete(path) => machine.delete(at(path)),
+        Deed::Chmod(path, mode) => machine.set_mode(at(path), *mode),
+        Deed::Chown(path, user, group) => machine.set_owner(at(path), *user, *group),
+        Deed::SetAttribute(path, name, value) => machine.set_attribute(at(path), name, value.as_bytes()),
+        Deed::RemoveAttribute(path, name) => machine.remove_attribute(at(path), name),
+        Deed::Mkdir(path) => machine.make_folder(at(path)),
+        Deed::Move(_, to) if machine.exists(at(to)) => Err(Errno::EXIST.into()),
+        Deed::Move(from, to) => machine.rename(at(from), at(to)),
+        Deed::Rmdir(path) => machine.delete_folder(at(path)),
+        Deed::Symlink(target, path) => machine.symlink(target, at(path)),
+        Deed::Link(path, new) => machine.link(at(path), at(new)),
+        Deed::Hold(number, path) => {
+            held.insert(*number, (path.into(), machine.open(at(path))?));
+            Ok(())
+        }
+        Deed::Late(number, text) => held.get(number).map_or(Ok(()), |(_, held)| held.append(text.as_bytes())),
+    }
+}
+
+/// Writes over the last bytes, as many as there are, and gives the file back its time.
+fn forge(machine: &SimFs, path: &str, text: &str) -> io::Result<()> {
+    let path = at(path);
+    let (size, modified) = (machine.read(&path)?.len(), machine.stat(&path)?.modified);
+    let text = &text.as_bytes()[..text.len().min(size)];
+    machine.open(&path)?.write_at((size - text.len()) as u64, text)?;
+    machine.set_modified(&path, modified)
+}

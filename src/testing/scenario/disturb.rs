@@ -1,0 +1,69 @@
+//! Disturbances, each in wait for its call.
+
+use std::sync::Mutex;
+
+use super::data::{Disturbance, Point, What};
+use super::foreigner::Foreigners;
+use crate::fs::sim::{Action, Call, SimFs};
+use crate::testing::run::lock;
+
+/// A disturbance in wait for its call.
+#[derive(Debug)]
+pub(super) struct Disturber {
+    pub(super) disturbance: Disturbance,
+    /// How many calls fitted so far.
+    fitted: u64,
+    pub(super) fired: bool,
+    /// The function of the call at which it fired.
+    verb: &'static str,
+}
+
+impl Disturber {
+    pub(super) fn new(disturbance: Disturbance) -> Self {
+        Self { disturbance, fitted: 0, fired: false, verb: "" }
+    }
+
+    pub(super) fn step(
+        &mut self,
+        call: &Call<'_>,
+        number: u64,
+        machine: &SimFs,
+        foreigners: &Mutex<Foreigners>,
+    ) -> Action {
+        if self.fired {
+            let goes_on = matches!(self.disturbance.what, What::Fail(_, true)) && call.verb == self.verb;
+            return if goes_on { self.action() } else { Action::Continue };
+        }
+        let is_it = match &self.disturbance.point {
+            Point::Call(at) => number == *at,
+            Point::Share(_) => false,
+            Point::Verb(verb, path, nth) => {
+                let ends = |end: &String| call.path.ends_with(end) || call.to.is_some_and(|to| to.ends_with(end));
+                let fits = call.verb == verb && path.as_ref().is_none_or(ends);
+                self.fitted += u64::from(fits);
+                fits && self.fitted == *nth
+            }
+        };
+        if !is_it {
+            return Action::Continue;
+        }
+        self.fired = true;
+        self.verb = call.verb;
+        if let What::Deed(deed) = &self.disturbance.what {
+            lock(foreigners).act(machine, deed, false);
+        }
+        self.action()
+    }
+
+    fn action(&self) -> Action {
+        let errno = crate::errno::Errno::from_raw_os_error;
+        match self.disturbance.what {
+            What::Deed(_) => Action::Continue,
+            What::Fail(raw, _) => Action::Fail(errno(raw)),
+            What::FailAfter(raw) => Action::FailAfter(errno(raw)),
+            What::Short => Action::Short(1),
+            What::Kill => Action::Kill,
+            What::Cut(..) => Action::Halt,
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Foreign programs on the simulated machine, and what of theirs must not be lost.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use super::data::{Deed, Gate, Held};
+use super::deed::perform;
+use super::look::{Look, Marks, differences, marks};
+use crate::check::{Call, Checker, Ended, Verdict};
+use crate::fs::sim::{self, Entry, SimFs};
+use crate::path::STATE_FOLDER;
+use crate::testing::run::lock;
+use crate::testing::script::ROOT;
+
+/// All foreign programs together.
+#[derive(Debug, Default)]
+pub(super) struct Foreigners {
+    /// The files that they have open, and where each was opened.
+    held: Held<(PathBuf, sim::Held)>,
+    /// The marks of contents that must not be lost, whoever wrote them.
+    pub(super) alive: Marks,
+    /// Of them those that came since the act began.
+    pub(super) fresh: Marks,
+    /// What they did since the act began, as far as it could be done, and whether a check did it.
+    pub(super) done: Vec<(Deed, bool)>,
+    /// The paths that they changed since the act began.
+    pub(super) touched: BTreeSet<PathBuf>,
+    /// What stood at those paths when they had done so.
+    pub(super) left: BTreeMap<PathBuf, Option<Entry>>,
+    /// A folder was moved, and only then a target was swapped.
+    pub(super) moved_before_swap: bool,
+    /// Whether any of them did anything, ever.
+    pub(super) were_here: bool,
+}
+
+impl Foreigners {
+    /// The same programs on another machine.
+    pub(super) fn on(&self, machine: &SimFs) -> Self {
+        let held =
+            self.held.iter().filter_map(|(number, held)| Some((*number, (held.0.clone(), held.1.on(machine).ok()?))));
+        Self {
+            held: held.collect(),
+            alive: self.alive.clone(),
+            fresh: Marks::new(),
+            done: Vec::new(),
+            touched: BTreeSet::new(),
+            left: BTreeMap::new(),
+            moved_before_swap: false,
+            were_here: self.were_here,
+        }
+    }
+
+    /// What was done in the act before is past.
+    pub(super) fn begin(&mut self) {
+        self.done.clear();
+        self.touched.clear();
+        self.left.clear();
+        self.moved_before_swap = false;
+        self.fresh.clear();
+    }
+
+    /// Does it. What the deed itself takes away is its own loss; what it adds must not be lost by others.
+    pub(super) fn act(&mut self, machine: &SimFs, deed: &Deed, by_check: bool) {
+        let before = Look::of(&machine.tree());
+        if perform(machine, deed, &mut self.held).is_err() {
+            return;
+        }
+        let after = Look::of(&machine.tree());
+        let (had, left) = (before.beside_slots(), after.beside_slots());
+        self.alive.retain(|mark| left.contains(mark) || !had.contains(mark));
+        let have = after.anywhere();
+        let new: Marks = texts(deed).map(marks).unwrap_or_default().intersection(&have).copied().collect();
+        self.alive.extend(&new);
+        self.fresh.extend(new);
+        self.touched.extend(differences(&before.files, &after.files).into_iter().cloned());
+        self.touched.extend(deed.paths().into_iter().map(PathBuf::from));
+        for path in deed.paths().into_iter().map(PathBuf::from) {
+            self.left.insert(path.clone(), after.files.get(&path).cloned());
+        }
+        if let Deed::Late(number, _) = deed {
+            self.touched.extend(self.held.get(number).map(|(path, _)| path.clone()));
+        }
+        self.were_here |= !matches!(deed, Deed::Hold(..));
+        self.done.push((deed.clone(), by_check));
+    }
+
+    /// The engine is about to make this call.
+    pub(super) fn note(&mut self, call: &sim::Call<'_>) {
+        let inside = |path: &Path| path.starts_with(Path::new(ROOT).join(STATE_FOLDER));
+        let swaps = call.verb == "rename" && call.to.is_some_and(|to| inside(to) != inside(call.path));
+        self.moved_before_swap |= swaps && self.done.iter().any(|(deed, _)| matches!(deed, Deed::Move(..)));
+    }
+
+    /// The machine was cut off: handles are gone.
+    pub(super) fn forget_handles(&mut self) {
+        self.held.clear();
+    }
+}
+
+fn texts(deed: &Deed) -> Option<&str> {
+    match deed {
+        Deed::Write(_, text)
+        | Deed::Append(_, text)
+        | Deed::Forge(_, text)
+        | Deed::Replace(_, text)
+        | Deed::Create(_, text)
+        | Deed::Late(_, text) => Some(text),
+        _ => None,
+    }
+}
+
+/// Runs the check of an act, which is no process but a few deeds.
+pub(super) struct OnMachine {
+    pub(super) machine: SimFs,
+    pub(super) foreigners: Arc<Mutex<Foreigners>>,
+    pub(super) gate: Option<Gate>,
+}
+
+impl fmt::Debug for OnMachine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnMachine")
+    }
+}
+
+impl Checker for OnMachine {
+    fn run(&self, _call: &Call<'_>) -> io::Result<Ended> {
+        let mut passes = true;
+        if let Some(gate) = &self.gate {
+            for deed in &gate.deeds {
+                lock(&self.foreigners).act(&self.machine, deed, true);
+            }
+            passes = gate.passes;
+        }
+        let verdict = if passes { Verdict::Passed } else { Verdict::Failed("exit status: 1".to_owned()) };
+        Ok(Ended { verdict, tail: String::new(), took: Duration::ZERO })
+    }
+}

@@ -1,0 +1,295 @@
+//! Scenarios by chance.
+
+use std::collections::BTreeMap;
+
+use super::data::{Act, Ask, Deed, Disturbance, Gate, Item, Point, Profile, Scenario, Step, Terms, What};
+use crate::errno::Errno;
+use crate::fs::sim::{Policy, Random};
+
+/// The files that scripts are about.
+const PATHS: [&str; 7] = ["a", "b", "c", "d/e", "d/f", "n", "g/h"];
+const FOLDERS: [&str; 3] = ["d", "g", "k"];
+const WORDS: [&str; 3] = ["red", "green", "blue"];
+const MODES: [u32; 5] = [0o644, 0o600, 0o755, 0o640, 0o664];
+const ERRNOS: [Errno; 8] =
+    [Errno::IO, Errno::NOSPC, Errno::DQUOT, Errno::FBIG, Errno::NOMEM, Errno::MFILE, Errno::ACCESS, Errno::INTR];
+
+/// The scenario of a seed.
+#[must_use]
+pub fn generate(seed: u64) -> Scenario {
+    let mut dice = Dice { random: Random::new(seed), marks: 0, held: 0, files: BTreeMap::new() };
+    let machine = dice.machine();
+    let items = dice.items();
+    let count = 1 + dice.below(5);
+    let trouble = dice.trouble();
+    let mut steps = Vec::new();
+    for _ in 0..count {
+        dice.step(trouble, &mut steps);
+    }
+    Scenario { machine, items, steps }
+}
+
+/// What goes wrong in a scenario: with one kind at a time it is clear what is promised.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each kind of trouble goes with each other")]
+struct Trouble {
+    foreign: bool,
+    crash: bool,
+    fault: bool,
+    check: bool,
+}
+
+struct Dice {
+    random: Random,
+    marks: u32,
+    held: usize,
+    /// Roughly what is there, each file with a word that stands in it: most requests should fit.
+    files: BTreeMap<String, &'static str>,
+}
+
+impl Dice {
+    fn below(&mut self, bound: usize) -> usize {
+        self.random.below(bound)
+    }
+
+    fn one_in(&mut self, bound: usize) -> bool {
+        self.below(bound) == 0
+    }
+
+    fn of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len())]
+    }
+
+    fn seed(&mut self) -> u64 {
+        self.below(1_000_000) as u64
+    }
+
+    fn path(&mut self) -> String {
+        self.of(&PATHS).to_owned()
+    }
+
+    /// A path at which there may be a file.
+    fn there(&mut self) -> String {
+        if self.files.is_empty() || self.one_in(12) {
+            return self.path();
+        }
+        let at = self.below(self.files.len());
+        self.files.keys().nth(at).cloned().unwrap_or_default()
+    }
+
+    /// A path that may be free.
+    fn free(&mut self) -> String {
+        let free: Vec<&str> = PATHS.into_iter().filter(|path| !self.files.contains_key(*path)).collect();
+        if free.is_empty() || self.one_in(12) { self.path() } else { self.of(&free).to_owned() }
+    }
+
+    fn trouble(&mut self) -> Trouble {
+        Trouble { foreign: self.one_in(2), crash: self.one_in(2), fault: self.one_in(4), check: self.one_in(3) }
+    }
+
+    fn machine(&mut self) -> Profile {
+        Profile {
+            process: self.one_in(8),
+            sync_each: self.one_in(3),
+            no_births: self.one_in(8),
+            reuse: self.one_in(6),
+            cold: self.one_in(8),
+        }
+    }
+
+    /// A word or two, and a mark that nobody else writes.
+    fn text(&mut self, letter: char) -> String {
+        let word = self.of(&WORDS);
+        self.text_with(word, letter)
+    }
+
+    fn text_with(&mut self, word: &str, letter: char) -> String {
+        self.marks += 1;
+        let marks = self.marks;
+        if self.one_in(3) { format!("{word}\n{letter}{marks}") } else { format!("{word} {letter}{marks}\n") }
+    }
+
+    fn items(&mut self) -> Vec<Item> {
+        let mut items = Vec::new();
+        for path in ["a", "b", "c", "d/e", "d/f"] {
+            if self.one_in(5) {
+                continue;
+            }
+            let (word, mode) = (self.of(&WORDS), self.of(&MODES));
+            let text = self.text_with(word, 'O');
+            self.files.insert(path.to_owned(), word);
+            items.push(Item::File(path.to_owned(), text, mode));
+            if self.one_in(5) {
+                items.push(Item::Attribute(path.to_owned(), "user.k".to_owned(), "v".to_owned()));
+            }
+        }
+        if self.one_in(5) {
+            items.push(Item::Folder("k".to_owned()));
+        }
+        if self.one_in(8) {
+            items.push(Item::Symlink("n".to_owned(), "a".to_owned()));
+        }
+        if self.one_in(8) {
+            items.push(Item::Link("a".to_owned(), "m".to_owned()));
+        }
+        items
+    }
+
+    fn step(&mut self, trouble: Trouble, steps: &mut Vec<Step>) {
+        if trouble.foreign && self.one_in(4) {
+            let deed = self.deed();
+            return steps.push(Step::Foreign(deed));
+        }
+        if trouble.crash && self.one_in(8) {
+            let (policy, seed) = (self.policy(), self.seed());
+            return steps.push(Step::Cut(policy, seed));
+        }
+        if self.one_in(12) {
+            let seconds = self.of(&[10, 4000, -4000]);
+            return steps.push(Step::Clock(seconds));
+        }
+        let act = self.act(trouble);
+        let mut disturbances = Vec::new();
+        if trouble.foreign && self.one_in(2) {
+            for _ in 0..1 + self.below(2) {
+                let (point, deed) = (self.point(), self.deed());
+                disturbances.push(Disturbance { point, what: What::Deed(deed) });
+            }
+        }
+        if trouble.fault && self.one_in(2) {
+            let (point, what) = (self.point(), self.fault());
+            disturbances.push(Disturbance { point, what });
+        }
+        if trouble.crash && self.one_in(2) {
+            let (point, policy, seed) = (self.point(), self.policy(), self.seed());
+            let what = if self.one_in(2) { What::Kill } else { What::Cut(policy, seed) };
+            disturbances.push(Disturbance { point, what });
+        }
+        steps.push(Step::Act(act, disturbances));
+    }
+
+    fn policy(&mut self) -> Policy {
+        self.of(&[Policy::Unordered, Policy::OrderedMetadata])
+    }
+
+    fn point(&mut self) -> Point {
+        Point::Share(u16::try_from(self.below(1000)).unwrap_or(0))
+    }
+
+    fn fault(&mut self) -> What {
+        let errno = self.of(&ERRNOS).raw_os_error();
+        match self.below(8) {
+            0 => What::Short,
+            1 => What::FailAfter(Errno::IO.raw_os_error()),
+            2 | 3 => What::Fail(errno, true),
+            _ => What::Fail(errno, false),
+        }
+    }
+
+    fn act(&mut self, trouble: Trouble) -> Act {
+        match self.below(24) {
+            0..=10 => {
+                let asks = self.asks();
+                let terms = self.terms(trouble);
+                Act::Apply(asks, terms)
+            }
+            11..=13 => Act::Undo(None),
+            14 => Act::Undo(Some(self.below(3))),
+            15 => Act::Redo(None),
+            16..=17 => {
+                let (number, asks) = (self.below(2), self.asks());
+                Act::Stage(number, asks)
+            }
+            18 => {
+                let gate = self.gate(trouble);
+                Act::Commit(self.below(2), gate)
+            }
+            19 => Act::Preview(self.below(2)),
+            20 if self.one_in(2) => Act::RollBack(self.below(2)),
+            20 => Act::Status,
+            21 => Act::Prune(self.below(2)),
+            22 => {
+                if self.one_in(2) {
+                    Act::Restore
+                } else {
+                    Act::Drop
+                }
+            }
+            _ => Act::Recover,
+        }
+    }
+
+    fn terms(&mut self, trouble: Trouble) -> Terms {
+        let key = self.one_in(8).then(|| format!("k{}", self.below(2)));
+        let check = self.gate(trouble);
+        Terms { key, idempotent: self.one_in(8), check }
+    }
+
+    fn gate(&mut self, trouble: Trouble) -> Option<Gate> {
+        if !trouble.check || self.one_in(3) {
+            return None;
+        }
+        let count = if trouble.foreign { self.below(3) } else { 0 };
+        Some(Gate { passes: self.one_in(2), deeds: (0..count).map(|_| self.deed()).collect() })
+    }
+
+    fn asks(&mut self) -> Vec<Ask> {
+        (0..1 + self.below(3)).map(|_| self.ask()).collect()
+    }
+
+    fn ask(&mut self) -> Ask {
+        match self.below(12) {
+            0..=5 => {
+                let path = self.there();
+                let new = self.of(&WORDS);
+                let known = self.files.insert(path.clone(), new).filter(|_| !self.one_in(12));
+                let old = known.unwrap_or_else(|| self.of(&WORDS));
+                Ask::Edit(path, old.to_owned(), new.to_owned())
+            }
+            6..=7 => {
+                let (path, word, is_new) = (self.free(), self.of(&WORDS), self.one_in(2));
+                let path = if is_new { path } else { self.there() };
+                let text = self.text_with(word, 'N');
+                self.files.insert(path.clone(), word);
+                if is_new { Ask::Create(path, text) } else { Ask::Write(path, text) }
+            }
+            8 => {
+                let path = self.there();
+                self.files.remove(&path);
+                Ask::Delete(path)
+            }
+            9..=10 => {
+                let (from, to) = (self.there(), self.free());
+                if let Some(word) = self.files.remove(&from) {
+                    self.files.insert(to.clone(), word);
+                }
+                Ask::Rename(from, to)
+            }
+            _ => Ask::Mode(self.there(), self.of(&MODES)),
+        }
+    }
+
+    fn deed(&mut self) -> Deed {
+        let path = self.there();
+        match self.below(22) {
+            0..=1 => Deed::Write(path, self.text('F')),
+            2..=4 => Deed::Append(path, self.text('F')),
+            5 => Deed::Forge(path, self.text('F')),
+            6..=7 => Deed::Replace(path, self.text('F')),
+            8 => Deed::Create(self.free(), self.text('F')),
+            9 => Deed::Delete(path),
+            10..=11 => Deed::Chmod(path, self.of(&MODES)),
+            12 => Deed::Chown(path, 5, 6),
+            13 => Deed::SetAttribute(path, "user.k".to_owned(), "w".to_owned()),
+            14 => Deed::RemoveAttribute(path, "user.k".to_owned()),
+            15 => Deed::Mkdir(self.of(&FOLDERS).to_owned()),
+            16 => Deed::Move(self.of(&["d", "a", "b", "g"]).to_owned(), self.of(&["away", "n", "d"]).to_owned()),
+            17 => Deed::Link("a".to_owned(), "m".to_owned()),
+            18..=19 => {
+                self.held += 1;
+                Deed::Hold(self.held % 3, path)
+            }
+            _ => Deed::Late(self.below(3), self.text('F')),
+        }
+    }
+}

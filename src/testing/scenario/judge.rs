@@ -1,0 +1,259 @@
+//! Each step of a scenario is done, and judged by the promise alone.
+//!
+//! What an act does undisturbed, on a fork of the machine, is what it should do. A disturbed act that is acknowledged must
+//! have come to the same, before or after each of the foreign acts; one that is refused to nothing but those; one that
+//! a crash stopped, after a recovery, to one or the other.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use super::data::{Act, Disturbance, Point, Scenario, Step, What};
+use super::look::{Look, Marks};
+use super::run::{Answer, World};
+use crate::error::{Outcome, Result};
+use crate::fs::sim::Action;
+use crate::testing::run::lock;
+use crate::testing::world::Files;
+
+/// A judgement: what is wrong.
+pub(super) type Judged<T = ()> = std::result::Result<T, String>;
+
+/// A violation, and the script with every point of disturbance named by its call.
+#[derive(Debug, Clone)]
+pub struct Broken {
+    /// What is wrong.
+    pub what: String,
+    /// The script.
+    pub scenario: Scenario,
+}
+
+/// What an act does undisturbed.
+#[derive(Debug)]
+pub(super) struct Clean {
+    pub(super) files: Arc<Files>,
+    pub(super) is_done: bool,
+}
+
+/// An act that is done.
+#[derive(Debug)]
+pub(super) struct Doing<'a> {
+    pub(super) act: &'a Act,
+    /// The world before it, where somebody else may act on the way.
+    pub(super) start: Option<World>,
+    /// The files before it, as they are or will be when what is interrupted is recovered.
+    pub(super) base: Arc<Files>,
+    /// The workspace before it.
+    pub(super) raw: Look,
+    /// What it does undisturbed, where it is disturbed.
+    pub(super) clean: Option<Clean>,
+    /// Whether a call failed.
+    pub(super) failed: bool,
+}
+
+/// Runs a scenario on the simulated machine.
+pub fn run_sim(scenario: &Scenario) -> std::result::Result<(), Box<Broken>> {
+    let mut world = World::new(scenario);
+    let mut pinned = scenario.clone();
+    for (index, step) in scenario.steps.iter().enumerate() {
+        let mut judged = match step {
+            Step::Act(act, disturbances) => {
+                let mut disturbances = disturbances.clone();
+                let judged = world.act(act, &mut disturbances);
+                pinned.steps[index] = Step::Act(act.clone(), disturbances);
+                judged
+            }
+            other => world.pass(other),
+        };
+        let is_last = index + 1 == scenario.steps.len() || world.is_stuck;
+        if is_last && judged.is_ok() {
+            judged = world.finish();
+        }
+        if let Err(what) = judged {
+            pinned.steps.truncate(index + 1);
+            return Err(Box::new(Broken { what: format!("step {}: {what}", index + 1), scenario: pinned }));
+        }
+        if is_last {
+            break;
+        }
+    }
+    Ok(())
+}
+
+impl World {
+    /// A step that is no act.
+    fn pass(&mut self, step: &Step) -> Judged {
+        match step {
+            Step::Foreign(deed) => {
+                let mut foreigners = lock(&self.foreigners);
+                foreigners.begin();
+                foreigners.act(&self.machine, deed, false);
+                self.machine.sync_everything();
+                let touched = foreigners.touched.clone();
+                drop(foreigners);
+                if let Some(pending) = &mut self.pending {
+                    pending.tainted.extend(touched);
+                }
+                self.look_ahead()
+            }
+            Step::Clock(seconds) if *seconds < 0 => {
+                self.machine.rewind(std::time::Duration::from_secs(seconds.unsigned_abs()));
+                Ok(())
+            }
+            Step::Clock(seconds) => {
+                self.machine.advance(std::time::Duration::from_secs(seconds.unsigned_abs()));
+                Ok(())
+            }
+            Step::Cut(policy, seed) => {
+                let base = self.base();
+                self.cut(*policy, *seed);
+                let (allowed, tainted) = match self.pending.take() {
+                    Some(pending) => (pending.allowed, pending.tainted),
+                    None => (vec![Arc::clone(&base)], BTreeSet::new()),
+                };
+                self.interrupted(allowed, base, tainted)
+            }
+            Step::Act(..) => unreachable!("acts are judged elsewhere"),
+        }
+    }
+
+    /// The files as they are, or will be when what is interrupted is recovered.
+    fn base(&self) -> Arc<Files> {
+        match &self.pending {
+            Some(pending) => Arc::clone(&pending.logical),
+            None => Arc::new(self.look().files),
+        }
+    }
+
+    /// Calls the engine and judges what comes of it; gives each disturbance its call by name.
+    pub(super) fn act(&mut self, act: &Act, disturbances: &mut Vec<Disturbance>) -> Judged {
+        if self.profile.no_births && self.pending.is_some() && *act != Act::Recover {
+            self.act(&Act::Recover, &mut Vec::new())?;
+        }
+        lock(&self.foreigners).begin();
+        self.had_check |= act.gate().is_some();
+        let (base, raw) = (self.base(), self.look());
+        let start = (act.gate().is_some() || !disturbances.is_empty()).then(|| self.fork());
+        let mut doing = Doing { act, start, base, raw, clean: None, failed: false };
+        if disturbances.is_empty() {
+            let answer = self.call(act);
+            return self.judge(&doing, answer);
+        }
+        doing.clean = Some(self.clean(act, disturbances));
+        let disturbers = self.disturb(disturbances);
+        let answer = self.call(act);
+        self.machine.clear_hook();
+        let fired: Vec<What> =
+            lock(&disturbers).iter().filter(|d| d.fired).map(|d| d.disturbance.what.clone()).collect();
+        doing.failed = fired.iter().any(|what| !matches!(what, What::Deed(_)));
+        match fired.iter().find(|what| matches!(what, What::Kill | What::Cut(..))) {
+            Some(crash) => {
+                match crash {
+                    What::Cut(policy, seed) => self.cut(*policy, *seed),
+                    _ => self.sync_deeds(),
+                }
+                self.crashed(&doing, answer.is_ok())
+            }
+            None => self.judge(&doing, answer),
+        }
+    }
+
+    /// What the act does undisturbed, and the calls by which disturbances are named.
+    fn clean(&self, act: &Act, disturbances: &mut [Disturbance]) -> Clean {
+        let mut fork = self.fork();
+        let calls: Arc<Mutex<Vec<&'static str>>> = Arc::default();
+        let (kept, start) = (Arc::clone(&calls), fork.machine.calls());
+        fork.machine.set_hook(move |call| {
+            debug_assert_eq!(call.number - start, lock(&kept).len() as u64, "calls are counted one by one");
+            lock(&kept).push(call.verb);
+            Action::Continue
+        });
+        let answer = fork.call(act);
+        fork.machine.clear_hook();
+        let calls = lock(&calls);
+        for disturbance in disturbances {
+            let Point::Share(share) = disturbance.point else { continue };
+            let at = calls.len() * usize::from(share) / 1000;
+            let Some(verb) = calls.get(at) else { continue };
+            let nth = calls[..=at].iter().filter(|other| *other == verb).count();
+            disturbance.point = Point::Verb((*verb).to_owned(), None, nth as u64);
+        }
+        Clean { files: Arc::new(fork.look().files), is_done: answer.is_ok() }
+    }
+
+    /// Judges an act that came to its end.
+    fn judge(&mut self, doing: &Doing<'_>, answer: Result<Answer>) -> Judged {
+        let Doing { act, base, raw, failed, .. } = doing;
+        let look = self.look();
+        let said = format!("the answer: {answer:?}");
+        let told = |what: String| format!("{what}\n  {said}");
+        if act.only_looks() || matches!(answer, Ok(Answer::Idle)) {
+            self.taint();
+            return self.look_ahead().map_err(told);
+        }
+        match &answer {
+            Ok(_) if **act == Act::Recover && self.pending.is_some() => return self.settled(&look).map_err(told),
+            Ok(done) => {
+                self.judge_done(doing, &look, done).map_err(&told)?;
+                if !act.recovers() && self.pending.is_some() {
+                    self.forgotten(act, raw, &look, true);
+                    self.taint();
+                    return self.look_ahead().map_err(told);
+                }
+                self.pending = None;
+            }
+            Err(error) if error.outcome() == Outcome::RecoveryRequired => {
+                if !failed && !lock(&self.foreigners).were_here {
+                    return Err(told("recovery is required, though nothing failed and nobody interfered".to_owned()));
+                }
+                let mut allowed = vec![Arc::clone(base)];
+                allowed.extend(doing.clean.iter().map(|clean| Arc::clone(&clean.files)));
+                let tainted = self.touched_by(act);
+                return self.interrupted(allowed, Arc::clone(base), tainted).map_err(told);
+            }
+            Err(error) => {
+                if self.pending.is_some() && (look.files == raw.files || !act.recovers()) {
+                    // Refused before the recovery of what came before it.
+                    self.taint();
+                    return self.look_ahead().map_err(told);
+                }
+                self.judge_refused(doing, &look, error).map_err(&told)?;
+                if self.pending.is_some() && !look.interrupted.is_empty() {
+                    return self.look_ahead().map_err(told);
+                }
+                self.pending = None;
+            }
+        }
+        if !look.interrupted.is_empty() {
+            if !failed {
+                return Err(told(format!("left behind: {:?}", look.interrupted)));
+            }
+            // What could not be put away is left to the next command.
+            let tainted = self.touched_by(act);
+            let now = Arc::new(look.files.clone());
+            self.interrupted(vec![Arc::clone(&now)], now, tainted).map_err(&told)?;
+        }
+        self.forgotten(act, raw, &look, answer.is_ok());
+        self.is_alive(&look.anywhere()).map_err(&told)?;
+        lock(&self.foreigners).alive.extend(look.in_files());
+        self.sync_deeds();
+        Ok(())
+    }
+
+    /// What is interrupted stays so, beside what foreign programs did meanwhile.
+    fn taint(&mut self) {
+        self.sync_deeds();
+        let touched = lock(&self.foreigners).touched.clone();
+        if let Some(pending) = &mut self.pending {
+            pending.tainted.extend(touched);
+        }
+    }
+
+    /// What foreign programs did in an act is as durable from here on as all else.
+    pub(super) fn sync_deeds(&self) {
+        let mut foreigners = lock(&self.foreigners);
+        if !foreigners.done.is_empty() {
+            self.machine.sync_everything();
+        }
+        foreigners.fresh = Marks::new();
+    }
+}

@@ -1,0 +1,171 @@
+//! What stands in a workspace, taken apart; and the marks by which contents are followed.
+//!
+//! Every content that somebody writes has a mark that nobody else writes, such as `F7`. Whoever looks for a content looks
+//! for its mark, wherever it may have gone and whatever was edited around it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::digest::Digest;
+use crate::fs::FileKind;
+use crate::fs::sim::{Entry, Tree};
+use crate::journal::{self, Mark};
+use crate::path::STATE_FOLDER;
+use crate::testing::script::ROOT;
+use crate::testing::world::{Files, same_dress};
+
+/// The marks in a content.
+pub(super) type Marks = BTreeSet<(u8, u32)>;
+
+/// A workspace.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Look {
+    /// The user's files and folders, by their path in the workspace.
+    pub(super) files: Files,
+    /// Files in `kept/`, by their path in the state folder.
+    pub(super) kept: Vec<(PathBuf, Entry)>,
+    /// Originals in `history/`.
+    pub(super) history: Vec<(PathBuf, Entry)>,
+    /// Slots in `txn/`.
+    pub(super) slots: Vec<(PathBuf, Entry)>,
+    /// Slots in `trash/`, which the next commit deletes.
+    pub(super) trashed: Vec<(PathBuf, Entry)>,
+    /// The journals of `history/`.
+    journals: Vec<(PathBuf, Vec<u8>)>,
+    /// The folders in `txn/` of transactions that came to a name.
+    pub(super) interrupted: Vec<PathBuf>,
+    /// Those that did not: the next command sweeps them away.
+    pub(super) unnamed: Vec<PathBuf>,
+    /// The folders in `trash/`.
+    pub(super) trash: Vec<PathBuf>,
+}
+
+impl Look {
+    pub(super) fn of(tree: &Tree) -> Self {
+        let mut look = Self::default();
+        for (path, entry) in tree {
+            let Ok(path) = path.strip_prefix(ROOT) else { continue };
+            match path.strip_prefix(STATE_FOLDER) {
+                Ok(inner) => look.note(inner, entry),
+                Err(_) if path.as_os_str().is_empty() => {}
+                Err(_) => drop(look.files.insert(path.to_owned(), entry.clone())),
+            }
+        }
+        look
+    }
+
+    fn note(&mut self, path: &Path, entry: &Entry) {
+        let mut parts = path.iter().filter_map(|part| part.to_str());
+        let (section, id, name) = (parts.next(), parts.next(), parts.next());
+        let is_slot = |name: &str| name.starts_with(|c: char| c.is_ascii_digit());
+        let place = || (path.to_owned(), entry.clone());
+        match (section, id, name) {
+            (Some("txn"), Some(id), None) if id.starts_with('.') => self.unnamed.push(path.to_owned()),
+            (Some("txn"), Some(_), None) => self.interrupted.push(path.to_owned()),
+            (Some("trash"), Some(_), None) => self.trash.push(path.to_owned()),
+            (Some("history"), Some(id), Some(name)) if name == Mark::Done.file_name() => {
+                self.journals.push((Path::new("history").join(id), entry.content.clone()));
+            }
+            _ if entry.kind != FileKind::File => {}
+            (Some("txn"), _, Some(name)) if is_slot(name) => self.slots.push(place()),
+            (Some("trash"), _, Some(name)) if is_slot(name) => self.trashed.push(place()),
+            (Some("kept"), _, Some(name)) if is_slot(name) => self.kept.push(place()),
+            (Some("history"), _, Some(name)) if is_slot(name) => self.history.push(place()),
+            _ => {}
+        }
+    }
+
+    /// The marks that somebody finds: in files, in what is kept, in history, and in the slots of what waits for a person.
+    pub(super) fn in_reach(&self) -> Marks {
+        let stored = self.kept.iter().chain(&self.history).chain(&self.slots).map(|(_, entry)| entry);
+        marks_of(self.files.values().filter(|entry| entry.kind == FileKind::File).chain(stored))
+    }
+
+    /// The same with what is in the trash: not lost yet.
+    pub(super) fn anywhere(&self) -> Marks {
+        let mut marks = self.in_reach();
+        marks.extend(marks_of(self.trashed.iter().map(|(_, entry)| entry)));
+        marks
+    }
+
+    /// The same without slots: some hold copies that nobody was promised.
+    pub(super) fn beside_slots(&self) -> Marks {
+        let stored = self.kept.iter().chain(&self.history).map(|(_, entry)| entry);
+        marks_of(self.files.values().filter(|entry| entry.kind == FileKind::File).chain(stored))
+    }
+
+    /// The marks in the user's files.
+    pub(super) fn in_files(&self) -> Marks {
+        marks_of(self.files.values().filter(|entry| entry.kind == FileKind::File))
+    }
+
+    /// The marks in the originals of history, but for what was written into them late.
+    pub(super) fn originals(&self) -> Marks {
+        let late = self.late();
+        marks_of(self.history.iter().filter(|(path, _)| !late.contains(path)).map(|(_, entry)| entry))
+    }
+
+    /// The marks in what is kept.
+    pub(super) fn put_aside(&self) -> Marks {
+        marks_of(self.kept.iter().map(|(_, entry)| entry))
+    }
+
+    /// The originals in history that are no longer what their journals say.
+    pub(super) fn late(&self) -> BTreeSet<PathBuf> {
+        let mut late = BTreeSet::new();
+        for (folder, bytes) in &self.journals {
+            let Ok(journal) = journal::scan(bytes) else { continue };
+            for (path, entry) in self.history.iter().filter(|(path, _)| path.starts_with(folder)) {
+                let slot = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse::<usize>().ok());
+                let before = slot.and_then(|slot| journal.entries.get(slot)?.change.before());
+                if before.is_some_and(|before| before.digest != Digest::of(&entry.content)) {
+                    late.insert(path.clone());
+                }
+            }
+        }
+        late
+    }
+}
+
+fn marks_of<'e>(entries: impl Iterator<Item = &'e Entry>) -> Marks {
+    let mut marks = Marks::new();
+    for entry in entries {
+        collect_marks(&entry.content, &mut marks);
+    }
+    marks
+}
+
+/// The marks in a text: a capital letter and a number.
+pub(super) fn marks(text: &str) -> Marks {
+    let mut marks = Marks::new();
+    collect_marks(text.as_bytes(), &mut marks);
+    marks
+}
+
+fn collect_marks(content: &[u8], to: &mut Marks) {
+    for word in content.split(|byte| byte.is_ascii_whitespace()) {
+        let [letter @ b'A'..=b'Z', digits @ ..] = word else { continue };
+        if let Some(number) = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()) {
+            to.insert((*letter, number));
+        }
+    }
+}
+
+/// A mark as it is written.
+pub(super) fn mark_text((letter, number): (u8, u32)) -> String {
+    format!("{}{number}", char::from(letter))
+}
+
+/// Whether two entries look the same to a user: content, mode, owner, group, attributes and flags.
+pub(super) fn alike(a: Option<&Entry>, b: Option<&Entry>) -> bool {
+    match (a, b) {
+        (None, None) => true,
+        (Some(a), Some(b)) => a.kind == b.kind && a.content == b.content && same_dress(a, b),
+        _ => false,
+    }
+}
+
+/// The paths at which two workspaces do not look the same.
+pub(super) fn differences<'f>(a: &'f Files, b: &'f Files) -> BTreeSet<&'f PathBuf> {
+    a.keys().chain(b.keys()).filter(|path| !alike(a.get(*path), b.get(*path))).collect()
+}

@@ -1,0 +1,27 @@
+//! Scenarios: short scripts of requests, foreign acts, faults and crashes, judged by the promise alone.
+//!
+//! A [`Scenario`] is data with a text form; [`generate`] makes one up, [`run_sim`] runs it on the simulated machine, and
+//! [`shrink`] makes one that fails short.
+
+mod answer;
+mod crash;
+mod data;
+mod deed;
+mod disturb;
+mod finish;
+mod foreigner;
+mod generate;
+mod ground;
+mod judge;
+mod look;
+mod outcome;
+mod parse;
+mod run;
+mod shrink;
+mod text;
+
+pub use answer::{Compared, judge_answer};
+pub use data::{Act, Ask, Deed, Disturbance, Gate, Item, Point, Profile, Scenario, Step, Terms, What};
+pub use generate::generate;
+pub use judge::{Broken, run_sim};
+pub use shrink::shrink;

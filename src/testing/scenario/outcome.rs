@@ -1,0 +1,216 @@
+//! Acts that came to their end: what is said of them, and what is seen.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::answer::{Compared, digest, judge_answer, named, places};
+use super::data::{Act, Ask, Deed, request};
+use super::judge::{Doing, Judged};
+use super::look::{Look, Marks, alike, differences, mark_text};
+use super::run::{Answer, Committed, World};
+use crate::engine::report::Report;
+use crate::error::Error;
+use crate::fs::FileKind;
+use crate::testing::check::told;
+use crate::testing::run::lock;
+use crate::testing::world::{Files, same};
+
+impl World {
+    /// The paths that somebody else changed in this act, with those that depend on them.
+    pub(super) fn touched_by(&self, act: &Act) -> BTreeSet<PathBuf> {
+        let mut touched = lock(&self.foreigners).touched.clone();
+        if let Act::Apply(asks, _) | Act::Stage(_, asks) = act {
+            for ask in asks {
+                if let Ask::Rename(from, to) = ask
+                    && (touched.contains(&PathBuf::from(from)) || touched.contains(&PathBuf::from(to)))
+                {
+                    touched.extend([from.into(), to.into()]);
+                }
+            }
+        }
+        touched
+    }
+
+    /// An act that was acknowledged.
+    pub(super) fn judge_done(&mut self, doing: &Doing<'_>, look: &Look, answer: &Answer) -> Judged {
+        let Doing { act, start, base, clean, .. } = doing;
+        let (touched, done) = {
+            let foreigners = lock(&self.foreigners);
+            (foreigners.touched.clone(), foreigners.done.clone())
+        };
+        let deeds: Vec<Deed> = done.into_iter().filter(|(_, by_check)| !by_check).map(|(deed, _)| deed).collect();
+        match (clean, start) {
+            (Some(clean), _) if deeds.is_empty() => {
+                let what = "acknowledged, and not what it does when nothing fails";
+                is_as(&clean.files, base, &look.files).map_err(|how| format!("{what}: {how}"))?;
+            }
+            (Some(_), Some(start)) => is_serial(start, act, &deeds, &look.files)?,
+            _ => {}
+        }
+        let Answer::Report(report) = answer else { return Ok(()) };
+        let compared =
+            Compared { before: base, after: &look.files, touched: &self.touched_by(act), checked: self.had_check };
+        let asked = match act {
+            Act::Apply(asks, terms) => Some(request(asks, terms)),
+            _ => None,
+        };
+        judge_answer(compared, asked.as_ref(), Ok(report))?;
+        self.is_in_place(report, base, look)?;
+        let reverts = match act {
+            Act::Undo(Some(back)) => self.committed.len().checked_sub(back + 1),
+            Act::Undo(None) if !self.is_blurred => self.newest_not_undone(),
+            _ => None,
+        };
+        if let Some(undone) = reverts {
+            self.is_undone(undone, &touched, &look.files)?;
+        }
+        if let Some(id) = report.transaction.clone().filter(|_| !report.already_applied) {
+            let named = named(report, base).into_iter().filter(|path| !touched.contains(path)).collect();
+            // What takes back an undo is for the log to say.
+            self.is_blurred |= matches!(act, Act::Redo(_)) || (reverts.is_none() && matches!(act, Act::Undo(_)));
+            self.committed.push(Committed { id, before: Arc::clone(base), named, reverts });
+        }
+        Ok(())
+    }
+
+    /// Where a folder was moved before the last swap, what is told of its files must still be true of their paths.
+    fn is_in_place(&self, report: &Report, base: &Files, look: &Look) -> Judged {
+        let foreigners = lock(&self.foreigners);
+        let by_moves = foreigners.done.iter().all(|(deed, _)| matches!(deed, Deed::Move(..) | Deed::Mkdir(_)));
+        if !foreigners.moved_before_swap || !by_moves {
+            return Ok(());
+        }
+        let wrong = report.files.iter().find(|file| {
+            let (_, goal) = places(file, base);
+            digest(&look.files, &goal) != file.hash_after
+        });
+        wrong.map_or(Ok(()), |file| Err(format!("a folder was moved before the last swap, and {file:?} is not there")))
+    }
+
+    fn newest_not_undone(&self) -> Option<usize> {
+        let mut undone = BTreeSet::new();
+        for (index, committed) in self.committed.iter().enumerate().rev() {
+            if !undone.contains(&index) {
+                undone.extend(committed.reverts);
+            }
+        }
+        let all = self.committed.iter().enumerate().rev();
+        all.filter(|(index, committed)| committed.reverts.is_none() && !undone.contains(index)).map(|(i, _)| i).next()
+    }
+
+    /// What an undo must have brought back.
+    fn is_undone(&self, index: usize, touched: &BTreeSet<PathBuf>, files: &Files) -> Judged {
+        let Committed { before, named, .. } = &self.committed[index];
+        for path in named {
+            if !touched.contains(path) && !alike(files.get(path), before.get(path)) {
+                let (is, was) = (told(files, path), told(before, path));
+                return Err(format!("undone, and {} is {is}; before the transaction it was {was}", path.display()));
+            }
+        }
+        Ok(())
+    }
+
+    /// An act that was refused, or taken back: nothing but what others did is seen of it.
+    pub(super) fn judge_refused(&self, doing: &Doing<'_>, look: &Look, error: &Error) -> Judged {
+        let Doing { act, start, base, .. } = doing;
+        let touched = self.touched_by(act);
+        let compared = Compared { before: base, after: &look.files, touched: &touched, checked: self.had_check };
+        let around: BTreeSet<PathBuf> = touched.iter().flat_map(|path| path.ancestors().map(PathBuf::from)).collect();
+        judge_answer(Compared { touched: &around, ..compared }, None, Err(error))?;
+        let done = lock(&self.foreigners).done.clone();
+        let Some(start) = start.as_ref().filter(|_| !done.is_empty()) else { return Ok(()) };
+        let others = start.fork();
+        for (deed, by_check) in &done {
+            lock(&others.foreigners).act(&others.machine, deed, *by_check);
+        }
+        let expected = others.look().files;
+        let left = lock(&self.foreigners).left.clone();
+        let asked: BTreeSet<PathBuf> = match act {
+            Act::Apply(asks, _) => asks.iter().flat_map(Ask::paths).map(PathBuf::from).collect(),
+            _ => BTreeSet::new(),
+        };
+        let kept = |path: &PathBuf| error.kept().iter().any(|kept| kept.path.ends_with(path));
+        for path in touched.iter().filter(|path| !alike(look.files.get(*path), expected.get(*path))) {
+            let is_back = alike(look.files.get(path), base.get(path));
+            let only_gone = !expected.contains_key(path);
+            let is_left =
+                !asked.contains(path) && left.get(path).is_some_and(|left| alike(left.as_ref(), look.files.get(path)));
+            if !(is_left || (is_back && (kept(path) || only_gone))) {
+                let (is, was) = (told(&look.files, path), told(&expected, path));
+                return Err(format!(
+                    "{:?}, and {} is {is}; without the act it would be {was}, and nothing tells of it",
+                    error.outcome(),
+                    path.display()
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// What the act itself forgets, as it was told to.
+    pub(super) fn forgotten(&self, act: &Act, before: &Look, after: &Look, is_done: bool) {
+        let mut foreigners = lock(&self.foreigners);
+        match act {
+            Act::Prune(_) if is_done => {
+                let (pruned, there) = (before.originals(), after.in_reach());
+                foreigners.alive.retain(|mark| there.contains(mark) || !pruned.contains(mark));
+            }
+            Act::Drop if is_done => {
+                let (dropped, there) = (before.put_aside(), after.in_reach());
+                foreigners.alive.retain(|mark| there.contains(mark) || !dropped.contains(mark));
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether everything that must not be lost is among what is `there`.
+    pub(super) fn is_alive(&self, there: &Marks) -> Judged {
+        let alive = self.alive();
+        let lost: Vec<_> = alive.difference(there).map(|mark| mark_text(*mark)).collect();
+        if lost.is_empty() { Ok(()) } else { Err(format!("out of reach: {}", lost.join(", "))) }
+    }
+}
+
+/// Whether the files look as `expected`, and are the very ones of `base` where nothing was to change.
+fn is_as(expected: &Files, base: &Files, files: &Files) -> Judged {
+    for path in expected.keys().chain(files.keys()) {
+        let wanted = expected.get(path);
+        let is = match (wanted, base.get(path)) {
+            (Some(_), Some(old)) if same(wanted, Some(old), true) => same(files.get(path), wanted, true),
+            _ => alike(files.get(path), wanted),
+        };
+        if !is {
+            let (is, should) = (told(files, path), told(expected, path));
+            return Err(format!("{} is {is}; it should be {should}", path.display()));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the files are what comes of the act and the deeds one after the other, in some place among them.
+fn is_serial(start: &World, act: &Act, deeds: &[Deed], files: &Files) -> Judged {
+    let mut found = Vec::new();
+    for place in (0..=deeds.len()).rev() {
+        let mut fork = start.fork();
+        for deed in &deeds[..place] {
+            lock(&fork.foreigners).act(&fork.machine, deed, false);
+        }
+        if fork.call(act).is_err() {
+            found.push(format!("after {place} foreign acts it is refused"));
+            continue;
+        }
+        for deed in &deeds[place..] {
+            lock(&fork.foreigners).act(&fork.machine, deed, false);
+        }
+        let expected = fork.look().files;
+        // An empty folder that one of the two would have taken away harms nobody.
+        let is_folder =
+            |files: &Files, path: &PathBuf| files.get(path).is_none_or(|entry| entry.kind == FileKind::Folder);
+        let wrong = |path: &&PathBuf| !(is_folder(&expected, *path) && is_folder(files, *path));
+        let Some(path) = differences(&expected, files).into_iter().find(wrong) else { return Ok(()) };
+        let (is, should) = (told(files, path), told(&expected, path));
+        found.push(format!("after {place} foreign acts {} should be {should}, and is {is}", path.display()));
+    }
+    Err(format!("acknowledged, and not what the two do one after the other: {}", found.join("; ")))
+}

@@ -1,0 +1,249 @@
+//! A scenario on the simulated machine: each act is called, disturbed, and judged by the promise.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use super::data::{Act, Disturbance, Gate, Profile, Scenario, What, request};
+use super::disturb::Disturber;
+use super::foreigner::{Foreigners, OnMachine};
+use super::ground::{ground, make};
+use super::look::{Look, Marks};
+use crate::engine::report::{Recovered, Report, Status};
+use crate::engine::{Durability, Engine, RecoverOptions, Retention, Settings, UndoOptions};
+use crate::error::Result;
+use crate::fs::sim::{Action, SimFs};
+use crate::testing::run::lock;
+use crate::testing::script::{ROOT, run};
+use crate::testing::world::Files;
+
+/// A transaction that was acknowledged.
+#[derive(Debug, Clone)]
+pub(super) struct Committed {
+    pub(super) id: String,
+    pub(super) before: Arc<Files>,
+    /// The paths that the answer named, but for those that somebody else changed meanwhile.
+    pub(super) named: BTreeSet<PathBuf>,
+    /// The one that it takes back, as an index.
+    pub(super) reverts: Option<usize>,
+}
+
+/// What is interrupted.
+#[derive(Debug, Clone)]
+pub(super) struct Pending {
+    /// The states that a recovery may come to: all old, all new.
+    pub(super) allowed: Vec<Arc<Files>>,
+    /// The files as they were seen on this very machine: what none of the states changes is the very file.
+    pub(super) seen: Arc<Files>,
+    /// The paths that somebody else changed since, and those that depend on them.
+    pub(super) tainted: BTreeSet<PathBuf>,
+    /// The files as a recovery would leave them now.
+    pub(super) logical: Arc<Files>,
+}
+
+/// The machine of a scenario, and what is known of it.
+#[derive(Debug)]
+pub(super) struct World {
+    pub(super) machine: SimFs,
+    pub(super) profile: Profile,
+    pub(super) foreigners: Arc<Mutex<Foreigners>>,
+    /// Open transactions by their number in the script.
+    pub(super) open: Vec<Option<String>>,
+    pub(super) committed: Vec<Committed>,
+    /// What a recovery may leave, where one is due.
+    pub(super) pending: Option<Pending>,
+    /// Which transaction is the newest that is not undone can no longer be told.
+    pub(super) is_blurred: bool,
+    /// There was a check: files that went back have another time.
+    pub(super) had_check: bool,
+    /// A person must decide.
+    pub(super) is_stuck: bool,
+    pid: u32,
+}
+
+/// What a call answered.
+#[derive(Debug)]
+pub(super) enum Answer {
+    Report(Report),
+    Recovered(Vec<Recovered>),
+    Staged,
+    Done,
+    /// There was nothing to do it to.
+    Idle,
+}
+
+impl World {
+    /// A machine on which everything of the scenario is there, and durable.
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        let machine = ground(scenario.machine);
+        for item in &scenario.items {
+            // What cannot be made is not there: shrinking takes away what others need.
+            drop(make(&machine, item));
+        }
+        machine.advance(Duration::from_mins(1));
+        machine.sync_everything();
+        let alive = Look::of(&machine.tree()).in_files();
+        let world = Self::on(machine, scenario.machine);
+        lock(&world.foreigners).alive = alive;
+        world
+    }
+
+    /// A world in which nothing has happened yet.
+    pub(super) fn on(machine: SimFs, profile: Profile) -> Self {
+        Self {
+            machine,
+            profile,
+            foreigners: Arc::default(),
+            open: Vec::new(),
+            committed: Vec::new(),
+            pending: None,
+            is_blurred: false,
+            had_check: false,
+            is_stuck: false,
+            pid: 10,
+        }
+    }
+
+    pub(super) fn look(&self) -> Look {
+        Look::of(&self.machine.tree())
+    }
+
+    /// The same world on another machine; what is done there is not done here.
+    pub(super) fn fork(&self) -> Self {
+        let machine = self.machine.fork();
+        let foreigners = lock(&self.foreigners).on(&machine);
+        Self {
+            foreigners: Arc::new(Mutex::new(foreigners)),
+            open: self.open.clone(),
+            committed: self.committed.clone(),
+            pid: self.pid + 1000,
+            ..Self::on(machine, self.profile)
+        }
+    }
+
+    pub(super) fn alive(&self) -> Marks {
+        lock(&self.foreigners).alive.clone()
+    }
+
+    fn engine(&mut self, gate: Option<&Gate>) -> Result<Engine> {
+        self.pid += 1;
+        let settings = Settings {
+            durability: if self.profile.process { Durability::Process } else { Durability::Power },
+            lock_timeout: Duration::ZERO,
+            retention: Retention::default(),
+            program: "scenario".to_owned(),
+        };
+        let process = Arc::new(self.machine.process(self.pid));
+        let checker =
+            OnMachine { machine: self.machine.clone(), foreigners: Arc::clone(&self.foreigners), gate: gate.cloned() };
+        Ok(Engine::with_fs(process, Path::new(ROOT), settings)?.with_checker(Arc::new(checker)))
+    }
+
+    /// What the engine says is going on.
+    pub(super) fn status(&mut self) -> Result<Status> {
+        let status = self.engine(None).and_then(|engine| engine.status());
+        self.machine.kill(self.pid);
+        status
+    }
+
+    /// Calls the engine, in a process of its own.
+    pub(super) fn call(&mut self, act: &Act) -> Result<Answer> {
+        let engine = self.engine(act.gate());
+        let answer = engine.and_then(|engine| self.perform(&engine, act));
+        self.machine.kill(self.pid);
+        answer
+    }
+
+    fn perform(&mut self, engine: &Engine, act: &Act) -> Result<Answer> {
+        match act {
+            Act::Apply(asks, terms) => {
+                let request = request(asks, terms);
+                run(|run| engine.apply(&request, run)).map(Answer::Report)
+            }
+            Act::Undo(back) => {
+                let Some(id) = self.id_of(*back) else { return Ok(Answer::Idle) };
+                run(|run| engine.undo(id.as_deref(), false, run)).map(Answer::Report)
+            }
+            Act::Redo(back) => {
+                let Some(id) = self.id_of(*back) else { return Ok(Answer::Idle) };
+                run(|run| engine.redo(id.as_deref(), &UndoOptions::default(), run)).map(Answer::Report)
+            }
+            Act::Stage(number, asks) => {
+                let request = request(asks, &super::data::Terms::default());
+                let staged = run(|run| engine.stage(&request, self.open_id(*number), run))?;
+                self.open.resize(self.open.len().max(*number + 1), None);
+                self.open[*number] = staged.id;
+                Ok(Answer::Staged)
+            }
+            Act::Preview(number) => {
+                let Some(id) = self.open_id(*number) else { return Ok(Answer::Idle) };
+                run(|run| engine.preview(id, run)).map(|preview| Answer::Report(preview.report))
+            }
+            Act::Commit(number, gate) => {
+                let Some(id) = self.open_id(*number) else { return Ok(Answer::Idle) };
+                let check = gate.as_ref().map(|_| crate::check::Check::new(vec!["check".into()]));
+                run(|run| engine.commit_staged(id, None, check, run)).map(Answer::Report)
+            }
+            Act::RollBack(number) => {
+                let Some(id) = self.open_id(*number) else { return Ok(Answer::Idle) };
+                run(|run| engine.roll_back(id, run)).map(|()| Answer::Done)
+            }
+            Act::Prune(keep) => engine.prune(&Retention { count: *keep, ..Retention::default() }).map(|_| Answer::Done),
+            Act::Status => engine.status().map(|_| Answer::Done),
+            Act::Restore => match engine.kept()?.first() {
+                Some(kept) => {
+                    let path = kept.contents.first().map(|content| content.path.clone());
+                    run(|run| engine.kept_restore(&kept.id, path.as_deref(), run)).map(Answer::Report)
+                }
+                None => Ok(Answer::Idle),
+            },
+            Act::Drop => match engine.kept()?.first() {
+                Some(kept) => engine.kept_drop(&kept.id).map(|()| Answer::Done),
+                None => Ok(Answer::Idle),
+            },
+            Act::Recover => {
+                // A person vouches for journals where the file system cannot.
+                let options = RecoverOptions { trust_journal: self.profile.no_births, ..RecoverOptions::default() };
+                engine.recover(None, options).map(Answer::Recovered)
+            }
+        }
+    }
+
+    fn open_id(&self, number: usize) -> Option<&str> {
+        self.open.get(number)?.as_deref()
+    }
+
+    /// The transaction so many before the newest; `None` in it where none is named.
+    #[expect(clippy::option_option, reason = "one says whether there is any, the other whether it is named")]
+    fn id_of(&self, back: Option<usize>) -> Option<Option<String>> {
+        let Some(back) = back else { return Some(None) };
+        let index = self.committed.len().checked_sub(back + 1)?;
+        Some(Some(self.committed[index].id.clone()))
+    }
+
+    /// Makes the calls of the next act answer as the disturbances say.
+    pub(super) fn disturb(&self, disturbances: &[Disturbance]) -> Arc<Mutex<Vec<Disturber>>> {
+        let mut disturbers: Vec<_> = disturbances.iter().cloned().map(Disturber::new).collect();
+        for disturber in disturbers.iter_mut().filter(|_| self.profile.process) {
+            if matches!(disturber.disturbance.what, What::Cut(..)) {
+                disturber.disturbance.what = What::Kill;
+            }
+        }
+        let shared = Arc::new(Mutex::new(disturbers));
+        let (start, machine, foreigners) = (self.machine.calls(), self.machine.clone(), Arc::clone(&self.foreigners));
+        let mine = Arc::clone(&shared);
+        self.machine.set_hook(move |call| {
+            let mut action = Action::Continue;
+            for disturber in lock(&mine).iter_mut() {
+                let wanted = disturber.step(call, call.number - start, &machine, &foreigners);
+                if action == Action::Continue {
+                    action = wanted;
+                }
+            }
+            lock(&foreigners).note(call);
+            action
+        });
+        shared
+    }
+}

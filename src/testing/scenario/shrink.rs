@@ -1,0 +1,99 @@
+//! A script that fails is made short: what can be left out is left out, as long as it still fails.
+
+use super::data::{Act, Scenario, Step};
+
+/// The shortest script that was found that `fails`, made from one that does.
+#[must_use]
+pub fn shrink(scenario: &Scenario, mut fails: impl FnMut(&Scenario) -> bool) -> Scenario {
+    let mut best = scenario.clone();
+    loop {
+        let shorter = candidates(&best).into_iter().find(|candidate| fails(candidate));
+        match shorter {
+            Some(shorter) => best = shorter,
+            None => return best,
+        }
+    }
+}
+
+/// All scripts with one thing less.
+fn candidates(scenario: &Scenario) -> Vec<Scenario> {
+    let mut found = Vec::new();
+    let mut add = |change: &dyn Fn(&mut Scenario)| {
+        let mut candidate = scenario.clone();
+        change(&mut candidate);
+        if candidate != *scenario {
+            found.push(candidate);
+        }
+    };
+    for index in 0..scenario.steps.len() {
+        add(&|scenario| drop(scenario.steps.remove(index)));
+    }
+    for index in 0..scenario.items.len() {
+        add(&|scenario| drop(scenario.items.remove(index)));
+    }
+    for (index, step) in scenario.steps.iter().enumerate() {
+        let Step::Act(act, disturbances) = step else { continue };
+        for at in 0..disturbances.len() {
+            add(&|scenario| {
+                if let Step::Act(_, disturbances) = &mut scenario.steps[index] {
+                    disturbances.remove(at);
+                }
+            });
+        }
+        for shorter in shorter_acts(act) {
+            add(&|scenario| {
+                if let Step::Act(act, _) = &mut scenario.steps[index] {
+                    act.clone_from(&shorter);
+                }
+            });
+        }
+    }
+    let machine = scenario.machine;
+    add(&|scenario| scenario.machine = super::data::Profile { process: false, ..machine });
+    add(&|scenario| scenario.machine = super::data::Profile { sync_each: false, ..machine });
+    add(&|scenario| scenario.machine = super::data::Profile { no_births: false, ..machine });
+    add(&|scenario| scenario.machine = super::data::Profile { reuse: false, ..machine });
+    add(&|scenario| scenario.machine = super::data::Profile { cold: false, ..machine });
+    found
+}
+
+fn shorter_acts(act: &Act) -> Vec<Act> {
+    let mut found = Vec::new();
+    match act {
+        Act::Apply(asks, terms) => {
+            for at in 0..asks.len() {
+                let mut asks = asks.clone();
+                asks.remove(at);
+                found.push(Act::Apply(asks, terms.clone()));
+            }
+            found.push(Act::Apply(asks.clone(), super::data::Terms { key: None, ..terms.clone() }));
+            found.push(Act::Apply(asks.clone(), super::data::Terms { idempotent: false, ..terms.clone() }));
+            for gate in shorter_gates(terms.check.as_ref()) {
+                found.push(Act::Apply(asks.clone(), super::data::Terms { check: gate, ..terms.clone() }));
+            }
+        }
+        Act::Stage(number, asks) => {
+            for at in 0..asks.len() {
+                let mut asks = asks.clone();
+                asks.remove(at);
+                found.push(Act::Stage(*number, asks));
+            }
+        }
+        Act::Commit(number, gate) => {
+            found.extend(shorter_gates(gate.as_ref()).into_iter().map(|gate| Act::Commit(*number, gate)));
+        }
+        _ => {}
+    }
+    found
+}
+
+fn shorter_gates(gate: Option<&super::data::Gate>) -> Vec<Option<super::data::Gate>> {
+    let Some(gate) = gate else { return Vec::new() };
+    let mut found = vec![None];
+    for at in 0..gate.deeds.len() {
+        let mut gate = gate.clone();
+        gate.deeds.remove(at);
+        found.push(Some(gate));
+    }
+    found
+}

@@ -1,0 +1,61 @@
+//! Scripts that once broke the promise: each must not do so again. The name of a file says what is expected.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use txedit::testing::scenario::{Scenario, run_sim};
+
+/// Scripts of what is known and not mended yet, each with its number in the issue. They must still fail, so that nobody
+/// forgets to take them out.
+const KNOWN: [(&str, u32); 8] = [
+    ("a_check_that_removes_its_folder_does_not_stop_recovery", 17),
+    ("a_chown_by_a_check_that_fails_is_not_silently_undone", 7),
+    ("a_folder_moved_in_the_moment_of_the_swap_is_a_conflict", 8),
+    ("a_late_write_into_what_was_taken_back_is_kept", 5),
+    ("a_same_size_write_with_its_time_set_back_is_told", 14),
+    ("a_torn_staged_file_of_ours_is_nobody_elses", 3),
+    ("an_attribute_set_in_the_moment_of_the_swap_is_not_lost", 7),
+    ("an_append_to_a_swapped_file_is_told_when_another_fails", 6),
+];
+
+/// Whether a scenario can meet what is known and not mended yet.
+pub(super) fn may_meet_known(scenario: &Scenario) -> bool {
+    let text = scenario.to_string();
+    let lines: Vec<&str> = text.lines().collect();
+    let acts_within = |word: &str| {
+        lines.iter().any(|line| line.starts_with("  ") && line.contains(&format!(": {word} ")))
+            || lines.iter().any(|line| line.contains(&format!("check does {word} ")))
+    };
+    let metadata = ["chmod", "chown", "setfattr", "rmfattr"].into_iter().any(acts_within);
+    let folders = ["move", "mkdir"].into_iter().any(acts_within);
+    let late = text.contains("late ");
+    let appended = ["append", "write", "delete", "replace", "create"].into_iter().any(acts_within);
+    let torn = text.contains("cut ");
+    metadata || folders || late || acts_within("forge") || appended || torn
+}
+
+#[test]
+fn the_corpus_holds() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/scenarios/corpus");
+    let mut names = BTreeSet::new();
+    let mut wrong = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let scenario: Scenario = text.parse().unwrap_or_else(|e| panic!("{name}: {e}"));
+        let known = KNOWN.iter().find(|(known, _)| *known == name);
+        match (run_sim(&scenario), known) {
+            (Ok(()), None) | (Err(_), Some(_)) => {}
+            (Ok(()), Some((_, item))) => {
+                wrong.push(format!("{name} no longer fails: take it out of KNOWN, item {item}"));
+            }
+            (Err(broken), None) => wrong.push(format!("{name}: {}", broken.what)),
+        }
+        names.insert(name);
+    }
+    assert!(names.len() >= KNOWN.len(), "the corpus is not there");
+    wrong
+        .extend(KNOWN.iter().filter(|(known, _)| !names.contains(*known)).map(|(known, _)| format!("{known} is gone")));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
