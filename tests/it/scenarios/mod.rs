@@ -35,7 +35,7 @@ fn told(scenario: &Scenario) -> String {
 
 #[test]
 fn no_scenario_breaks_the_promise() {
-    let (count, first) = (number("TXEDIT_SCENARIOS", 4_000), number("TXEDIT_SCENARIO_SEED", 1));
+    let (count, first) = (number("TXEDIT_SCENARIOS", 2_000), number("TXEDIT_SCENARIO_SEED", 1));
     let next = AtomicU64::new(first);
     let found = Mutex::new(None);
     let started = std::time::Instant::now();
