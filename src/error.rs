@@ -253,7 +253,13 @@ impl Error {
     /// What a call of the operating system answered: `verb` as in "cannot `verb` `path`".
     pub fn io(verb: &str, path: impl AsRef<Path>, source: io::Error) -> Self {
         let path = path.as_ref();
-        let message = format!("cannot {verb} {}: {source}", path.display());
+        let advice = match errno::of(&source) {
+            Some(Errno::FBIG) => {
+                "; raise the limit on the size of a file (`ulimit -f`), or use a file system without one"
+            }
+            _ => "",
+        };
+        let message = format!("cannot {verb} {}: {source}{advice}", path.display());
         let mut error = Self::new(kind_of(&source), message).at(path);
         error.0.source = Some(source);
         error
@@ -417,13 +423,13 @@ fn kind_of(error: &io::Error) -> ErrorKind {
         Some(Errno::ISDIR) => ErrorKind::NotARegularFile,
         Some(Errno::ACCESS | Errno::PERM) => ErrorKind::PermissionDenied,
         Some(Errno::LOOP) => ErrorKind::SymlinkLoop,
-        Some(Errno::FBIG) => ErrorKind::FileTooLarge,
         Some(Errno::NOSPC | Errno::DQUOT) => ErrorKind::DiskFull,
         Some(Errno::ROFS) => ErrorKind::ReadOnlyFs,
         Some(Errno::MFILE | Errno::NFILE) => ErrorKind::RequestTooLarge,
         Some(Errno::XDEV) => ErrorKind::CrossDevice,
         Some(Errno::BUSY) => ErrorKind::MountPoint,
         Some(_) => ErrorKind::WriteFailed,
+        None if error.kind() == io::ErrorKind::Unsupported => ErrorKind::UnsupportedFileSystem,
         None => ErrorKind::UnknownError,
     }
 }

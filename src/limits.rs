@@ -57,6 +57,9 @@ pub const WHOLE_BYTES: u64 = 4 << 20;
 /// The piece in which contents are read, hashed and copied.
 pub const CHUNK_BYTES: usize = 256 << 10;
 
+/// Bytes that are read, hashed or copied at most before it is asked again whether the caller wants to stop.
+pub const CANCEL_EVERY_BYTES: usize = 16 << 20;
+
 /// A modification time this close to the snapshot proves nothing: the content may change again
 /// within the granularity of the file system's clock.
 pub const YOUNG: Duration = Duration::from_secs(2);

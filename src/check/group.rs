@@ -1,16 +1,23 @@
-//! A program in a process group of its own, that ends with it: started without a shell and without standard input,
-//! heard as it prints, stopped when its time is over.
+//! A program in a process group of its own, that ends with all that it started: without a shell and without standard
+//! input, heard as it prints, stopped when its time is over.
 
 use std::ffi::OsString;
 use std::io::{self, PipeReader, Read as _};
 use std::ops::ControlFlow;
+use std::os::fd::{AsRawFd as _, BorrowedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use rustix::fs::{OFlags, fcntl_setfl, fstat};
+use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+use super::left::Marks;
 
 /// How often a running program is looked after.
 const PACE: Duration = Duration::from_millis(10);
@@ -18,6 +25,10 @@ const PACE: Duration = Duration::from_millis(10);
 const GRACE: Duration = Duration::from_secs(2);
 /// How long to listen to what holds the output open after the program has ended.
 const LINGER: Duration = Duration::from_millis(500);
+/// What is read of an output at once: as much as a pipe holds.
+const PIPE_BYTES: usize = 64 << 10;
+/// The lowest number of the file that is held: shells and scripts use those below it for themselves.
+const HELD_FROM: i32 = 100;
 
 /// What to run.
 #[derive(Debug)]
@@ -26,8 +37,12 @@ pub struct Order<'a> {
     pub command: &'a [OsString],
     /// Where.
     pub folder: &'a Path,
-    /// What it finds in its environment besides what this program found.
+    /// What it finds in its environment besides what this program found. Where there is anything, what it leaves behind is
+    /// known by that, and ended with it.
     pub environment: &'a [(&'a str, OsString)],
+    /// An open file that is inherited by the program and all that it starts: who looks whether it is held, by a lock on it,
+    /// sees whether any of them is still there.
+    pub held: Option<BorrowedFd<'a>>,
     /// Whether what it prints as errors is heard apart; else both come as one, so that the lines keep their order.
     pub apart: bool,
     /// How long it may take.
@@ -56,53 +71,69 @@ pub enum End {
     Unheard,
 }
 
+/// A program that was run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ran {
+    /// How it ended.
+    pub end: End,
+    /// Processes that it left behind and that could not be ended, for messages.
+    pub left: Vec<String>,
+}
+
 /// Is given what a program prints, as it comes; breaks to stop it.
 pub type Listener<'a> = &'a mut dyn FnMut(Stream, &[u8]) -> ControlFlow<()>;
 
-/// Runs a program to its end, and ends everything that it left in its group. An error means that it could not be run.
-pub fn run(order: &Order<'_>, cancel: &AtomicBool, listener: Listener<'_>) -> io::Result<End> {
+/// Runs a program to its end, and ends everything that it left behind. An error means that it could not be run.
+pub fn run(order: &Order<'_>, cancel: &AtomicBool, listener: Listener<'_>) -> io::Result<Ran> {
     let started = Instant::now();
     let mut running = Running::start(order)?;
     let end = running.watch(order.limit, started, cancel, listener)?;
+    let left = running.marks.end_all();
     running.end(listener);
-    Ok(end)
+    Ok(Ran { end, left })
 }
 
 struct Running {
     child: Child,
     group: Pid,
-    output: Receiver<(Stream, Vec<u8>)>,
+    outputs: Vec<(Stream, PipeReader)>,
+    marks: Marks,
+    /// Whether the program was waited for: its number may be another's by now.
+    is_over: bool,
     /// Whether the listener has had enough.
     is_deaf: bool,
 }
 
 impl Running {
     fn start(order: &Order<'_>) -> io::Result<Self> {
-        use std::os::unix::process::CommandExt as _;
         let Some((program, arguments)) = order.command.split_first() else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "a command names a program"));
         };
         let (reader, writer) = io::pipe()?;
-        let (errors, error_writer) = if order.apart {
+        let mut outputs = vec![(Stream::Output, reader)];
+        let error_writer = if order.apart {
             let (reader, writer) = io::pipe()?;
-            (Some(reader), writer)
+            outputs.push((Stream::Errors, reader));
+            writer
         } else {
-            (None, writer.try_clone()?)
+            writer.try_clone()?
         };
+        for (_, reader) in &outputs {
+            // Whoever holds the pipe cannot hold up the caller.
+            fcntl_setfl(reader, OFlags::NONBLOCK)?;
+        }
         let mut command = Command::new(program);
         command.args(arguments).current_dir(order.folder);
         command.envs(order.environment.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null()).stdout(writer).stderr(error_writer).process_group(0);
-        let child = command.spawn()?;
-        // It holds the writing ends: as long as it lives the output has no end.
-        drop(command);
+        let variable = |(name, value): &(&str, OsString)| [name.as_bytes(), b"=", value.as_bytes()].concat();
+        let mut marks = Marks { variables: order.environment.iter().map(variable).collect(), held: None };
+        let child = match order.held {
+            Some(held) => spawn_holding(&mut command, held, &mut marks)?,
+            None => command.spawn()?,
+        };
         let group = Pid::from_child(&child);
-        let (chunks, output) = mpsc::sync_channel(16);
-        if let Some(errors) = errors {
-            listen(errors, Stream::Errors, chunks.clone());
-        }
-        listen(reader, Stream::Output, chunks);
-        Ok(Self { child, group, output, is_deaf: false })
+        Ok(Self { child, group, outputs, marks, is_over: false, is_deaf: false })
     }
 
     /// Until it ends, or is stopped.
@@ -115,13 +146,16 @@ impl Running {
     ) -> io::Result<End> {
         let mut stopped: Option<(End, Instant)> = None;
         loop {
-            self.hear(PACE, listener);
+            if !self.hear(listener) {
+                std::thread::sleep(PACE);
+            }
             // Not reaped yet: until then the number of the group is nobody else's.
             if waitid(WaitId::Pid(self.group), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG)?
                 .is_some()
             {
                 self.signal(Signal::KILL);
                 let status = self.child.wait()?;
+                self.is_over = true;
                 return Ok(stopped.map_or(End::Exited(status), |(why, _)| why));
             }
             if let Some((_, since)) = &stopped {
@@ -141,26 +175,30 @@ impl Running {
         }
     }
 
-    /// What is still on its way. Something that left the group may hold the output open for ever.
+    /// What is still on its way. Something that was not found may hold the output open for ever.
     fn end(&mut self, listener: Listener<'_>) {
         let until = Instant::now() + LINGER;
-        while Instant::now() < until && self.hear(PACE, listener) {}
-    }
-
-    /// Waits for output; `false` where there will be no more.
-    fn hear(&mut self, patience: Duration, listener: Listener<'_>) -> bool {
-        match self.output.recv_timeout(patience) {
-            Ok((stream, bytes)) => {
-                self.is_deaf = self.is_deaf || listener(stream, &bytes).is_break();
-                true
-            }
-            Err(RecvTimeoutError::Timeout) => true,
-            Err(RecvTimeoutError::Disconnected) => {
-                // Without a sender the wait is none.
-                std::thread::sleep(patience);
-                false
+        while !self.outputs.is_empty() && Instant::now() < until {
+            if !self.hear(listener) {
+                std::thread::sleep(PACE);
             }
         }
+    }
+
+    /// Hears what was printed; whether that was anything.
+    fn hear(&mut self, listener: Listener<'_>) -> bool {
+        let mut buffer = [0; PIPE_BYTES];
+        let (mut heard, is_deaf) = (false, &mut self.is_deaf);
+        self.outputs.retain_mut(|(stream, reader)| match reader.read(&mut buffer) {
+            Ok(read @ 1..) => {
+                heard = true;
+                *is_deaf = *is_deaf || listener(*stream, &buffer[..read]).is_break();
+                true
+            }
+            Err(e) => matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted),
+            Ok(_) => false,
+        });
+        heard
     }
 
     /// A group that is gone needs no signal.
@@ -169,16 +207,29 @@ impl Running {
     }
 }
 
-/// Reads on a thread of its own, so that nobody who holds the pipe can hold up the caller.
-fn listen(mut reader: PipeReader, stream: Stream, chunks: SyncSender<(Stream, Vec<u8>)>) {
-    std::thread::spawn(move || {
-        let mut buffer = [0; 8192];
-        while let Ok(read @ 1..) = reader.read(&mut buffer) {
-            if chunks.send((stream, buffer[..read].to_vec())).is_err() {
-                return;
-            }
+impl Drop for Running {
+    /// The listener may panic, and a wait may fail: nothing runs on then.
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.signal(Signal::KILL);
+            let _ = self.child.wait();
+            self.marks.end_all();
         }
-    });
+    }
+}
+
+/// Starts a program that inherits an open file, as what it starts does by itself.
+fn spawn_holding(command: &mut Command, held: BorrowedFd<'_>, marks: &mut Marks) -> io::Result<Child> {
+    static SPAWNING: Mutex<()> = Mutex::new(());
+    let copy = fcntl_dupfd_cloexec(held, HELD_FROM).or_else(|_| fcntl_dupfd_cloexec(held, 3))?;
+    let stat = fstat(&copy)?;
+    // One at a time, so that no other check inherits it. What another thread of this process starts in this moment, by
+    // other means, does: then the file is held until that ends.
+    let _alone = SPAWNING.lock().unwrap_or_else(PoisonError::into_inner);
+    fcntl_setfd(&copy, FdFlags::empty())?;
+    let child = command.spawn()?;
+    marks.held = Some((copy.as_raw_fd(), stat.st_dev, stat.st_ino));
+    Ok(child)
 }
 
 /// The end of an output.

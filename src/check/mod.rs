@@ -4,11 +4,13 @@
 //! is the engine's business.
 
 pub mod group;
+mod left;
 pub mod process;
 
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -40,7 +42,8 @@ impl Check {
 }
 
 /// Runs checks. The one that starts processes is [`process::Processes`]; a program that embeds the engine may decide by
-/// other means.
+/// other means. What it starts must have ended when it returns: what is written later is written into files that are
+/// committed, or taken back. Where it panics, everything is taken back before the panic goes on.
 pub trait Checker: fmt::Debug + Send + Sync {
     /// Runs a check to its end. An error means that it could not be run at all: like a check that fails, it takes the
     /// transaction back.
@@ -55,6 +58,9 @@ pub struct Call<'a> {
     pub folder: &'a Path,
     /// The transaction that waits for it.
     pub transaction: &'a str,
+    /// The transaction's folder, where it has a descriptor. What inherits it holds the lock of the transaction as well: a
+    /// recovery waits for it, whatever becomes of this process.
+    pub held: Option<BorrowedFd<'a>>,
     /// Set to stop it.
     pub cancel: &'a AtomicBool,
     /// Is given what it prints, as it comes.

@@ -1,11 +1,11 @@
-//! A check as a process, with a process group of its own that ends with it.
+//! A check as a process, which ends with all that it started.
 
 use std::ffi::OsString;
 use std::io;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use super::group::{self, End, Order, Tail};
+use super::group::{self, End, Order, Ran, Tail};
 use super::{Call, Checker, Ended, Verdict};
 use crate::limits;
 
@@ -23,11 +23,12 @@ impl Checker for Processes {
             command: &call.check.command,
             folder: call.folder,
             environment: &[(TRANSACTION, OsString::from(call.transaction))],
+            held: call.held,
             apart: false,
             limit: call.check.limit,
         };
         let mut tail = Tail::new(limits::CHECK_TAIL_BYTES);
-        let end = group::run(&order, call.cancel, &mut |_, bytes| {
+        let Ran { end, left } = group::run(&order, call.cancel, &mut |_, bytes| {
             (call.output)(bytes);
             tail.add(bytes);
             ControlFlow::Continue(())
@@ -37,6 +38,12 @@ impl Checker for Processes {
             End::Exited(status) => Verdict::Failed(status.to_string()),
             End::TimedOut => Verdict::TimedOut,
             End::Cancelled | End::Unheard => Verdict::Cancelled,
+        };
+        let verdict = match (verdict, left.is_empty()) {
+            (Verdict::Passed, false) => {
+                Verdict::Failed(format!("left what could not be ended: {}; end it yourself", left.join(", ")))
+            }
+            (verdict, _) => verdict,
         };
         Ok(Ended { verdict, tail: tail.text(), took: started.elapsed() })
     }
@@ -57,7 +64,8 @@ mod tests {
         let check = Check { command, limit };
         let heard = Mutex::new(Vec::new());
         let output = |bytes: &[u8]| heard.lock().unwrap().extend_from_slice(bytes);
-        let call = Call { check: &check, folder: scratch.path(), transaction: "T", cancel, output: &output };
+        let call =
+            Call { check: &check, folder: scratch.path(), transaction: "T", held: None, cancel, output: &output };
         let ended = Processes.run(&call).unwrap();
         let heard = String::from_utf8(heard.into_inner().unwrap()).unwrap();
         (ended, heard)

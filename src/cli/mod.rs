@@ -32,6 +32,8 @@ use output::Answer;
 /// Runs the program: reads the arguments and the environment, answers with the exit status.
 #[must_use]
 pub fn main() -> ExitCode {
+    // Where it cannot be had, the signal ends the program: what it leaves is recovered.
+    signals::survive_file_limits().ok();
     let words: Vec<OsString> = env::args_os().collect();
     let status = match CommandLine::try_parse_from(&words) {
         Ok(line) => run(&line),

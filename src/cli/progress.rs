@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write as _};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::thread::{self, JoinHandle};
+use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -33,13 +33,19 @@ impl Progress {
         bar.set_message("waiting");
         let (stop, stopped) = mpsc::channel();
         let shown = bar.clone();
-        let clock = thread::spawn(move || {
-            if stopped.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-                shown.set_draw_target(ProgressDrawTarget::stderr());
-                shown.enable_steady_tick(TICK);
+        let ticks = move || {
+            let mut pause = PATIENCE;
+            while stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+                if pause == PATIENCE {
+                    shown.set_draw_target(ProgressDrawTarget::stderr());
+                }
+                shown.tick();
+                pause = TICK;
             }
-        });
-        Self { bar, quiet, clock: Some((stop, clock)) }
+        };
+        // Without a thread to be had there is no bar.
+        let clock = Builder::new().spawn(ticks).ok().map(|clock| (stop, clock));
+        Self { bar, quiet, clock }
     }
 
     /// `done` of `total` are through with what the verb says.

@@ -8,7 +8,11 @@ use crate::journal::Mark;
 #[must_use]
 pub fn undo(entries: usize, mark: Mark, durable: bool) -> Vec<Step> {
     let mut steps = forget_swaps(mark, durable);
-    steps.extend((0..entries).rev().map(Step::TakeBack));
+    let is_checked = mark.undone() == Mark::CheckUndo;
+    for entry in (0..entries).rev() {
+        steps.extend(is_checked.then_some(Step::FindFolder(entry)));
+        steps.push(Step::TakeBack(entry));
+    }
     // Dropped only when the take-back is durable: without its folder nobody could repeat it.
     steps.extend(durable.then_some(Step::Barrier(Barrier::Undone)));
     steps.push(Step::Drop);

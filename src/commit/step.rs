@@ -31,6 +31,8 @@ pub enum Step {
     Mark(Mark),
     /// Make the names in the transaction's folder durable.
     SyncFolder,
+    /// Find the entry's folder by its path: a check may have moved it away, or removed it.
+    FindFolder(usize),
     /// Classify the entry, and take it back where it was swapped.
     TakeBack(usize),
     /// Remove the folders that the undone transaction had made, as far as they are empty.

@@ -78,11 +78,11 @@ pub(super) fn command(settings: &Settings, values: &Values<'_>) -> Vec<OsString>
 
 /// Runs the program to its end; answers what it said last.
 pub(super) fn run(settings: &Settings, command: &[OsString], folder: &Path, run: Run<'_>) -> Result<String> {
-    let order = Order { command, folder, environment: &[], apart: true, limit: settings.limit };
+    let order = Order { command, folder, environment: &[], held: None, apart: true, limit: settings.limit };
     let mut reader = Reader::default();
     let mut errors = Tail::new(limits::DELEGATE_TAIL_BYTES);
     let mut printed = 0;
-    let end = group::run(&order, run.cancel, &mut |stream, bytes| {
+    let ran = group::run(&order, run.cancel, &mut |stream, bytes| {
         match stream {
             Stream::Errors => errors.add(bytes),
             Stream::Output => {
@@ -96,7 +96,7 @@ pub(super) fn run(settings: &Settings, command: &[OsString], folder: &Path, run:
         ControlFlow::Continue(())
     });
     let fate = Fate { settings, errors: errors.text() };
-    match end {
+    match ran.map(|ran| ran.end) {
         Err(error) => Err(fate.not_started(&error)),
         Ok(End::Exited(status)) if status.success() => reader.finish().map_err(|flaw| fate.flawed(flaw)),
         Ok(End::Exited(status)) => Err(fate.failed(&status.to_string())),

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::draft::Draft;
+use super::lock::NEVER;
 use super::report::{Extra, FileReport, Operation, Report};
 use super::snapshot;
 use crate::check::{CheckRun, Ended, Verdict};
@@ -184,7 +185,7 @@ impl Account {
         if stat.kind != FileKind::File || stat.size > limits::REPORT_BYTES {
             return Ok(None);
         }
-        let bytes = snapshot::read_whole(fs, &file, &path, stat.size)?;
+        let bytes = snapshot::read_whole(fs, &file, &path, stat.size, &NEVER)?;
         Ok(serde_json::from_slice(&bytes).ok())
     }
 

@@ -3,13 +3,15 @@
 //! The decision rests on journals: on the key and the fingerprint in the header, and on what each file was to become.
 //! Only the words of the answer come from `report.json`. What it says of the files is what they are now.
 
-use super::Engine;
+use std::sync::atomic::AtomicBool;
+
 use super::account::Account;
 use super::history::{Loaded, history};
 use super::open::check_plan;
 use super::report::{Extra, FileReport, Operation, Report};
 use super::resolve::Resolver;
 use super::transaction::see;
+use super::{Engine, Run};
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::Name;
@@ -21,7 +23,12 @@ use crate::request::Request;
 impl Engine {
     /// The answer to a request that was committed before, as far as the request lets that count. Called under the locks
     /// of its files: a first try that is still running has them.
-    pub(super) fn answered_before(&self, request: &Request, fingerprint: Digest) -> Result<Option<Report>> {
+    pub(super) fn answered_before(
+        &self,
+        request: &Request,
+        fingerprint: Digest,
+        run: Run<'_>,
+    ) -> Result<Option<Report>> {
         if let Some(key) = &request.idempotency_key
             && let Some(loaded) = self.find_committed(|header| header.key.as_ref() == Some(key))?
         {
@@ -33,16 +40,17 @@ impl Engine {
                 );
                 return Err(Error::new(ErrorKind::ValidationFailed, message));
             }
-            return self.told_again(&loaded, request.check.is_some()).map(Some);
+            return self.told_again(&loaded, request.check.is_some(), run).map(Some);
         }
-        if request.idempotent { self.repeated(request, fingerprint) } else { Ok(None) }
+        if request.idempotent { self.repeated(request, fingerprint, run) } else { Ok(None) }
     }
 
     /// The answer of the transaction that did the very same, where every file still is as it left it.
-    pub(super) fn repeated(&self, request: &Request, fingerprint: Digest) -> Result<Option<Report>> {
+    pub(super) fn repeated(&self, request: &Request, fingerprint: Digest, run: Run<'_>) -> Result<Option<Report>> {
         let Some(loaded) = self.find_committed(|header| header.request == Some(fingerprint))? else { return Ok(None) };
-        let is_in_place = loaded.journal.entries.iter().zip(self.seen(&loaded)?).all(|(it, seen)| is_left(it, seen));
-        if is_in_place { self.told_again(&loaded, request.check.is_some()).map(Some) } else { Ok(None) }
+        let is_in_place =
+            loaded.journal.entries.iter().zip(self.seen(&loaded, run.cancel)?).all(|(it, seen)| is_left(it, seen));
+        if is_in_place { self.told_again(&loaded, request.check.is_some(), run).map(Some) } else { Ok(None) }
     }
 
     /// The answer of the commit of an open transaction, where that is through. A plan that is named must be the one that
@@ -52,10 +60,11 @@ impl Engine {
         opened: &str,
         plan_hash: Option<Digest>,
         is_checked: bool,
+        run: Run<'_>,
     ) -> Result<Option<Report>> {
         let Some(loaded) = self.committed_open(opened)? else { return Ok(None) };
         check_plan(plan_hash, loaded.journal.plan_hash(), false)?;
-        self.told_again(&loaded, is_checked).map(Some)
+        self.told_again(&loaded, is_checked, run).map(Some)
     }
 
     /// What became of an open transaction by its commit.
@@ -71,7 +80,7 @@ impl Engine {
     }
 
     /// The answer of a committed transaction, with what is true of its files now.
-    fn told_again(&self, loaded: &Loaded, is_checked: bool) -> Result<Report> {
+    fn told_again(&self, loaded: &Loaded, is_checked: bool, run: Run<'_>) -> Result<Report> {
         let account = Account::read(&*self.fs, &loaded.folder)?;
         let mut report = account.map_or_else(|| of_journal(&loaded.journal), Account::into_report);
         let id = loaded.id();
@@ -80,9 +89,9 @@ impl Engine {
         if let Some(state) = self.state()? {
             report.undone_by = self.reverted(&state)?.remove(id);
         }
-        let now = Now { loaded, seen: self.seen(loaded)? };
+        let now = Now { loaded, seen: self.seen(loaded, run.cancel)? };
         for file in &mut report.files {
-            self.tell_now(file, &now)?;
+            self.tell_now(file, &now, run)?;
         }
         let changed = report.files.iter().filter(|file| file.extras.in_place == Some(false)).count();
         match &report.undone_by {
@@ -101,26 +110,26 @@ impl Engine {
     }
 
     /// What stands at the path of each entry.
-    fn seen(&self, loaded: &Loaded) -> Result<Vec<Seen>> {
-        loaded.journal.entries.iter().map(|record| self.seen_at(&record.path)).collect()
+    fn seen(&self, loaded: &Loaded, cancel: &AtomicBool) -> Result<Vec<Seen>> {
+        loaded.journal.entries.iter().map(|record| self.seen_at(&record.path, cancel)).collect()
     }
 
-    fn seen_at(&self, path: &RelPath) -> Result<Seen> {
+    fn seen_at(&self, path: &RelPath, cancel: &AtomicBool) -> Result<Seen> {
         match self.fs.open_beneath(&self.root, path.parent()) {
-            Ok(parent) => see(&*self.fs, Name::new(&parent, path.name())),
+            Ok(parent) => see(&*self.fs, Name::new(&parent, path.name()), cancel),
             Err(_) => Ok(Seen::Missing),
         }
     }
 
     /// Says of a file whether it still is as the transaction left it, and what it is now where it is not.
-    fn tell_now(&self, file: &mut FileReport, now: &Now<'_>) -> Result<()> {
+    fn tell_now(&self, file: &mut FileReport, now: &Now<'_>, run: Run<'_>) -> Result<()> {
         let result = file.extras.renamed_to.as_ref().unwrap_or(&file.path);
         let (path, result) = (self.known_as(&file.path), self.known_as(result));
         let entries = now.loaded.journal.entries.iter().zip(&now.seen);
         let is_own = |record: &Record| [&path, &result].into_iter().flatten().any(|path| record.path == *path);
         let mut own = entries.filter(|(record, _)| is_own(record)).peekable();
         let there = match &result {
-            Some(result) => self.seen_at(result)?,
+            Some(result) => self.seen_at(result, run.cancel)?,
             None => Seen::Missing,
         };
         let there = match there {

@@ -43,14 +43,14 @@ impl Engine {
         let Ground { places, parents, locks } =
             self.stand(&cast.paths(), &|found| cast.judge(found), &mut warnings, run)?;
         let fingerprint = request.fingerprint(self.root());
-        if let Some(report) = self.answered_before(request, fingerprint)? {
+        if let Some(report) = self.answered_before(request, fingerprint, run)? {
             warnings.extend(report.warnings);
             return Ok(Report { warnings, ..report });
         }
         let (mut draft, files) = match self.draft(request, cast, places, parents, run) {
             // A file that is no longer what the request expects may be what the request makes of it.
             Err(error) if carries_hashes(request) => {
-                return self.repeated(request, fingerprint)?.ok_or(error);
+                return self.repeated(request, fingerprint, run)?.ok_or(error);
             }
             other => other?,
         };
@@ -92,7 +92,7 @@ impl Engine {
         }
         let (mut reader, reports) = std::thread::scope(|scope| {
             // In here, so that the thread that reads ahead ends with it whatever happens.
-            let mut reader = Reader::new(self, &subjects.places, &parents);
+            let mut reader = Reader::new(self, &subjects.places, &parents, run.cancel);
             let edited = request.files.iter().zip(&subjects.roles);
             let edited = edited.filter(|(entry, _)| matches!(entry.change, Change::Edit { .. }));
             reader.read_ahead(scope, edited.map(|(_, roles)| roles.subject));

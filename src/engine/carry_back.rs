@@ -1,12 +1,13 @@
 //! Undo of files that changed since: what a transaction did is taken out of them where nobody touched it.
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
-use super::Engine;
 use super::account::Account;
 use super::history::{Loaded, history};
 use super::state::State;
 use super::transaction::see;
+use super::{Engine, Run};
 use crate::digest::Digest;
 use crate::error::{Conflict, Detail, Error, Result};
 use crate::fs::Name;
@@ -29,15 +30,20 @@ impl Engine {
         loaded: &Loaded,
         entry: usize,
         found: FileState,
+        run: Run<'_>,
     ) -> Result<Option<Carried>> {
         let record = &loaded.journal.entries[entry];
         let Change::Edit { before, after, .. } = record.change else { return Ok(None) };
         if found.digest == after.digest {
             return Ok(None);
         }
-        let original = self.content(Name::new(&loaded.folder, &slot_name(entry)))?;
-        let (Some(original), Some(current)) = (original, self.current(&record.path)?) else { return Ok(None) };
-        let Some(left) = self.left_by(state, loaded, &record.path, &original, after.digest)? else { return Ok(None) };
+        let original = self.content(Name::new(&loaded.folder, &slot_name(entry)), run.cancel)?;
+        let (Some(original), Some(current)) = (original, self.current(&record.path, run.cancel)?) else {
+            return Ok(None);
+        };
+        let Some(left) = self.left_by(state, loaded, &record.path, &original, after.digest, run.cancel)? else {
+            return Ok(None);
+        };
         if Digest::of(&original) != before.digest || Digest::of(&current) != found.digest {
             return Ok(None);
         }
@@ -63,6 +69,7 @@ impl Engine {
         path: &RelPath,
         original: &[u8],
         digest: Digest,
+        cancel: &AtomicBool,
     ) -> Result<Option<Vec<u8>>> {
         for other in history(&*self.fs, state)? {
             let other = other?;
@@ -70,7 +77,7 @@ impl Engine {
                 record.path == *path && record.change.before().is_some_and(|before| before.digest == digest)
             });
             let content = match entry {
-                Some(entry) => self.content(Name::new(&other.folder, &slot_name(entry)))?,
+                Some(entry) => self.content(Name::new(&other.folder, &slot_name(entry)), cancel)?,
                 None => None,
             };
             if let Some(content) = content.filter(|content| Digest::of(content) == digest) {
@@ -83,9 +90,9 @@ impl Engine {
     }
 
     /// Adds to a conflict what changed the files since.
-    pub(super) fn explain_conflicts(&self, error: Error, state: &State, loaded: &Loaded) -> Error {
+    pub(super) fn explain_conflicts(&self, error: Error, state: &State, loaded: &Loaded, run: Run<'_>) -> Error {
         let Detail::Conflicts(conflicts) = error.details() else { return error };
-        let conflicts = conflicts.iter().map(|conflict| self.explained(&conflict.path, state, loaded));
+        let conflicts = conflicts.iter().map(|conflict| self.explained(&conflict.path, state, loaded, run));
         // Without the explanation the error is still the error.
         match conflicts.collect::<Result<Vec<_>>>() {
             Ok(conflicts) => error.detail(Detail::Conflicts(conflicts)),
@@ -94,17 +101,17 @@ impl Engine {
     }
 
     /// What stands at a path of the workspace, where it is a regular file.
-    fn state_at(&self, path: &RelPath) -> Result<Option<FileState>> {
+    fn state_at(&self, path: &RelPath, run: Run<'_>) -> Result<Option<FileState>> {
         let Ok(folder) = self.fs.open_beneath(&self.root, path.parent()) else { return Ok(None) };
         let name = Name::new(&folder, path.name());
         let stat = self.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?;
-        Ok(match (see(&*self.fs, name)?, stat) {
+        Ok(match (see(&*self.fs, name, run.cancel)?, stat) {
             (Seen::File { digest, mode, .. }, Some(stat)) => Some(FileState { digest, size: stat.size, mode }),
             _ => None,
         })
     }
 
-    fn explained(&self, path: &Path, state: &State, loaded: &Loaded) -> Result<Conflict> {
+    fn explained(&self, path: &Path, state: &State, loaded: &Loaded, run: Run<'_>) -> Result<Conflict> {
         let mut conflict = Conflict { path: path.to_owned(), ..Conflict::default() };
         let Some(entry) = loaded.journal.entries.iter().position(|record| record.path.as_path() == path) else {
             return Ok(conflict);
@@ -120,15 +127,15 @@ impl Engine {
                 since.transaction(other.id(), record.change.before().copied(), record.change.after().copied());
             }
         }
-        since.others(self.state_at(&record.path)?);
+        since.others(self.state_at(&record.path, run)?);
         (conflict.changed_by, conflict.by_another_program) = since.to_blame();
-        let original = self.content(Name::new(&loaded.folder, &slot_name(entry)))?.unwrap_or_default();
+        let original = self.content(Name::new(&loaded.folder, &slot_name(entry)), run.cancel)?.unwrap_or_default();
         let left = match record.change.after() {
-            Some(after) => self.left_by(state, loaded, &record.path, &original, after.digest)?,
+            Some(after) => self.left_by(state, loaded, &record.path, &original, after.digest, run.cancel)?,
             None => Some(Vec::new()),
         };
         if let Some(left) = left {
-            let current = self.current(&record.path)?.unwrap_or_default();
+            let current = self.current(&record.path, run.cancel)?.unwrap_or_default();
             let name = path.display().to_string();
             conflict.diff = Some(diff::unified(&left, &current, &name, &name, limits::DIFF_BYTES));
         }

@@ -1,16 +1,18 @@
 //! Walks the steps of a commit, from a draft to a report, and takes everything back where one fails.
 
 use std::collections::HashMap;
+use std::panic::{self, AssertUnwindSafe};
 
 use super::account::Teller;
 use super::draft::Draft;
 use super::gate::Rewritten;
-use super::lock::{Locks, check_cancelled};
+use super::lock::{Locks, NEVER, check_cancelled};
+use super::shelter::Sheltered;
 use super::stage::Staging;
 use super::state::{Section, State};
 use super::take_back::TakenBack;
 use super::transaction::{Tidied, Transaction};
-use super::{Phase as Progress, Run, sweep};
+use super::{Observer as _, Phase as Progress, Run, Unobserved, sweep};
 use crate::check::CheckRun;
 use crate::commit::step::{Barrier, OnFailure, Step, Terms};
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -89,7 +91,11 @@ pub(super) struct Walk<'a> {
 impl Walk<'_> {
     fn phases(&mut self, terms: Terms) -> Result<()> {
         for phase in (self.transaction().state.protocol.commit)(self.draft.plan.entries.len(), terms) {
-            let failed = phase.steps.iter().find_map(|step| self.perform(*step).err());
+            let steps = || phase.steps.iter().find_map(|step| self.perform(*step).err());
+            let failed = panic::catch_unwind(AssertUnwindSafe(steps)).unwrap_or_else(|panic| {
+                self.settle(phase.on_failure, terms.durable);
+                panic::resume_unwind(panic)
+            });
             match (failed, phase.on_failure) {
                 (None, _) => {}
                 (Some(error), OnFailure::Forget) => {
@@ -108,13 +114,26 @@ impl Walk<'_> {
         Ok(())
     }
 
+    /// Puts things in order where an observer or a checker panics: both are other people's code.
+    fn settle(&mut self, on_failure: OnFailure, durable: bool) {
+        match on_failure {
+            OnFailure::Forget => self.staging.forget(),
+            OnFailure::Undo => {
+                let run = Run { observer: &Unobserved, ..self.run };
+                // What cannot be taken back now waits in the folder for a recovery, as after a crash.
+                undo(self.staging.transaction_mut(), durable, run).ok();
+            }
+            OnFailure::Leave | OnFailure::Warn => {}
+        }
+    }
+
     fn perform(&mut self, step: Step) -> Result<()> {
         let total = self.draft.plan.entries.len();
         match step {
             Step::Stage(entry) => {
                 check_cancelled(self.run.cancel)?;
                 self.run.observer.progress(Progress::Stage, entry, total);
-                self.staging.stage(entry, self.draft)
+                self.staging.stage(entry, self.draft, self.run.cancel)
             }
             Step::WriteJournal => self.staging.write_journal(),
             Step::SyncJournal => self.staging.sync_journal(),
@@ -145,7 +164,7 @@ impl Walk<'_> {
             }
             Step::SyncTidied => sync_all(self.transaction().fs, self.tidied.folders.values()),
             Step::Archive => self.transaction().move_to(Section::History),
-            Step::TakeBack(_) | Step::Drop => unreachable!("a commit only goes forward"),
+            Step::FindFolder(_) | Step::TakeBack(_) | Step::Drop => unreachable!("a commit only goes forward"),
         }
     }
 
@@ -202,8 +221,20 @@ impl Walk<'_> {
     }
 }
 
-/// Takes back a transaction, at run time and in recovery alike. On failure the folder stays for a recovery.
+/// Takes back a transaction, at run time and in recovery alike. On failure the folder stays for a recovery. A panic of the
+/// observer waits until it is through.
 pub(super) fn undo(transaction: &mut Transaction<'_>, durable: bool, run: Run<'_>) -> Result<Vec<crate::error::Kept>> {
+    let observer = Sheltered::new(run.observer);
+    let undone = undo_all(transaction, durable, &observer);
+    observer.let_out();
+    undone
+}
+
+fn undo_all(
+    transaction: &mut Transaction<'_>,
+    durable: bool,
+    observer: &Sheltered<'_>,
+) -> Result<Vec<crate::error::Kept>> {
     let total = transaction.journal.entries.len();
     let mut conflicts = HashMap::new();
     let mut first_error = None;
@@ -212,8 +243,13 @@ pub(super) fn undo(transaction: &mut Transaction<'_>, durable: bool, run: Run<'_
         match step {
             Step::Mark(mark) => transaction.set_mark(mark)?,
             Step::SyncFolder => transaction.sync_folder()?,
+            Step::FindFolder(entry) => {
+                if let Err(error) = transaction.find_folder(entry) {
+                    first_error = first_error.or(Some(error));
+                }
+            }
             Step::TakeBack(entry) => {
-                run.observer.progress(Progress::Undo, total - entry - 1, total);
+                observer.progress(Progress::Undo, total - entry - 1, total);
                 match transaction.take_back(entry) {
                     Ok(TakenBack::Clean) => {}
                     Ok(TakenBack::Conflict(why)) => {
@@ -267,7 +303,7 @@ pub(super) fn finish(transaction: &mut Transaction<'_>, ready: &[usize], insiste
             }
             Step::Mark(mark) => {
                 // Every entry once more: a late writer must not end up under a done mark unseen.
-                let classes = transaction.classes()?;
+                let classes = transaction.classes(&NEVER)?;
                 if !insisted
                     && (transaction.state.protocol.decide)(transaction.mark, false, &classes) != Decision::Forward
                 {

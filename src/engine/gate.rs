@@ -1,5 +1,6 @@
 //! The check gate: with the new files in place, a check decides whether they stay.
 
+use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use super::execute::Walk;
@@ -57,10 +58,13 @@ impl Walk<'_> {
         let transaction = self.transaction();
         self.run.observer.progress(Phase::Check, 0, 1);
         let output = |bytes: &[u8]| self.run.observer.check_output(bytes);
+        let folder = &transaction.folder;
+        let held = transaction.fs.descriptor(folder).map_err(|e| Error::io("share", folder.path(), e))?;
         let ended = gate.checker.run(&Call {
             check: &gate.check,
             folder: &transaction.fs.path_to(&transaction.state.root),
             transaction: &transaction.journal.header.id,
+            held: held.as_ref().map(AsFd::as_fd),
             cancel: self.run.cancel,
             output: &output,
         });

@@ -119,11 +119,24 @@ impl Engine {
 
     fn recover_first(&self, touching: &nearby::Touching, patience: Patience<'_>, run: Run<'_>) -> Result<()> {
         let options = RecoverOptions::default();
-        let done = recovery::recover_one(&*self.fs, &touching.state, &touching.id, options, patience, run)?;
+        let done = recovery::recover_one(&*self.fs, &touching.state, &touching.id, options, patience, run);
+        let done = done.map_err(|error| match error.kind() {
+            // Of the files of this request none was touched, and the next command finds the other one as it was.
+            ErrorKind::Cancelled => error.outcome_is(Outcome::Unchanged),
+            _ => error,
+        })?;
         match done.action.as_str() {
             _ if done.required => Err(in_the_way(&touching.id, &done.reason)),
-            // Its owner cannot be alive, since we had its locks: another process is looking at it, or recovering it.
-            "running" => patience.pause(touching.state.root.path()),
+            // Its owner cannot be alive, since we had its locks: another process is looking at it, or recovering it, or what
+            // its check has started still runs.
+            "running" => patience.pause(touching.state.root.path()).map_err(|error| match error.kind() {
+                ErrorKind::LockTimeout => {
+                    let message =
+                        format!("an interrupted transaction, {}, touches these files: {}", done.id, done.reason);
+                    Error::new(ErrorKind::LockTimeout, message).at(touching.state.root.path()).of_transaction(&done.id)
+                }
+                _ => error,
+            }),
             _ => Ok(()),
         }
     }

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use super::account::{Account, CheckAccount};
+use super::lock::NEVER;
 use super::report::{Logged, Shown, ShownFile};
 use super::snapshot;
 use super::state::{Found, Section, State, list_ids, open_transaction};
@@ -139,13 +141,16 @@ impl Engine {
     pub(super) fn contents(&self, state: &State, loaded: &Loaded, entry: usize) -> Result<Contents> {
         let record = &loaded.journal.entries[entry];
         let old = match record.change.before() {
-            Some(_) => self.content(Name::new(&loaded.folder, &slot_name(entry)))?,
+            Some(_) => self.content(Name::new(&loaded.folder, &slot_name(entry)), &NEVER)?,
             None => Some(Vec::new()),
         };
         let new = match record.change.after() {
-            Some(after) => match self.current(&record.path)? {
+            Some(after) => match self.current(&record.path, &NEVER)? {
                 Some(new) if Digest::of(&new) == after.digest => Some(new),
-                _ => self.left_by(state, loaded, &record.path, old.as_deref().unwrap_or_default(), after.digest)?,
+                _ => {
+                    let old = old.as_deref().unwrap_or_default();
+                    self.left_by(state, loaded, &record.path, old, after.digest, &NEVER)?
+                }
             },
             None => Some(Vec::new()),
         };
@@ -207,19 +212,19 @@ impl Engine {
     }
 
     /// The content at a path of the workspace; `None` where there is no regular file.
-    pub(super) fn current(&self, path: &RelPath) -> Result<Option<Vec<u8>>> {
+    pub(super) fn current(&self, path: &RelPath, cancel: &AtomicBool) -> Result<Option<Vec<u8>>> {
         match self.fs.open_beneath(&self.root, path.parent()) {
-            Ok(folder) => self.content(Name::new(&folder, path.name())),
+            Ok(folder) => self.content(Name::new(&folder, path.name()), cancel),
             Err(_) => Ok(None),
         }
     }
 
-    pub(super) fn content(&self, name: Name<'_>) -> Result<Option<Vec<u8>>> {
+    pub(super) fn content(&self, name: Name<'_>, cancel: &AtomicBool) -> Result<Option<Vec<u8>>> {
         let path = name.path();
         let stat = self.fs.stat(name).map_err(|e| Error::io("look at", &path, e))?;
         let Some(stat) = stat.filter(|stat| stat.kind == FileKind::File) else { return Ok(None) };
         let file = self.fs.open_file(name).map_err(|e| Error::io("open", &path, e))?;
-        snapshot::read_whole(&*self.fs, &file, &path, stat.size).map(Some)
+        snapshot::read_whole(&*self.fs, &file, &path, stat.size, cancel).map(Some)
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 
 use super::files::Reading;
 use super::private::{self, Opening};
-use super::state::{Section, State};
+use super::state::{Section, State, open_transaction};
 use super::transaction;
 use crate::commit::Protocol;
 use crate::errno::{self, Errno};
@@ -58,6 +58,18 @@ impl Doubt {
             }
         }
     }
+}
+
+/// Who is at a transaction that runs, and what can be done about it.
+pub(super) fn at_work(fs: &dyn Fs, state: &State, id: &str) -> Result<String> {
+    let folder = match state.section(fs, Section::Transactions)? {
+        Some(section) => open_transaction(fs, &section, id)?,
+        None => None,
+    };
+    Ok(match folder.and_then(|folder| fs.lock_holder(&folder)) {
+        Some(holder) => format!("{holder} is at it: wait for it, or end it"),
+        None => "its owner is alive, or it is gone".to_owned(),
+    })
 }
 
 /// Looks at the folder of a transaction; the lock on it is held by the handle that comes along. A doubt that a person

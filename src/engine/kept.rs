@@ -1,8 +1,10 @@
 //! Contents that a rollback put aside, since they are not txedit's to delete.
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use super::hot;
+use super::lock::NEVER;
 use super::report::{Kept, Report};
 use super::state::{Section, State, list_ids, open_transaction};
 use super::transaction::see;
@@ -29,7 +31,7 @@ impl Engine {
                 format!("the journal of {id} does not verify; what is kept of it is in {}", folder.path().display());
             return Err(Error::new(ErrorKind::RecoveryRequired, message).at(folder.path()));
         };
-        let contents = contents(&*self.fs, &state, &folder, &journal)?;
+        let contents = contents(&*self.fs, &state, &folder, &journal, run.cancel)?;
         let wanted = path.map(|path| self.rel_path(path)).transpose()?;
         let mut fitting = contents
             .iter()
@@ -44,7 +46,7 @@ impl Engine {
         let path = name.path();
         let file = self.fs.open_file(name).map_err(|e| Error::io("open", &path, e))?;
         let stat = self.fs.stat_handle(&file).map_err(|e| Error::io("look at", &path, e))?;
-        let content = super::snapshot::read_whole(&*self.fs, &file, &path, stat.size)?;
+        let content = super::snapshot::read_whole(&*self.fs, &file, &path, stat.size, run.cancel)?;
         let request = Request {
             files: vec![FileRequest {
                 path: journal.entries[*entry].path.asked(),
@@ -88,7 +90,9 @@ pub(super) fn list(fs: &dyn Fs, state: &State) -> Result<Vec<Kept>> {
         // Of one that was copied here only the name is told: it can be long, and be restored or dropped all the same.
         let journal = hot::read_wanted(fs, &folder, |header| header.folder == stat.identity)?;
         let found = match journal {
-            Some((journal, _)) => contents(fs, state, &folder, &journal)?.into_iter().map(|(_, kept)| kept).collect(),
+            Some((journal, _)) => {
+                contents(fs, state, &folder, &journal, &NEVER)?.into_iter().map(|(_, kept)| kept).collect()
+            }
             None => Vec::new(),
         };
         kept.push(Kept { id, contents: found });
@@ -97,7 +101,13 @@ pub(super) fn list(fs: &dyn Fs, state: &State) -> Result<Vec<Kept>> {
 }
 
 /// The slots of a kept folder that hold what is not the transaction's own new content.
-fn contents(fs: &dyn Fs, state: &State, folder: &Handle, journal: &Journal) -> Result<Vec<(usize, error::Kept)>> {
+fn contents(
+    fs: &dyn Fs,
+    state: &State,
+    folder: &Handle,
+    journal: &Journal,
+    cancel: &AtomicBool,
+) -> Result<Vec<(usize, error::Kept)>> {
     let mut found = Vec::new();
     let path = |record: &Record| state.root.path().join(record.path.as_path());
     for (entry, record) in journal.entries.iter().enumerate() {
@@ -109,7 +119,7 @@ fn contents(fs: &dyn Fs, state: &State, folder: &Handle, journal: &Journal) -> R
         }
         let slot = slot_name(entry);
         let name = Name::new(folder, &slot);
-        let reason = match see(fs, name) {
+        let reason = match see(fs, name, cancel) {
             Ok(Seen::Missing) => continue,
             Ok(seen) if is_new(record, seen) => continue,
             Ok(Seen::File { digest, .. }) if record.change.before().is_some_and(|before| before.digest == digest) => {

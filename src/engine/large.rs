@@ -3,9 +3,11 @@
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use memchr::memchr_iter;
 
+use super::lock::check_cancelled;
 use super::snapshot::{self, Snapshot, Wanted, read_whole};
 use crate::digest::{Digest, Digester};
 use crate::error::{Error, ErrorKind, Result};
@@ -25,6 +27,7 @@ pub(super) struct Large<'a> {
     path: PathBuf,
     size: u64,
     excerpt: Excerpt,
+    cancel: &'a AtomicBool,
 }
 
 /// Reads a file as far as `edits` need it. Without [`Large`] they need all of it.
@@ -33,23 +36,25 @@ pub(super) fn read<'a>(
     name: Name<'_>,
     stat: &Arc<Stat>,
     edits: &[Edit],
+    cancel: &'a AtomicBool,
 ) -> Result<(Snapshot, Option<Large<'a>>)> {
     let Some(mut survey) = Survey::new(edits) else {
-        return Ok((snapshot::read(fs, name, stat, Wanted::Nothing)?.0, None));
+        return Ok((snapshot::read(fs, name, stat, Wanted::Nothing, cancel)?.0, None));
     };
-    let (snapshot, _) = snapshot::read(fs, name, stat, Wanted::Pieces(&mut |piece| survey.feed(piece)))?;
+    let wanted = Wanted::Pieces(&mut |piece| survey.feed(piece));
+    let (snapshot, _) = snapshot::read(fs, name, stat, wanted, cancel)?;
     let path = name.path();
     let Some(file) = snapshot.file.clone() else { unreachable!("it was just read") };
     let read = |range: Range<usize>| {
         let mut bytes = Vec::with_capacity(range.len());
-        each_chunk(fs, &file, &path, range, |chunk| bytes.extend_from_slice(chunk)).map(|()| bytes)
+        each_chunk(fs, &file, &path, range, cancel, |chunk| bytes.extend_from_slice(chunk)).map(|()| bytes)
     };
     let feeds = |range: Range<usize>| {
         let mut feeds = 0;
-        each_chunk(fs, &file, &path, range, |chunk| feeds += memchr_iter(b'\n', chunk).count()).map(|()| feeds)
+        each_chunk(fs, &file, &path, range, cancel, |chunk| feeds += memchr_iter(b'\n', chunk).count()).map(|()| feeds)
     };
     let excerpt = survey.excerpt(read, feeds)?;
-    let large = excerpt.map(|excerpt| Large { fs, file, path, size: stat.size, excerpt });
+    let large = excerpt.map(|excerpt| Large { fs, file, path, size: stat.size, excerpt, cancel });
     Ok((snapshot, large))
 }
 
@@ -62,7 +67,7 @@ impl Base for Large<'_> {
         match self.excerpt.edit(edits) {
             // Only all of it tells what stands there instead.
             Err(refused) if refused.kind == ErrorKind::MatchNotFound => {
-                Ok(text::edit(&read_whole(self.fs, &self.file, &self.path, self.size)?, edits))
+                Ok(text::edit(&read_whole(self.fs, &self.file, &self.path, self.size, self.cancel)?, edits))
             }
             result => Ok(result),
         }
@@ -73,7 +78,7 @@ impl Base for Large<'_> {
         for piece in splices.pieces(self.size()) {
             match piece {
                 Piece::Old(range) => {
-                    each_chunk(self.fs, &self.file, &self.path, range, |chunk| digester.update(chunk))?;
+                    each_chunk(self.fs, &self.file, &self.path, range, self.cancel, |chunk| digester.update(chunk))?;
                 }
                 Piece::New(bytes) => digester.update(bytes),
             }
@@ -88,11 +93,13 @@ fn each_chunk(
     file: &Handle,
     path: &std::path::Path,
     range: Range<usize>,
+    cancel: &AtomicBool,
     mut look: impl FnMut(&[u8]),
 ) -> Result<()> {
     let mut buffer = vec![0; range.len().min(limits::CHUNK_BYTES)];
     let mut at = range.start;
     while at < range.end {
+        check_cancelled(cancel)?;
         let most = buffer.len().min(range.end - at);
         match fs.read_at(file, at as u64, &mut buffer[..most]).map_err(|e| Error::io("read", path, e))? {
             0 => return Err(snapshot::changed(path, "became shorter while it was read")),

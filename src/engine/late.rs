@@ -4,6 +4,7 @@
 
 use super::account;
 use super::history::{Loaded, history};
+use super::lock::NEVER;
 use super::snapshot;
 use super::state::State;
 use crate::error::{Error, Result};
@@ -32,7 +33,7 @@ pub(super) fn warnings(fs: &dyn Fs, loaded: &Loaded) -> Result<Vec<String>> {
             continue;
         }
         let file = fs.open_file(slot).map_err(|e| Error::io("open", &path, e))?;
-        if stat.size != before.size || snapshot::digest(fs, &file, &path, stat.size)? != before.digest {
+        if stat.size != before.size || snapshot::digest(fs, &file, &path, stat.size, &NEVER)? != before.digest {
             warnings.push(format!(
                 "{} was written after the commit by a program that still had it open; what it wrote is in {}",
                 record.path,

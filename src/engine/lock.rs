@@ -19,24 +19,30 @@ pub(super) struct Locks {
 /// How long to wait, and what stops the wait.
 #[derive(Clone, Copy)]
 pub(super) struct Patience<'a> {
-    pub until: Instant,
+    /// `None` where that is later than the clock can tell: for ever.
+    until: Option<Instant>,
     pub timeout: Duration,
     pub cancel: &'a AtomicBool,
 }
 
 impl<'a> Patience<'a> {
     pub(super) fn new(timeout: Duration, cancel: &'a AtomicBool) -> Self {
-        Self { until: Instant::now() + timeout, timeout, cancel }
+        Self { until: Instant::now().checked_add(timeout), timeout, cancel }
     }
 
     pub(super) fn check_cancelled(&self) -> Result<()> {
         check_cancelled(self.cancel)
     }
 
+    /// How long it lasts.
+    fn left(&self) -> Duration {
+        self.until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()))
+    }
+
     /// Pauses before another try; fails where the time is up.
     pub(super) fn pause(&self, waiting_for: &Path) -> Result<()> {
         self.check_cancelled()?;
-        if Instant::now() >= self.until {
+        if self.left().is_zero() {
             let message = format!(
                 "{} keeps changing hands for longer than {} s; try again, or raise the lock timeout",
                 waiting_for.display(),
@@ -71,6 +77,9 @@ impl Locks {
     }
 }
 
+/// What is set for nobody: from the first swap on, a call that was cancelled finishes all the same.
+pub(super) static NEVER: AtomicBool = AtomicBool::new(false);
+
 /// Whether the caller wants to stop; asked only as long as nothing was swapped.
 pub(super) fn check_cancelled(cancel: &AtomicBool) -> Result<()> {
     if cancel.load(Ordering::Relaxed) {
@@ -90,7 +99,7 @@ fn wait_for(fs: &dyn Fs, folder: &Handle, patience: Patience<'_>) -> Result<()> 
             return Ok(());
         }
         patience.check_cancelled()?;
-        let left = patience.until.saturating_duration_since(Instant::now());
+        let left = patience.left();
         if left.is_zero() {
             let holder = fs.lock_holder(folder).unwrap_or_else(|| "another process".to_owned());
             let message = format!(

@@ -27,6 +27,7 @@ mod read;
 mod recovery;
 mod resolve;
 mod roles;
+mod shelter;
 mod snapshot;
 mod stage;
 mod state;
@@ -114,7 +115,8 @@ pub enum Phase {
     Undo,
 }
 
-/// Is told how far the work is, before each file.
+/// Is told how far the work is, before each file. Where it panics, the call ends with that panic: before the commit is
+/// through everything is taken back first.
 pub trait Observer: Sync {
     /// `done` of `total` files are through `phase`.
     fn progress(&self, phase: Phase, done: usize, total: usize);

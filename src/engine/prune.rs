@@ -147,7 +147,7 @@ pub(super) fn late_writes(fs: &dyn Fs, loaded: &Loaded) -> Result<HashSet<usize>
     let mut late = HashSet::new();
     for (entry, record) in loaded.journal.entries.iter().enumerate() {
         let Some(before) = record.change.before() else { continue };
-        let seen = super::transaction::see(fs, Name::new(&loaded.folder, &slot_name(entry)))?;
+        let seen = super::transaction::see(fs, Name::new(&loaded.folder, &slot_name(entry)), &super::lock::NEVER)?;
         if matches!(seen, Seen::File { digest, .. } if digest != before.digest) {
             late.insert(entry);
         }

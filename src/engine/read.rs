@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::Engine;
+use super::lock::NEVER;
 use super::report::Content;
 use super::resolve::Resolver;
 use super::snapshot::{self, Wanted};
@@ -27,7 +28,7 @@ impl Engine {
         }
         let (folder, _) = resolver.folder(&place);
         let name = Name::new(folder, place.path.name());
-        let (snapshot, bytes) = snapshot::read(&*self.fs, name, stat, Wanted::Whole)?;
+        let (snapshot, bytes) = snapshot::read(&*self.fs, name, stat, Wanted::Whole, &NEVER)?;
         Ok(Content { path: place.path.as_path().to_owned(), bytes, digest: snapshot.digest })
     }
 }

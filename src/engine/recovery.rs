@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use super::execute::{self, mark_word};
 use super::hot::{self, Standing};
@@ -32,6 +33,7 @@ pub(super) fn recover_one(
     let (standing, folder) = hot::examine(fs, state, id, &|doubt| dismisses(options, doubt))?;
     let journal = match actionable(standing) {
         Ok((journal, _)) => journal,
+        Err(Left::Running) => return running(fs, state, id),
         Err(left) => return Ok(left.into_report(id)),
     };
     // The lock on its folder comes last, after those of its targets, as in a commit.
@@ -40,12 +42,13 @@ pub(super) fn recover_one(
     let (standing, folder) = hot::examine(fs, state, id, &|doubt| dismisses(options, doubt))?;
     let (journal, mark) = match actionable(standing) {
         Ok(actionable) => actionable,
+        Err(Left::Running) => return running(fs, state, id),
         Err(left) => return Ok(left.into_report(id)),
     };
-    let Some(folder) = folder else { return Ok(Left::Running.into_report(id)) };
+    let Some(folder) = folder else { return running(fs, state, id) };
     let mut transaction = Transaction { fs, state, folder, journal, mark, parents };
     if options.plan_only {
-        return plan_only(&transaction, options.decision);
+        return plan_only(&transaction, options.decision, run.cancel);
     }
     // What is seen must be what is on the disk: else a decision could rest on pages that the next power cut takes.
     transaction.sync_file_system().map_err(required)?;
@@ -56,6 +59,11 @@ pub(super) fn recover_one(
 
 fn required(error: Error) -> Error {
     error.outcome_is(Outcome::RecoveryRequired)
+}
+
+/// The report of one that somebody is at: its owner, or what the check of an owner that is gone has left behind.
+fn running(fs: &dyn Fs, state: &State, id: &str) -> Result<Recovered> {
+    Ok(Recovered { reason: hot::at_work(fs, state, id)?, ..Left::Running.into_report(id) })
 }
 
 /// Why a transaction is left as it is.
@@ -188,7 +196,7 @@ fn each_parent(
     Ok(())
 }
 
-fn open_folder(fs: &dyn Fs, base: &Handle, path: &Path) -> Result<Option<Handle>> {
+pub(super) fn open_folder(fs: &dyn Fs, base: &Handle, path: &Path) -> Result<Option<Handle>> {
     match fs.open_beneath(base, path) {
         Ok(handle) => Ok(Some(handle)),
         Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(None),
@@ -210,8 +218,8 @@ fn choose(transaction: &Transaction<'_>, classes: &[Class], wish: Wish) -> Resul
     }
 }
 
-fn plan_only(transaction: &Transaction<'_>, wish: Wish) -> Result<Recovered> {
-    let classes = transaction.classes()?;
+fn plan_only(transaction: &Transaction<'_>, wish: Wish, cancel: &AtomicBool) -> Result<Recovered> {
+    let classes = transaction.classes(cancel)?;
     let (action, required) = match (wish, choose(transaction, &classes, wish)?) {
         (Wish::Discard, _) => ("discard", false),
         (_, Decision::Forward) => ("forward", false),
@@ -224,7 +232,7 @@ fn plan_only(transaction: &Transaction<'_>, wish: Wish) -> Result<Recovered> {
 
 fn act(transaction: &mut Transaction<'_>, wish: Wish, run: Run<'_>) -> Result<Recovered> {
     for _ in 0..TRIES {
-        let classes = transaction.classes()?;
+        let classes = transaction.classes(run.cancel)?;
         if wish == Wish::Discard {
             transaction.move_to(Section::Kept)?;
             transaction.sync_file_system()?;

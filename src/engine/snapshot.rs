@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use super::lock::check_cancelled;
 use crate::digest::{Digest, Digester};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Attributes, FileKind, Fs, Handle, Name, Stat};
@@ -139,8 +141,15 @@ pub(super) enum Wanted<'a> {
     Nothing,
 }
 
-/// Reads a file: `stat` is what its name stood for. Fails where the file changes meanwhile.
-pub(super) fn read(fs: &dyn Fs, name: Name<'_>, stat: &Arc<Stat>, wanted: Wanted<'_>) -> Result<(Snapshot, Vec<u8>)> {
+/// Reads a file: `stat` is what its name stood for. Fails where the file changes meanwhile, and where the caller wants
+/// to stop.
+pub(super) fn read(
+    fs: &dyn Fs,
+    name: Name<'_>,
+    stat: &Arc<Stat>,
+    wanted: Wanted<'_>,
+    cancel: &AtomicBool,
+) -> Result<(Snapshot, Vec<u8>)> {
     let file = fs.open_file(name).map_err(|e| Error::io("open", name.path(), e))?;
     let path = file.path();
     if !matches!(wanted, Wanted::Nothing) {
@@ -149,11 +158,11 @@ pub(super) fn read(fs: &dyn Fs, name: Name<'_>, stat: &Arc<Stat>, wanted: Wanted
     let is_whole = matches!(wanted, Wanted::Whole);
     let (digest, bytes) = match wanted {
         Wanted::Whole => {
-            let bytes = read_whole(fs, &file, path, stat.size)?;
-            (Digest::of(&bytes), bytes)
+            let bytes = read_whole(fs, &file, path, stat.size, cancel)?;
+            (digest_of(&bytes, cancel)?, bytes)
         }
-        Wanted::Pieces(look) => (each_piece(fs, &file, path, stat.size, look)?, Vec::new()),
-        Wanted::Nothing => (digest(fs, &file, path, stat.size)?, Vec::new()),
+        Wanted::Pieces(look) => (each_piece(fs, &file, path, stat.size, cancel, look)?, Vec::new()),
+        Wanted::Nothing => (digest(fs, &file, path, stat.size, cancel)?, Vec::new()),
     };
     let attributes = fs.attributes(&file).map_err(|e| Error::io("read the attributes of", path, e))?;
     let after = fs.stat_handle(&file).map_err(|e| Error::io("look at", path, e))?;
@@ -174,13 +183,21 @@ fn check_size(path: &Path, size: u64) -> Result<()> {
 }
 
 /// The whole content of an open file.
-pub(super) fn read_whole(fs: &dyn Fs, file: &Handle, path: &Path, expected: u64) -> Result<Vec<u8>> {
+pub(super) fn read_whole(
+    fs: &dyn Fs,
+    file: &Handle,
+    path: &Path,
+    expected: u64,
+    cancel: &AtomicBool,
+) -> Result<Vec<u8>> {
     check_size(path, expected)?;
     let expected = usize::try_from(expected).unwrap_or(usize::MAX);
     let mut bytes = vec![0; expected];
     let mut filled = 0;
     while filled < expected {
-        match fs.read_at(file, filled as u64, &mut bytes[filled..]).map_err(|e| Error::io("read", path, e))? {
+        check_cancelled(cancel)?;
+        let end = expected.min(filled + limits::CANCEL_EVERY_BYTES);
+        match fs.read_at(file, filled as u64, &mut bytes[filled..end]).map_err(|e| Error::io("read", path, e))? {
             0 => break,
             read => filled += read,
         }
@@ -191,17 +208,38 @@ pub(super) fn read_whole(fs: &dyn Fs, file: &Handle, path: &Path, expected: u64)
 
 /// The digest of an open file's content, without keeping it. It has as many bytes as it has; that some are `expected`
 /// saves a small file a large buffer.
-pub(super) fn digest(fs: &dyn Fs, file: &Handle, path: &Path, expected: u64) -> Result<Digest> {
-    each_piece(fs, file, path, expected, &mut |_| {})
+pub(super) fn digest(fs: &dyn Fs, file: &Handle, path: &Path, expected: u64, cancel: &AtomicBool) -> Result<Digest> {
+    each_piece(fs, file, path, expected, cancel, &mut |_| {})
+}
+
+/// The digest of a content in memory.
+fn digest_of(bytes: &[u8], cancel: &AtomicBool) -> Result<Digest> {
+    if bytes.len() <= limits::CANCEL_EVERY_BYTES {
+        return Ok(Digest::of(bytes));
+    }
+    let mut digester = Digester::new();
+    for piece in bytes.chunks(limits::CANCEL_EVERY_BYTES) {
+        check_cancelled(cancel)?;
+        digester.update(piece);
+    }
+    Ok(digester.finish())
 }
 
 /// The same, with a look at each piece.
-fn each_piece(fs: &dyn Fs, file: &Handle, path: &Path, expected: u64, look: &mut dyn FnMut(&[u8])) -> Result<Digest> {
+fn each_piece(
+    fs: &dyn Fs,
+    file: &Handle,
+    path: &Path,
+    expected: u64,
+    cancel: &AtomicBool,
+    look: &mut dyn FnMut(&[u8]),
+) -> Result<Digest> {
     let mut digester = Digester::new();
     let expected = usize::try_from(expected).unwrap_or(usize::MAX);
     let mut buffer = vec![0; expected.saturating_add(1).min(limits::CHUNK_BYTES)];
     let mut offset = 0;
     loop {
+        check_cancelled(cancel)?;
         match fs.read_at(file, offset, &mut buffer).map_err(|e| Error::io("read", path, e))? {
             0 => return Ok(digester.finish()),
             read => {

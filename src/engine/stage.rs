@@ -3,6 +3,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::thread::Builder;
 
 use super::draft::Draft;
 use super::files::write_all;
@@ -126,7 +128,7 @@ impl<'a> Staging<'a> {
     }
 
     /// Fills the slot of the next entry, and remembers what was staged.
-    pub(super) fn stage(&mut self, entry: usize, draft: &Draft) -> Result<()> {
+    pub(super) fn stage(&mut self, entry: usize, draft: &Draft, cancel: &AtomicBool) -> Result<()> {
         debug_assert_eq!(entry, self.transaction.journal.entries.len(), "entries are staged in order");
         let planned = &draft.plan.entries[entry];
         let original = draft.targets[entry].as_ref().map(|snapshot| snapshot.stat.identity);
@@ -139,11 +141,11 @@ impl<'a> Staging<'a> {
             Change::Folder => journal::Change::Folder { staged: self.stage_folder(entry, planned).map_err(named)? },
             Change::Delete(before) => journal::Change::Delete { before: *before, original: original() },
             Change::Create(new) => {
-                let staged = self.stage_file(entry, draft).map_err(named)?;
+                let staged = self.stage_file(entry, draft, cancel).map_err(named)?;
                 journal::Change::Create { after: new.state, staged }
             }
             Change::Edit(before, new) => {
-                let staged = self.stage_file(entry, draft).map_err(named)?;
+                let staged = self.stage_file(entry, draft, cancel).map_err(named)?;
                 journal::Change::Edit { before: *before, after: new.state, staged, original: original() }
             }
         };
@@ -180,9 +182,9 @@ impl<'a> Staging<'a> {
     }
 
     /// The staged file of an entry, and with it, where that is quicker, those of the entries after it.
-    fn stage_file(&mut self, entry: usize, draft: &Draft) -> Result<Identity> {
+    fn stage_file(&mut self, entry: usize, draft: &Draft, cancel: &AtomicBool) -> Result<Identity> {
         if self.ready.is_empty() {
-            self.ready = self.stage_some(entry, draft);
+            self.ready = self.stage_some(entry, draft, cancel);
         }
         let Some(staged) = self.ready.pop_front() else { unreachable!("it was just staged") };
         let Staged { file, guard, identity, handed_on } = staged?;
@@ -194,10 +196,10 @@ impl<'a> Staging<'a> {
     }
 
     /// Stages the files of a few entries from `entry` on, half of them in another thread.
-    fn stage_some(&self, entry: usize, draft: &Draft) -> VecDeque<Result<Staged>> {
+    fn stage_some(&self, entry: usize, draft: &Draft, cancel: &AtomicBool) -> VecDeque<Result<Staged>> {
         let entries = &draft.plan.entries;
         let one = |entry: usize| match &entries[entry].change {
-            Change::Edit(_, new) | Change::Create(new) => self.stage_one(entry, &entries[entry], new, draft),
+            Change::Edit(_, new) | Change::Create(new) => self.stage_one(entry, &entries[entry], new, draft, cancel),
             _ => unreachable!("only files are staged together"),
         };
         let is_file = |entry: &&Entry| matches!(entry.change, Change::Edit(..) | Change::Create(_));
@@ -208,14 +210,24 @@ impl<'a> Staging<'a> {
         }
         let (half, end) = (entry + count / 2, entry + count);
         std::thread::scope(|scope| {
-            let others = scope.spawn(|| (half..end).map(one).collect::<Vec<_>>());
+            let others = Builder::new().spawn_scoped(scope, || (half..end).map(one).collect::<Vec<_>>());
             let mut staged: VecDeque<_> = (entry..half).map(one).collect();
-            staged.extend(others.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            // Where there was no thread to be had, their turn comes.
+            if let Ok(others) = others {
+                staged.extend(others.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            }
             staged
         })
     }
 
-    fn stage_one(&self, entry: usize, planned: &Entry, new: &New, draft: &Draft) -> Result<Staged> {
+    fn stage_one(
+        &self,
+        entry: usize,
+        planned: &Entry,
+        new: &New,
+        draft: &Draft,
+        cancel: &AtomicBool,
+    ) -> Result<Staged> {
         let fs = self.transaction.fs;
         let slot = slot_name(entry);
         let name = Name::new(&self.transaction.folder, &slot);
@@ -235,7 +247,7 @@ impl<'a> Staging<'a> {
             Content::Bytes(bytes) => write_all(fs, &file, 0, bytes)?,
             Content::Spliced(source, splices) => {
                 let (source, digest) = (&draft.sources[*source], new.state.digest);
-                Filling { fs, slot: &file, source, splices, digest, read_at: self.read_at(draft) }.fill()?;
+                Filling { fs, slot: &file, source, splices, digest, read_at: self.read_at(draft), cancel }.fill()?;
             }
         }
         let now = worn(&stat, handed_on);

@@ -45,7 +45,7 @@ fn look(fs: &dyn Fs, state: &State, id: &str, lock_timeout: Duration) -> Result<
             // It has a journal once it is staged.
             let journal = hot::read_born_here(fs, &folder, id, state.protocol)?;
             let journal = journal.as_ref().map(|journal| (&journal.header, &journal.entries[..]));
-            entry(true, journal, "leave", "its owner is alive".to_owned())
+            entry(true, journal, "leave", hot::at_work(fs, state, id)?)
         }
         // It is among the warnings.
         Standing::Refused(_) => return Ok(None),

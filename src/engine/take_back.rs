@@ -1,7 +1,10 @@
 //! Taking back: what was swapped goes back, each entry classified just before it is touched.
 
+mod folder;
+
 use std::path::Path;
 
+use super::lock::NEVER;
 use super::transaction::{Transaction, is_empty_folder};
 use crate::errno;
 use crate::error::{Error, Result};
@@ -41,8 +44,15 @@ impl Transaction<'_> {
         match self.classify(entry)? {
             Class::Done if is_folder => self.take_back_folder(entry),
             Class::Done | Class::Captured => self.take_back_swapped(entry),
+            // The check removed it, or moved it away.
+            Class::Unknown if is_folder && self.mark == Mark::CheckUndo && self.is_gone(entry)? => Ok(TakenBack::Clean),
             class => Ok(left_alone(class)),
         }
+    }
+
+    /// Whether nothing of an entry is there.
+    fn is_gone(&self, entry: usize) -> Result<bool> {
+        Ok(self.observe(entry, &NEVER)? == Observed { target: Seen::Missing, slot: Seen::Missing })
     }
 
     fn take_back_swapped(&self, entry: usize) -> Result<TakenBack> {
@@ -60,7 +70,7 @@ impl Transaction<'_> {
     /// The same after a check began: then every entry was swapped, and what a check wrote over it goes as well.
     fn take_back_checked(&self, entry: usize) -> Result<TakenBack> {
         let record = self.record(entry);
-        let observed = self.observe(entry)?;
+        let observed = self.observe(entry, &NEVER)?;
         let class = (self.state.protocol.classify)(record, &observed);
         match (class, &record.change) {
             (Class::Done | Class::Captured, _) => {

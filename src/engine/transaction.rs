@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
+use super::lock::NEVER;
 use super::snapshot;
 use super::state::{Section, State, open_transaction};
 use crate::errno::{self, Errno};
@@ -43,29 +45,30 @@ impl Transaction<'_> {
         })
     }
 
-    /// What stands at a name, read to the end.
+    /// What stands at a name, read to the end, whoever wants to stop: something was swapped.
     pub(super) fn see(&self, name: Name<'_>) -> Result<Seen> {
-        see(self.fs, name)
+        see(self.fs, name, &NEVER)
     }
 
     /// What stands at the entry's target and in its slot.
-    pub(super) fn observe(&self, entry: usize) -> Result<Observed> {
+    pub(super) fn observe(&self, entry: usize, cancel: &AtomicBool) -> Result<Observed> {
         let slot = slot_name(entry);
-        let slot = self.see(Name::new(&self.folder, &slot))?;
+        let slot = see(self.fs, Name::new(&self.folder, &slot), cancel)?;
         let record = self.record(entry);
         let target = match self.parents.get(record.path.parent()) {
-            Some(parent) => self.see(Name::new(parent, record.path.name()))?,
+            Some(parent) => see(self.fs, Name::new(parent, record.path.name()), cancel)?,
             None => Seen::Missing,
         };
         Ok(Observed { target, slot })
     }
 
     pub(super) fn classify(&self, entry: usize) -> Result<Class> {
-        Ok((self.state.protocol.classify)(self.record(entry), &self.observe(entry)?))
+        Ok((self.state.protocol.classify)(self.record(entry), &self.observe(entry, &NEVER)?))
     }
 
-    pub(super) fn classes(&self) -> Result<Vec<Class>> {
-        (0..self.journal.entries.len()).map(|entry| self.classify(entry)).collect()
+    pub(super) fn classes(&self, cancel: &AtomicBool) -> Result<Vec<Class>> {
+        let class = |entry| Ok((self.state.protocol.classify)(self.record(entry), &self.observe(entry, cancel)?));
+        (0..self.journal.entries.len()).map(class).collect()
     }
 
     /// Exchanges slot and target, or moves the one that is there.
@@ -261,7 +264,7 @@ pub(super) struct Tidied {
 }
 
 /// What stands at a name, read to the end.
-pub(super) fn see(fs: &dyn Fs, name: Name<'_>) -> Result<Seen> {
+pub(super) fn see(fs: &dyn Fs, name: Name<'_>, cancel: &AtomicBool) -> Result<Seen> {
     let path = name.path();
     let Some(stat) = fs.stat(name).map_err(|e| Error::io("look at", &path, e))? else { return Ok(Seen::Missing) };
     match stat.kind {
@@ -269,7 +272,7 @@ pub(super) fn see(fs: &dyn Fs, name: Name<'_>) -> Result<Seen> {
         FileKind::Symlink | FileKind::Special => Ok(Seen::Other),
         FileKind::File => {
             let file = fs.open_file(name).map_err(|e| Error::io("open", &path, e))?;
-            let digest = snapshot::digest(fs, &file, &path, stat.size)?;
+            let digest = snapshot::digest(fs, &file, &path, stat.size, cancel)?;
             Ok(Seen::File { digest, mode: stat.mode, identity: stat.identity })
         }
     }

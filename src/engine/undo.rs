@@ -84,26 +84,26 @@ impl Engine {
         let mut targets = HashMap::new();
         let mut now = Vec::new();
         for (entry, (record, place)) in loaded.journal.entries.iter().zip(&places).enumerate() {
-            let mut snapshot = self.snapshot_of(&record.path, place, &parents)?;
+            let mut snapshot = self.snapshot_of(&record.path, place, &parents, run)?;
             if let Some(snapshot) = snapshot.as_mut().filter(|_| places.len() > limits::SYNC_EACH_UP_TO) {
                 snapshot.file = None;
             }
             let found = snapshot.as_ref().map(Snapshot::state);
             let obstructed = place.stat.is_some() && found.is_none();
             let carried = match found {
-                Some(found) if options.rebase => self.carry_back(&state, &loaded, entry, found)?,
+                Some(found) if options.rebase => self.carry_back(&state, &loaded, entry, found, run)?,
                 _ => None,
             };
             now.push(Now { state: found, obstructed, missing: place.missing.clone(), carried });
             targets.insert(place.path.clone(), snapshot.map(Arc::new));
         }
-        let plan = reverse(&loaded.journal, &now).map_err(|e| self.explain_conflicts(e, &state, &loaded))?;
+        let plan = reverse(&loaded.journal, &now).map_err(|e| self.explain_conflicts(e, &state, &loaded, run))?;
         for (place, now) in places.iter().zip(&now) {
             self.check_restorable(place, now, &parents)?;
         }
-        let sources = self.sources(&loaded, &now, &targets, &parents)?;
+        let sources = self.sources(&loaded, &now, &targets, &parents, run)?;
         let targets = plan.entries.iter().map(|entry| targets.get(&entry.path).cloned().flatten()).collect();
-        let files = self.undo_reports(&loaded, &now, options.dry_run)?;
+        let files = self.undo_reports(&loaded, &now, options.dry_run, run)?;
         let Some(locks) = locks else {
             return Ok(Report { dry_run: true, files, warnings, ..Report::default() });
         };
@@ -147,14 +147,15 @@ impl Engine {
     }
 
     /// What stands at the path of an entry of a journal now.
-    fn snapshot_of(&self, path: &RelPath, place: &Place, parents: &Parents) -> Result<Option<Snapshot>> {
+    fn snapshot_of(&self, path: &RelPath, place: &Place, parents: &Parents, run: Run<'_>) -> Result<Option<Snapshot>> {
         let Some(stat) = &place.stat else { return Ok(None) };
         if stat.kind != FileKind::File || place.path != *path {
             // A folder that the transaction made, or a symlink where the file was.
             return Ok(None);
         }
         let (_, folder) = &parents[place.folder()];
-        let (snapshot, _) = snapshot::read(&*self.fs, Name::new(folder, path.name()), stat, Wanted::Nothing)?;
+        let name = Name::new(folder, path.name());
+        let (snapshot, _) = snapshot::read(&*self.fs, name, stat, Wanted::Nothing, run.cancel)?;
         Ok(Some(snapshot))
     }
 
@@ -183,8 +184,9 @@ impl Engine {
         now: &[Now],
         targets: &HashMap<RelPath, Option<Arc<Snapshot>>>,
         parents: &Parents,
+        run: Run<'_>,
     ) -> Result<Sources> {
-        let mut sources = self.originals(loaded)?;
+        let mut sources = self.originals(loaded, run)?;
         for (entry, (record, now)) in loaded.journal.entries.iter().zip(now).enumerate() {
             let (Some(_), Some(Some(snapshot))) = (&now.carried, targets.get(&record.path)) else { continue };
             let (_, folder) = &parents[record.path.parent()];
@@ -196,7 +198,7 @@ impl Engine {
     }
 
     /// The originals in a transaction's slots, verified: an undo stages copies of them.
-    fn originals(&self, loaded: &Loaded) -> Result<Sources> {
+    fn originals(&self, loaded: &Loaded, run: Run<'_>) -> Result<Sources> {
         let mut sources = Sources::default();
         for (entry, record) in loaded.journal.entries.iter().enumerate() {
             let Some(before) = record.change.before() else { continue };
@@ -210,7 +212,7 @@ impl Engine {
             let stat = self.fs.stat(name).map_err(|e| Error::io("look at", &path, e))?;
             let stat = stat.filter(|stat| stat.kind == FileKind::File).ok_or_else(|| damaged("is gone"))?;
             let stat = Arc::new(stat);
-            let (mut snapshot, _) = snapshot::read(&*self.fs, name, &stat, Wanted::Nothing)?;
+            let (mut snapshot, _) = snapshot::read(&*self.fs, name, &stat, Wanted::Nothing, run.cancel)?;
             if snapshot.digest != before.digest {
                 return Err(damaged("was written after the commit, by a program that still had it open"));
             }
@@ -228,7 +230,7 @@ impl Engine {
         Ok(sources)
     }
 
-    fn undo_reports(&self, loaded: &Loaded, now: &[Now], with_diff: bool) -> Result<Vec<FileReport>> {
+    fn undo_reports(&self, loaded: &Loaded, now: &[Now], with_diff: bool, run: Run<'_>) -> Result<Vec<FileReport>> {
         let mut reports = Vec::new();
         for (entry, (record, now)) in loaded.journal.entries.iter().zip(now).enumerate() {
             let operation = match record.change {
@@ -240,10 +242,13 @@ impl Engine {
             };
             let path = record.path.as_path().to_owned();
             let diff = if with_diff {
-                let old = self.current(&record.path)?.unwrap_or_default();
+                let old = self.current(&record.path, run.cancel)?.unwrap_or_default();
                 let new = match (&now.carried, record.change.before()) {
                     (Some(carried), _) => carried.splices.apply(&old),
-                    (None, Some(_)) => self.content(Name::new(&loaded.folder, &slot_name(entry)))?.unwrap_or_default(),
+                    (None, Some(_)) => {
+                        let slot = slot_name(entry);
+                        self.content(Name::new(&loaded.folder, &slot), run.cancel)?.unwrap_or_default()
+                    }
                     (None, None) => Vec::new(),
                 };
                 let name = path.display().to_string();

@@ -9,6 +9,7 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -78,6 +79,14 @@ pub struct Call {
     pub path: PathBuf,
     /// Where a rename goes to.
     pub to: Option<PathBuf>,
+    /// How many bytes it is to read, write or copy at most.
+    pub bytes: u64,
+}
+
+impl Call {
+    fn new(operation: Operation, path: impl Into<PathBuf>) -> Self {
+        Self { operation, path: path.into(), to: None, bytes: 0 }
+    }
 }
 
 impl fmt::Display for Call {
@@ -258,7 +267,7 @@ impl FaultFs {
     }
 
     fn call<T>(&self, operation: Operation, path: &Path, proceed: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        self.limited(&Call { operation, path: path.to_owned(), to: None }, |_| proceed())
+        self.limited(&Call::new(operation, path), |_| proceed())
     }
 
     /// A call that may move nothing is one that is not made.
@@ -267,7 +276,7 @@ impl FaultFs {
     }
 
     fn syncing(&self, operation: Operation, of: &Handle, sync: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
-        let call = Call { operation, path: of.path().to_owned(), to: None };
+        let call = Call::new(operation, of.path());
         let result = self.making(&call, sync);
         // The inode, not the path: that changes with every rename.
         let Ok(stat) = self.inner.stat_handle(of) else { return result };
@@ -357,7 +366,7 @@ impl Fs for FaultFs {
     }
 
     fn read_at(&self, file: &Handle, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let call = Call { operation: Operation::ReadAt, path: file.path().to_owned(), to: None };
+        let call = Call { bytes: buffer.len() as u64, ..Call::new(Operation::ReadAt, file.path()) };
         self.limited(&call, |limit| {
             let length = buffer.len().min(limit);
             let read = self.inner.read_at(file, offset, &mut buffer[..length])?;
@@ -391,13 +400,13 @@ impl Fs for FaultFs {
     }
 
     fn write_at(&self, file: &Handle, offset: u64, bytes: &[u8]) -> io::Result<usize> {
-        let call = Call { operation: Operation::WriteAt, path: file.path().to_owned(), to: None };
+        let call = Call { bytes: bytes.len() as u64, ..Call::new(Operation::WriteAt, file.path()) };
         self.limited(&call, |limit| self.inner.write_at(file, offset, &bytes[..bytes.len().min(limit)]))
     }
 
     fn copy_range(&self, from: &Handle, from_at: u64, to: &Handle, to_at: u64, length: u64) -> io::Result<u64> {
-        let (path, to_path) = (from.path().to_owned(), Some(to.path().to_owned()));
-        let call = Call { operation: Operation::CopyRange, path, to: to_path };
+        let to_path = Some(to.path().to_owned());
+        let call = Call { to: to_path, bytes: length, ..Call::new(Operation::CopyRange, from.path()) };
         self.limited(&call, |limit| self.inner.copy_range(from, from_at, to, to_at, length.min(limit as u64)))
     }
 
@@ -414,7 +423,7 @@ impl Fs for FaultFs {
     }
 
     fn rename(&self, from: Name<'_>, to: Name<'_>, how: Rename) -> io::Result<()> {
-        let call = Call { operation: Operation::Rename, path: from.path(), to: Some(to.path()) };
+        let call = Call { to: Some(to.path()), ..Call::new(Operation::Rename, from.path()) };
         self.making(&call, || self.inner.rename(from, to, how))
     }
 
@@ -440,6 +449,10 @@ impl Fs for FaultFs {
 
     fn try_lock(&self, folder: &Handle) -> io::Result<bool> {
         self.call(Operation::TryLock, folder.path(), || self.inner.try_lock(folder))
+    }
+
+    fn descriptor(&self, folder: &Handle) -> io::Result<Option<OwnedFd>> {
+        self.inner.descriptor(folder)
     }
 
     fn lock_holder(&self, folder: &Handle) -> Option<String> {

@@ -9,6 +9,7 @@ use std::any::Any;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ pub mod os;
 pub mod probe;
 pub mod scratch;
 pub mod sim;
+pub mod threads;
 pub mod tree;
 pub mod walk;
 
@@ -302,6 +304,11 @@ pub trait Fs: fmt::Debug + Send + Sync {
     /// Takes the advisory lock of an open folder; `false` where somebody has it. It belongs to this opening of the
     /// folder: clones of the handle share it, and the same folder opened anew in the same process is locked out.
     fn try_lock(&self, folder: &Handle) -> io::Result<bool>;
+    /// A descriptor of this very opening of a folder, for a process that is to hold its lock as well; `None` where there are
+    /// no descriptors.
+    fn descriptor(&self, _folder: &Handle) -> io::Result<Option<OwnedFd>> {
+        Ok(None)
+    }
     /// Who holds the lock of a folder, as well as can be told, for messages.
     fn lock_holder(&self, folder: &Handle) -> Option<String>;
     /// Whether calls may come from several threads at once and gain by it; for a file system whose calls are counted they

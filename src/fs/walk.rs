@@ -4,6 +4,7 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -11,12 +12,16 @@ use std::sync::{Mutex, PoisonError};
 use ignore::overrides::OverrideBuilder;
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
+use super::threads;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use crate::path::STATE_FOLDER;
 
 /// Folders that are never searched: what is in them belongs to a program.
 const OWNED: [&str; 5] = [STATE_FOLDER, ".git", ".hg", ".jj", ".svn"];
+
+/// Threads that search at most, as many as the walker would take by itself.
+const THREADS: usize = 12;
 
 /// Warnings that are kept.
 const WARNINGS: usize = 20;
@@ -55,22 +60,33 @@ pub fn search<T: Send>(
     look: &(dyn Fn(&[u8]) -> Option<T> + Sync),
     cancel: &AtomicBool,
 ) -> Result<Walked<T>> {
-    let walker = builder(tree)?.build_parallel();
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(THREADS);
+    let mut builder = builder(tree)?;
     let all = Gathered { found: Mutex::default(), warnings: Mutex::default(), searched: 0.into(), binary: 0.into() };
-    walker.run(|| {
-        let all = &all;
+    let visit = |entry: std::result::Result<DirEntry, ignore::Error>, buffer: &mut Vec<u8>| {
+        if cancel.load(Ordering::Relaxed) {
+            return WalkState::Quit;
+        }
+        match entry {
+            Ok(entry) => all.take(&entry, look, cancel, buffer),
+            Err(error) => all.warn(error.to_string()),
+        }
+        WalkState::Continue
+    };
+    // The walker panics where it gets no thread.
+    if threads > 1 && threads::may_start(threads) {
+        builder.threads(threads).build_parallel().run(|| {
+            let (visit, mut buffer) = (&visit, Vec::new());
+            Box::new(move |entry| visit(entry, &mut buffer))
+        });
+    } else {
         let mut buffer = Vec::new();
-        Box::new(move |entry| {
-            if cancel.load(Ordering::Relaxed) {
-                return WalkState::Quit;
+        for entry in builder.build() {
+            if matches!(visit(entry, &mut buffer), WalkState::Quit) {
+                break;
             }
-            match entry {
-                Ok(entry) => all.take(&entry, look, &mut buffer),
-                Err(error) => all.warn(error.to_string()),
-            }
-            WalkState::Continue
-        })
-    });
+        }
+    }
     if cancel.load(Ordering::Relaxed) {
         return Err(Error::new(ErrorKind::Cancelled, "cancelled while files were searched"));
     }
@@ -117,12 +133,18 @@ struct Gathered<T> {
 }
 
 impl<T> Gathered<T> {
-    fn take(&self, entry: &DirEntry, look: &(dyn Fn(&[u8]) -> Option<T> + Sync), buffer: &mut Vec<u8>) {
+    fn take(
+        &self,
+        entry: &DirEntry,
+        look: &(dyn Fn(&[u8]) -> Option<T> + Sync),
+        cancel: &AtomicBool,
+        buffer: &mut Vec<u8>,
+    ) {
         if !entry.file_type().is_some_and(|kind| kind.is_file()) {
             return;
         }
         let path = entry.path();
-        match read(path, buffer) {
+        match read(path, cancel, buffer) {
             Ok(true) => {}
             Ok(false) => return self.warn(format!("{} is too large to be searched", path.display())),
             Err(error) => return self.warn(error.to_string()),
@@ -145,8 +167,9 @@ impl<T> Gathered<T> {
     }
 }
 
-/// Reads a whole file into a buffer; `false` where it is larger than what is ever edited.
-fn read(path: &Path, buffer: &mut Vec<u8>) -> Result<bool> {
+/// Reads a whole file into a buffer, or as far as it comes until the caller wants to stop; `false` where it is larger than
+/// what is ever edited.
+fn read(path: &Path, cancel: &AtomicBool, buffer: &mut Vec<u8>) -> Result<bool> {
     let mut file = File::open(path).map_err(|e| Error::io("open", path, e))?;
     let size = file.metadata().map_err(|e| Error::io("look at", path, e))?.len();
     buffer.clear();
@@ -154,7 +177,12 @@ fn read(path: &Path, buffer: &mut Vec<u8>) -> Result<bool> {
         return Ok(false);
     }
     buffer.reserve(usize::try_from(size).unwrap_or(0) + 1);
-    file.read_to_end(buffer).map_err(|e| Error::io("read", path, e))?;
+    let piece = limits::CANCEL_EVERY_BYTES as u64;
+    while !cancel.load(Ordering::Relaxed) {
+        if file.by_ref().take(piece).read_to_end(buffer).map_err(|e| Error::io("read", path, e))? == 0 {
+            break;
+        }
+    }
     Ok(true)
 }
 

@@ -24,6 +24,7 @@ mod tools;
 mod toolsets;
 
 use std::net::SocketAddr;
+use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,6 +33,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::engine::{Engine, RecoverOptions};
 use crate::error::{Error, ErrorKind, Result};
+use crate::fs::{os, threads};
 use crate::limits;
 use shared::Shared;
 
@@ -41,6 +43,9 @@ pub use toolsets::Toolsets;
 
 /// How long an exit waits for calls that are past their first swap. Clients kill a server after about three seconds.
 const LAST_CALLS: Duration = Duration::from_millis(2_500);
+
+/// Threads that carry messages, at most: calls have others.
+const WORKERS: usize = 8;
 
 /// How the server works.
 #[derive(Debug, Clone)]
@@ -102,8 +107,17 @@ pub fn run(engine: Engine, options: Options) -> Result<()> {
         // What is wrong with the configuration is told at once, not at the first call.
         crate::delegate::Settings::load(&engine, &options.delegate)?;
     }
+    let workers = std::thread::available_parallelism().map_or(1, NonZero::get).min(WORKERS);
+    if !threads::may_start(workers + 1) {
+        let message =
+            "the system does not let the server start its threads; raise the limit on processes (`ulimit -u`)";
+        return Err(Error::new(ErrorKind::UnknownError, message));
+    }
     let runtime = Builder::new_multi_thread()
         .enable_all()
+        .worker_threads(workers)
+        // The thread for calls that is started first never ends, so that calls wait where there is no other to be had.
+        .thread_keep_alive(Duration::MAX)
         .build()
         .map_err(|e| Error::io("start", "the threads of the server", e))?;
     let done = runtime.block_on(serve(Arc::new(Shared::new(engine, options))));
@@ -113,15 +127,19 @@ pub fn run(engine: Engine, options: Options) -> Result<()> {
 }
 
 async fn serve(shared: Arc<Shared>) -> Result<()> {
-    if !shared.options.read_only {
-        shared.running.spawn_blocking({
-            let shared = Arc::clone(&shared);
-            move || recover(&shared.engine)
-        });
-    }
+    shared.running.spawn_blocking({
+        let shared = Arc::clone(&shared);
+        move || {
+            if !shared.options.read_only {
+                recover(&shared.engine);
+            }
+        }
+    });
     let stop = shared.stop.clone();
     let mut terminate = signal(SignalKind::terminate()).map_err(|e| Error::io("watch", "the signals", e))?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|e| Error::io("watch", "the signals", e))?;
+    let mut hang_up = signal(SignalKind::hangup()).map_err(|e| Error::io("watch", "the signals", e))?;
+    let ignores_hang_up = os::ignores_hang_up();
     let served = {
         let serving = async {
             match &shared.options.http {
@@ -134,6 +152,7 @@ async fn serve(shared: Arc<Shared>) -> Result<()> {
             served = &mut serving => served,
             _ = terminate.recv() => finish(&stop, serving).await,
             _ = interrupt.recv() => finish(&stop, serving).await,
+            _ = hang_up.recv(), if !ignores_hang_up => finish(&stop, serving).await,
         }
     };
     stop.cancel();

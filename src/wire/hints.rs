@@ -73,7 +73,7 @@ pub const fn recovery_hint_of(kind: ErrorKind) -> &'static str {
             "Run `txedit recover` and read the files before sending anything else; `txedit status` explains."
         }
         K::CrossDevice => "Send one request for each file system.",
-        K::UnsupportedFileSystem => "Run `txedit doctor` to see what this file system lacks, or move the workspace.",
+        K::UnsupportedFileSystem => "Run `txedit doctor` to see what is lacking here, or move the workspace.",
         K::MountPoint => "Leave this path out; a mount point cannot be exchanged.",
         K::Immutable => "Remove the immutable or append-only attribute (chattr -i -a), then retry.",
         K::RequestTooLarge => "Split the request into smaller ones.",

@@ -8,6 +8,7 @@ mod journal;
 mod once;
 mod patches;
 mod root;
+mod starved;
 mod taken_back;
 mod torture;
 mod tour;

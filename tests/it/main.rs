@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![expect(clippy::print_stderr, reason = "a test that is skipped says why")]
+#![expect(clippy::disallowed_methods, reason = "a test that gets no thread fails")]
 
 mod bad_request;
 mod bad_target;
+mod cancelled;
 #[cfg(feature = "cli")]
 mod cli;
 mod concurrency;
@@ -29,6 +31,7 @@ mod model;
 mod mounts;
 mod mutants;
 mod open;
+mod panics;
 #[cfg(feature = "cli")]
 mod power;
 #[cfg(feature = "cli")]

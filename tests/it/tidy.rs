@@ -25,7 +25,7 @@ const FRONT_ENDS: [&str; 2] = ["cli", "mcp"];
 
 /// What only some files name: the word, who may, and why.
 const DOORS: [(&str, &[&str], &str); 8] = [
-    ("std::fs", &["fs/"], "`fs` is the one door to the operating system"),
+    ("std::fs", &["fs/", "check/left.rs"], "`fs` is the one door to the operating system; `check` asks /proc"),
     ("tempfile", &["fs/"], "`fs` is the one door to the operating system"),
     ("fs4", &["fs/os/lock.rs"], "std has a `try_lock` too: one place says which one is meant"),
     ("rustix", &["fs/", "errno.rs", "check/"], "`fs` is the one door; `errno` holds values; `check` ends processes"),

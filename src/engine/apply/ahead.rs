@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
-use std::thread::Scope;
+use std::thread::{Builder, Scope};
 
 use crate::engine::snapshot::Snapshot;
 use crate::error::Result;
@@ -46,13 +46,14 @@ impl Work<'_> {
 }
 
 impl<'a> Ahead<'a> {
-    /// Starts reading `targets`, each with its size, all of them less than `count`. It ends when this is dropped.
+    /// Starts reading `targets`, each with its size, all of them less than `count`. It ends when this is dropped. `None`
+    /// where there is no thread to be had: then each is read when its turn comes.
     pub(super) fn start<'s>(
         scope: &'s Scope<'s, '_>,
         count: usize,
         targets: &[(usize, u64)],
         read: impl Fn(usize) -> Read + Send + Sync + 'a,
-    ) -> Self
+    ) -> Option<Self>
     where
         'a: 's,
     {
@@ -64,14 +65,15 @@ impl<'a> Ahead<'a> {
         let work = Arc::new(work);
         let (sender, receiver) = sync_channel(WAITING);
         let others = Arc::clone(&work);
-        scope.spawn(move || {
+        let reads = move || {
             while let Some(handful) = others.handful() {
                 if sender.send(handful).is_err() {
                     break;
                 }
             }
-        });
-        Self { work, expected, read: receiver, at_hand: HashMap::new() }
+        };
+        Builder::new().spawn_scoped(scope, reads).ok()?;
+        Some(Self { work, expected, read: receiver, at_hand: HashMap::new() })
     }
 
     /// What was read of a target, if it was to be read and was not asked for before.

@@ -1,6 +1,7 @@
 //! The files of a request, each read once.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::thread::Scope;
 
 use super::ahead::Ahead;
@@ -22,6 +23,7 @@ pub(super) struct Reader<'a> {
     engine: &'a Engine,
     places: &'a [Place],
     parents: &'a Parents,
+    cancel: &'a AtomicBool,
     sources: Sources,
     /// Bytes that may still be kept in memory.
     room: u64,
@@ -29,11 +31,12 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(engine: &'a Engine, places: &'a [Place], parents: &'a Parents) -> Self {
+    pub(super) fn new(engine: &'a Engine, places: &'a [Place], parents: &'a Parents, cancel: &'a AtomicBool) -> Self {
         Self {
             engine,
             places,
             parents,
+            cancel,
             sources: Sources::with_room_for(places.len()),
             room: limits::CACHED_BYTES,
             ahead: None,
@@ -48,13 +51,13 @@ impl<'a> Reader<'a> {
         let targets = targets.map(|target| (target, self.size(target)));
         let targets: Vec<_> = targets.filter(|(_, size)| matches!(size, 1..=limits::AHEAD_BYTES)).collect();
         if targets.len() >= limits::AHEAD_FILES && self.engine.fs.is_parallel() {
-            let (engine, places, parents) = (self.engine, self.places, self.parents);
+            let (engine, places, parents, cancel) = (self.engine, self.places, self.parents, self.cancel);
             let read = move |target: usize| {
                 let place: &Place = &places[target];
                 let Some(stat) = &place.stat else { unreachable!("it has a size") };
-                snapshot_of(engine, place, &parents[place.folder()].1, stat, Wanted::Whole)
+                snapshot_of(engine, place, &parents[place.folder()].1, stat, Wanted::Whole, cancel)
             };
-            self.ahead = Some(Ahead::start(scope, self.places.len(), &targets, read));
+            self.ahead = Ahead::start(scope, self.places.len(), &targets, read);
         }
     }
 
@@ -91,7 +94,7 @@ impl<'a> Reader<'a> {
         let ahead = self.ahead.as_mut().filter(|_| wanted).and_then(|ahead| ahead.take(target));
         let (snapshot, bytes) = ahead.unwrap_or_else(|| {
             let wanted = if wanted { Wanted::Whole } else { Wanted::Nothing };
-            snapshot_of(self.engine, place, &self.parents[place.folder()].1, stat, wanted)
+            snapshot_of(self.engine, place, &self.parents[place.folder()].1, stat, wanted, self.cancel)
         })?;
         self.remember(target, snapshot);
         Ok(bytes)
@@ -105,7 +108,8 @@ impl<'a> Reader<'a> {
             return Ok(None);
         }
         let (_, folder) = &self.parents[place.folder()];
-        let (snapshot, large) = large::read(&*self.engine.fs, Name::new(folder, place.path.name()), stat, edits)?;
+        let name = Name::new(folder, place.path.name());
+        let (snapshot, large) = large::read(&*self.engine.fs, name, stat, edits, self.cancel)?;
         self.remember(target, snapshot);
         Ok(large)
     }
@@ -168,6 +172,7 @@ fn snapshot_of(
     folder: &Handle,
     stat: &Arc<Stat>,
     wanted: Wanted<'_>,
+    cancel: &AtomicBool,
 ) -> Result<(Snapshot, Vec<u8>)> {
-    snapshot::read(&*engine.fs, Name::new(folder, place.path.name()), stat, wanted)
+    snapshot::read(&*engine.fs, Name::new(folder, place.path.name()), stat, wanted, cancel)
 }

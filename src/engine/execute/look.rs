@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use super::Walk;
+use crate::engine::lock::NEVER;
 use crate::engine::snapshot;
 use crate::errno::{self, Errno};
 use crate::error::{Error, Result};
@@ -64,7 +65,7 @@ impl Walk<'_> {
             }
             Some(stat) if snapshot.is_alike(stat) => {
                 let file = transaction.fs.open_file(slot).map_err(|e| Error::io("open", path(), e))?;
-                Ok(snapshot::digest(transaction.fs, &file, &path(), stat.size)? == snapshot.digest)
+                Ok(snapshot::digest(transaction.fs, &file, &path(), stat.size, &NEVER)? == snapshot.digest)
             }
             _ => Ok(false),
         }

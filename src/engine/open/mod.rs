@@ -34,7 +34,7 @@ impl Engine {
 
     fn preview_of(&self, opened: &Opened, run: Run<'_>) -> Result<Preview> {
         let mut request = Request { dry_run: true, ..request_of(opened)? };
-        let rebased = self.settle_all(opened, &mut request)?;
+        let rebased = self.settle_all(opened, &mut request, run)?;
         let mut warnings = Vec::new();
         let (draft, mut files) = self.dry_draft(&request, &mut warnings, run)?;
         settle::tell(&mut files, &rebased);
@@ -54,7 +54,7 @@ impl Engine {
     ) -> Result<Report> {
         let mut warnings = Vec::new();
         self.recover_own(&mut warnings, run)?;
-        let again = || self.committed_again(id, plan_hash, check.is_some());
+        let again = || self.committed_again(id, plan_hash, check.is_some(), run);
         let (state, opened) = match self.opened(id, run) {
             Err(error) if is_gone(&error) => return again()?.ok_or(error),
             other => other?,
@@ -67,7 +67,7 @@ impl Engine {
         let cast = Cast::of(&request);
         let Ground { places, parents, locks } =
             self.stand(&cast.paths(), &|found| cast.judge(found), &mut warnings, run)?;
-        let rebased = self.settle_all(&opened, &mut request)?;
+        let rebased = self.settle_all(&opened, &mut request, run)?;
         // The edits may be others now, the paths are the same.
         let (mut draft, mut files) = self.draft(&request, Cast::of(&request), places, parents, run)?;
         check_plan(plan_hash, draft.plan.hash(), rebased.iter().any(Option::is_some))?;

@@ -7,9 +7,9 @@ use super::bases_of;
 use super::store::Opened;
 use super::stored::Base;
 use crate::digest::Digest;
-use crate::engine::Engine;
 use crate::engine::report::FileReport;
 use crate::engine::roles::vacates;
+use crate::engine::{Engine, Run};
 use crate::error::{Detail, Diverged, Error, ErrorKind, Result};
 use crate::limits;
 use crate::path::RelPath;
@@ -47,6 +47,7 @@ impl Engine {
         opened: &Opened,
         request: &mut Request,
         bases: &[Option<Base>],
+        run: Run<'_>,
     ) -> Result<Vec<Option<Rebased>>> {
         // What leaves a path is no business of the new file that takes it.
         let free: HashSet<PathBuf> =
@@ -55,23 +56,34 @@ impl Engine {
         entries
             .map(|(entry, base)| match base {
                 Some(Base { digest: None, .. }) if free.contains(entry.path.as_path()) => Ok(None),
-                Some(base) => self.settle_one(opened, entry, *base),
+                Some(base) => self.settle_one(opened, entry, *base, run),
                 None => Ok(None),
             })
             .collect()
     }
 
     /// The same for all that is staged.
-    pub(super) fn settle_all(&self, opened: &Opened, request: &mut Request) -> Result<Vec<Option<Rebased>>> {
+    pub(super) fn settle_all(
+        &self,
+        opened: &Opened,
+        request: &mut Request,
+        run: Run<'_>,
+    ) -> Result<Vec<Option<Rebased>>> {
         let bases: Vec<_> = bases_of(opened)?.into_iter().map(Some).collect();
-        self.settle(opened, request, &bases)
+        self.settle(opened, request, &bases, run)
     }
 
-    fn settle_one(&self, opened: &Opened, entry: &mut FileRequest, base: Base) -> Result<Option<Rebased>> {
+    fn settle_one(
+        &self,
+        opened: &Opened,
+        entry: &mut FileRequest,
+        base: Base,
+        run: Run<'_>,
+    ) -> Result<Option<Rebased>> {
         let Base { digest: base, is_pinned } = base;
         let path = RelPath::normalised(&entry.path)
             .map_err(|why| Error::new(ErrorKind::OutsideRoot, format!("{}: {why}", entry.path.display())))?;
-        let current = self.current(&path)?;
+        let current = self.current(&path, run.cancel)?;
         let found = current.as_ref().map(|content| Digest::of(content));
         if found == base {
             entry.expected_hash = base;
@@ -93,13 +105,19 @@ impl Engine {
     }
 
     /// Keeps what is needed to carry edits over later.
-    pub(super) fn keep_base(&self, opened: &Opened, entry: &FileRequest, base: Option<Digest>) -> Result<()> {
+    pub(super) fn keep_base(
+        &self,
+        opened: &Opened,
+        entry: &FileRequest,
+        base: Option<Digest>,
+        run: Run<'_>,
+    ) -> Result<()> {
         let (Some(base), Change::Edit { .. } | Change::Rename(_) | Change::Mode) = (base, &entry.change) else {
             return Ok(());
         };
         let path = RelPath::normalised(&entry.path)
             .map_err(|why| Error::new(ErrorKind::OutsideRoot, format!("{}: {why}", entry.path.display())))?;
-        match self.current(&path)? {
+        match self.current(&path, run.cancel)? {
             Some(content) if Digest::of(&content) == base => opened.keep(&*self.fs, &content, base),
             // It changed in this moment, or it had changed before and was carried over: the base was kept then.
             _ if opened.base(&*self.fs, base)?.is_some() => Ok(()),
@@ -108,7 +126,7 @@ impl Engine {
     }
 
     /// Turns edits that are placed by lines into places in what is staged: what is written down needs no patch.
-    pub(super) fn place_edits(&self, staged: &Request, added: &mut Request) -> Result<()> {
+    pub(super) fn place_edits(&self, staged: &Request, added: &mut Request, run: Run<'_>) -> Result<()> {
         for (file, entry) in added.files.iter_mut().enumerate() {
             let (path, edits) = match &mut entry.change {
                 Change::Edit { edits, .. } => (entry.path.clone(), edits),
@@ -118,7 +136,7 @@ impl Engine {
             if !edits.iter().any(|edit| matches!(edit.anchor, Anchor::Hunk(_) | Anchor::Span { .. })) {
                 continue;
             }
-            let Some(content) = self.staged_content(staged, &path)? else { continue };
+            let Some(content) = self.staged_content(staged, &path, run)? else { continue };
             let edited = text::edit(&content, edits).map_err(|refused| {
                 let error = Error::new(refused.kind, refused.message).detail(refused.detail);
                 error.in_file(file).in_edit(refused.edit).at(&path)
@@ -129,14 +147,14 @@ impl Engine {
     }
 
     /// The content of a file as it is staged.
-    fn staged_content(&self, staged: &Request, path: &std::path::Path) -> Result<Option<Vec<u8>>> {
+    fn staged_content(&self, staged: &Request, path: &std::path::Path, run: Run<'_>) -> Result<Option<Vec<u8>>> {
         let result = |entry: &&FileRequest| match &entry.change {
             Change::Rename(to) | Change::Edit { rename: Some(to), .. } => to.path == path.into(),
             Change::Delete => false,
             _ => entry.path == path.into(),
         };
         let on_disk = |path: &std::path::Path| match RelPath::normalised(path) {
-            Ok(path) => self.current(&path),
+            Ok(path) => self.current(&path, run.cancel),
             Err(_) => Ok(None),
         };
         let Some(entry) = staged.files.iter().find(result) else { return on_disk(path) };

@@ -62,7 +62,7 @@ impl Engine {
         };
         let before = Before::of(opened.as_ref())?;
         let pinned = self.check_staged_hashes(opened.as_ref(), &mut added, run)?;
-        self.place_edits(&before.request, &mut added)?;
+        self.place_edits(&before.request, &mut added, run)?;
         let tried = self.try_out(opened.as_ref(), &before, &added, &mut warnings, run)?;
         let overlaps = match &found {
             Found::State(state) => overlaps(fs, state, id, &tried.composed.request)?,
@@ -77,7 +77,7 @@ impl Engine {
             Some(opened) => opened,
             None => opened.insert(store::create(self, &state, self.who(run))?),
         };
-        opened.stored.files = self.written(opened, &tried, &pinned)?;
+        opened.stored.files = self.written(opened, &tried, &pinned, run)?;
         opened.stored.label = request.label.clone().or(opened.stored.label.take());
         opened.save(fs)?;
         Ok(Staged { id: Some(opened.id.clone()), expires: Some(opened.expires()), report, overlaps })
@@ -98,7 +98,7 @@ impl Engine {
         let (dry_run, include_content) = (true, added.include_content);
         let mut request = Request { dry_run, include_content, ..composed.request.clone() };
         let rebased = match opened {
-            Some(opened) => self.settle(opened, &mut request, &bases)?,
+            Some(opened) => self.settle(opened, &mut request, &bases, run)?,
             None => vec![None; bases.len()],
         };
         let (_, mut files) = self.dry_draft(&request, warnings, run).map_err(|e| composed.name(e))?;
@@ -107,13 +107,13 @@ impl Engine {
     }
 
     /// The entries as they are written down, the contents that they stand upon kept.
-    fn written(&self, opened: &Opened, tried: &Tried, pinned: &[bool]) -> Result<Vec<StoredFile>> {
+    fn written(&self, opened: &Opened, tried: &Tried, pinned: &[bool], run: Run<'_>) -> Result<Vec<StoredFile>> {
         let mut written = Vec::with_capacity(tried.files.len());
         for (at, entry) in tried.composed.request.files.iter().enumerate() {
             let new = Base { digest: tried.files[at].hash_before, is_pinned: false };
             let mut base = tried.bases[at].unwrap_or(new);
             base.is_pinned |= tried.composed.origins[at].is_some_and(|origin| pinned[origin.file]);
-            self.keep_base(opened, entry, base.digest)?;
+            self.keep_base(opened, entry, base.digest, run)?;
             let stored = StoredFile::of(entry, base);
             written.push(stored.ok_or_else(|| snapshot::changed(&entry.path, "changed while it was staged"))?);
         }

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::stored::{Folder, Stored, VERSION};
 use crate::digest::Digest;
 use crate::engine::files::{replace, write_new};
-use crate::engine::lock::Patience;
+use crate::engine::lock::{NEVER, Patience};
 use crate::engine::state::{Section, State, list_ids, open_transaction};
 use crate::engine::{Engine, id, snapshot, stage, transaction};
 use crate::errno::{self, Errno};
@@ -91,11 +91,11 @@ fn read_file(fs: &dyn Fs, name: Name<'_>, start: &[u8], most: u64) -> Result<Opt
     if stat.kind != FileKind::File || stat.size > most {
         return Ok(None);
     }
-    let beginning = snapshot::read_whole(fs, &file, &path, stat.size.min(start.len() as u64))?;
+    let beginning = snapshot::read_whole(fs, &file, &path, stat.size.min(start.len() as u64), &NEVER)?;
     if beginning != start {
         return Ok(None);
     }
-    snapshot::read_whole(fs, &file, &path, stat.size).map(Some)
+    snapshot::read_whole(fs, &file, &path, stat.size, &NEVER).map(Some)
 }
 
 impl Opened {

@@ -2,10 +2,12 @@
 //! be what was read before.
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use crate::digest::Digest;
 use crate::engine::draft::Source;
 use crate::engine::files::write_all;
+use crate::engine::lock::check_cancelled;
 use crate::engine::snapshot::{self, read_whole};
 use crate::error::{Error, Result};
 use crate::fs::{Fs, Handle};
@@ -24,6 +26,7 @@ pub(super) struct Filling<'a> {
     pub digest: Digest,
     /// When reading began, by the file system's clock.
     pub read_at: Timestamp,
+    pub cancel: &'a AtomicBool,
 }
 
 impl Filling<'_> {
@@ -37,10 +40,11 @@ impl Filling<'_> {
         let size = self.source.snapshot.stat.size;
         if self.splices.is_empty() || size > limits::WHOLE_BYTES {
             let written = self.copy(&file, &path, size)?;
-            return self
-                .check(&file, &path, || Ok(snapshot::digest(self.fs, self.slot, &path, written)? == self.digest));
+            return self.check(&file, &path, || {
+                Ok(snapshot::digest(self.fs, self.slot, &path, written, self.cancel)? == self.digest)
+            });
         }
-        let bytes = read_whole(self.fs, &file, &path, size)?;
+        let bytes = read_whole(self.fs, &file, &path, size, self.cancel)?;
         self.check(&file, &path, || Ok(Digest::of(&bytes) == self.source.snapshot.digest))?;
         self.write(&bytes)
     }
@@ -66,7 +70,9 @@ impl Filling<'_> {
                 Piece::Old(range) => {
                     let (mut at, end) = (range.start as u64, range.end as u64);
                     while at < end {
-                        let copied = self.fs.copy_range(from, at, self.slot, written, end - at);
+                        check_cancelled(self.cancel)?;
+                        let length = (end - at).min(limits::CANCEL_EVERY_BYTES as u64);
+                        let copied = self.fs.copy_range(from, at, self.slot, written, length);
                         match copied.map_err(|e| Error::io("copy", path, e))? {
                             0 => return Err(snapshot::changed(path, "became shorter since it was read")),
                             copied => (at, written) = (at + copied, written + copied),

@@ -140,13 +140,33 @@ pub(super) fn inherited_flags(folder: &File, is_folder: bool) -> io::Result<u32>
     Ok(flags.bits())
 }
 
+/// What the kernel tells in `/proc`. Without it neither the boot of a journal nor the mode of a new file is known.
+fn told_by(path: &str) -> io::Result<String> {
+    std::fs::read_to_string(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            let message =
+                format!("{path} is missing: mount /proc (`mount -t proc proc /proc`), txedit cannot do without");
+            io::Error::new(io::ErrorKind::Unsupported, message)
+        }
+        _ => error,
+    })
+}
+
+/// Whether this process was started to ignore that its terminal closes, as `nohup` does.
+pub(super) fn ignores_hang_up() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok());
+    ignored.is_some_and(|signals| signals & 1 != 0)
+}
+
 /// The umask. It is read once: nothing in this program changes it, and nothing outside can.
 pub(super) fn umask() -> io::Result<u32> {
     static UMASK: OnceLock<u32> = OnceLock::new();
     if let Some(umask) = UMASK.get() {
         return Ok(*umask);
     }
-    let status = std::fs::read_to_string("/proc/self/status")?;
+    let status = told_by("/proc/self/status")?;
     let umask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
     let umask = umask.and_then(|digits| u32::from_str_radix(digits.trim(), 8).ok());
     let umask = umask.ok_or_else(|| io::Error::other("/proc/self/status does not tell the umask"))?;
@@ -155,7 +175,7 @@ pub(super) fn umask() -> io::Result<u32> {
 
 pub(super) fn host() -> io::Result<Host> {
     Ok(Host {
-        boot: std::fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim_end().to_owned(),
+        boot: told_by("/proc/sys/kernel/random/boot_id")?.trim_end().to_owned(),
         name: rustix::system::uname().nodename().to_string_lossy().into_owned(),
         process: std::process::id(),
         user: geteuid().as_raw(),

@@ -56,9 +56,29 @@ pub(super) fn holder(folder: &Stat) -> Option<String> {
     // The mount table has decimal numbers, the table of locks hexadecimal ones.
     let (major, minor) = device.split_once(':')?;
     let device = format!("{:02x}:{:02x}", major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?);
-    let process = (0..READS).find_map(|_| process_with(&table().ok()?, &device, folder.identity.inode))?;
+    let inode = folder.identity.inode;
+    let taker = (0..READS).find_map(|_| process_with(&table().ok()?, &device, inode)).filter(|process| *process != 0);
+    taker.and_then(told).or_else(|| told(heir(&device, inode)?))
+}
+
+fn told(process: u32) -> Option<String> {
     let name = std::fs::read_to_string(format!("/proc/{process}/comm")).ok()?;
     Some(format!("process {process} ({})", name.trim_end()))
+}
+
+/// A process that has a lock whose taker is gone: what a check left behind has inherited it.
+fn heir(device: &str, inode: u64) -> Option<u32> {
+    let processes = std::fs::read_dir("/proc").ok()?.filter_map(|entry| {
+        let entry = entry.ok()?;
+        Some((entry.file_name().to_str()?.parse::<u32>().ok()?, entry.path().join("fdinfo")))
+    });
+    let has = |file: io::Result<std::fs::DirEntry>| {
+        let text = file.and_then(|file| std::fs::read_to_string(file.path())).unwrap_or_default();
+        let locks: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("lock:")).collect();
+        process_with(&locks.join("\n"), device, inode).is_some()
+    };
+    let mut open = processes.filter_map(|(process, files)| Some((process, std::fs::read_dir(files).ok()?)));
+    open.find_map(|(process, mut files)| files.any(has).then_some(process))
 }
 
 /// All locks. The kernel makes the table up as it is read, and loses its place when locks come and go between two
@@ -75,16 +95,16 @@ fn table() -> io::Result<String> {
     }
 }
 
+/// Who took a lock: one in another container, or one that is gone, may have no number here, which is 0.
+///
 /// Reads lines such as `7: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF`.
 fn process_with(locks: &str, device: &str, inode: u64) -> Option<u32> {
     let file = format!("{device}:{inode}");
-    let process = locks.lines().find_map(|line| match line.split_whitespace().collect::<Vec<_>>()[..] {
+    locks.lines().find_map(|line| match line.split_whitespace().collect::<Vec<_>>()[..] {
         // Whoever waits has an arrow in the second column.
         [_, "FLOCK", _, _, process, of, ..] if of == file => process.parse().ok(),
         _ => None,
-    });
-    // One in another container has no number here.
-    process.filter(|process| *process != 0)
+    })
 }
 
 /// Each parent folder of a transaction is held open; many shells allow only 1,024.
@@ -128,8 +148,8 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_is_not_seen_is_not_named() {
+    fn a_process_that_is_not_seen_has_no_number() {
         let locks = "1: FLOCK  ADVISORY  WRITE 0 fe:01:5678 0 EOF\n";
-        assert_eq!(process_with(locks, "fe:01", 5678), None);
+        assert_eq!(process_with(locks, "fe:01", 5678), Some(0));
     }
 }

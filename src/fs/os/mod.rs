@@ -21,7 +21,7 @@ mod stat;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd as _;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -42,6 +42,12 @@ impl OsFs {
     pub fn new() -> Self {
         Self::default()
     }
+}
+
+/// Whether this process was started to ignore that its terminal closes, as `nohup` does: then it must go on doing so.
+#[must_use]
+pub fn ignores_hang_up() -> bool {
+    facts::ignores_hang_up()
 }
 
 /// The open file in a handle; one that another [`Fs`] made is as bad as one that is closed.
@@ -191,6 +197,10 @@ impl Fs for OsFs {
 
     fn try_lock(&self, folder: &Handle) -> io::Result<bool> {
         opened(folder)?.try_lock()
+    }
+
+    fn descriptor(&self, folder: &Handle) -> io::Result<Option<OwnedFd>> {
+        Ok(Some(file(folder)?.try_clone()?.into()))
     }
 
     fn lock_holder(&self, folder: &Handle) -> Option<String> {

@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::{Ran, Workspace, run};
+use super::{Ran, Workspace};
 
 /// Two files to be edited, one to be created, one to be deleted.
 fn workspace() -> Workspace {
@@ -141,23 +141,105 @@ fn one_that_wants_its_own_files_locked_is_refused_at_once() {
     holds(&here, &[("a", Some("1\n")), ("e/x", Some("y\n"))]);
 }
 
-#[test]
-fn a_kill_during_the_check_rolls_back() {
-    let here = workspace();
-    let mut command = here.command(&["apply", "plan.json", "--check", "echo formatted > a; touch ready; sleep 60"]);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let ready = here.path().join("ready");
-    while !ready.exists() {
+/// Starts a commit whose check says that it is ready, and waits for that.
+fn with_check(here: &Workspace, check: &str) -> Child {
+    let mut command = here.command(&["apply", "plan.json", "--json", "--check", check]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    while !here.path().join("ready").exists() {
         std::thread::sleep(Duration::from_millis(10));
     }
-    holds(&here, &[("a", Some("formatted\n")), ("sub/b", Some("2\n"))]);
-    kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
-    child.wait().unwrap();
-    let json = run(&mut here.command(&["recover", "--json"])).exits(0).json();
-    holds(&here, &OLD);
-    assert_eq!(json["recovered"][0]["action"], "rolled_back", "{json}");
-    assert_eq!(json["recovered"][0]["kept"].as_array().unwrap().len(), 1, "{json}");
-    Command::new("pkill").args(["-f", "touch ready; sleep 60"]).status().ok();
+    child
+}
+
+/// What a check may do to be left alone. Each runs `$SCRIPT`, and is given what it writes to.
+const ESCAPES: [(&str, &str); 5] = [
+    ("in the background", "sh -c \"$SCRIPT\" &"),
+    ("in a session of its own", "setsid sh -c \"$SCRIPT\" &"),
+    ("as nobody's child", "(setsid sh -c \"$SCRIPT\" &) &"),
+    ("deaf to a terminal that closes", "nohup setsid sh -c \"$SCRIPT\" > /dev/null 2>&1 &"),
+    ("without its environment", "setsid env -i /bin/sh -c \"$SCRIPT\" &"),
+];
+
+#[test]
+fn nothing_that_it_starts_outlives_it() {
+    let late = "trap '' HUP TERM; touch started; sleep 1.5; echo late > a; echo late > late";
+    let start = |escape: &str| format!("SCRIPT={late:?}; {escape}\n while [ ! -e started ]; do sleep 0.01; done");
+    let mut all = Vec::new();
+    for (how, escape) in ESCAPES {
+        for status in [0, 1] {
+            let here = workspace();
+            let ran = apply(&here, &format!("{}; exit {status}", start(escape)));
+            ran.exits(if status == 0 { 0 } else { 7 });
+            holds(&here, if status == 0 { &NEW } else { &OLD });
+            all.push((how, status, here));
+        }
+    }
+    std::thread::sleep(Duration::from_secs(2));
+    for (how, status, here) in all {
+        assert!(!here.path().join("late").exists(), "what ran {how} outlived a check that ended with {status}");
+        holds(&here, if status == 0 { &NEW } else { &OLD });
+    }
+}
+
+#[test]
+fn a_kill_during_the_check_waits_for_its_end_and_rolls_back() {
+    for (how, escape) in ESCAPES {
+        let here = workspace();
+        let late = "touch ready; until [ -e end ]; do sleep 0.02; done; echo late > a";
+        let check = format!("echo $$ > shell; SCRIPT={late:?}; {escape}\n while :; do sleep 0.05; done");
+        let mut child = with_check(&here, &check);
+        kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
+        child.wait().unwrap();
+        // The check itself goes, too; what it started stays.
+        let shell = fs::read_to_string(here.path().join("shell")).unwrap().trim().parse().unwrap();
+        kill_process(Pid::from_raw(shell).unwrap(), Signal::KILL).unwrap();
+        let json = here.run(&["recover", "--json"]).exits(0).json();
+        assert_eq!(json["recovered"][0]["action"], "running", "{how}: {json}");
+        let reason = json["recovered"][0]["reason"].as_str().unwrap();
+        assert!(reason.contains("process ") && reason.contains("end it"), "{how}: {reason}");
+        let json = here.run(&["status", "--json"]).exits(0).json();
+        assert_eq!(json["interrupted"][0]["running"], true, "{how}: {json}");
+        let edit = ["edit", "a", "--old", "1", "--new", "2", "--lock-timeout", "0.1", "--json"];
+        let json = here.run(&edit).exits(4).json();
+        assert!(json["error"].as_str().unwrap().contains("process "), "{how}: {json}");
+        holds(&here, &NEW);
+        here.write("end", "");
+        let json = loop {
+            let json = here.run(&["recover", "--json"]).exits(0).json();
+            if json["recovered"][0]["action"] != "running" {
+                break json;
+            }
+        };
+        assert_eq!(json["recovered"][0]["action"], "rolled_back", "{how}: {json}");
+        assert_eq!(json["recovered"][0]["kept"].as_array().unwrap().len(), 1, "{how}: {json}");
+        holds(&here, &OLD);
+    }
+}
+
+#[test]
+fn a_terminal_that_closes_stops_it_like_an_interrupt() {
+    for signal in [Signal::HUP, Signal::TERM] {
+        let here = workspace();
+        let child = with_check(&here, "touch ready; sleep 60");
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        let json = Ran::from(child.wait_with_output().unwrap()).exits(130).json();
+        assert_eq!((&json["error_code"], &json["outcome"]), (&json!("CANCELLED"), &json!("rolled_back")));
+        holds(&here, &OLD);
+    }
+    // Who said that it is to go on has it go on.
+    let here = workspace();
+    let check = "touch ready; until [ -e end ]; do sleep 0.02; done";
+    let mut command = Command::new("nohup");
+    let txedit = here.command(&["apply", "plan.json", "--json", "--check", check]);
+    command.arg(txedit.get_program()).args(txedit.get_args()).current_dir(here.path()).stdin(Stdio::null());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    while !here.path().join("ready").exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    kill_process(Pid::from_child(&child), Signal::HUP).unwrap();
+    here.write("end", "");
+    Ran::from(child.wait_with_output().unwrap()).exits(0);
+    holds(&here, &NEW);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use txedit::journal::Mark;
 use txedit::journal::recover;
 use txedit::testing::{Explorer, Script};
 
-use super::{explore_once, scripts};
+use super::{explore_once, scripts, seeded, so_far};
 
 /// Everything at once, with a check.
 fn checked(name: &str, passes: impl Fn(&SimFs) -> bool + Send + Sync + 'static) -> Script {
@@ -45,6 +45,85 @@ fn one_that_rewrites_what_it_is_to_judge() {
         false
     };
     explore_once(&checked("a check that rewrites and fails", spoils));
+}
+
+/// One thing that a program does to a tree.
+type Deed = fn(&SimFs) -> std::io::Result<()>;
+
+/// What a check may do to the folders and the names of what it is to judge.
+const DEEDS: [(&str, Deed); 11] = [
+    ("removes a file", |machine| machine.delete("/w/sub/d")),
+    ("removes a folder", |machine| {
+        machine.delete("/w/sub/d")?;
+        machine.delete_folder("/w/sub")
+    }),
+    ("removes a new folder", |machine| {
+        machine.delete("/w/deep/er/new")?;
+        machine.delete_folder("/w/deep/er")?;
+        machine.delete_folder("/w/deep")
+    }),
+    ("moves a folder away", |machine| machine.rename("/w/sub", "/w/elsewhere")),
+    ("moves a new folder away", |machine| machine.rename("/w/deep", "/w/elsewhere")),
+    ("moves a folder away and makes another", |machine| {
+        machine.rename("/w/sub", "/w/elsewhere")?;
+        machine.make_folders("/w/sub")
+    }),
+    ("has a file where a folder was", |machine| {
+        machine.rename("/w/sub", "/w/elsewhere")?;
+        machine.create("/w/sub", b"of the check\n")
+    }),
+    ("has a symlink where a folder was", |machine| {
+        machine.rename("/w/sub", "/w/elsewhere")?;
+        machine.symlink("elsewhere", "/w/sub")
+    }),
+    ("has a symlink where a file was", |machine| {
+        machine.delete("/w/a")?;
+        machine.symlink("z", "/w/a")
+    }),
+    ("renames over a file", |machine| machine.replace("/w/sub/d", b"of the check\n")),
+    ("takes away permissions", |machine| {
+        machine.set_mode("/w/a", 0o600)?;
+        machine.set_mode("/w/sub/d", 0)
+    }),
+];
+
+/// A transaction in folders that were there and in one that it makes, with a check that does this and fails.
+fn turned(deed: Deed) -> Script {
+    let files = vec![
+        scripts::replaces("sub/d", "one", "two"),
+        scripts::creates("deep/er/new", "new two\n"),
+        scripts::deletes("b"),
+        scripts::replaces("a", "one", "two"),
+    ];
+    let fails = move |machine: &SimFs| {
+        deed(machine).unwrap();
+        false
+    };
+    scripts::script("a check").apply_checked(scripts::request(files), fails)
+}
+
+#[test]
+fn one_that_fails_after_it_turned_the_tree_upside_down() {
+    for (what, deed) in DEEDS {
+        let explorer = seeded(Explorer { images: 24, images_in_recovery: 8, depth: 1, ..Explorer::default() });
+        let script = turned(deed).named(what);
+        match explorer.explore(&script) {
+            Ok(found) => eprintln!("{script:?}: {found}; {} so far", so_far(&found)),
+            Err(violation) => panic!("{script:?}, TXEDIT_EXPLORE_SEED={}:\n{violation}", explorer.seed),
+        }
+    }
+}
+
+#[test]
+fn a_folder_that_is_not_found_again_is_noticed() {
+    let undo = |n, mark: Mark, durable| {
+        let mut steps = backward::undo(n, mark, durable);
+        steps.retain(|step| !matches!(step, Step::FindFolder(_)));
+        steps
+    };
+    for (what, deed) in DEEDS.into_iter().filter(|(what, _)| what.contains("a folder")) {
+        is_noticed(&turned(deed).named(what).protocol(broken(Protocol { undo, ..PROTOCOL })));
+    }
 }
 
 fn is_noticed(script: &Script) {

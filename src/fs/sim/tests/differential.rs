@@ -283,7 +283,7 @@ fn compare(steps: &[Step], stranger: Option<u32>) -> Result<(), TestCaseError> {
         set_thread_uid(Uid::from_raw(id)).unwrap();
         follow(steps, &sim, sim.process_of(1, id, id), &real)
     };
-    std::thread::scope(|scope| scope.spawn(run).join().unwrap())
+    std::thread::scope(|scope| std::thread::Builder::new().spawn_scoped(scope, run).unwrap().join().unwrap())
 }
 
 fn follow(steps: &[Step], sim_fs: &SimFs, process: SimProcess, real_root: &Path) -> Result<(), TestCaseError> {

@@ -1,0 +1,121 @@
+//! The folder of an entry, where a check moved it away, removed it, or put something else in its place.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use crate::engine::recovery::open_folder;
+use crate::engine::transaction::Transaction;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::{Handle, Metadata, Name, Rename, Stat};
+use crate::journal::{Change, kept_name, slot_name};
+
+impl Transaction<'_> {
+    /// From here on the folder of the entry is what its path leads to, not what was opened there before the check. Where
+    /// nothing is there it is made again, if an original is to go back into it.
+    pub(in crate::engine) fn find_folder(&mut self, entry: usize) -> Result<()> {
+        let path = self.record(entry).path.parent().to_owned();
+        let there = open_folder(self.fs, &self.state.root, &path)?;
+        let before = match self.parents.get(&path) {
+            Some(held) => Some((self.look_at(held)?, held.clone())),
+            None => None,
+        };
+        let folder = match (there, &before) {
+            (Some(there), Some((stat, _))) if self.look_at(&there)?.identity == stat.identity => return Ok(()),
+            (Some(there), _) => Some(there),
+            (None, _) if self.has_original(entry)? => Some(self.make_folder_again(entry, &path, before.as_ref())?),
+            (None, _) => None,
+        };
+        let Some(folder) = folder else {
+            self.parents.remove(&path);
+            return Ok(());
+        };
+        self.sync_way(&path)?;
+        self.parents.insert(path, folder);
+        Ok(())
+    }
+
+    /// Makes the way to a folder durable: what goes into one whose name a power cut takes is lost.
+    fn sync_way(&self, path: &Path) -> Result<()> {
+        for above in path.ancestors().skip(1) {
+            let Some(folder) = self.open_there(above)? else { continue };
+            let synced = self.fs.sync(&folder).map_err(|e| Error::io("sync", folder.path(), e));
+            self.state.noting(synced)?;
+        }
+        Ok(())
+    }
+
+    fn has_original(&self, entry: usize) -> Result<bool> {
+        let (Change::Edit { original, .. } | Change::Delete { original, .. }) = &self.record(entry).change else {
+            return Ok(false);
+        };
+        let slot = slot_name(entry);
+        let stat = self.fs.stat(Name::new(&self.folder, &slot)).map_err(|e| Error::io("look at", &slot, e))?;
+        Ok(stat.is_some_and(|stat| stat.identity == *original))
+    }
+
+    fn look_at(&self, folder: &Handle) -> Result<Stat> {
+        self.fs.stat_handle(folder).map_err(|e| Error::io("look at", folder.path(), e))
+    }
+
+    /// Makes a folder again, and what is missing above it. It is as it was, as far as that is known; else as its parent
+    /// makes new ones.
+    fn make_folder_again(&mut self, entry: usize, path: &Path, before: Option<&(Stat, Handle)>) -> Result<Handle> {
+        let mut at = PathBuf::new();
+        let mut folder = self.open_there(&at)?.ok_or_else(|| self.unreachable(path))?;
+        for name in path {
+            at.push(name);
+            let next = match self.open_there(&at)? {
+                Some(next) => next,
+                None => self.make_one_again(entry, &folder, name, before.filter(|_| at == path))?,
+            };
+            self.parents.entry(at.parent().unwrap_or(Path::new("")).to_owned()).or_insert(folder);
+            folder = next;
+        }
+        Ok(folder)
+    }
+
+    fn open_there(&self, path: &Path) -> Result<Option<Handle>> {
+        open_folder(self.fs, &self.state.root, path)
+    }
+
+    fn make_one_again(
+        &self,
+        entry: usize,
+        parent: &Handle,
+        name: &OsStr,
+        before: Option<&(Stat, Handle)>,
+    ) -> Result<Handle> {
+        let name = Name::new(parent, name);
+        let io = |verb: &'static str| move |e| Error::io(verb, name.path(), e);
+        if self.fs.stat(name).map_err(io("look at"))?.is_some() {
+            // No folder, or it would have been opened: what the check put there is kept.
+            let kept = kept_name(entry);
+            self.fs.rename(name, Name::new(&self.folder, &kept), Rename::NoReplace).map_err(io("set aside"))?;
+        }
+        let dress = match before {
+            Some((stat, folder)) => Metadata {
+                mode: stat.mode,
+                user: stat.user,
+                group: stat.group,
+                attributes: self.fs.attributes(folder).map_err(io("read the attributes of"))?,
+                modified: None,
+            },
+            None => self.fs.inherited(parent, true).map_err(io("ask what would be inherited by"))?,
+        };
+        self.fs.make_folder(name, 0o700).map_err(io("make again"))?;
+        let made = self.fs.open_beneath(parent, name.name.as_ref()).map_err(io("open"))?;
+        // Nobody else begins in it before this is through. Whoever was quicker is no worse than one without locks.
+        self.fs.try_lock(&made).map_err(io("lock"))?;
+        let stat = self.look_at(&made)?;
+        let attributes = self.fs.attributes(&made).map_err(io("read the attributes of"))?;
+        let now = Metadata { mode: stat.mode, user: stat.user, group: stat.group, attributes, modified: None };
+        self.fs.set_flags(&made, dress.attributes.flags).map_err(io("set the flags of"))?;
+        self.fs.set_metadata(&made, &now, &dress).map_err(io("set owner, mode and attributes of"))?;
+        Ok(made)
+    }
+
+    fn unreachable(&self, path: &Path) -> Error {
+        let message = format!("the root of {} is gone", path.display());
+        Error::new(ErrorKind::ConcurrentModification, message).at(self.state.root.path())
+    }
+}
