@@ -53,7 +53,7 @@ impl Engine {
                 .all(|((path, missing), now)| *path == now.path && *missing == now.missing.len())
                 && again.values().all(|(stat, _)| locks.holds(stat));
             if !same {
-                drop((locks, parents));
+                drop((locks, parents, again));
                 patience.pause(self.root())?;
                 continue;
             }
@@ -62,7 +62,7 @@ impl Engine {
                 return Ok(Ground { places, parents, locks });
             };
             // Its owner is dead. Recovering needs the locks that we hold, and what we looked at is about to change.
-            drop((locks, parents));
+            drop((locks, parents, again));
             self.recover_first(&touching, patience, run)?;
         }
     }

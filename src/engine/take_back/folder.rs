@@ -36,8 +36,8 @@ impl Transaction<'_> {
 
     /// Makes the way to a folder durable: what goes into one whose name a power cut takes is lost.
     fn sync_way(&self, path: &Path) -> Result<()> {
-        for above in path.ancestors().skip(1) {
-            let Some(folder) = self.open_there(above)? else { continue };
+        for at in path.ancestors() {
+            let Some(folder) = self.open_there(at)? else { continue };
             let synced = self.fs.sync(&folder).map_err(|e| Error::io("sync", folder.path(), e));
             self.state.noting(synced)?;
         }
@@ -102,7 +102,8 @@ impl Transaction<'_> {
             },
             None => self.fs.inherited(parent, true).map_err(io("ask what would be inherited by"))?,
         };
-        self.fs.make_folder(name, 0o700).map_err(io("make again"))?;
+        // A power cut may take what is given later, owner and attributes, but not this.
+        self.fs.make_folder(name, dress.mode).map_err(io("make again"))?;
         let made = self.fs.open_beneath(parent, name.name.as_ref()).map_err(io("open"))?;
         // Nobody else begins in it before this is through. Whoever was quicker is no worse than one without locks.
         self.fs.try_lock(&made).map_err(io("lock"))?;
