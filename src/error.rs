@@ -131,6 +131,9 @@ pub enum Outcome {
     Unchanged,
     /// Some were swapped, and all of them were put back; that is on the disk.
     RolledBack,
+    /// The same, but for those that another program changed or removed after they were swapped: [`Error::not_old`] names
+    /// them. Nothing is left to be recovered.
+    PartlyRolledBack,
     /// Files may be part old and part new until a recovery has run.
     RecoveryRequired,
 }
@@ -142,6 +145,7 @@ impl Outcome {
         match self {
             Self::Unchanged => "unchanged",
             Self::RolledBack => "rolled_back",
+            Self::PartlyRolledBack => "partly_rolled_back",
             Self::RecoveryRequired => "recovery_required",
         }
     }
@@ -166,6 +170,20 @@ pub struct Kept {
     /// Where it is now.
     pub kept_path: PathBuf,
     /// Why it was put aside.
+    pub reason: String,
+}
+
+/// A path at which a rollback did not leave the old content, since another program had been there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotOld {
+    /// The path.
+    pub path: PathBuf,
+    /// The file entry of the request that it belongs to, from 0.
+    pub file: Option<usize>,
+    /// Whether the other program came on top of the new content, so that some of that may still be there. Otherwise what
+    /// is there is its own.
+    pub on_top: bool,
+    /// Why, in a few words.
     pub reason: String,
 }
 
@@ -228,6 +246,7 @@ struct Inner {
     outcome: Outcome,
     detail: Detail,
     kept: Vec<Kept>,
+    not_old: Vec<NotOld>,
     transaction: Option<String>,
     source: Option<io::Error>,
 }
@@ -245,6 +264,7 @@ impl Error {
             outcome: Outcome::Unchanged,
             detail: Detail::None,
             kept: Vec::new(),
+            not_old: Vec::new(),
             transaction: None,
             source: None,
         }))
@@ -335,6 +355,15 @@ impl Error {
         self
     }
 
+    /// Says that what was swapped was put back, but for these.
+    #[must_use]
+    pub fn rolled_back_but(mut self, not_old: Vec<NotOld>) -> Self {
+        let is_whole = not_old.iter().all(|path| !path.on_top);
+        self.0.outcome = if is_whole { Outcome::RolledBack } else { Outcome::PartlyRolledBack };
+        self.0.not_old = not_old;
+        self
+    }
+
     /// Names the transaction.
     #[must_use]
     pub fn of_transaction(mut self, id: impl Into<String>) -> Self {
@@ -388,6 +417,12 @@ impl Error {
     #[must_use]
     pub fn kept(&self) -> &[Kept] {
         &self.0.kept
+    }
+
+    /// Where a rollback did not leave the old content.
+    #[must_use]
+    pub fn not_old(&self) -> &[NotOld] {
+        &self.0.not_old
     }
 
     /// The transaction, where one had been given an id.

@@ -107,6 +107,10 @@ pub const HISTORY_AGE: Duration = Duration::from_hours(30 * 24);
 /// Folders that commits without barriers leave in the trash before one of them syncs to empty it.
 pub const TRASH: usize = 64;
 
+/// How long content that stood at its target and was taken back stays in the trash, for a program that still has it open
+/// and writes to it.
+pub const GRACE: Duration = Duration::from_mins(1);
+
 /// Bytes of one MCP message, a line or a body: a request of 32 MB whose every second byte is escaped fits.
 pub const MESSAGE_BYTES: usize = 64 << 20;
 

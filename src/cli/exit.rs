@@ -14,7 +14,7 @@ pub(crate) const CONFLICT: u8 = 3;
 pub(crate) const LOCK_TIMEOUT: u8 = 4;
 /// Input or output failed; rolled back, or nothing was swapped.
 pub(crate) const IO: u8 = 5;
-/// A recovery must run, or a person must decide.
+/// A recovery must run, a person must decide, or a file could not be put back.
 pub(crate) const RECOVERY_REQUIRED: u8 = 6;
 /// The check failed; rolled back.
 pub(crate) const CHECK_FAILED: u8 = 7;
@@ -26,7 +26,7 @@ pub(crate) const INTERRUPTED: u8 = 130;
 /// The exit status of a failure.
 pub(crate) fn status(error: &Error) -> u8 {
     // Whatever went wrong first: that the files are in between is what a script must know.
-    if error.outcome() == Outcome::RecoveryRequired {
+    if matches!(error.outcome(), Outcome::RecoveryRequired | Outcome::PartlyRolledBack) {
         return RECOVERY_REQUIRED;
     }
     match error.kind() {
@@ -100,6 +100,8 @@ mod tests {
     #[test]
     fn files_in_between_outweigh_the_reason() {
         let error = Error::new(ErrorKind::DiskFull, "x").outcome_is(Outcome::RecoveryRequired);
+        assert_eq!(status(&error), 6);
+        let error = Error::new(ErrorKind::ConcurrentModification, "x").outcome_is(Outcome::PartlyRolledBack);
         assert_eq!(status(&error), 6);
         let error = Error::new(ErrorKind::DiskFull, "x").outcome_is(Outcome::RolledBack);
         assert_eq!(status(&error), 5);

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::options::Options;
 use super::output::{BAD, HEADING, NAME, NOTE, count, diff, styled};
-use crate::error::{Conflict, Detail, Error, Finding, Outcome};
+use crate::error::{Conflict, Detail, Error, Finding, NotOld, Outcome};
 use crate::request::{Change, Request};
 use crate::text::diagnose::{Cause, Diagnosis, Difference};
 use crate::text::locate::Places;
@@ -100,6 +100,9 @@ impl Failure {
                 }
             }
         }
+        for left in on_top(error) {
+            let _ = write!(text, "\n  not put back: {} ({})", left.path.display(), left.reason);
+        }
         for kept in error.kept() {
             let _ = write!(text, "\n  kept: {} as {} ({})", kept.path.display(), kept.kept_path.display(), kept.reason);
         }
@@ -130,12 +133,21 @@ impl Failure {
     }
 }
 
+/// What could not be put back.
+fn on_top(error: &Error) -> impl Iterator<Item = &NotOld> {
+    error.not_old().iter().filter(|left| left.on_top)
+}
+
 /// What is true of the files now.
 fn outcome(error: &Error) -> String {
     let id = error.transaction().unwrap_or("ID");
     match error.outcome() {
         Outcome::Unchanged => "nothing was changed".to_owned(),
         Outcome::RolledBack => "everything was put back, nothing is changed".to_owned(),
+        Outcome::PartlyRolledBack => {
+            let paths: Vec<_> = on_top(error).map(|left| left.path.display().to_string()).collect();
+            format!("everything was put back but {}: see what is there now", paths.join(", "))
+        }
         Outcome::RecoveryRequired => {
             format!("some files may be old and some new: see `txedit status`, then run `txedit recover {id}`")
         }

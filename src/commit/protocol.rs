@@ -5,12 +5,14 @@
 //! would have noticed.
 
 use std::path::Path;
+use std::time::Duration;
 
 use super::step::{Phase, Step, Terms};
 use super::{backward, forward};
 use crate::identity::{Identity, Timestamp};
 use crate::journal::recover::{self, Class, Decision, Observed, Seen};
 use crate::journal::{Header, Mark, Record};
+use crate::limits;
 
 /// The steps and the decisions.
 #[derive(Debug, Clone, Copy)]
@@ -27,8 +29,12 @@ pub struct Protocol {
     pub classify: fn(&Record, &Observed) -> Class,
     /// What is to be done with an interrupted transaction: [`recover::decide`].
     pub decide: fn(Mark, bool, &[Class]) -> Decision,
-    /// What may be deleted: [`recover::is_new`].
+    /// What a rollback may let go of: [`recover::is_new`].
     pub is_new: fn(&Record, Seen) -> bool,
+    /// What may be unlinked of a transaction in the trash: [`recover::may_go`].
+    pub may_go: fn(&Record, Mark, Seen) -> bool,
+    /// How long what was taken back stays in the trash: [`limits::GRACE`].
+    pub grace: Duration,
     /// Whether a journal was written where it is: [`recover::is_born_here`].
     pub is_born_here: fn(&Header, &str, &Identity, &str) -> bool,
     /// Whether an interrupted transaction's path is in the way of ours: [`recover::touches`].
@@ -48,6 +54,8 @@ pub static PROTOCOL: Protocol = Protocol {
     classify: recover::classify,
     decide: recover::decide,
     is_new: recover::is_new,
+    may_go: recover::may_go,
+    grace: limits::GRACE,
     is_born_here: recover::is_born_here,
     touches: recover::touches,
     is_private,

@@ -12,10 +12,11 @@ use super::stage::Staging;
 use super::state::{Section, State};
 use super::take_back::TakenBack;
 use super::transaction::{Tidied, Transaction};
-use super::{Observer as _, Phase as Progress, Run, Unobserved, sweep};
+use super::trash::{self, Trash};
+use super::{Observer as _, Phase as Progress, Run, Unobserved};
 use crate::check::CheckRun;
 use crate::commit::step::{Barrier, OnFailure, Step, Terms};
-use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::error::{Error, ErrorKind, NotOld, Outcome, Result};
 use crate::fs::{Fs, Handle};
 use crate::identity::Timestamp;
 use crate::journal::Mark;
@@ -44,13 +45,13 @@ pub(super) fn commit(
     teller: Teller<'_>,
     run: Run<'_>,
 ) -> Result<Committed> {
-    let trash = sweep::list_trash(fs, state)?;
+    let trash = trash::list(fs, state)?;
     let terms = Terms { durable, checked: draft.gate.is_some() };
     // A check may write anywhere: what it makes of the new files is durable only with all else.
     let each = durable && !terms.checked && syncs_each(fs, state, &draft)?;
     let staging = Staging::begin(fs, state, &draft, teller.program)?;
     let id = staging.id().to_owned();
-    let read_at = staging.read_at(&draft);
+    let (read_at, begun) = (staging.read_at(&draft), staging.born());
     let mut committed = Committed { id: id.clone(), warnings: Vec::new(), check: None, rewritten: Vec::new() };
     let tidied = Tidied::default();
     let mut walk =
@@ -60,7 +61,7 @@ pub(super) fn commit(
     // The others need not wait until the trash is emptied.
     drop((locks, draft));
     result.map_err(|e| e.of_transaction(&id))?;
-    sweep::after_commit(fs, state, &trash, durable);
+    committed.warnings.extend(trash::after_commit(fs, state, &trash, durable, begun));
     Ok(committed)
 }
 
@@ -80,7 +81,7 @@ pub(super) struct Walk<'a> {
     read_at: Timestamp,
     /// Sync each file, not the file system.
     each: bool,
-    trash: &'a sweep::Trash,
+    trash: &'a Trash,
     pub run: Run<'a>,
     /// The folders from which others were removed.
     tidied: Tidied,
@@ -205,7 +206,15 @@ impl Walk<'_> {
     fn undo(&mut self, error: Error, durable: bool) -> Error {
         let transaction = self.staging.transaction_mut();
         match undo(transaction, durable, self.run) {
-            Ok(kept) => error.outcome_is(Outcome::RolledBack).keeping(kept),
+            Ok(undone) => {
+                let not_old = undone.odd.iter().map(|odd| NotOld {
+                    path: self.transaction().path(odd.entry),
+                    file: self.draft.plan.entries[odd.entry].asked_by,
+                    on_top: odd.on_top,
+                    reason: odd.reason.to_owned(),
+                });
+                error.rolled_back_but(not_old.collect()).keeping(undone.kept)
+            }
             Err(second) => {
                 let message = format!("{error}; and taking it back: {second}");
                 let mut worse = Error::new(ErrorKind::RecoveryRequired, message).outcome_is(Outcome::RecoveryRequired);
@@ -221,24 +230,39 @@ impl Walk<'_> {
     }
 }
 
+/// What a take-back came to.
+#[derive(Debug, Default)]
+pub(super) struct Undone {
+    pub kept: Vec<crate::error::Kept>,
+    /// Where the old content is not, in the order of the entries.
+    pub odd: Vec<Odd>,
+}
+
+/// An entry at whose target the old content is not.
+#[derive(Debug)]
+pub(super) struct Odd {
+    pub entry: usize,
+    /// Whether another program came on top of the new content.
+    pub on_top: bool,
+    pub reason: &'static str,
+}
+
 /// Takes back a transaction, at run time and in recovery alike. On failure the folder stays for a recovery. A panic of the
 /// observer waits until it is through.
-pub(super) fn undo(transaction: &mut Transaction<'_>, durable: bool, run: Run<'_>) -> Result<Vec<crate::error::Kept>> {
+pub(super) fn undo(transaction: &mut Transaction<'_>, durable: bool, run: Run<'_>) -> Result<Undone> {
     let observer = Sheltered::new(run.observer);
     let undone = undo_all(transaction, durable, &observer);
     observer.let_out();
     undone
 }
 
-fn undo_all(
-    transaction: &mut Transaction<'_>,
-    durable: bool,
-    observer: &Sheltered<'_>,
-) -> Result<Vec<crate::error::Kept>> {
+fn undo_all(transaction: &mut Transaction<'_>, durable: bool, observer: &Sheltered<'_>) -> Result<Undone> {
+    const THEIRS: &str = "another program changed it meanwhile";
     let total = transaction.journal.entries.len();
     let mut conflicts = HashMap::new();
     let mut first_error = None;
-    let mut kept = Vec::new();
+    let mut undone = Undone::default();
+    let mut odd = |entry, on_top, reason| undone.odd.push(Odd { entry, on_top, reason });
     for step in (transaction.state.protocol.undo)(total, transaction.mark, durable) {
         match step {
             Step::Mark(mark) => transaction.set_mark(mark)?,
@@ -251,8 +275,11 @@ fn undo_all(
             Step::TakeBack(entry) => {
                 observer.progress(Progress::Undo, total - entry - 1, total);
                 match transaction.take_back(entry) {
-                    Ok(TakenBack::Clean) => {}
-                    Ok(TakenBack::Conflict(why)) => {
+                    Ok(TakenBack::Old) => {}
+                    Ok(TakenBack::Theirs) => odd(entry, false, THEIRS),
+                    Ok(TakenBack::Aside(why)) => drop(conflicts.insert(entry, why)),
+                    Ok(TakenBack::Left(why)) => {
+                        odd(entry, true, why);
                         conflicts.insert(entry, why);
                     }
                     // The others can still be put back; the folder stays for those that cannot.
@@ -262,12 +289,13 @@ fn undo_all(
             Step::Barrier(_) => transaction.sync_file_system()?,
             Step::Drop => match first_error.take() {
                 Some(error) => return Err(error),
-                None => kept = drop_folder(transaction, &conflicts, durable)?,
+                None => undone.kept = drop_folder(transaction, &conflicts, durable)?,
             },
             _ => unreachable!("an undo only goes backward"),
         }
     }
-    Ok(kept)
+    undone.odd.reverse();
+    Ok(undone)
 }
 
 /// Moves the folder to the trash; to `kept/`, durably, where it holds what is not ours to delete.

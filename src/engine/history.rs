@@ -207,7 +207,7 @@ impl Engine {
             opened: header.opened.clone(),
             check: account.and_then(|account| account.check).map(CheckAccount::into_run),
             files: files.collect(),
-            warnings: late::warnings(&*self.fs, loaded)?,
+            warnings: late::warnings(&*self.fs, self.protocol, loaded)?,
         })
     }
 

@@ -8,7 +8,7 @@ use super::lock::NEVER;
 use super::report::{Kept, Report};
 use super::state::{Section, State, list_ids, open_transaction};
 use super::transaction::see;
-use super::{Engine, Run, sweep};
+use super::{Engine, Run, trash};
 use crate::error::{self, Error, ErrorKind, Result};
 use crate::fs::{Fs, Handle, Name};
 use crate::journal::recover::{Seen, is_new};
@@ -63,9 +63,11 @@ impl Engine {
 
     /// Deletes what is kept of one transaction. On failure it is still there.
     pub fn kept_drop(&self, id: &str) -> Result<()> {
-        let (state, _) = self.kept_folder(id)?;
+        let (state, folder) = self.kept_folder(id)?;
+        // Whoever empties the trash meanwhile leaves what is locked.
+        self.fs.try_lock(&folder).map_err(|e| Error::io("lock", folder.path(), e))?;
         state.move_transaction(&*self.fs, id, Section::Kept, Section::Trash)?;
-        sweep::sync_and_empty_trash(&*self.fs, &state)
+        trash::sync_and_drop(&*self.fs, &state, id)
     }
 
     fn kept_folder(&self, id: &str) -> Result<(State, Handle)> {

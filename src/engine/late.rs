@@ -1,56 +1,192 @@
-//! Late writes: somebody still had an original open when it was swapped, and wrote into it after the commit.
+//! Late writes: a program still had a file open when it was swapped or taken back, and wrote into it afterwards.
 //!
-//! They cannot be prevented. Their bytes are in history, and are told until the transaction is pruned.
+//! They cannot be prevented. Their bytes are in a slot, and a file in a slot is deleted only where this module finds it
+//! to be what the journal says. Size and times tell where they can, the digest elsewhere.
+
+use std::path::PathBuf;
 
 use super::account;
 use super::history::{Loaded, history};
+use super::hot;
 use super::lock::NEVER;
-use super::snapshot;
-use super::state::State;
+use super::state::{Section, State, list_ids, open_transaction};
+use super::transaction::see;
+use crate::commit::Protocol;
 use crate::error::{Error, Result};
-use crate::fs::{FileKind, Fs, Name};
-use crate::journal::slot_name;
+use crate::fs::{FileKind, Fs, Handle, Name, Stat};
+use crate::identity::Timestamp;
+use crate::journal::recover::Seen;
+use crate::journal::{Change, Journal, Mark, Record, slot_name};
 
-/// The sentences about the originals of a transaction that were written since.
-pub(super) fn warnings(fs: &dyn Fs, loaded: &Loaded) -> Result<Vec<String>> {
-    let report = Name::new(&loaded.folder, account::FILE_NAME);
-    // It was written after the last swap: an original that is older has not been written since.
-    let Some(swapped) = fs.stat(report).map_err(|e| Error::io("look at", report.path(), e))? else {
-        return Ok(Vec::new());
-    };
-    let mut warnings = Vec::new();
-    for (entry, record) in loaded.journal.entries.iter().enumerate() {
-        let Some(before) = record.change.before() else { continue };
-        let slot = slot_name(entry);
-        let slot = Name::new(&loaded.folder, &slot);
-        let path = slot.path();
-        let stat = fs.stat(slot).map_err(|e| Error::io("look at", &path, e))?;
-        let Some(stat) = stat.filter(|stat| stat.kind == FileKind::File) else {
-            warnings.push(format!("the original of {} is gone from {}", record.path, path.display()));
-            continue;
-        };
-        if stat.size == before.size && stat.modified < swapped.modified {
-            continue;
-        }
-        let file = fs.open_file(slot).map_err(|e| Error::io("open", &path, e))?;
-        if stat.size != before.size || snapshot::digest(fs, &file, &path, stat.size, &NEVER)? != before.digest {
-            warnings.push(format!(
-                "{} was written after the commit by a program that still had it open; what it wrote is in {}",
-                record.path,
-                path.display()
-            ));
-        }
-    }
-    Ok(warnings)
+/// The slots of a transaction that came to its end, and what proves that they were not written since.
+#[derive(Debug)]
+pub(super) struct Slots<'a> {
+    fs: &'a dyn Fs,
+    protocol: &'static Protocol,
+    folder: &'a Handle,
+    journal: &'a Journal,
+    mark: Mark,
+    /// Whether the journal was written in this folder. In a copy its inodes say nothing, and neither do its times.
+    is_born_here: bool,
+    /// From when the journal was written until the swaps, or the take-back, were through.
+    span: Option<(Timestamp, Timestamp)>,
+    /// Whether something is to be deleted on the word of this.
+    to_delete: bool,
 }
 
-/// The same for all of history.
+/// What is in a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    /// Nothing.
+    Nothing,
+    /// What the journal says: it may go.
+    AsRecorded,
+    /// Anything else.
+    Written,
+}
+
+impl<'a> Slots<'a> {
+    /// Those of a transaction in history, or in the trash.
+    pub(super) fn new(
+        fs: &'a dyn Fs,
+        protocol: &'static Protocol,
+        folder: &'a Handle,
+        journal: &'a Journal,
+        mark: Mark,
+        to_delete: bool,
+    ) -> Result<Self> {
+        let stat = fs.stat_handle(folder).map_err(|e| Error::io("look at", folder.path(), e))?;
+        let look = |name: &str| {
+            let name = Name::new(folder, name);
+            fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))
+        };
+        let is_born_here = journal.header.folder == stat.identity;
+        let begin = look(mark.file_name())?.map(|stat| stat.modified);
+        // What is committed was verified before its report; what was taken back, before its folder came to the trash.
+        let end = match mark {
+            Mark::Done => look(account::FILE_NAME)?.map(|stat| stat.changed),
+            _ => Some(stat.changed),
+        };
+        let span = begin.zip(end).filter(|_| is_born_here);
+        Ok(Self { fs, protocol, folder, journal, mark, is_born_here, span, to_delete })
+    }
+
+    /// What is in the slot of an entry.
+    pub(super) fn look(&self, entry: usize) -> Result<Found> {
+        let slot = slot_name(entry);
+        let name = Name::new(self.folder, &slot);
+        let Some(stat) = self.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))? else {
+            return Ok(Found::Nothing);
+        };
+        let record = &self.journal.entries[entry];
+        if self.is_proven(record, &stat) {
+            return Ok(Found::AsRecorded);
+        }
+        let seen = match (see(self.fs, name, &NEVER)?, record.change.staged()) {
+            // In a copy all inodes are others.
+            (Seen::File { digest, mode, .. }, Some(staged)) if !self.is_born_here => {
+                Seen::File { digest, mode, identity: *staged }
+            }
+            (Seen::Folder(_), Some(staged)) if !self.is_born_here => Seen::Folder(*staged),
+            (seen, _) => seen,
+        };
+        let may_go = (self.protocol.may_go)(record, self.mark, seen);
+        Ok(if may_go { Found::AsRecorded } else { Found::Written })
+    }
+
+    /// Whether size and times prove that a file is what was verified when the transaction came to its end. Its content
+    /// is older than the journal; and the rename that brought it to its slot was the last change, for whoever writes and
+    /// sets the time back leaves a later one. Where a rename leaves no time (an exchange on XFS), a clock that was set
+    /// back could have left it: good enough for a list, not for a deletion.
+    fn is_proven(&self, record: &Record, stat: &Stat) -> bool {
+        let recorded = match self.mark {
+            Mark::Done => record.change.before(),
+            _ => record.change.after().filter(|_| record.change.staged() == Some(&stat.identity)),
+        };
+        let (Some(recorded), Some((begin, end))) = (recorded, self.span) else { return false };
+        stat.kind == FileKind::File
+            && stat.size == recorded.size
+            && stat.modified < begin
+            && stat.changed <= end
+            && (begin <= stat.changed || !self.to_delete)
+    }
+
+    /// The entries whose file was written since, or is gone though it should be there.
+    fn odd(&self) -> Result<Vec<(usize, Found)>> {
+        let mut odd = Vec::new();
+        for (entry, record) in self.journal.entries.iter().enumerate() {
+            if matches!(record.change, Change::Folder { .. }) {
+                continue;
+            }
+            match self.look(entry)? {
+                Found::Written => odd.push((entry, Found::Written)),
+                Found::Nothing if self.mark == Mark::Done && record.change.before().is_some() => {
+                    odd.push((entry, Found::Nothing));
+                }
+                Found::Nothing | Found::AsRecorded => {}
+            }
+        }
+        Ok(odd)
+    }
+
+    fn slot_path(&self, entry: usize) -> PathBuf {
+        self.folder.path().join(slot_name(entry))
+    }
+}
+
+/// The sentences about the originals of a transaction that were written since.
+pub(super) fn warnings(fs: &dyn Fs, protocol: &'static Protocol, loaded: &Loaded) -> Result<Vec<String>> {
+    let slots = Slots::new(fs, protocol, &loaded.folder, &loaded.journal, Mark::Done, false)?;
+    let told = |(entry, found): &(usize, Found)| {
+        let (path, slot) = (&loaded.journal.entries[*entry].path, slots.slot_path(*entry));
+        match found {
+            Found::Nothing => format!("the original of {path} is gone from {}", slot.display()),
+            _ => format!(
+                "{path} was written after the commit by a program that still had it open; what it wrote is in {}",
+                slot.display()
+            ),
+        }
+    };
+    Ok(slots.odd()?.iter().map(told).collect())
+}
+
+/// The same for all of history, and for what is in the trash.
 pub(super) fn all_warnings(fs: &dyn Fs, state: &State) -> Result<Vec<String>> {
     let mut all = Vec::new();
     for loaded in history(fs, state)? {
         let loaded = loaded?;
-        let of_one = warnings(fs, &loaded)?;
+        let of_one = warnings(fs, state.protocol, &loaded)?;
         all.extend(of_one.into_iter().map(|warning| format!("transaction {}: {warning}", loaded.id())));
+    }
+    all.extend(in_trash(fs, state)?);
+    Ok(all)
+}
+
+fn in_trash(fs: &dyn Fs, state: &State) -> Result<Vec<String>> {
+    let Some(section) = state.section(fs, Section::Trash)? else { return Ok(Vec::new()) };
+    let mut all = Vec::new();
+    for id in list_ids(fs, &section)? {
+        let Some(folder) = open_transaction(fs, &section, &id)? else { continue };
+        let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
+        // Of a copy no program has the files open, and its journal can be long.
+        let Some((journal, mark)) = hot::read_wanted(fs, &folder, |header| header.folder == stat.identity)? else {
+            continue;
+        };
+        // What was staged and never swapped is nobody's.
+        if mark == Mark::Sealed {
+            continue;
+        }
+        let slots = Slots::new(fs, state.protocol, &folder, &journal, mark, true)?;
+        let written = slots.odd()?.into_iter().filter(|(_, found)| *found == Found::Written);
+        all.extend(written.map(|(entry, _)| {
+            let (path, slot) = (&journal.entries[entry].path, slots.slot_path(entry));
+            let when = if mark == Mark::Done { "the commit" } else { "it was taken back" };
+            format!(
+                "transaction {id}: {path} was written after {when} by a program that still had it open; what it wrote is \
+                 in {}, and a later commit puts it into kept/",
+                slot.display()
+            )
+        }));
     }
     Ok(all)
 }

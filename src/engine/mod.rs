@@ -35,6 +35,7 @@ mod status;
 mod sweep;
 mod take_back;
 mod transaction;
+mod trash;
 mod undo;
 
 use std::path::Path;

@@ -1,15 +1,10 @@
 //! Bounding history by count, bytes and age.
 
-use std::collections::HashSet;
-
-use super::history::{self, Loaded};
 use super::report::Pruned;
 use super::state::{Section, State, list_ids};
-use super::{Engine, Retention, id, sweep};
+use super::trash::{self, Goes};
+use super::{Engine, Retention, history, id};
 use crate::error::Result;
-use crate::fs::{Fs, Name};
-use crate::journal::recover::Seen;
-use crate::journal::slot_name;
 
 /// One commit in so many looks at the names of history, which tell count and age: what is beyond goes in one go, and a
 /// history of a thousand costs the others nothing.
@@ -31,53 +26,60 @@ enum Thoroughness {
     Bytes,
 }
 
+/// A transaction that went to the trash.
+#[derive(Debug)]
+struct Moved {
+    id: String,
+    size: u64,
+    /// Only its weight was too much.
+    is_heavy: bool,
+}
+
 impl Engine {
     /// Removes committed transactions beyond `retention`, oldest first: they can no longer be undone. Of the bytes the
     /// newest takes none, and stays whatever it weighs; one that does not fit goes alone. Never touches what is in
     /// commit. Originals that somebody wrote into after the commit are put into `kept/`.
     pub fn prune(&self, retention: &Retention) -> Result<Pruned> {
         let Some(state) = self.state()? else { return Ok(Pruned::default()) };
-        let (pruned, _) = self.prune_state(&state, retention, Thoroughness::Bytes, None)?;
-        sweep::sync_and_empty_trash(&*self.fs, &state)?;
-        Ok(pruned)
+        let moved = self.prune_state(&state, retention, Thoroughness::Bytes, None)?;
+        let rescued = trash::sync_and_empty(&*self.fs, &state, Goes::Pruned)?;
+        let (left, gone): (Vec<_>, Vec<_>) =
+            moved.into_iter().partition(|moved| rescued.iter().any(|rescued| rescued.id == moved.id));
+        Ok(Pruned {
+            bytes: gone.iter().map(|moved| moved.size).sum(),
+            ids: gone.into_iter().map(|moved| moved.id).collect(),
+            left: left.into_iter().map(|moved| moved.id).collect(),
+        })
     }
 
-    /// The same after some of the commits; what goes is unlinked by a later one. `bytes` are those of its originals.
-    /// Answers what the caller should know.
+    /// The same after some of the commits; what goes is looked at and unlinked by a later one. `bytes` are those of its
+    /// originals. Answers what the caller should know.
     pub(super) fn prune_by_the_way(&self, state: &State, committed: &str, bytes: u64) -> Result<Vec<String>> {
         let retention = &self.settings.retention;
         let Some(thoroughness) = due(committed, bytes, retention.bytes) else { return Ok(Vec::new()) };
-        let (pruned, heavy) = self.prune_state(state, retention, thoroughness, Some((committed, bytes)))?;
-        let mut warnings = Vec::new();
-        if !heavy.is_empty() {
-            let bound = retention.bytes;
-            warnings.push(format!("history holds {bound} bytes at most: {} can no longer be undone", list(&heavy)));
-        }
-        if !pruned.left.is_empty() {
-            let left = list(&pruned.left);
-            warnings.push(format!(
-                "{left} can no longer be undone; what was written into its originals is kept (`txedit kept list`)"
-            ));
-        }
-        Ok(warnings)
+        let moved = self.prune_state(state, retention, thoroughness, Some((committed, bytes)))?;
+        let heavy: Vec<_> = moved.into_iter().filter(|moved| moved.is_heavy).map(|moved| moved.id).collect();
+        let bound = retention.bytes;
+        let told = format!("history holds {bound} bytes at most: {} can no longer be undone", list(&heavy));
+        Ok(if heavy.is_empty() { Vec::new() } else { vec![told] })
     }
 
-    /// Of one transaction the bytes may be `known`: to read what was just written would take long. Answers what went, and
-    /// which of it only for its weight.
+    /// Moves what is beyond to the trash. Of one transaction the bytes may be `known`: to read what was just written would
+    /// take long.
     fn prune_state(
         &self,
         state: &State,
         retention: &Retention,
         thoroughness: Thoroughness,
         known: Option<(&str, u64)>,
-    ) -> Result<(Pruned, Vec<String>)> {
+    ) -> Result<Vec<Moved>> {
         let fs = &*self.fs;
-        let Some(section) = state.section(fs, Section::History)? else { return Ok((Pruned::default(), Vec::new())) };
+        let Some(section) = state.section(fs, Section::History)? else { return Ok(Vec::new()) };
         let ids = list_ids(fs, &section)?;
         let age = jiff::SignedDuration::try_from(retention.age).unwrap_or(jiff::SignedDuration::MAX);
         let oldest = jiff::Timestamp::now().checked_sub(age).unwrap_or(jiff::Timestamp::MIN);
         let oldest = id::time_part(oldest);
-        let (mut pruned, mut heavy) = (Pruned::default(), Vec::new());
+        let mut moved = Vec::new();
         let mut room = retention.bytes;
         let mut is_newest = true;
         for (rank, id) in ids.iter().rev().enumerate() {
@@ -98,18 +100,13 @@ impl Engine {
                 continue;
             }
             // One whose records do not verify stays, and takes no room from the others.
-            let Some(loaded) = history::load(fs, state, id)? else { continue };
-            if move_out(fs, state, &loaded)? {
-                pruned.left.push(id.clone());
+            if history::load(fs, state, id)?.is_none() {
                 continue;
             }
-            pruned.bytes += size;
-            pruned.ids.push(id.clone());
-            if !by_name {
-                heavy.push(id.clone());
-            }
+            state.move_transaction(fs, id, Section::History, Section::Trash)?;
+            moved.push(Moved { id: id.clone(), size, is_heavy: !by_name });
         }
-        Ok((pruned, heavy))
+        Ok(moved)
     }
 }
 
@@ -132,27 +129,6 @@ fn due(committed: &str, bytes: u64, bound: u64) -> Option<Thoroughness> {
         _ if lot.is_multiple_of(NAMES_EVERY) => Some(Thoroughness::Names),
         _ => None,
     }
-}
-
-/// Moves a transaction out of history: to the trash, or to `kept/` where an original was written after the commit.
-fn move_out(fs: &dyn Fs, state: &State, loaded: &Loaded) -> Result<bool> {
-    let late = !late_writes(fs, loaded)?.is_empty();
-    let to = if late { Section::Kept } else { Section::Trash };
-    state.move_transaction(fs, &loaded.journal.header.id, Section::History, to)?;
-    Ok(late)
-}
-
-/// The entries whose original was written after the commit, by a program that still had it open.
-pub(super) fn late_writes(fs: &dyn Fs, loaded: &Loaded) -> Result<HashSet<usize>> {
-    let mut late = HashSet::new();
-    for (entry, record) in loaded.journal.entries.iter().enumerate() {
-        let Some(before) = record.change.before() else { continue };
-        let seen = super::transaction::see(fs, Name::new(&loaded.folder, &slot_name(entry)), &super::lock::NEVER)?;
-        if matches!(seen, Seen::File { digest, .. } if digest != before.digest) {
-            late.insert(entry);
-        }
-    }
-    Ok(late)
 }
 
 #[cfg(test)]
@@ -206,9 +182,8 @@ mod tests {
         let state = engine.state().unwrap().unwrap();
         let pruned = |retention: Retention, random: &str| {
             let id = format!("20261122T101651.831875Z-{random}6aee4e6f");
-            due(&id, 0, retention.bytes).map_or(0, |thoroughness| {
-                engine.prune_state(&state, &retention, thoroughness, None).unwrap().0.ids.len()
-            })
+            due(&id, 0, retention.bytes)
+                .map_or(0, |thoroughness| engine.prune_state(&state, &retention, thoroughness, None).unwrap().len())
         };
         let (names, bytes) = ("00000020", "00000200");
         assert_eq!(pruned(Retention { count: 5, ..unbounded.clone() }, "00000001"), 0, "it was not its turn");

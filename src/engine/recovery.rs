@@ -1,15 +1,17 @@
 //! Recovery: scan, decide, do, report.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use super::execute::{self, mark_word};
+use super::execute::{self, Undone, mark_word};
 use super::hot::{self, Standing};
 use super::lock::{Locks, Patience};
 use super::report::Recovered;
 use super::state::{Section, State, list_ids};
 use super::transaction::Transaction;
+use super::trash::{self, Goes};
 use super::{Decision as Wish, RecoverOptions, Run, sweep};
 use crate::commit::step::Step;
 use crate::errno::{self, Errno};
@@ -251,8 +253,8 @@ fn act(transaction: &mut Transaction<'_>, wish: Wish, run: Run<'_>) -> Result<Re
             }
             Decision::Back => {
                 let report = describe(transaction, &classes, "rolled_back", false);
-                let kept = execute::undo(transaction, true, run)?;
-                Recovered { kept, ..report }
+                let undone = execute::undo(transaction, true, run)?;
+                rolled_back(transaction, undone, report)
             }
             Decision::Drop => {
                 let report = describe(transaction, &classes, "dropped", false);
@@ -266,6 +268,24 @@ fn act(transaction: &mut Transaction<'_>, wish: Wish, run: Run<'_>) -> Result<Re
         return Ok(report);
     }
     Err(Error::new(ErrorKind::RecoveryRequired, "another program keeps writing the files; stop it and recover again"))
+}
+
+/// The report of a take-back: what it did not make old again is named.
+fn rolled_back(transaction: &Transaction<'_>, undone: Undone, mut report: Recovered) -> Recovered {
+    report.kept = undone.kept;
+    for odd in undone.odd.iter().filter(|odd| odd.on_top) {
+        "partly_rolled_back".clone_into(&mut report.action);
+        let path = &transaction.record(odd.entry).path;
+        let _ = write!(report.reason, "; {path} is not as it was: {}", odd.reason);
+    }
+    report
+}
+
+/// Those that were dropped, and nobody has been at them: nobody has had their files open.
+fn unswapped(recovered: &[Recovered]) -> Vec<String> {
+    let is_untouched =
+        |one: &&Recovered| one.action == "dropped" && one.files.iter().all(|(_, class)| class == Class::Ready.as_str());
+    recovered.iter().filter(is_untouched).map(|one| one.id.clone()).collect()
 }
 
 fn drop_unswapped(transaction: &mut Transaction<'_>) -> Result<Vec<crate::error::Kept>> {
@@ -325,7 +345,7 @@ pub(super) fn recover_all(
         }
     }
     if state.may_sync() {
-        sweep::sync_and_empty_trash(fs, state)?;
+        trash::sync_and_empty(fs, state, Goes::Unswapped(&unswapped(&recovered)))?;
     }
     failed.map_or(Ok(recovered), Err)
 }
@@ -361,7 +381,7 @@ pub(super) fn recover_named(
         .transpose()
         .unwrap_or_else(|| recover_one(fs, state, id, options, patience, run))?;
     if !options.plan_only {
-        sweep::sync_and_empty_trash(fs, state)?;
+        trash::sync_and_empty(fs, state, Goes::Unswapped(&unswapped(std::slice::from_ref(&recovered))))?;
     }
     Ok(vec![recovered])
 }

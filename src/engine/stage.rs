@@ -10,8 +10,8 @@ use super::draft::Draft;
 use super::files::write_all;
 use super::snapshot;
 use super::state::{Section, State};
-use super::sweep::Trash;
 use super::transaction::Transaction;
+use super::trash::Trash;
 use super::{id, transaction};
 use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
@@ -104,6 +104,11 @@ impl<'a> Staging<'a> {
     /// When reading began, by the file system's clock.
     pub(super) fn read_at(&self, draft: &Draft) -> Timestamp {
         snapshot::earlier(self.born, draft.read_at.elapsed())
+    }
+
+    /// When it began to write, by the file system's clock.
+    pub(super) const fn born(&self) -> Timestamp {
+        self.born
     }
 
     pub(super) fn transaction(&self) -> &Transaction<'a> {

@@ -10,27 +10,46 @@ use crate::errno;
 use crate::error::{Error, Result};
 use crate::fs::{Name, Rename};
 use crate::journal::recover::{Class, Observed, Seen, is};
-use crate::journal::{Change, Mark, kept_name, slot_name};
+use crate::journal::{Change, Mark, Record, kept_name, slot_name};
 
 /// What taking an entry back came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TakenBack {
     /// It was not swapped, or is as it was again.
-    Clean,
+    Old,
+    /// Another program's content stands there, and nothing of the new one.
+    Theirs,
+    /// It is as it was again but for what somebody else made, which is put aside or stays.
+    Aside(&'static str),
     /// It was left as it is, and why.
-    Conflict(&'static str),
+    Left(&'static str),
 }
 
-const IN_THE_WAY: TakenBack = TakenBack::Conflict("another program made a file there meanwhile");
+const IN_THE_WAY: TakenBack = TakenBack::Left("another program made a file there meanwhile");
+const ASIDE: &str = "the check, or another program, wrote it";
 
 /// What is not taken back, and whether anything is wrong with that.
-const fn left_alone(class: Class) -> TakenBack {
-    match class {
-        Class::OnTop => TakenBack::Conflict("another program changed the new content"),
-        Class::OriginalLost => TakenBack::Conflict("its original is gone"),
-        Class::Unknown => TakenBack::Conflict("neither its old nor its new content is there"),
-        _ => TakenBack::Clean,
+fn left_alone(record: &Record, observed: Observed, class: Class) -> TakenBack {
+    let is_missing = observed.target == Seen::Missing;
+    let is_staged = record.change.staged().is_some_and(|staged| is(observed.target, staged));
+    match (class, &record.change) {
+        (Class::OnTop, Change::Delete { .. }) => IN_THE_WAY,
+        (Class::OnTop, _) if is_missing => TakenBack::Left("another program removed it"),
+        (Class::OnTop, _) => TakenBack::Left("another program changed the new content"),
+        (Class::OriginalLost, _) => TakenBack::Left("its original is gone"),
+        // Somebody removed what was created.
+        (Class::Unknown, Change::Create { .. }) if is_gone(observed) => TakenBack::Old,
+        (Class::Unknown, Change::Create { .. }) => TakenBack::Left("another program replaced it"),
+        (Class::Unknown, _) => TakenBack::Left("neither its old nor its new content is there"),
+        (Class::Same, _) if is_staged => TakenBack::Left("another program wrote the new content into its original"),
+        (Class::Before | Class::Same, _) => TakenBack::Theirs,
+        _ => TakenBack::Old,
     }
+}
+
+/// Whether nothing of an entry is there.
+fn is_gone(observed: Observed) -> bool {
+    observed == Observed { target: Seen::Missing, slot: Seen::Missing }
 }
 
 impl Transaction<'_> {
@@ -41,30 +60,26 @@ impl Transaction<'_> {
         if self.mark == Mark::CheckUndo && !is_folder {
             return self.take_back_checked(entry);
         }
-        match self.classify(entry)? {
+        let observed = self.observe(entry, &NEVER)?;
+        match (self.state.protocol.classify)(self.record(entry), &observed) {
             Class::Done if is_folder => self.take_back_folder(entry),
-            Class::Done | Class::Captured => self.take_back_swapped(entry),
+            class @ (Class::Done | Class::Captured) => self.take_back_swapped(entry, class),
             // The check removed it, or moved it away.
-            Class::Unknown if is_folder && self.mark == Mark::CheckUndo && self.is_gone(entry)? => Ok(TakenBack::Clean),
-            class => Ok(left_alone(class)),
+            Class::Unknown if is_folder && self.mark == Mark::CheckUndo && is_gone(observed) => Ok(TakenBack::Old),
+            class => Ok(left_alone(self.record(entry), observed, class)),
         }
     }
 
-    /// Whether nothing of an entry is there.
-    fn is_gone(&self, entry: usize) -> Result<bool> {
-        Ok(self.observe(entry, &NEVER)? == Observed { target: Seen::Missing, slot: Seen::Missing })
-    }
-
-    fn take_back_swapped(&self, entry: usize) -> Result<TakenBack> {
+    fn take_back_swapped(&self, entry: usize, class: Class) -> Result<TakenBack> {
         match self.swap_back(entry) {
             Err(e) if e.os_error().is_some_and(errno::is_taken) => return Ok(IN_THE_WAY),
             other => other?,
         }
         if matches!(self.record(entry).change, Change::Delete { .. }) || self.slot_is_ours(entry)? {
-            return Ok(TakenBack::Clean);
+            return Ok(if class == Class::Captured { TakenBack::Theirs } else { TakenBack::Old });
         }
         self.swap(entry)?;
-        Ok(TakenBack::Conflict("another program wrote it while it was taken back"))
+        Ok(TakenBack::Left("another program wrote it while it was taken back"))
     }
 
     /// The same after a check began: then every entry was swapped, and what a check wrote over it goes as well.
@@ -75,7 +90,7 @@ impl Transaction<'_> {
         match (class, &record.change) {
             (Class::Done | Class::Captured, _) => {
                 self.touch_original(entry, observed.slot);
-                self.take_back_swapped(entry)
+                self.take_back_swapped(entry, class)
             }
             (_, Change::Create { .. }) if observed.slot == Seen::Missing => self.set_aside(entry, observed),
             (_, Change::Edit { original, .. } | Change::Delete { original, .. })
@@ -85,32 +100,36 @@ impl Transaction<'_> {
                 let aside = self.set_aside(entry, observed)?;
                 match self.swap_into_place(entry) {
                     Err(e) if e.os_error().is_some_and(errno::is_taken) => Ok(IN_THE_WAY),
-                    other => other.map(|()| aside),
+                    other => other.map(|()| if aside == TakenBack::Old { aside } else { TakenBack::Aside(ASIDE) }),
                 }
             }
-            (_, Change::Edit { .. }) if observed.slot == Seen::Missing => Ok(left_alone(Class::OriginalLost)),
+            (_, Change::Edit { .. }) if observed.slot == Seen::Missing => {
+                Ok(left_alone(record, observed, Class::OriginalLost))
+            }
             // Taken back before a crash, which may have lost the time that was given then.
             (Class::Ready, Change::Edit { .. } | Change::Delete { .. }) => {
                 self.touch(Name::new(self.parent(entry)?, record.path.name()));
-                Ok(TakenBack::Clean)
+                Ok(TakenBack::Old)
             }
-            (class, _) => Ok(left_alone(class)),
+            (class, _) => Ok(left_alone(record, observed, class)),
         }
     }
 
     /// Moves what stands at the target out of the way, to where it is kept. Never an exchange: what is not txedit's
     /// must not be in a slot.
     fn set_aside(&self, entry: usize, observed: Observed) -> Result<TakenBack> {
-        const ASIDE: TakenBack = TakenBack::Conflict("the check, or another program, wrote it");
         let kept = kept_name(entry);
         let kept = Name::new(&self.folder, &kept);
         let is_kept = self.fs.stat(kept).map_err(|e| Error::io("look at", kept.path(), e))?.is_some();
-        if is_kept || observed.target == Seen::Missing {
-            return Ok(if is_kept { ASIDE } else { TakenBack::Clean });
+        match (is_kept, observed.target == Seen::Missing) {
+            (true, true) => return Ok(TakenBack::Aside(ASIDE)),
+            (true, false) => return Ok(TakenBack::Left(ASIDE)),
+            (false, true) => return Ok(TakenBack::Old),
+            (false, false) => {}
         }
         let target = Name::new(self.parent(entry)?, self.record(entry).path.name());
         let moved = self.fs.rename(target, kept, Rename::NoReplace);
-        moved.map(|()| ASIDE).map_err(|e| Error::io("set aside", target.path(), e))
+        moved.map(|()| TakenBack::Aside(ASIDE)).map_err(|e| Error::io("set aside", target.path(), e))
     }
 
     /// The original goes back to its name, which was made free.
@@ -136,14 +155,15 @@ impl Transaction<'_> {
     }
 
     fn take_back_folder(&self, entry: usize) -> Result<TakenBack> {
-        const NOT_EMPTY: TakenBack = TakenBack::Conflict("the new folder is not empty; it stays");
+        // What is in it is somebody else's, and so is the folder then.
+        const NOT_EMPTY: TakenBack = TakenBack::Aside("the new folder is not empty; it stays");
         if !self.target_folder_is_empty(entry)? {
             return Ok(NOT_EMPTY);
         }
         self.swap_back(entry)?;
         // Somebody may have put a file into it in this moment, or a folder of theirs in its place.
         if self.slot_is_ours(entry)? {
-            return Ok(TakenBack::Clean);
+            return Ok(TakenBack::Old);
         }
         self.swap(entry)?;
         Ok(NOT_EMPTY)

@@ -194,6 +194,17 @@ pub fn is_new(record: &Record, seen: Seen) -> bool {
     }
 }
 
+/// Whether what is in the slot of a transaction in the trash may be unlinked: of one that was pruned the original, by its
+/// digest; of one that was taken back what was staged, unchanged.
+#[must_use]
+pub fn may_go(record: &Record, mark: Mark, seen: Seen) -> bool {
+    match (mark, seen) {
+        (Mark::Done, Seen::File { digest, .. }) => record.change.before().is_some_and(|before| before.digest == digest),
+        (Mark::Done, _) => false,
+        _ => is_new(record, seen),
+    }
+}
+
 /// Whether this is the inode. Where there are no birth times, its number has to do.
 #[must_use]
 pub fn is(seen: Seen, identity: &Identity) -> bool {

@@ -75,7 +75,7 @@ const FAILURE: &[Property] = &[
     ("message", Kind::Text, "What is true of the files now."),
     ("recovery_hint", Kind::Text, "On failure: what to send next."),
     ("retryable", Kind::Flag, "On failure: whether the same call may succeed later."),
-    ("outcome", Kind::Text, "On failure: unchanged, rolled_back or recovery_required."),
+    ("outcome", Kind::Text, "On failure: unchanged, rolled_back, partly_rolled_back or recovery_required."),
     ("errors", Kind::Objects, "On VALIDATION_FAILED: every finding, with its path in the arguments."),
 ];
 

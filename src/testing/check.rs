@@ -4,7 +4,8 @@
 //!   only the reported state is allowed.
 //! - After recovery: one of the allowed states, over all paths that nobody else holds.
 //! - No content of an original and none of a foreign program is out of reach.
-//! - Nothing is left in `txn/` or `trash/` unless a person must decide, and that is nobody's lot who was alone.
+//! - Nothing is left in `txn/` unless a person must decide, and that is nobody's lot who was alone; nothing in `trash/`
+//!   but what was taken back, as long as somebody may still have it open.
 //! - A second recovery changes nothing.
 
 use std::collections::BTreeSet;
@@ -175,7 +176,8 @@ impl Promise {
         let contents: BTreeSet<&Vec<u8>> = files.map(|entry| &entry.content).filter(|c| !c.is_empty()).collect();
         let original = |content: &Vec<u8>| Precious { content: content.clone(), inode: None, may_be_late: false };
         for precious in contents.into_iter().map(original).chain(self.precious.iter().cloned()) {
-            let had = before.in_reach().chain(&before.slots).any(|entry| precious.is(entry));
+            let rejected = before.rejected.iter().filter(|_| precious.may_be_late);
+            let had = before.in_reach().chain(&before.slots).chain(rejected).any(|entry| precious.is(entry));
             if had && !precious.is_in_reach(after, required) {
                 return Err(format!("{precious} is out of reach"));
             }
@@ -201,7 +203,7 @@ impl Precious {
 
     /// Whether somebody who looks for it finds it; `required`: also in the slots of a transaction that waits for a person.
     pub(super) fn is_in_reach(&self, seen: &Seen, required: bool) -> bool {
-        let late = seen.late.iter().filter(|_| self.may_be_late);
+        let late = seen.late.iter().chain(&seen.rejected).filter(|_| self.may_be_late);
         let slots = seen.slots.iter().filter(|_| required);
         seen.in_reach().chain(late).chain(slots).any(|entry| self.is(entry))
     }

@@ -161,7 +161,8 @@ impl Explorer {
 
     fn run(&self, trial: &Trial<'_>, fault: Fault) -> Result<Injected, Violation> {
         let machine = trial.clean.start.fork();
-        let programs: Vec<_> = trial.foreign.iter().map(|foreign| Program::start(&machine, foreign)).collect();
+        let programs: Vec<_> =
+            trial.foreign.iter().map(|foreign| Program::start(&machine, foreign, &trial.clean.known)).collect();
         let record = inject(&machine, Some(fault), programs.clone());
         let broken = |what: String| Violation { what, trace: trial.foreign.iter().map(ToString::to_string).collect() };
         let result = trial.script.process(&machine, 2, Role::Act).and_then(|engine| trial.script.acts[0](&engine));
@@ -186,7 +187,7 @@ impl Explorer {
             Err(_) => injected.back = 1,
         }
         let mut promise = trial.promise(from, to);
-        promise.add(programs.iter().filter_map(|program| program.left(&trial.clean.known)));
+        promise.add(programs.iter().filter_map(|program| program.left()));
         let seen = Seen::of(&machine);
         promise.check_each(&seen).map_err(|what| broken(format!("reported {result:?}, but {what}")))?;
         let mut walk = Walk::new(self, trial.script);
@@ -252,7 +253,8 @@ impl Trial<'_> {
     /// What the run calls where nothing fails.
     fn verbs(&self) -> Vec<String> {
         let machine = self.clean.start.fork();
-        let programs: Vec<_> = self.foreign.iter().map(|foreign| Program::start(&machine, foreign)).collect();
+        let programs: Vec<_> =
+            self.foreign.iter().map(|foreign| Program::start(&machine, foreign, &self.clean.known)).collect();
         let record = inject(&machine, None, programs);
         drop(self.script.process(&machine, 2, Role::Act).and_then(|engine| self.script.acts[0](&engine)));
         machine.clear_hook();

@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::check::Precious;
 use super::script::ROOT;
 use crate::fs::sim::{Held, SimFs};
+use crate::identity::Identity;
 
 /// What a foreign program does to a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +27,9 @@ pub enum Deed {
     Recreate(Vec<u8>),
     /// Writes at the end of the file that it has had open since before the script began.
     AppendToOld(Vec<u8>),
+    /// Opens the file as soon as another one than at the beginning is at the path, and writes at the end of that at its
+    /// call, or after the script if there are no more calls: whatever became of the file in between.
+    AppendToNew(Vec<u8>),
 }
 
 /// A deed at one point of a run.
@@ -57,6 +62,7 @@ impl fmt::Display for Foreign {
             Deed::Delete => ("deletes", None),
             Deed::Recreate(bytes) => ("deletes and makes anew", Some(bytes)),
             Deed::AppendToOld(bytes) => ("appends to what was", Some(bytes)),
+            Deed::AppendToNew(bytes) => ("appends to what came to", Some(bytes)),
         };
         write!(f, "before call {} somebody {word} {}", self.call, self.path.display())?;
         bytes.map_or(Ok(()), |bytes| write!(f, ": {:?}", String::from_utf8_lossy(bytes)))
@@ -67,28 +73,74 @@ impl fmt::Display for Foreign {
 #[derive(Debug)]
 pub(super) struct Program {
     foreign: Foreign,
-    held: Option<Held>,
+    /// What was at the path before the script began.
+    before: Option<Identity>,
+    held: OnceLock<Held>,
+    has_acted: AtomicBool,
+    /// Whether what it found at its path was a content that the script put there.
+    came_on_top: AtomicBool,
+    known: BTreeSet<Vec<u8>>,
     left: Mutex<Option<Precious>>,
 }
 
 impl Program {
     /// Opens what it needs, before the script begins.
-    pub(super) fn start(machine: &SimFs, foreign: &Foreign) -> Arc<Self> {
-        let held = match foreign.deed {
-            Deed::AppendToOld(_) => machine.open(&foreign.path).ok(),
-            _ => None,
-        };
-        Arc::new(Self { foreign: foreign.clone(), held, left: Mutex::default() })
+    pub(super) fn start(machine: &SimFs, foreign: &Foreign, known: &BTreeSet<Vec<u8>>) -> Arc<Self> {
+        let held = OnceLock::new();
+        if let (Deed::AppendToOld(_), Ok(old)) = (&foreign.deed, machine.open(&foreign.path)) {
+            held.get_or_init(|| old);
+        }
+        let before = machine.stat(&foreign.path).ok().map(|stat| stat.identity);
+        let (foreign, known) = (foreign.clone(), known.clone());
+        let (has_acted, came_on_top, left) = Default::default();
+        Arc::new(Self { foreign, before, held, has_acted, came_on_top, known, left })
     }
 
     /// Acts, if this is its call. What cannot be done is not done.
     pub(super) fn step(&self, machine: &SimFs, call: u64) {
-        if call != self.foreign.call {
+        self.watch(machine);
+        if call == self.foreign.call {
+            self.act(machine);
+        }
+    }
+
+    /// The script is through: whoever still has a file open, and has not written, writes now.
+    pub(super) fn end(&self, machine: &SimFs) {
+        self.watch(machine);
+        if self.held.get().is_some() && !self.has_acted.load(Ordering::Relaxed) {
+            self.act(machine);
+        }
+    }
+
+    /// Opens what came to the path.
+    fn watch(&self, machine: &SimFs) {
+        if !matches!(self.foreign.deed, Deed::AppendToNew(_)) || self.held.get().is_some() {
             return;
         }
+        let now = machine.stat(&self.foreign.path).ok().map(|stat| stat.identity);
+        if let (true, Ok(new)) = (now != self.before, machine.open(&self.foreign.path)) {
+            self.held.get_or_init(|| new);
+        }
+    }
+
+    fn is_on_top(&self, machine: &SimFs) -> bool {
         let path = &self.foreign.path;
+        let (now, content) = (machine.stat(path).ok().map(|stat| stat.identity), machine.read(path).ok());
+        let is_reached = self.held.get().is_none_or(|held| held.read().ok() == content);
+        now != self.before && is_reached && content.is_some_and(|content| self.known.contains(&content))
+    }
+
+    /// Whether it changed what the script had put in place.
+    pub(super) fn came_on_top(&self) -> bool {
+        self.came_on_top.load(Ordering::Relaxed)
+    }
+
+    fn act(&self, machine: &SimFs) {
+        let path = &self.foreign.path;
+        self.has_acted.store(true, Ordering::Relaxed);
+        self.came_on_top.store(self.is_on_top(machine), Ordering::Relaxed);
         // Where another foreign program replaced or deleted the file that this one has open, the two lose it by themselves.
-        let is_lost = self.held.as_ref().is_some_and(Held::was_dropped);
+        let is_lost = self.held.get().is_some_and(Held::was_dropped);
         let result = match &self.foreign.deed {
             Deed::Write(bytes) => machine.write_in_place(path, bytes),
             Deed::Replace(bytes) => machine.replace(path, bytes),
@@ -99,16 +151,18 @@ impl Program {
                 drop(machine.delete(path));
                 machine.create(path, bytes)
             }
-            Deed::AppendToOld(bytes) => self.held.as_ref().map_or(Ok(()), |held| held.append(bytes)),
+            Deed::AppendToOld(bytes) | Deed::AppendToNew(bytes) => {
+                self.held.get().map_or(Ok(()), |held| held.append(bytes))
+            }
         };
         if result.is_ok() && !is_lost {
-            let content = match &self.held {
+            let content = match self.held.get() {
                 Some(held) => held.read().ok(),
                 None => machine.read(path).ok(),
             };
-            // Whoever wrote by its old handle has no name for it.
-            let inode = self.held.is_none().then(|| machine.stat(path).ok().map(|stat| stat.identity.inode)).flatten();
-            let may_be_late = self.held.is_some();
+            // Whoever wrote by its handle has no name for it.
+            let may_be_late = matches!(self.foreign.deed, Deed::AppendToOld(_) | Deed::AppendToNew(_));
+            let inode = (!may_be_late).then(|| machine.stat(path).ok().map(|stat| stat.identity.inode)).flatten();
             let left = content.map(|content| Precious { content, inode, may_be_late });
             *self.left.lock().unwrap_or_else(PoisonError::into_inner) = left;
         }
@@ -116,9 +170,9 @@ impl Program {
 
     /// What this program left, and must not be lost. Who writes a `known` content into a file that is there has added
     /// nothing to it.
-    pub(super) fn left(&self, known: &BTreeSet<Vec<u8>>) -> Option<Precious> {
+    pub(super) fn left(&self) -> Option<Precious> {
         let makes_its_own = matches!(self.foreign.deed, Deed::Replace(_) | Deed::Create(_) | Deed::Recreate(_));
         let left = self.left.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        left.filter(|left| makes_its_own || !known.contains(&left.content))
+        left.filter(|left| makes_its_own || !self.known.contains(&left.content))
     }
 }

@@ -1,16 +1,19 @@
 //! One run of a script, perhaps with foreign programs and a call that fails: the points at which a crash may come.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use super::check::{Precious, Promise, Violation};
+use super::check::{Precious, Promise, Violation, told as show};
 use super::explore::Explorer;
 use super::foreign::{Foreign, Program};
-use super::script::{Role, Script};
-use super::world::{Files, Seen};
-use crate::error::Outcome;
+use super::script::{ROOT, Role, Script, a_file, run};
+use super::world::{Files, Seen, same};
+use crate::engine::Engine;
+use crate::error::{Error, Outcome};
 use crate::fs::sim::{Action, SimFs};
+use crate::path::STATE_FOLDER;
 
 /// A point at which a crash may come.
 pub(super) struct Point<P = Promise> {
@@ -35,7 +38,7 @@ impl Explorer {
     ) -> Result<Vec<Point>, Violation> {
         let machine = clean.start.fork();
         let held = Arc::new(foreign.iter().flat_map(Foreign::held).collect::<BTreeSet<_>>());
-        let programs: Vec<_> = foreign.iter().map(|foreign| Program::start(&machine, foreign)).collect();
+        let programs: Vec<_> = foreign.iter().map(|foreign| Program::start(&machine, foreign, &clean.known)).collect();
         let left = programs.clone();
         let disturbed = foreign.iter().map(|foreign| foreign.call).chain(fault.map(|(call, _)| call));
         let from = disturbed.min().unwrap_or(0);
@@ -48,7 +51,7 @@ impl Explorer {
             Promise { states: Arc::new(states), seen: seen.len(), from, to, held, checked, precious }
         };
         let current = Arc::new(Mutex::new(promise(&seen, 0, 0)));
-        let points = watch(&machine, programs, clean, (from, fault), &current);
+        let points = watch(&machine, programs, (from, fault), &current);
         let engine = script.process(&machine, 2, Role::Act);
         let told = |what: String| Violation { what, trace: foreign.iter().map(ToString::to_string).collect() };
         let engine = engine.map_err(|e| told(e.to_string()))?;
@@ -56,48 +59,87 @@ impl Explorer {
             *lock(&current) = promise(&seen, index, index + 1);
             let result = act(&engine);
             let now = Seen::of(&machine);
-            match result.as_ref().map_err(crate::error::Error::outcome) {
+            match &result {
                 Ok(()) => {
                     let reported = promise(&seen, index + 1, index + 1);
                     reported.check_each(&now).map_err(|what| told(format!("reported as committed, but {what}")))?;
                     seen.push(now.files);
                     *lock(&current) = promise(&seen, index + 1, index + 1);
                 }
-                Err(Outcome::RecoveryRequired) => {
+                Err(error) if error.outcome() == Outcome::RecoveryRequired => {
                     *lock(&current) = promise(&seen, index, index + 1);
                     break;
                 }
-                Err(outcome) => {
+                Err(error) => {
                     if foreign.is_empty() && fault.is_none() {
                         return Err(told(format!("act {index} failed though nobody interfered: {result:?}")));
                     }
                     let reported = promise(&seen, index, index);
                     *lock(&current) = reported.clone();
-                    reported.check_each(&now).map_err(|what| told(format!("reported {outcome:?}, but {what}")))?;
+                    reported.check_each(&now).map_err(|what| told(format!("reported {error:?}, but {what}")))?;
+                    // Of a later act it cannot be told what the other program came on top of.
+                    if index == 0 {
+                        let programs = foreign.iter().zip(&left);
+                        names_what_is_left(error, programs, &seen[0], &now.files).map_err(told)?;
+                    }
                     break;
                 }
             }
         }
         machine.clear_hook();
         drop(engine);
+        for program in &left {
+            program.end(&machine);
+        }
         let mut points = std::mem::take(&mut *lock(&points));
-        let last = end(&machine, lock(&current).clone(), foreign, &left, &clean.known);
-        points.push(last.map_err(told)?);
+        let end = End { script, foreign, programs: &left };
+        let promise = lock(&current).clone();
+        let required = promise.from < promise.to;
+        points.push(end.point(&machine, promise).map_err(&told)?);
+        if !required {
+            end.aftermath(&machine).map_err(told)?;
+        }
         Ok(points)
     }
+}
+
+/// Whether an error names the files in which another program came on top of the new content, and no others.
+fn names_what_is_left<'a>(
+    error: &Error,
+    programs: impl Iterator<Item = (&'a Foreign, &'a Arc<Program>)> + Clone,
+    old: &Files,
+    now: &Files,
+) -> Result<(), String> {
+    let relative = |path: &Path| path.strip_prefix(ROOT).unwrap_or(path).to_owned();
+    let left: BTreeSet<PathBuf> =
+        error.not_old().iter().filter(|left| left.on_top).map(|left| relative(&left.path)).collect();
+    let is_old = |path: &PathBuf| same(now.get(path), old.get(path), false);
+    if left.is_empty() != (error.outcome() != Outcome::PartlyRolledBack) {
+        return Err(format!("reported {:?}, and not put back is {left:?}", error.outcome()));
+    }
+    if let Some(path) = left.iter().find(|path| is_old(path)) {
+        return Err(format!("{} is as it was, and reported as not put back: {error:?}", path.display()));
+    }
+    for (foreign, program) in programs.clone() {
+        let path = relative(&foreign.path);
+        let is_alone = programs.clone().filter(|(other, _)| other.path == foreign.path).count() == 1;
+        if is_alone && program.came_on_top() && !is_old(&path) && !left.contains(&path) {
+            return Err(format!("{} is {}, and nobody is told: {error:?}", path.display(), show(now, &path)));
+        }
+    }
+    Ok(())
 }
 
 /// Lets the programs act at their calls and the fault come to pass, and takes a point before each change `from` there on.
 fn watch(
     machine: &SimFs,
     programs: Vec<Arc<Program>>,
-    clean: &Clean,
     (from, fault): (u64, Option<(u64, Action)>),
     current: &Arc<Mutex<Promise>>,
 ) -> Arc<Mutex<Vec<Point>>> {
     let points = Arc::new(Mutex::new(Vec::new()));
     let (kept, current, fork) = (Arc::clone(&points), Arc::clone(current), machine.clone());
-    let (known, start) = (clean.known.clone(), machine.calls());
+    let start = machine.calls();
     machine.set_hook(move |call| {
         let number = call.number - start;
         for program in &programs {
@@ -106,7 +148,7 @@ fn watch(
         // Up to the first deed it is the run in which nobody interferes.
         if call.mutates && number >= from {
             let mut promise = lock(&current).clone();
-            promise.add(programs.iter().filter_map(|program| program.left(&known)));
+            promise.add(programs.iter().filter_map(|program| program.left()));
             let told = format!("call {number}: {} {}", call.verb, call.path.display());
             lock(&kept).push(Point { machine: fork.fork(), call: told, promise });
         }
@@ -115,37 +157,77 @@ fn watch(
     points
 }
 
-/// The last point of a run, at which nothing may be lost.
-fn end(
-    machine: &SimFs,
-    mut promise: Promise,
-    foreign: &[Foreign],
-    programs: &[Arc<Program>],
-    known: &BTreeSet<Vec<u8>>,
-) -> Result<Point, String> {
-    let required = promise.from < promise.to;
-    if let Some(lost) = lost(foreign, programs, known, &Seen::of(machine), required) {
-        return Err(format!("at the end, {lost} is out of reach"));
-    }
-    promise.add(programs.iter().filter_map(|program| program.left(known)));
-    Ok(Point { machine: machine.fork(), call: "the end".to_owned(), promise })
+/// The end of a run.
+struct End<'a> {
+    script: &'a Script,
+    foreign: &'a [Foreign],
+    programs: &'a [Arc<Program>],
 }
 
-/// What a program left, nobody wrote over since, and is gone all the same.
-fn lost(
-    foreign: &[Foreign],
-    programs: &[Arc<Program>],
-    known: &BTreeSet<Vec<u8>>,
-    end: &Seen,
-    required: bool,
-) -> Option<Precious> {
-    let latest = |path: &Path| foreign.iter().filter(|foreign| foreign.path == path).map(|foreign| foreign.call).max();
-    let all = foreign.iter().zip(programs).filter(|(foreign, _)| latest(&foreign.path) == Some(foreign.call));
-    // Of two at the same call it cannot be told here which was the later.
-    let alone = all.filter(|(one, _)| {
-        foreign.iter().filter(|other| (&other.path, other.call) == (&one.path, one.call)).count() == 1
-    });
-    alone.filter_map(|(_, program)| program.left(known)).find(|left| !left.is_in_reach(end, required))
+impl End<'_> {
+    /// The last point of a run, at which nothing may be lost.
+    fn point(&self, machine: &SimFs, mut promise: Promise) -> Result<Point, String> {
+        let (required, seen) = (promise.from < promise.to, Seen::of(machine));
+        if let Some(lost) = self.lost(&seen, required) {
+            return Err(format!("at the end, {lost} is out of reach"));
+        }
+        // What is in the trash is in reach as far as `status` tells it.
+        let without_trash = Seen { rejected: Vec::new(), ..seen };
+        if let Some(untold) = self.lost(&without_trash, required) {
+            let status = self.engine(machine)?.status().map_err(|e| format!("status fails: {e}"))?;
+            if !status.warnings.iter().any(|warning| warning.contains("/trash/")) {
+                return Err(format!("at the end, {untold} is in the trash, and nobody is told: {status:?}"));
+            }
+        }
+        promise.add(self.programs.iter().filter_map(|program| program.left()));
+        Ok(Point { machine: machine.fork(), call: "the end".to_owned(), promise })
+    }
+
+    /// An hour later somebody commits something else, which empties the trash: still nothing is lost, and what is put
+    /// aside is told.
+    fn aftermath(&self, machine: &SimFs) -> Result<(), String> {
+        machine.advance(Duration::from_hours(1));
+        let before = kept(machine);
+        let engine = self.engine(machine)?;
+        let report = run(|run| engine.apply(&a_file("aftermath"), run));
+        let report = report.map_err(|e| format!("an hour later a commit fails: {e}"))?;
+        let after = Seen::of(machine);
+        if let Some(lost) = self.lost(&after, false) {
+            return Err(format!("after a later commit, {lost} is out of reach"));
+        }
+        // Commits without barriers empty the trash once there is much in it.
+        if self.script.is_durable() && !after.rejected.is_empty() {
+            return Err(format!("after a later commit, the trash still has {:?}", after.rejected));
+        }
+        if kept(machine) > before && !report.warnings.iter().any(|told| told.contains("/kept/")) {
+            return Err(format!("a later commit put something aside, and did not tell: {:?}", report.warnings));
+        }
+        Ok(())
+    }
+
+    /// Some other process, which nothing disturbs.
+    fn engine(&self, machine: &SimFs) -> Result<Engine, String> {
+        self.script.engine(Arc::new(machine.process(6))).map_err(|e| e.to_string())
+    }
+
+    /// What a program left, nobody wrote over since, and is gone all the same.
+    fn lost(&self, end: &Seen, required: bool) -> Option<Precious> {
+        let (foreign, programs) = (self.foreign, self.programs);
+        let latest =
+            |path: &Path| foreign.iter().filter(|foreign| foreign.path == path).map(|foreign| foreign.call).max();
+        let all = foreign.iter().zip(programs).filter(|(foreign, _)| latest(&foreign.path) == Some(foreign.call));
+        // Of two at the same call it cannot be told here which was the later.
+        let alone = all.filter(|(one, _)| {
+            foreign.iter().filter(|other| (&other.path, other.call) == (&one.path, one.call)).count() == 1
+        });
+        alone.filter_map(|(_, program)| program.left()).find(|left| !left.is_in_reach(end, required))
+    }
+}
+
+/// How many folders `kept/` has.
+fn kept(machine: &SimFs) -> usize {
+    let section = Path::new(ROOT).join(STATE_FOLDER).join("kept");
+    machine.tree().keys().filter(|path| path.parent() == Some(&section)).count()
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -168,7 +250,7 @@ impl Clean {
         let start = script.machine();
         let machine = start.fork();
         let mut states = vec![Seen::of(&machine).files];
-        let failed = |error: crate::error::Error| Violation {
+        let failed = |error: Error| Violation {
             what: format!("{} fails where nobody interferes: {error}", script.name),
             trace: Vec::new(),
         };

@@ -13,7 +13,7 @@ use crate::engine::{Durability, Engine, Run, Settings, Unobserved};
 use crate::error::{ErrorKind, Outcome, Result};
 use crate::fs::Fs;
 use crate::fs::sim::{SimFs, Volume};
-use crate::request::Request;
+use crate::request::{Change, FileRequest, IfExists, Request};
 
 /// The workspace of every script.
 pub const ROOT: &str = "/w";
@@ -185,17 +185,7 @@ impl Script {
     /// Makes the state folder, by a transaction that is not part of the script.
     fn warm_up(&self, machine: &SimFs) {
         let engine = self.engine(Arc::new(machine.process(1)));
-        let mut request = Request::default();
-        request.files.push(crate::request::FileRequest {
-            path: "warm".into(),
-            expected_hash: None,
-            change: crate::request::Change::Write {
-                content: b"warm\n".to_vec(),
-                if_exists: crate::request::IfExists::Fail,
-            },
-            mode: None,
-        });
-        let done = engine.and_then(|engine| run(|run| engine.apply(&request, run)));
+        let done = engine.and_then(|engine| run(|run| engine.apply(&a_file("warm"), run)));
         assert!(done.is_ok(), "{done:?}");
         machine.kill(1);
         machine.advance(Duration::from_mins(1));
@@ -259,6 +249,13 @@ impl Checker for OnMachine {
         let verdict = if passes { Verdict::Passed } else { Verdict::Failed("exit status: 1".to_owned()) };
         Ok(Ended { verdict, tail: String::new(), took: Duration::ZERO })
     }
+}
+
+/// A file of that name that no script knows.
+pub(super) fn a_file(name: &str) -> Request {
+    let change = Change::Write { content: format!("{name}\n").into_bytes(), if_exists: IfExists::Fail };
+    let file = FileRequest { path: name.into(), expected_hash: None, change, mode: None };
+    Request { files: vec![file], ..Request::default() }
 }
 
 /// Calls with a run that nobody cancels or watches.

@@ -62,9 +62,9 @@ impl Explorer {
             let mut promise = point.promise.clone();
             promise.held = Arc::new(foreign.iter().flat_map(Foreign::held).collect());
             for foreign in &foreign {
-                let program = Program::start(&machine, foreign);
+                let program = Program::start(&machine, foreign, &clean.known);
                 program.step(&machine, 0);
-                promise.add(program.left(&clean.known).into_iter());
+                promise.add(program.left().into_iter());
             }
             let killed = std::iter::once(format!("killed before {}; then", point.call));
             let trace = Trace::of(killed.chain(foreign.iter().map(ToString::to_string)));

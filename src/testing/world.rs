@@ -14,7 +14,7 @@ use crate::path::STATE_FOLDER;
 pub(super) type Files = BTreeMap<PathBuf, Entry>;
 
 /// A tree, taken apart.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Seen {
     /// The user's files and folders.
     pub(super) files: Files,
@@ -25,7 +25,10 @@ pub(super) struct Seen {
     pub(super) late: Vec<Entry>,
     /// What is in the slots of transactions in `txn/`.
     pub(super) slots: Vec<Entry>,
-    /// The folders in `txn/` and `trash/`.
+    /// What is in `trash/` of transactions that were taken back: it stays for a while, for a program that still has it
+    /// open.
+    pub(super) rejected: Vec<Entry>,
+    /// The folders in `txn/`, and those in `trash/` that nothing is to wait for.
     pub(super) left: Vec<PathBuf>,
 }
 
@@ -35,8 +38,7 @@ impl Seen {
     }
 
     pub(super) fn new(tree: &Tree) -> Self {
-        let mut seen =
-            Self { files: Files::new(), stored: Vec::new(), late: Vec::new(), slots: Vec::new(), left: Vec::new() };
+        let mut seen = Self::default();
         for (path, entry) in tree {
             let Ok(path) = path.strip_prefix(ROOT) else { continue };
             match path.strip_prefix(STATE_FOLDER) {
@@ -51,8 +53,10 @@ impl Seen {
     fn note(&mut self, path: &Path, entry: &Entry, tree: &Tree) {
         let parts: Vec<_> = path.iter().filter_map(|part| part.to_str()).collect();
         match parts[..] {
+            ["trash", id] if was_taken_back(tree, id) => {}
             ["txn" | "trash", _] => self.left.push(path.to_owned()),
             _ if entry.kind != FileKind::File => {}
+            ["trash", id, _] if was_taken_back(tree, id) => self.rejected.push(entry.clone()),
             ["txn", _, _] => self.slots.push(entry.clone()),
             ["kept", _, _] => self.stored.push(entry.clone()),
             ["history", id, slot] if is_original(tree, id, slot, &entry.content) => self.stored.push(entry.clone()),
@@ -65,6 +69,12 @@ impl Seen {
     pub(super) fn in_reach(&self) -> impl Iterator<Item = &Entry> {
         self.files.values().chain(&self.stored).filter(|entry| entry.kind == FileKind::File)
     }
+}
+
+/// Whether a folder in the trash is that of a transaction that was taken back.
+fn was_taken_back(tree: &Tree, id: &str) -> bool {
+    let folder = Path::new(ROOT).join(STATE_FOLDER).join("trash").join(id);
+    [Mark::Undo, Mark::CheckUndo].iter().any(|mark| tree.contains_key(&folder.join(mark.file_name())))
 }
 
 /// Whether a slot in history holds what its journal says.

@@ -48,6 +48,8 @@ pub struct Failure {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<KeptContent>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_restored: Vec<NotRestored>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<FindingEntry>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<String>,
@@ -62,6 +64,14 @@ pub struct Failure {
 pub struct KeptContent {
     pub path: String,
     pub kept_path: String,
+    pub reason: String,
+}
+
+/// A file that could not be put back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+pub struct NotRestored {
+    pub path: String,
     pub reason: String,
 }
 
@@ -84,16 +94,17 @@ pub fn failure(error: &Error, request: Option<&Request>, shape: Shape) -> Failur
     let named = asked.or_else(|| files.first().filter(|_| shape == Shape::Single));
     let file_path = named.map(|file| text(&file.path)).or_else(|| error.path().map(text));
     let statuses = file_statuses(error, files, file);
-    let recovery_required = error.outcome() == Outcome::RecoveryRequired;
+    let may_be_changed = matches!(error.outcome(), Outcome::RecoveryRequired | Outcome::PartlyRolledBack);
+    let not_restored = error.not_old().iter().filter(|left| left.on_top);
     Failure {
         success: false,
         error_code: error.kind().code(),
         error: sentence(error, files, file),
         message: message(error, shape).to_owned(),
         // What was asked may have been done in part: to send it again could do it twice.
-        retryable: error.kind().is_retryable() && !recovery_required,
+        retryable: error.kind().is_retryable() && !may_be_changed,
         recovery_hint: recovery_hint(error, request),
-        edits_applied: (!recovery_required).then_some(0),
+        edits_applied: (!may_be_changed).then_some(0),
         file_path,
         failed_file_index: file.filter(|_| shape == Shape::Multi),
         failed_edit_index: error.edit(),
@@ -105,6 +116,9 @@ pub fn failure(error: &Error, request: Option<&Request>, shape: Shape) -> Failur
             .then(|| rollback(&statuses)),
         file_statuses: if shape == Shape::Multi { statuses } else { Vec::new() },
         kept: error.kept().iter().map(KeptContent::from).collect(),
+        not_restored: not_restored
+            .map(|left| NotRestored { path: text(&left.path), reason: left.reason.clone() })
+            .collect(),
         errors: findings(error.details(), shape),
         conflicts: conflicts(error.details()),
         outcome: error.outcome().as_str(),
@@ -139,6 +153,12 @@ fn message(error: &Error, shape: Shape) -> &'static str {
         }
         (Outcome::Unchanged | Outcome::RolledBack, Shape::Multi) => {
             "Operation failed. No changes applied - all files unchanged."
+        }
+        (Outcome::PartlyRolledBack, Shape::Single) => {
+            "Operation failed. The file could not be put back: another program changed it meanwhile."
+        }
+        (Outcome::PartlyRolledBack, Shape::Multi) => {
+            "Operation failed. All files unchanged but those in `not_restored`: another program changed them meanwhile."
         }
         (Outcome::RecoveryRequired, Shape::Single) => {
             "Operation failed. The file may be old or new until a recovery has run."

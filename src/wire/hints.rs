@@ -5,11 +5,15 @@ use crate::error::{Error, ErrorKind, Outcome};
 use crate::request::Request;
 use crate::request::edit::Anchor;
 
+const NOT_RESTORED: &str =
+    "Read the files in `not_restored`, which another program changed after the swap; `kept` has their old contents.";
+
 /// The hint for `error` about `request`. Where files may be half-way, nothing else matters until they are recovered.
 #[must_use]
 pub fn recovery_hint(error: &Error, request: Option<&Request>) -> String {
     let hint = match error.outcome() {
         Outcome::RecoveryRequired => recovery_hint_of(ErrorKind::RecoveryRequired),
+        Outcome::PartlyRolledBack => NOT_RESTORED,
         Outcome::Unchanged | Outcome::RolledBack => {
             request.and_then(|request| of_patch(error, request)).unwrap_or(recovery_hint_of(error.kind()))
         }

@@ -1,5 +1,6 @@
 //! Foreign programs at every point of a transaction, and crashes at every point after that.
 
+pub(crate) mod late;
 mod raced;
 mod together;
 
@@ -23,7 +24,7 @@ pub(crate) fn deeds<'a>(path: &'a str, old: &str, new: &str) -> Vec<(&'a str, De
         .iter()
         .flat_map(|content| [Deed::Write((*content).into()), Deed::Replace((*content).into())])
         .collect();
-    deeds.extend([Deed::Delete, Deed::AppendToOld("late\n".into())]);
+    deeds.extend([Deed::Delete, Deed::AppendToOld("late\n".into()), Deed::AppendToNew("late\n".into())]);
     deeds.into_iter().map(|deed| (path, deed)).collect()
 }
 
@@ -37,7 +38,7 @@ pub(crate) fn creations<'a>(path: &'a str, new: &str) -> Vec<(&'a str, Deed)> {
             [Deed::Create(content.clone()), Deed::Write(content.clone()), Deed::Replace(content)]
         })
         .collect();
-    deeds.push(Deed::Delete);
+    deeds.extend([Deed::Delete, Deed::AppendToNew("late\n".into())]);
     deeds.into_iter().map(|deed| (path, deed)).collect()
 }
 

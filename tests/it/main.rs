@@ -32,6 +32,7 @@ mod mounts;
 mod mutants;
 mod open;
 mod panics;
+mod partly;
 #[cfg(feature = "cli")]
 mod power;
 #[cfg(feature = "cli")]

@@ -11,6 +11,7 @@
 //! | swaps not looked at; those of a recovery | 5 | a foreign writer; one in the recovery |
 //! | forward without evidence | 6 | crash |
 //! | foreign content in a slot deleted | 7 | a foreign writer |
+//! | what was taken back or pruned unlinked without a look, by its inode alone, or at once | 7 | a late writer; [`late`] |
 //! | a created file taken back by its digest alone | 7 | a foreign creator of the same content |
 //! | acknowledged before barrier 2, or without it | 8 | crash |
 //! | recovery without its first sync, without its last, without any | 8 | crash after a kill, crash |
@@ -51,6 +52,7 @@ use txedit::testing::{Deed, Explorer, Foreign, Role, Script};
 
 use crate::explore::scripts;
 
+mod late;
 mod played;
 mod scenes;
 mod syncs;

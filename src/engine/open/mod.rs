@@ -16,7 +16,8 @@ use super::report::{OpenTransaction, Preview, Report};
 use super::resolve::Resolver;
 use super::roles::{Cast, vacates};
 use super::state::{Section, State};
-use super::{Engine, Run, id, sweep};
+use super::trash::{self, Goes};
+use super::{Engine, Run, id};
 use crate::check::Check;
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Result};
@@ -97,7 +98,7 @@ impl Engine {
     fn close(&self, state: &State, opened: Opened) -> Result<()> {
         state.move_transaction(&*self.fs, &opened.id, Section::Open, Section::Trash)?;
         drop(opened);
-        sweep::sync_and_empty_trash(&*self.fs, state)
+        trash::sync_and_empty(&*self.fs, state, Goes::Unswapped(&[])).map(drop)
     }
 
     /// The same for what makes no sense after its commit.

@@ -34,6 +34,8 @@ pub enum FileState {
     RolledBack,
     /// It was looked at, and not touched.
     Unchanged,
+    /// Another program changed or removed it after it was swapped: it does not have its old content.
+    NotRestored,
     /// The request failed before it was looked at.
     Skipped,
     /// It is old or new; recovery will tell.
@@ -79,11 +81,16 @@ pub(super) fn edit_status(file: &FileRequest, failed: usize) -> Vec<EditStatus> 
 }
 
 pub(super) fn file_statuses(error: &Error, files: &[FileRequest], failed: Option<usize>) -> Vec<FileStatus> {
+    let left =
+        |index: usize, on_top| error.not_old().iter().any(|left| left.file == Some(index) && left.on_top == on_top);
     let state = |index: usize| match (error.outcome(), failed) {
+        _ if left(index, true) => FileState::NotRestored,
         // The error does not say how far each file was.
         (Outcome::RecoveryRequired, _) => FileState::Unknown,
         (_, Some(failed)) if index == failed => FileState::Failed,
-        (Outcome::RolledBack, _) => FileState::RolledBack,
+        // What is there is another program's, and was there before the swap.
+        (Outcome::RolledBack | Outcome::PartlyRolledBack, _) if left(index, false) => FileState::Unchanged,
+        (Outcome::RolledBack | Outcome::PartlyRolledBack, _) => FileState::RolledBack,
         (Outcome::Unchanged, Some(failed)) if index > failed => FileState::Skipped,
         (Outcome::Unchanged, _) if has_finding(error.details(), index) => FileState::Failed,
         (Outcome::Unchanged, _) => FileState::Unchanged,
@@ -107,7 +114,7 @@ pub(super) fn rollback(statuses: &[FileStatus]) -> Rollback {
         .filter_map(|file| {
             let status = match file.status {
                 FileState::RolledBack => RollbackState::Restored,
-                FileState::Unknown => RollbackState::Failed,
+                FileState::Unknown | FileState::NotRestored => RollbackState::Failed,
                 FileState::Failed | FileState::Unchanged | FileState::Skipped => return None,
             };
             Some(RollbackDetail { file_path: file.file_path.clone(), status })

@@ -1,7 +1,7 @@
 use serde_json::{Value, json, to_value};
 
 use super::*;
-use crate::error::{Conflict, ErrorKind, Finding, Kept};
+use crate::error::{Conflict, ErrorKind, Finding, Kept, NotOld};
 use crate::request::validate::{PathRule, at_edit, at_file};
 use crate::text::diagnose::{Cause, Diagnosis, Difference};
 use crate::text::locate::{Place, Places};
@@ -89,6 +89,44 @@ fn a_rollback_lists_what_it_restored_and_what_it_kept() {
             {"file_path": "f0", "status": "restored"}, {"file_path": "f2", "status": "restored"}]})
     );
     assert_eq!(answer["kept"], json!([{"path": "f1", "kept_path": ".txedit/kept/t/1", "reason": "changed meanwhile"}]));
+}
+
+#[test]
+fn what_a_rollback_did_not_make_old_again_is_named() {
+    let not_old = |file: usize, on_top| NotOld {
+        path: format!("/w/f{file}").into(),
+        file: Some(file),
+        on_top,
+        reason: "another program was there".into(),
+    };
+    let changed = || Error::new(ErrorKind::ConcurrentModification, "f1 changed").in_file(1);
+    let error = changed().rolled_back_but(vec![not_old(0, true), not_old(1, false), not_old(2, false)]);
+    let partly = answer(&error, &request(&[1, 1, 1, 1]), Shape::Multi);
+    assert_eq!((&partly["outcome"], &partly["retryable"]), (&json!("partly_rolled_back"), &json!(false)));
+    assert_eq!(partly.get("edits_applied"), None);
+    assert_eq!(
+        partly["file_statuses"],
+        json!([{"file_path": "f0", "status": "not_restored"}, {"file_path": "f1", "status": "failed"},
+               {"file_path": "f2", "status": "unchanged"}, {"file_path": "f3", "status": "rolled_back"}])
+    );
+    assert_eq!(
+        (&partly["rollback"]["files_rolled_back"], &partly["rollback"]["files_failed_rollback"]),
+        (&json!(1), &json!(1))
+    );
+    assert_eq!(partly["not_restored"], json!([{"path": "/w/f0", "reason": "another program was there"}]));
+    assert!(partly["recovery_hint"].as_str().unwrap().contains("`not_restored`"), "{partly}");
+
+    // Where nothing came on top of the new content, all of it is gone.
+    let whole = answer(&changed().rolled_back_but(vec![not_old(1, false)]), &request(&[1, 1]), Shape::Multi);
+    assert_eq!((&whole["outcome"], whole.get("not_restored")), (&json!("rolled_back"), None));
+    // The file that failed can be the one that could not be put back.
+    let single = changed().in_file(0).rolled_back_but(vec![not_old(0, true)]);
+    assert_eq!(answer(&single, &request(&[1]), Shape::Multi)["file_statuses"][0]["status"], "not_restored");
+    let single = answer(&single, &request(&[1]), Shape::Single);
+    assert_eq!(
+        single["message"],
+        "Operation failed. The file could not be put back: another program changed it meanwhile."
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@ use txedit::engine::RecoverOptions;
 
 use super::child::{self, End, Moment, Role, command, killed_at};
 use super::scene::{self, Scene, names};
-use super::{alone, engine};
+use super::{alone, engine, was_taken_back};
 use crate::mounts::{self, Kind};
 
 /// On which every commit must work.
@@ -29,8 +29,11 @@ pub(super) fn recover_and_look(scene: &Scene, told: &str) -> bool {
     assert!(second.is_empty(), "{told}: {second:?}");
     assert_eq!(state_names(&scene.root), listing, "{told}");
     assert_eq!(scene.is_all_new(told), all_new, "{told}");
-    for section in ["txn", "trash", "kept"] {
+    for section in ["txn", "kept"] {
         assert_eq!(names(&scene.root, section), [""; 0], "{told}: {section}");
+    }
+    for id in names(&scene.root, "trash") {
+        assert!(was_taken_back(&scene.root.join(".txedit/trash").join(&id)), "{told}: {id} is left in the trash");
     }
     all_new
 }

@@ -38,6 +38,11 @@ fn engine(root: &std::path::Path) -> Engine {
     Engine::open(root, settings(Duration::from_secs(20))).unwrap()
 }
 
+/// What was taken back stays for a while: somebody may have it open.
+pub(crate) fn was_taken_back(folder: &std::path::Path) -> bool {
+    ["journal.undo", "journal.check.undo"].iter().any(|journal| folder.join(journal).exists())
+}
+
 /// A call that nobody stops or watches.
 fn alone() -> Run<'static> {
     static NEVER: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);

@@ -14,6 +14,7 @@ use txedit::fs::os::OsFs;
 use txedit::request::Request;
 
 use super::share;
+use crate::crash::was_taken_back;
 use crate::explore::scripts::{creates, deletes, renames, replaces, request};
 use crate::mounts::{self, Kind};
 
@@ -143,7 +144,10 @@ fn trial(root: &Path, before: Before, old: &Files, new: &Files, rule: Option<Rul
         Some(files) => check(&[files], "recovered after a report"),
         None => check(&[old, new], "recovered"),
     }
-    let left = |section: &str| fs::read_dir(root.join(".txedit").join(section)).map_or(0, Iterator::count);
+    let left = |section: &str| {
+        let folders = fs::read_dir(root.join(".txedit").join(section)).into_iter().flatten();
+        folders.filter(|folder| !was_taken_back(&folder.as_ref().unwrap().path())).count()
+    };
     assert_eq!((left("txn"), left("trash")), (0, 0), "{result:?}");
     let fired = has_rule && faults.fired() > fired + u64::from(!theirs.is_empty());
     Trial { calls: faults.calls(), fired, result }

@@ -21,8 +21,8 @@ mod put_aside;
 
 pub(super) use lost::{a_report_on_ext4, an_original_that_was_not_durable, sections_removed, staged_in_two_calls};
 pub(super) use put_aside::{
-    a_trash_that_comes_back, no_sync_of_what_is_kept, pruned, trash_not_synced, what_a_person_puts_aside,
-    what_a_rollback_keeps,
+    a_trash_that_comes_back, no_sync_of_what_is_kept, pruned, trash_not_synced, what_a_commit_puts_aside,
+    what_a_person_puts_aside, what_a_rollback_keeps,
 };
 
 /// What a scene came to, or the promise that was broken.

@@ -48,6 +48,32 @@ pub(crate) fn what_a_rollback_keeps(wrap: Wrap) -> Scene {
     stays_kept(&machine, &paths)
 }
 
+/// Somebody opens a file while the new content is there, and writes after it was taken back. A later commit puts that
+/// aside and reports it; a power loss right after that leaves it where it was reported.
+pub(crate) fn what_a_commit_puts_aside(wrap: Wrap) -> Scene {
+    let machine = settled(|_| ());
+    let (acting, held) = (machine.clone(), Arc::new(Mutex::new(None)));
+    let opened = Arc::clone(&held);
+    machine.set_hook(move |call| {
+        if call.verb == "rename" && call.path.ends_with("000001") && !acting.exists("/w/sub/new") {
+            *opened.lock().unwrap() = Some(acting.open("/w/a").unwrap());
+            acting.create("/w/sub/new", "in the way\n").unwrap();
+        }
+        Action::Continue
+    });
+    let files = vec![replaces("a", "one", "two"), creates("sub/new", "new two\n")];
+    engine(&machine, 2, &PROTOCOL, plain).apply(&request(files), ALONE).unwrap_err();
+    machine.clear_hook();
+    held.lock().unwrap().take().expect("it was opened").append(b"late\n").unwrap();
+    machine.advance(Duration::from_hours(1));
+    let later = engine(&machine, 3, &PROTOCOL, wrap);
+    let report = later.apply(&request(vec![creates("later", "later\n")]), ALONE).unwrap();
+    let kept = later.kept().unwrap();
+    let paths: Vec<&Path> = kept.iter().flat_map(|kept| &kept.contents).map(|kept| kept.kept_path.as_path()).collect();
+    assert!(!paths.is_empty() && report.warnings.iter().any(|told| told.contains("/kept/")), "{report:?}");
+    stays_kept(&machine, &paths)
+}
+
 fn stays_kept(machine: &SimFs, paths: &[&Path]) -> Scene {
     for image in images(machine) {
         let tree = image.tree();

@@ -1,0 +1,102 @@
+//! A rollback that cannot make every file old again says so of each, in the words of the answer.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use txedit::engine::{Durability, Engine, RecoverOptions, Retention, Run, Settings, Unobserved};
+use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::fs::os::OsFs;
+use txedit::request::validate::PathRule;
+use txedit::wire::{self, Shape};
+
+const PLAN: &str = r#"{"files": [
+    {"file_path": "a", "edits": [{"old_string": "one", "new_string": "two"}]},
+    {"file_path": "b", "edits": [{"old_string": "one", "new_string": "two"}]},
+    {"file_path": "c", "edits": [{"old_string": "one", "new_string": "two"}]}]}"#;
+
+fn append(path: &Path, text: &str) {
+    let old = fs::read_to_string(path).unwrap();
+    // In place, as `>>` does.
+    fs::write(path, old + text).unwrap();
+}
+
+/// Commits the plan on three files; right before the swap of `b`, when `a` is swapped, somebody acts. The answer.
+fn disturbed(root: &Path, act: impl Fn(&Path) + Send + Sync + 'static) -> (Engine, Value) {
+    for name in ["a", "b", "c"] {
+        fs::write(root.join(name), format!("{name} one\n")).unwrap();
+    }
+    let faulty = Arc::new(FaultFs::new(Arc::new(OsFs::new())));
+    let settings = Settings {
+        durability: Durability::Process,
+        lock_timeout: Duration::from_secs(5),
+        retention: Retention::default(),
+        program: "txedit tests".to_owned(),
+    };
+    let engine = Engine::with_fs(faulty.clone(), root, settings).unwrap();
+    let here = root.to_owned();
+    let swaps_b =
+        |call: &Call| call.operation == Operation::Rename && call.to.as_ref().is_some_and(|to| to.ends_with("b"));
+    faulty.add(Rule::before(1, move |_| act(&here)).matching(swaps_b));
+    let request = wire::parse(PLAN.as_bytes()).unwrap().into_request(PathRule::AbsoluteOrRelative).unwrap();
+    let never = AtomicBool::new(false);
+    let error = engine.apply(&request, Run { cancel: &never, observer: &Unobserved }).unwrap_err();
+    let answer = serde_json::to_value(wire::failure(&error, Some(&request), Shape::Multi)).unwrap();
+    (engine, answer)
+}
+
+fn content(root: &Path, name: &str) -> Option<String> {
+    fs::read_to_string(root.join(name)).ok()
+}
+
+#[test]
+fn a_file_that_another_program_changed_after_its_swap_is_named() {
+    let scratch = tempfile::tempdir().unwrap();
+    let root = scratch.path().canonicalize().unwrap();
+    let (engine, answer) = disturbed(&root, |root| {
+        append(&root.join("a"), "theirs\n");
+        append(&root.join("b"), "theirs\n");
+    });
+    assert_eq!(content(&root, "a").as_deref(), Some("a two\ntheirs\n"));
+    assert_eq!(content(&root, "b").as_deref(), Some("b one\ntheirs\n"));
+    assert_eq!(content(&root, "c").as_deref(), Some("c one\n"));
+    assert_eq!(answer["outcome"], "partly_rolled_back", "{answer}");
+    let statuses: Vec<&Value> =
+        answer["file_statuses"].as_array().unwrap().iter().map(|file| &file["status"]).collect();
+    assert_eq!(statuses, [&json!("not_restored"), &json!("failed"), &json!("rolled_back")], "{answer}");
+    assert_eq!(answer["not_restored"][0]["path"], json!(root.join("a")), "{answer}");
+    let kept = Path::new(answer["kept"][0]["kept_path"].as_str().unwrap());
+    assert_eq!(fs::read_to_string(kept).unwrap(), "a one\n", "{answer}");
+    // Nothing waits for anybody.
+    assert_eq!(engine.recover(None, RecoverOptions::default()).unwrap().len(), 0);
+}
+
+#[test]
+fn a_file_that_another_program_removed_after_its_swap_is_named() {
+    let scratch = tempfile::tempdir().unwrap();
+    let root = scratch.path().canonicalize().unwrap();
+    let (_, answer) = disturbed(&root, |root| {
+        fs::remove_file(root.join("a")).unwrap();
+        append(&root.join("b"), "theirs\n");
+    });
+    assert_eq!(content(&root, "a"), None);
+    assert_eq!(
+        answer["not_restored"],
+        json!([{"path": root.join("a"), "reason": "another program removed it"}]),
+        "{answer}"
+    );
+    let kept = Path::new(answer["kept"][0]["kept_path"].as_str().unwrap());
+    assert_eq!(fs::read_to_string(kept).unwrap(), "a one\n", "{answer}");
+}
+
+#[test]
+fn where_nobody_came_on_top_everything_is_old() {
+    let scratch = tempfile::tempdir().unwrap();
+    let root = scratch.path().canonicalize().unwrap();
+    let (_, answer) = disturbed(&root, |root| append(&root.join("b"), "theirs\n"));
+    assert_eq!((&answer["outcome"], answer.get("not_restored")), (&json!("rolled_back"), None), "{answer}");
+    assert_eq!(content(&root, "a").as_deref(), Some("a one\n"));
+}
