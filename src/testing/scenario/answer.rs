@@ -75,9 +75,18 @@ pub fn judge_answer(
         Err(error) => match error.outcome() {
             Outcome::Unchanged => judge_unchanged(compared, "a failure that says unchanged"),
             Outcome::RolledBack => judge_unchanged(compared, "a failure that says rolled back"),
+            Outcome::PartlyRolledBack => judge_partly(compared, error),
             Outcome::RecoveryRequired => Ok(()),
         },
     }
+}
+
+/// All is as it was, but what the answer names, and that is not.
+fn judge_partly(compared: Compared<'_>, error: &Error) -> Result<(), String> {
+    judge_unchanged(compared, "a failure that says partly rolled back")?;
+    let mut left = error.not_old().iter().filter(|left| left.on_top).map(|left| relative(&left.path, compared.before));
+    left.find(|path| compared.is_unchanged(path))
+        .map_or(Ok(()), |path| Err(format!("{} is as it was, and is named as not put back: {error:?}", path.display())))
 }
 
 fn judge_unchanged(compared: Compared<'_>, what: &str) -> Result<(), String> {

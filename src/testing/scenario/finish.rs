@@ -1,8 +1,9 @@
 //! The end of a scenario: `status` tells of everything that is not clean, and what is still interrupted is recovered.
 
 use std::path::Path;
+use std::time::Duration;
 
-use super::data::Act;
+use super::data::{Act, Ask, Terms};
 use super::judge::Judged;
 use super::look::marks;
 use super::run::World;
@@ -35,11 +36,22 @@ impl World {
                 return Err(format!("status does not tell of {}", path.display()));
             }
         }
+        for (path, entry) in &look.rejected {
+            let mut missed = marks(&String::from_utf8_lossy(&entry.content));
+            missed.retain(|mark| self.alive().contains(mark) && !found.contains(mark));
+            let text = path.to_string_lossy();
+            if !missed.is_empty() && !status.warnings.iter().any(|warning| warning.contains(&*text)) {
+                return Err(format!("status does not tell of what was written into {text}: {:?}", status.warnings));
+            }
+        }
         if self.is_stuck {
             return Ok(());
         }
-        // A recovery empties the trash: nothing that is somebody's may be in it.
+        // A recovery and a later commit empty the trash: nothing that is somebody's may be in it.
         self.act(&Act::Recover, &mut Vec::new())?;
+        self.machine.advance(Duration::from_hours(1));
+        let later = Ask::Create("aftermath".to_owned(), "aftermath\n".to_owned());
+        self.act(&Act::Apply(vec![later], Terms::default()), &mut Vec::new())?;
         self.is_alive(&self.look().in_reach())
     }
 }

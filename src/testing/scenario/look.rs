@@ -30,13 +30,15 @@ pub(super) struct Look {
     pub(super) slots: Vec<(PathBuf, Entry)>,
     /// Slots in `trash/`, which the next commit deletes.
     pub(super) trashed: Vec<(PathBuf, Entry)>,
+    /// Those of transactions that were taken back: they stay for a while, and `status` tells what was written into them.
+    pub(super) rejected: Vec<(PathBuf, Entry)>,
     /// The journals of `history/`.
     journals: Vec<(PathBuf, Vec<u8>)>,
     /// The folders in `txn/` of transactions that came to a name.
     pub(super) interrupted: Vec<PathBuf>,
     /// Those that did not: the next command sweeps them away.
     pub(super) unnamed: Vec<PathBuf>,
-    /// The folders in `trash/`.
+    /// The folders in `trash/`, but for those of transactions that were taken back.
     pub(super) trash: Vec<PathBuf>,
 }
 
@@ -51,6 +53,14 @@ impl Look {
                 Err(_) => drop(look.files.insert(path.to_owned(), entry.clone())),
             }
         }
+        let state = Path::new(ROOT).join(STATE_FOLDER);
+        let was_taken_back = |folder: &Path| {
+            let has = |mark: &Mark| tree.contains_key(&state.join(folder).join(mark.file_name()));
+            [Mark::Undo, Mark::CheckUndo].iter().any(has)
+        };
+        look.trash.retain(|folder| !was_taken_back(folder));
+        let trashed = std::mem::take(&mut look.trashed).into_iter();
+        (look.rejected, look.trashed) = trashed.partition(|(path, _)| path.parent().is_some_and(was_taken_back));
         look
     }
 
@@ -75,9 +85,11 @@ impl Look {
         }
     }
 
-    /// The marks that somebody finds: in files, in what is kept, in history, and in the slots of what waits for a person.
+    /// The marks that somebody finds: in files, in what is kept, in history, in the slots of what waits for a person, and
+    /// in what was taken back as long as it stays.
     pub(super) fn in_reach(&self) -> Marks {
-        let stored = self.kept.iter().chain(&self.history).chain(&self.slots).map(|(_, entry)| entry);
+        let stored = self.kept.iter().chain(&self.history).chain(&self.slots).chain(&self.rejected);
+        let stored = stored.map(|(_, entry)| entry);
         marks_of(self.files.values().filter(|entry| entry.kind == FileKind::File).chain(stored))
     }
 

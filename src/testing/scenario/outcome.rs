@@ -136,7 +136,8 @@ impl World {
             let only_gone = !expected.contains_key(path);
             let is_left =
                 !asked.contains(path) && left.get(path).is_some_and(|left| alike(left.as_ref(), look.files.get(path)));
-            if !(is_left || (is_back && (kept(path) || only_gone))) {
+            let is_named = error.not_old().iter().any(|left| left.on_top && left.path.ends_with(path));
+            if !(is_left || is_named || (is_back && (kept(path) || only_gone))) {
                 let (is, was) = (told(&look.files, path), told(&expected, path));
                 return Err(format!(
                     "{:?}, and {} is {is}; without the act it would be {was}, and nothing tells of it",
