@@ -21,7 +21,7 @@ const PACE: Duration = Duration::from_millis(1);
 pub(super) struct Marks {
     /// Variables of its environment, as `NAME=value`; all of them.
     pub(super) variables: Vec<Vec<u8>>,
-    /// An open file: its number in the process, its device and its inode.
+    /// An open file with a lock: its number in the process, its device and its inode.
     pub(super) held: Option<(i32, u64, u64)>,
 }
 
@@ -84,8 +84,12 @@ impl Marks {
     fn are_on(&self, process: Pid) -> bool {
         let folder = Path::new("/proc").join(process.as_raw_nonzero().to_string());
         let is_held = self.held.is_some_and(|(number, device, inode)| {
-            let file = fs::metadata(folder.join("fd").join(number.to_string()));
-            file.is_ok_and(|file| (file.dev(), file.ino()) == (device, inode))
+            let number = number.to_string();
+            let is_it = |file: fs::Metadata| (file.dev(), file.ino()) == (device, inode);
+            // Whoever only looks at the transaction has opened its folder for itself, and has no lock.
+            let has_lock = |text: String| text.lines().any(|line| line.starts_with("lock:"));
+            fs::metadata(folder.join("fd").join(&number)).is_ok_and(is_it)
+                && fs::read_to_string(folder.join("fdinfo").join(&number)).is_ok_and(has_lock)
         });
         let has_variables = || {
             let Ok(environment) = fs::read(folder.join("environ")) else { return false };

@@ -7,8 +7,7 @@ use txedit::testing::scenario::{Scenario, run_sim};
 
 /// Scripts of what is known and not mended yet, each with its number in the issue. They must still fail, so that nobody
 /// forgets to take them out.
-const KNOWN: [(&str, u32); 6] = [
-    ("a_check_that_removes_its_folder_does_not_stop_recovery", 17),
+const KNOWN: [(&str, u32); 5] = [
     ("a_chown_by_a_check_that_fails_is_not_silently_undone", 7),
     ("a_folder_moved_in_the_moment_of_the_swap_is_a_conflict", 8),
     ("a_same_size_write_with_its_time_set_back_is_told", 14),
