@@ -22,6 +22,8 @@ pub(crate) enum Kind {
     Overlay,
     /// A view of a folder through bindfs; it cannot exchange names.
     Fuse,
+    /// Like an overlay, by a program: fuse-overlayfs over a tmpfs.
+    FuseOverlay,
 }
 
 /// Bytes of an image, sparse: mkfs.xfs refuses less than 300 MiB.
@@ -64,15 +66,13 @@ impl Mounted {
             Kind::Tmpfs => mounted.mount(&root, &["-t", "tmpfs", "-o", "size=256m,mode=755", "txedit"])?,
             Kind::Large => mounted.mount(&root, &["-t", "tmpfs", "-o", "size=5g,mode=755", "txedit"])?,
             Kind::Overlay => {
-                let layers = at.join("layers");
-                fs::create_dir(&layers).map_err(|error| error.to_string())?;
-                mounted.mount(&layers, &["-t", "tmpfs", "-o", "size=256m,mode=755", "txedit"])?;
-                for layer in ["lower", "upper", "work"] {
-                    fs::create_dir(layers.join(layer)).map_err(|error| error.to_string())?;
-                }
-                let layers = layers.display();
-                let layers = format!("lowerdir={layers}/lower,upperdir={layers}/upper,workdir={layers}/work");
+                let layers = mounted.layers(&at)?;
                 mounted.mount(&root, &["-t", "overlay", "-o", &layers, "txedit"])?;
+            }
+            Kind::FuseOverlay => {
+                let layers = mounted.layers(&at)?;
+                run("fuse-overlayfs", ["-o", &layers, &root.to_string_lossy()])?;
+                mounted.mounts.push(root);
             }
             Kind::Fuse => {
                 let below = at.join("below");
@@ -82,6 +82,18 @@ impl Mounted {
             }
         }
         Ok(mounted)
+    }
+
+    /// The layers of an overlay, on a tmpfs, as a mount wants them.
+    fn layers(&mut self, at: &Path) -> Result<String, String> {
+        let layers = at.join("layers");
+        fs::create_dir(&layers).map_err(|error| error.to_string())?;
+        self.mount(&layers, &["-t", "tmpfs", "-o", "size=256m,mode=755", "txedit"])?;
+        for layer in ["lower", "upper", "work"] {
+            fs::create_dir(layers.join(layer)).map_err(|error| error.to_string())?;
+        }
+        let layers = layers.display();
+        Ok(format!("lowerdir={layers}/lower,upperdir={layers}/upper,workdir={layers}/work"))
     }
 
     fn image(&mut self, at: &Path, make: &str, options: &[&str]) -> Result<(), String> {

@@ -14,7 +14,7 @@ use super::access::Actor;
 use super::disk::{APPEND_ONLY, Body, Bytes, Change, Dress, IMMUTABLE, Id, ROOT};
 use super::names::{How, Spot};
 use super::state::{Descriptor, FOREIGN, OpenFile, State};
-use super::tree::{self, Tree};
+use super::tree::{self, Entry, Tree};
 
 /// A file that a foreign program has open for reading and writing, whatever becomes of its name.
 #[derive(Debug)]
@@ -326,6 +326,13 @@ impl SimFs {
     pub fn tree(&self) -> Tree {
         let state = self.shared.lock();
         tree::tree(&state.store.live, &state.store.machine)
+    }
+
+    /// Everything in a folder by its path in it, a folder before what is in it: in less time than all of the tree.
+    pub fn entries(&self, folder: impl AsRef<Path>) -> io::Result<Vec<(PathBuf, Entry)>> {
+        let state = self.shared.lock();
+        let id = find(&state, folder.as_ref())?;
+        Ok(tree::entries(&state.store.live, id, &state.store.machine))
     }
 
     /// Makes everything durable, on all file systems.

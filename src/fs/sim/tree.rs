@@ -63,24 +63,32 @@ fn visit(disk: &Disk, folder: Id, path: &Path, see: &mut impl FnMut(&Path, &Node
     }
 }
 
+fn entry(machine: &Machine, node: &Node) -> Entry {
+    Entry {
+        kind: node.kind(),
+        content: content(node).to_vec(),
+        mode: node.dress.mode,
+        user: node.dress.user,
+        group: node.dress.group,
+        flags: node.dress.flags,
+        extended: node.dress.extended.clone(),
+        names: node.names,
+        identity: identity(machine, node),
+        modified: node.modified,
+    }
+}
+
 pub(super) fn tree(disk: &Disk, machine: &Machine) -> Tree {
     let mut tree = Tree::new();
-    visit(disk, ROOT, Path::new("/"), &mut |path, node| {
-        let entry = Entry {
-            kind: node.kind(),
-            content: content(node).to_vec(),
-            mode: node.dress.mode,
-            user: node.dress.user,
-            group: node.dress.group,
-            flags: node.dress.flags,
-            extended: node.dress.extended.clone(),
-            names: node.names,
-            identity: identity(machine, node),
-            modified: node.modified,
-        };
-        tree.insert(path.to_owned(), entry);
-    });
+    visit(disk, ROOT, Path::new("/"), &mut |path, node| drop(tree.insert(path.to_owned(), entry(machine, node))));
     tree
+}
+
+/// Everything in a folder by its path in it, a folder before what is in it.
+pub(super) fn entries(disk: &Disk, folder: Id, machine: &Machine) -> Vec<(PathBuf, Entry)> {
+    let mut entries = Vec::new();
+    visit(disk, folder, Path::new(""), &mut |path, node| entries.push((path.to_owned(), entry(machine, node))));
+    entries
 }
 
 /// Appends some bytes and how many they are.

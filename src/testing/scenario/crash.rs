@@ -43,7 +43,7 @@ impl World {
             tainted.extend(pending.tainted);
             allowed.extend(pending.allowed.into_iter().filter(|_| !is_done || !act.recovers()));
         }
-        self.forgotten(act, raw, &self.look(), true);
+        self.forgotten(act, raw, &self.look());
         self.is_blurred = true;
         self.interrupted(allowed, Arc::clone(base), tainted)
     }
@@ -114,6 +114,7 @@ impl World {
         }
         self.is_alive(&look.in_reach())?;
         lock(&self.foreigners).alive.extend(look.in_files());
+        self.sync_deeds();
         Ok(())
     }
 }

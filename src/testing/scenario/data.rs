@@ -232,7 +232,8 @@ impl Ask {
 }
 
 /// The request of these asks.
-pub(super) fn request(asks: &[Ask], terms: &Terms) -> Request {
+#[must_use]
+pub fn request(asks: &[Ask], terms: &Terms) -> Request {
     Request {
         files: asks.iter().cloned().map(Ask::into_file).collect(),
         check: terms.check.as_ref().map(|_| Check::new(vec!["check".into()])),
@@ -244,7 +245,8 @@ pub(super) fn request(asks: &[Ask], terms: &Terms) -> Request {
 
 impl Ask {
     /// The paths that it names.
-    pub(super) fn paths(&self) -> Vec<&str> {
+    #[must_use]
+    pub fn paths(&self) -> Vec<&str> {
         match self {
             Self::Edit(path, ..)
             | Self::Create(path, _)
@@ -258,7 +260,8 @@ impl Ask {
 
 impl Act {
     /// The check that decides in it.
-    pub(super) fn gate(&self) -> Option<&Gate> {
+    #[must_use]
+    pub fn gate(&self) -> Option<&Gate> {
         match self {
             Self::Apply(_, terms) => terms.check.as_ref(),
             Self::Commit(_, gate) => gate.as_ref(),
@@ -272,14 +275,30 @@ impl Act {
     }
 
     /// Whether it changes nothing of the files, whatever happens.
-    pub(super) fn only_looks(&self) -> bool {
+    #[must_use]
+    pub fn only_looks(&self) -> bool {
         matches!(self, Self::Preview(_) | Self::Status)
     }
 }
 
 impl Deed {
+    /// What it writes.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Write(_, text)
+            | Self::Append(_, text)
+            | Self::Forge(_, text)
+            | Self::Replace(_, text)
+            | Self::Create(_, text)
+            | Self::Late(_, text) => Some(text),
+            _ => None,
+        }
+    }
+
     /// The paths that are another's after it.
-    pub(super) fn paths(&self) -> Vec<String> {
+    #[must_use]
+    pub fn paths(&self) -> Vec<String> {
         let paths: Vec<&str> = match self {
             Self::Write(path, _)
             | Self::Append(path, _)

@@ -65,16 +65,18 @@ impl Foreigners {
 
     /// Does it. What the deed itself takes away is its own loss; what it adds must not be lost by others.
     pub(super) fn act(&mut self, machine: &SimFs, deed: &Deed, by_check: bool) {
-        let before = Look::of(&machine.tree());
+        let before = Look::of(machine);
         if perform(machine, deed, &mut self.held).is_err() {
             return;
         }
-        let after = Look::of(&machine.tree());
-        let (had, left) = (before.beside_slots(), after.beside_slots());
+        let after = Look::of(machine);
+        let (had, left) = (before.in_files(), after.in_files());
         self.alive.retain(|mark| left.contains(mark) || !had.contains(mark));
         let have = after.anywhere();
-        let new: Marks = texts(deed).map(marks).unwrap_or_default().intersection(&have).copied().collect();
+        let new: Marks = deed.text().map(marks).unwrap_or_default().intersection(&have).copied().collect();
         self.alive.extend(&new);
+        // A power cut may tear the whole file that was written and not synced.
+        self.fresh.extend(after.beside(&new));
         self.fresh.extend(new);
         self.touched.extend(differences(&before.files, &after.files).into_iter().cloned());
         self.touched.extend(deed.paths().into_iter().map(PathBuf::from));
@@ -98,18 +100,6 @@ impl Foreigners {
     /// The machine was cut off: handles are gone.
     pub(super) fn forget_handles(&mut self) {
         self.held.clear();
-    }
-}
-
-fn texts(deed: &Deed) -> Option<&str> {
-    match deed {
-        Deed::Write(_, text)
-        | Deed::Append(_, text)
-        | Deed::Forge(_, text)
-        | Deed::Replace(_, text)
-        | Deed::Create(_, text)
-        | Deed::Late(_, text) => Some(text),
-        _ => None,
     }
 }
 

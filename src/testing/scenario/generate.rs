@@ -273,7 +273,7 @@ impl Dice {
         let path = self.there();
         match self.below(22) {
             0..=1 => Deed::Write(path, self.text('F')),
-            2..=4 => Deed::Append(path, self.text('F')),
+            2..=4 => Deed::Append(path, format!(" {}", self.text('F'))),
             5 => Deed::Forge(path, self.text('F')),
             6..=7 => Deed::Replace(path, self.text('F')),
             8 => Deed::Create(self.free(), self.text('F')),
@@ -289,7 +289,7 @@ impl Dice {
                 self.held += 1;
                 Deed::Hold(self.held % 3, path)
             }
-            _ => Deed::Late(self.below(3), self.text('F')),
+            _ => Deed::Late(self.below(3), format!(" {}", self.text('F'))),
         }
     }
 }

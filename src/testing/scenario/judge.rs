@@ -52,8 +52,21 @@ pub(super) struct Doing<'a> {
 
 /// Runs a scenario on the simulated machine.
 pub fn run_sim(scenario: &Scenario) -> std::result::Result<(), Box<Broken>> {
-    let mut world = World::new(scenario);
     let mut pinned = scenario.clone();
+    run_pinning(scenario, &mut pinned).map_err(|what| Box::new(Broken { what, scenario: pinned }))
+}
+
+/// The same script with every point of disturbance named by its call, as far as the simulated machine comes.
+#[must_use]
+pub fn pin(scenario: &Scenario) -> Scenario {
+    let mut pinned = scenario.clone();
+    // What is wrong with it is for others to say.
+    drop(run_pinning(scenario, &mut pinned));
+    pinned
+}
+
+fn run_pinning(scenario: &Scenario, pinned: &mut Scenario) -> Judged {
+    let mut world = World::new(scenario);
     for (index, step) in scenario.steps.iter().enumerate() {
         let mut judged = match step {
             Step::Act(act, disturbances) => {
@@ -68,10 +81,10 @@ pub fn run_sim(scenario: &Scenario) -> std::result::Result<(), Box<Broken>> {
         if is_last && judged.is_ok() {
             judged = world.finish();
         }
-        if let Err(what) = judged {
+        if is_last || judged.is_err() {
             pinned.steps.truncate(index + 1);
-            return Err(Box::new(Broken { what: format!("step {}: {what}", index + 1), scenario: pinned }));
         }
+        judged.map_err(|what| format!("step {}: {what}", index + 1))?;
         if is_last {
             break;
         }
@@ -138,7 +151,7 @@ impl World {
             let answer = self.call(act);
             return self.judge(&doing, answer);
         }
-        doing.clean = Some(self.clean(act, disturbances));
+        doing.clean = Some(self.clean(act, disturbances, &doing.base));
         let disturbers = self.disturb(disturbances);
         let answer = self.call(act);
         self.machine.clear_hook();
@@ -151,14 +164,14 @@ impl World {
                     What::Cut(policy, seed) => self.cut(*policy, *seed),
                     _ => self.sync_deeds(),
                 }
-                self.crashed(&doing, answer.is_ok())
+                self.crashed(&doing, answer.is_ok_and(|answer| !matches!(answer, Answer::Idle)))
             }
             None => self.judge(&doing, answer),
         }
     }
 
     /// What the act does undisturbed, and the calls by which disturbances are named.
-    fn clean(&self, act: &Act, disturbances: &mut [Disturbance]) -> Clean {
+    fn clean(&self, act: &Act, disturbances: &mut [Disturbance], base: &Arc<Files>) -> Clean {
         let mut fork = self.fork();
         let calls: Arc<Mutex<Vec<&'static str>>> = Arc::default();
         let (kept, start) = (Arc::clone(&calls), fork.machine.calls());
@@ -177,6 +190,9 @@ impl World {
             let nth = calls[..=at].iter().filter(|other| *other == verb).count();
             disturbance.point = Point::Verb((*verb).to_owned(), None, nth as u64);
         }
+        if matches!(answer, Ok(Answer::Idle)) {
+            return Clean { files: Arc::clone(base), is_done: false };
+        }
         Clean { files: Arc::new(fork.look().files), is_done: answer.is_ok() }
     }
 
@@ -184,19 +200,30 @@ impl World {
     fn judge(&mut self, doing: &Doing<'_>, answer: Result<Answer>) -> Judged {
         let Doing { act, base, raw, failed, .. } = doing;
         let look = self.look();
+        if let Some(pending) = &mut self.pending {
+            pending.tainted.extend(lock(&self.foreigners).touched.iter().cloned());
+        }
         let said = format!("the answer: {answer:?}");
         let told = |what: String| format!("{what}\n  {said}");
         if act.only_looks() || matches!(answer, Ok(Answer::Idle)) {
-            self.taint();
+            self.sync_deeds();
             return self.look_ahead().map_err(told);
         }
         match &answer {
             Ok(_) if **act == Act::Recover && self.pending.is_some() => return self.settled(&look).map_err(told),
+            Ok(_) if self.pending.is_some() && act.recovers() && !look.interrupted.is_empty() => {
+                // What could not be recovered is in the way of nothing that was asked, and is told.
+                if let (Some(pending), Some(clean)) = (&mut self.pending, &doing.clean) {
+                    pending.allowed.push(Arc::clone(&clean.files));
+                }
+                self.sync_deeds();
+                return self.look_ahead().map_err(told);
+            }
             Ok(done) => {
                 self.judge_done(doing, &look, done).map_err(&told)?;
                 if !act.recovers() && self.pending.is_some() {
-                    self.forgotten(act, raw, &look, true);
-                    self.taint();
+                    self.forgotten(act, raw, &look);
+                    self.sync_deeds();
                     return self.look_ahead().map_err(told);
                 }
                 self.pending = None;
@@ -213,11 +240,12 @@ impl World {
             Err(error) => {
                 if self.pending.is_some() && (look.files == raw.files || !act.recovers()) {
                     // Refused before the recovery of what came before it.
-                    self.taint();
+                    self.sync_deeds();
                     return self.look_ahead().map_err(told);
                 }
                 self.judge_refused(doing, &look, error).map_err(&told)?;
                 if self.pending.is_some() && !look.interrupted.is_empty() {
+                    self.sync_deeds();
                     return self.look_ahead().map_err(told);
                 }
                 self.pending = None;
@@ -232,20 +260,11 @@ impl World {
             let now = Arc::new(look.files.clone());
             self.interrupted(vec![Arc::clone(&now)], now, tainted).map_err(&told)?;
         }
-        self.forgotten(act, raw, &look, answer.is_ok());
+        self.forgotten(act, raw, &look);
         self.is_alive(&look.anywhere()).map_err(&told)?;
         lock(&self.foreigners).alive.extend(look.in_files());
         self.sync_deeds();
         Ok(())
-    }
-
-    /// What is interrupted stays so, beside what foreign programs did meanwhile.
-    fn taint(&mut self) {
-        self.sync_deeds();
-        let touched = lock(&self.foreigners).touched.clone();
-        if let Some(pending) = &mut self.pending {
-            pending.tainted.extend(touched);
-        }
     }
 
     /// What foreign programs did in an act is as durable from here on as all else.

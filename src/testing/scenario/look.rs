@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 
 use crate::digest::Digest;
 use crate::fs::FileKind;
-use crate::fs::sim::{Entry, Tree};
+use crate::fs::sim::{Entry, SimFs};
 use crate::journal::{self, Mark};
 use crate::path::STATE_FOLDER;
 use crate::testing::script::ROOT;
 use crate::testing::world::{Files, same_dress};
 
 /// The marks in a content.
-pub(super) type Marks = BTreeSet<(u8, u32)>;
+pub type Marks = BTreeSet<(u8, u32)>;
 
 /// A workspace.
 #[derive(Debug, Clone, Default)]
@@ -43,14 +43,13 @@ pub(super) struct Look {
 }
 
 impl Look {
-    pub(super) fn of(tree: &Tree) -> Self {
+    /// A workspace on the simulated machine.
+    pub(super) fn of(machine: &SimFs) -> Self {
         let mut look = Self::default();
-        for (path, entry) in tree {
-            let Ok(path) = path.strip_prefix(ROOT) else { continue };
+        for (path, entry) in machine.entries(ROOT).unwrap_or_default() {
             match path.strip_prefix(STATE_FOLDER) {
-                Ok(inner) => look.note(inner, entry),
-                Err(_) if path.as_os_str().is_empty() => {}
-                Err(_) => drop(look.files.insert(path.to_owned(), entry.clone())),
+                Ok(inner) => look.note(inner, &entry),
+                Err(_) => drop(look.files.insert(path, entry)),
             }
         }
         let state = Path::new(ROOT).join(STATE_FOLDER);
@@ -100,10 +99,18 @@ impl Look {
         marks
     }
 
-    /// The same without slots: some hold copies that nobody was promised.
-    pub(super) fn beside_slots(&self) -> Marks {
-        let stored = self.kept.iter().chain(&self.history).map(|(_, entry)| entry);
-        marks_of(self.files.values().filter(|entry| entry.kind == FileKind::File).chain(stored))
+    /// The marks that stand in one file with one of these.
+    pub(super) fn beside(&self, marks: &Marks) -> Marks {
+        let stored =
+            self.kept.iter().chain(&self.history).chain(&self.slots).chain(&self.trashed).map(|(_, entry)| entry);
+        let mut found = Marks::new();
+        for entry in self.files.values().chain(stored) {
+            let inside = marks_of(std::iter::once(entry));
+            if !inside.is_disjoint(marks) {
+                found.extend(inside);
+            }
+        }
+        found
     }
 
     /// The marks in the user's files.
@@ -148,7 +155,8 @@ fn marks_of<'e>(entries: impl Iterator<Item = &'e Entry>) -> Marks {
 }
 
 /// The marks in a text: a capital letter and a number.
-pub(super) fn marks(text: &str) -> Marks {
+#[must_use]
+pub fn marks(text: &str) -> Marks {
     let mut marks = Marks::new();
     collect_marks(text.as_bytes(), &mut marks);
     marks

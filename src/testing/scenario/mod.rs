@@ -21,7 +21,8 @@ mod shrink;
 mod text;
 
 pub use answer::{Compared, judge_answer};
-pub use data::{Act, Ask, Deed, Disturbance, Gate, Item, Point, Profile, Scenario, Step, Terms, What};
+pub use data::{Act, Ask, Deed, Disturbance, Gate, Item, Point, Profile, Scenario, Step, Terms, What, request};
 pub use generate::generate;
-pub use judge::{Broken, run_sim};
+pub use judge::{Broken, pin, run_sim};
+pub use look::{Marks, marks};
 pub use shrink::shrink;

@@ -150,14 +150,14 @@ impl World {
     }
 
     /// What the act itself forgets, as it was told to.
-    pub(super) fn forgotten(&self, act: &Act, before: &Look, after: &Look, is_done: bool) {
+    pub(super) fn forgotten(&self, act: &Act, before: &Look, after: &Look) {
         let mut foreigners = lock(&self.foreigners);
         match act {
-            Act::Prune(_) if is_done => {
+            Act::Prune(_) => {
                 let (pruned, there) = (before.originals(), after.in_reach());
                 foreigners.alive.retain(|mark| there.contains(mark) || !pruned.contains(mark));
             }
-            Act::Drop if is_done => {
+            Act::Drop => {
                 let (dropped, there) = (before.put_aside(), after.in_reach());
                 foreigners.alive.retain(|mark| there.contains(mark) || !dropped.contains(mark));
             }

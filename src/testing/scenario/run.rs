@@ -83,7 +83,7 @@ impl World {
         }
         machine.advance(Duration::from_mins(1));
         machine.sync_everything();
-        let alive = Look::of(&machine.tree()).in_files();
+        let alive = Look::of(&machine).in_files();
         let world = Self::on(machine, scenario.machine);
         lock(&world.foreigners).alive = alive;
         world
@@ -106,7 +106,7 @@ impl World {
     }
 
     pub(super) fn look(&self) -> Look {
-        Look::of(&self.machine.tree())
+        Look::of(&self.machine)
     }
 
     /// The same world on another machine; what is done there is not done here.

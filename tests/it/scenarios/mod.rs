@@ -4,6 +4,7 @@
 //! and printed in the form of the files in `corpus/`.
 
 mod corpus;
+mod real;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,0 +1,55 @@
+//! What foreign programs do, as lines of a shell.
+
+use std::path::Path;
+use std::process::Command;
+
+use txedit::testing::scenario::{Deed, Item};
+
+/// The lines that do a deed in the current folder; what cannot be done is not done. None for what only a program that
+/// lives on can do.
+pub(super) fn lines(deed: &Deed) -> Option<String> {
+    let text = |text: &str| format!("printf '%s' '{text}'");
+    Some(match deed {
+        Deed::Write(path, content) => format!("[ -f {path} ] && {} > {path}", text(content)),
+        Deed::Append(path, content) => format!("[ -f {path} ] && {} >> {path}", text(content)),
+        Deed::Forge(path, content) => {
+            let (size, length) = (format!("$(stat -c %s {path})"), content.len());
+            let write = format!("dd of={path} bs=1 seek=$(({size} - {length})) conv=notrunc status=none");
+            let time = format!("t=$(stat -c %y {path})");
+            let set = format!("touch -d \"$t\" {path}");
+            format!("[ -f {path} ] && [ {size} -ge {length} ] && {time} && {} | {write} && {set}", text(content))
+        }
+        Deed::Replace(path, content) => {
+            format!("[ -f {path} ] && {} > {path}.foreign && mv {path}.foreign {path}", text(content))
+        }
+        Deed::Create(path, content) => format!("[ -e {path} ] || [ -L {path} ] || {} > {path}", text(content)),
+        Deed::Delete(path) => format!("rm {path}"),
+        Deed::Chmod(path, mode) => format!("chmod {mode:o} {path}"),
+        Deed::Chown(path, user, group) => format!("chown {user}:{group} {path}"),
+        Deed::Mkdir(path) => format!("mkdir {path}"),
+        Deed::Move(from, to) => format!("[ -e {to} ] || mv {from} {to}"),
+        Deed::Rmdir(path) => format!("rmdir {path}"),
+        Deed::Symlink(target, path) => format!("ln -s {target} {path}"),
+        Deed::Link(path, new) => format!("ln {path} {new}"),
+        Deed::SetAttribute(..) | Deed::RemoveAttribute(..) | Deed::Hold(..) | Deed::Late(..) => return None,
+    })
+}
+
+/// Runs lines in a folder, without a word.
+pub(super) fn run(folder: &Path, lines: &str) {
+    let shell = Command::new("sh").arg("-c").arg(lines).current_dir(folder).output().unwrap();
+    drop(shell);
+}
+
+/// The lines that make what is there at first.
+pub(super) fn setup(item: &Item) -> String {
+    match item {
+        Item::Folder(path) => format!("mkdir -p {path}"),
+        Item::File(path, content, mode) => {
+            format!("mkdir -p $(dirname {path}); printf '%s' '{content}' > {path}; chmod {mode:o} {path}")
+        }
+        Item::Symlink(path, target) => format!("ln -s {target} {path}"),
+        Item::Link(path, new) => format!("ln {path} {new}"),
+        Item::Attribute(..) => "true".to_owned(),
+    }
+}
