@@ -33,7 +33,7 @@ fn may_meet(item: u32, script: &str) -> bool {
         5 => script.contains("late "),
         6 => within(&["append", "write", "forge", "replace", "delete", "create", "late"]),
         7 => within(&["chmod", "chown", "setfattr", "rmfattr"]),
-        8 | 17 => within(&["move", "mkdir", "rmdir", "delete"]),
+        8 => within(&["move", "mkdir", "rmdir", "delete"]),
         14 => within(&["forge"]),
         _ => true,
     }
