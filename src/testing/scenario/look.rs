@@ -54,7 +54,7 @@ impl Look {
         }
         let state = Path::new(ROOT).join(STATE_FOLDER);
         let was_taken_back = |folder: &Path| {
-            let has = |mark: &Mark| tree.contains_key(&state.join(folder).join(mark.file_name()));
+            let has = |mark: &Mark| machine.exists(state.join(folder).join(mark.file_name()));
             [Mark::Undo, Mark::CheckUndo].iter().any(has)
         };
         look.trash.retain(|folder| !was_taken_back(folder));

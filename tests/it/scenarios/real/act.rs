@@ -60,7 +60,7 @@ impl Others {
         let (had, left) = (marks_in(&before), marks_in(&after));
         self.alive.retain(|mark| left.contains(mark) || !had.contains(mark));
         let written = deed.text().map(marks).unwrap_or_default();
-        let there = in_reach(root, true);
+        let there = in_reach(root);
         self.alive.extend(written.intersection(&there));
     }
 }
@@ -103,7 +103,7 @@ pub(super) fn run(root: &Path, scenario: &Scenario) -> Judged {
         judged.map_err(|what| format!("step {}: {what}", index + 1))?;
     }
     world.recover()?;
-    world.is_alive(false)
+    world.is_alive()
 }
 
 /// An engine in whose calls the disturbances come to pass.
@@ -239,7 +239,7 @@ impl World {
         if let Ok(Report { transaction: Some(id), .. }) = answer {
             self.committed.push(id.clone());
         }
-        self.is_alive(true)?;
+        self.is_alive()?;
         self.others.lock().unwrap().alive.extend(marks_in(&after));
         Ok(())
     }
@@ -263,7 +263,7 @@ impl World {
             (old, new) => return Err(format!("killed, and neither old nor new: {old:?}; {new:?}; done: {is_done}")),
         }
         let mut others = self.others.lock().unwrap();
-        let there = in_reach(&self.root, false);
+        let there = in_reach(&self.root);
         if touched.is_empty() && !others.alive.is_subset(&there) {
             return Err(format!("killed, and out of reach: {:?}", others.alive.difference(&there)));
         }
@@ -309,7 +309,7 @@ impl World {
             _ => drop(engine.recover(None, RecoverOptions::default())),
         }
         let now = marks_in(&files(&self.root));
-        self.is_alive(true)?;
+        self.is_alive()?;
         self.others.lock().unwrap().alive.extend(now);
         Ok(())
     }
@@ -322,15 +322,15 @@ impl World {
         if again.iter().any(|again| !again.required) {
             return Err(format!("a second recovery did something: {again:?}"));
         }
-        let left: Vec<_> = ["txn", "trash"].iter().flat_map(|section| names(&self.root, section)).collect();
+        let left = names(&self.root, "txn");
         if !left.is_empty() && !first.iter().any(|first| first.required) {
             return Err(format!("left behind: {left:?}"));
         }
         Ok(())
     }
 
-    fn is_alive(&self, trash: bool) -> Judged {
-        let (there, others) = (in_reach(&self.root, trash), self.others.lock().unwrap());
+    fn is_alive(&self) -> Judged {
+        let (there, others) = (in_reach(&self.root), self.others.lock().unwrap());
         let lost: Vec<_> = others.alive.difference(&there).collect();
         if lost.is_empty() { Ok(()) } else { Err(format!("out of reach: {lost:?}")) }
     }

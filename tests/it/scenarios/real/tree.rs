@@ -54,15 +54,15 @@ pub(super) fn files(root: &Path) -> Files {
     files
 }
 
-/// The marks in the user's files, in what is kept, in history, and in what waits; and, if asked, in the trash.
-pub(super) fn in_reach(root: &Path, trash: bool) -> BTreeSet<(u8, u32)> {
+/// The marks in the user's files, in what is kept, in history, in what waits, and in what is not deleted yet.
+pub(super) fn in_reach(root: &Path) -> BTreeSet<(u8, u32)> {
     let mut found = BTreeSet::new();
     for (path, entry) in walk(root).iter().filter(|(_, entry)| entry.kind == FileKind::File) {
         let place = path.strip_prefix(STATE_FOLDER);
         let is_slot = path.file_name().is_some_and(|name| name.as_bytes().first().is_some_and(u8::is_ascii_digit));
         let counts = match place {
             Err(_) => true,
-            Ok(place) => is_slot && (trash || !place.starts_with("trash")) && !place.starts_with("open"),
+            Ok(place) => is_slot && !place.starts_with("open"),
         };
         if counts {
             found.extend(marks(&String::from_utf8_lossy(&entry.content)));
