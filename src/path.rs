@@ -1,5 +1,6 @@
 //! Paths inside a workspace, by construction.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -212,6 +213,33 @@ impl AsRef<Path> for RelPath {
     fn as_ref(&self) -> &Path {
         &self.0
     }
+}
+
+/// A text that somebody else may have chosen, as one line that says nothing to a terminal: control characters, and those
+/// that turn the direction of writing or end a line, are escaped.
+#[must_use]
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    let is_escaped = |c: char| {
+        c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
+    };
+    if !text.contains(is_escaped) {
+        return Cow::Borrowed(text);
+    }
+    let mut line = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if is_escaped(c) {
+            line.extend(c.escape_default());
+        } else {
+            line.push(c);
+        }
+    }
+    Cow::Owned(line)
+}
+
+/// A path for people, as [`one_line`].
+#[must_use]
+pub fn shown(path: &Path) -> String {
+    one_line(&path.to_string_lossy()).into_owned()
 }
 
 impl fmt::Debug for RelPath {

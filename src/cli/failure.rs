@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::options::Options;
 use super::output::{BAD, HEADING, NAME, NOTE, count, diff, styled};
 use crate::error::{Conflict, Detail, Error, Finding, NotOld, Outcome};
+use crate::path::{one_line, shown};
 use crate::request::{Change, Request};
 use crate::text::diagnose::{Cause, Diagnosis, Difference};
 use crate::text::locate::Places;
@@ -49,7 +50,7 @@ fn push_conflict(text: &mut String, conflict: &Conflict) {
         by.push("another program".to_owned());
     }
     let by = by.join(", ");
-    let _ = write!(text, "\n  changed since: {}, by {by}", conflict.path.display());
+    let _ = write!(text, "\n  changed since: {}, by {by}", shown(&conflict.path));
     if let Some(diff) = &conflict.diff {
         let _ = write!(text, "\n{}", diff.trim_end());
     }
@@ -71,7 +72,8 @@ impl Failure {
     pub(crate) fn for_people(&self, options: Option<&Options>) -> String {
         let error = &self.error;
         let mut text = String::new();
-        let _ = write!(text, "{}{}{error}", styled(BAD, "error: "), self.place(options));
+        let message = error.to_string();
+        let _ = write!(text, "{}{}{}", styled(BAD, "error: "), self.place(options), one_line(&message));
         match error.details() {
             Detail::None => {}
             Detail::Findings(findings) => {
@@ -101,14 +103,20 @@ impl Failure {
             }
         }
         for left in on_top(error) {
-            let _ = write!(text, "\n  not put back: {} ({})", left.path.display(), left.reason);
+            let _ = write!(text, "\n  not put back: {} ({})", shown(&left.path), one_line(&left.reason));
         }
         for kept in error.kept() {
-            let _ = write!(text, "\n  kept: {} as {} ({})", kept.path.display(), kept.kept_path.display(), kept.reason);
+            let _ = write!(
+                text,
+                "\n  kept: {} as {} ({})",
+                shown(&kept.path),
+                shown(&kept.kept_path),
+                one_line(&kept.reason)
+            );
         }
         let hint = hints::recovery_hint(error, self.request.as_deref());
         if !hint.is_empty() {
-            let _ = write!(text, "\n{} {hint}", styled(NOTE, "hint:"));
+            let _ = write!(text, "\n{} {}", styled(NOTE, "hint:"), one_line(&hint));
         }
         let _ = write!(text, "\n{}", outcome(error));
         text
@@ -119,7 +127,7 @@ impl Failure {
         let entry = self.error.file().and_then(|index| self.request.as_ref()?.files.get(index));
         let file = entry.map(|entry| {
             let path = options.map_or(entry.path.as_path(), |o| o.shown(&entry.path));
-            styled(HEADING, path.display()).to_string()
+            styled(HEADING, shown(path)).to_string()
         });
         let edits = entry.map_or(0, |entry| match &entry.change {
             Change::Edit { edits, .. } | Change::Copy { edits, .. } => edits.len(),
@@ -145,7 +153,7 @@ fn outcome(error: &Error) -> String {
         Outcome::Unchanged => "nothing was changed".to_owned(),
         Outcome::RolledBack => "everything was put back, nothing is changed".to_owned(),
         Outcome::PartlyRolledBack => {
-            let paths: Vec<_> = on_top(error).map(|left| left.path.display().to_string()).collect();
+            let paths: Vec<_> = on_top(error).map(|left| shown(&left.path)).collect();
             format!("everything was put back but {}: see what is there now", paths.join(", "))
         }
         Outcome::RecoveryRequired => {
@@ -161,7 +169,7 @@ fn push_finding(text: &mut String, finding: &Finding, shape: Shape) {
         place => place,
     };
     let place = styled(NAME, place.join("."));
-    let _ = write!(text, "\n  {place}: {} ({})", finding.message, finding.kind.code());
+    let _ = write!(text, "\n  {place}: {} ({})", one_line(&finding.message), finding.kind.code());
 }
 
 fn push_diagnosis(text: &mut String, diagnosis: &Diagnosis) {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::options::Options;
 use super::output::{HEADING, NAME, NOTE, count, diff, styled};
 use crate::engine::report::{FileReport, Operation, Report};
+use crate::path::{one_line, shown};
 
 /// The result for stdout: one line, or the diff of a dry run.
 pub(crate) fn for_people(report: &Report, verb: &str, options: &Options) -> String {
@@ -37,19 +38,24 @@ pub(crate) fn notes(report: &Report, options: &Options) -> Vec<String> {
         notes.push(format!("dry run: {}; nothing was written", extent(report)));
     }
     for file in report.files.iter().filter(|file| file.extras.rebased.is_some()) {
-        let path = options.shown(&file.path).display();
+        let path = shown(options.shown(&file.path));
         notes.push(format!(
             "{} {path} changed meanwhile in other lines; the edits were carried over",
             styled(NOTE, "note:")
         ));
     }
-    let own = report.warnings.iter().map(|warning| format!("{} {warning}", styled(NOTE, "warning:")));
+    let own = report.warnings.iter().map(|warning| warning_of(warning));
     let of_files = report.files.iter().flat_map(|file| {
-        let path = options.shown(&file.path);
-        file.extras.warnings.iter().map(move |w| format!("{} {}: {w}", styled(NOTE, "warning:"), path.display()))
+        let path = shown(options.shown(&file.path));
+        file.extras.warnings.iter().map(move |w| warning_of(&format!("{path}: {w}")))
     });
     notes.extend(own.chain(of_files));
     notes
+}
+
+/// A warning for stderr.
+pub(crate) fn warning_of(warning: &str) -> String {
+    format!("{} {}", styled(NOTE, "warning:"), one_line(warning))
 }
 
 /// `3 files, 5 edits`.
@@ -60,10 +66,10 @@ fn extent(report: &Report) -> String {
 }
 
 fn push_file(text: &mut String, file: &FileReport, options: &Options) {
-    let path = styled(HEADING, options.shown(&file.path).display());
+    let path = styled(HEADING, shown(options.shown(&file.path)));
     let _ = write!(text, "  {:8}{path}", file.operation.as_str());
     if let Some(to) = &file.extras.renamed_to {
-        let _ = write!(text, " -> {}", options.shown(to).display());
+        let _ = write!(text, " -> {}", shown(options.shown(to)));
     }
     if file.operation != Operation::Edit && file.edits.is_empty() {
         text.push('\n');

@@ -27,7 +27,7 @@ pub fn unified(old: &[u8], new: &[u8], old_name: &str, new_name: &str, limit: us
         return String::new();
     }
     if memchr(0, old).is_some() || memchr(0, new).is_some() {
-        return format!("Binary files {old_name} and {new_name} differ\n");
+        return format!("Binary files {} and {} differ\n", quoted(old_name), quoted(new_name));
     }
     let mut out = Limited { text: Vec::new(), limit, is_full: false, is_lossy: true };
     out.line(&format!("--- {}", quoted(old_name)));

@@ -5,6 +5,7 @@ mod check;
 mod conflicts;
 mod interrupted;
 mod journal;
+mod names;
 mod once;
 mod patches;
 mod root;

@@ -96,7 +96,7 @@ fn answer(done: &Done, options: &Options) -> Result<Answer, Failure> {
         .iter()
         .map(|file| format!("{} {} was not shown: {}", styled(NOTE, "note:"), file.file_path, file.reason))
         .collect();
-    notes.extend(done.warnings.iter().map(|warning| format!("{} {warning}", styled(NOTE, "warning:"))));
+    notes.extend(done.warnings.iter().map(|warning| report::warning_of(warning)));
     let mut changed = None;
     if let Some(outcome) = &done.outcome {
         text.push('\n');

@@ -12,6 +12,7 @@ use crate::cli::output::{Answer, BAD, GOOD, HEADING, NOTE, styled};
 use crate::engine::Durability;
 use crate::error::{Error, Result};
 use crate::fs::probe::{self, Guarantees};
+use crate::path::shown;
 
 pub(super) fn run(args: &DoctorArgs, options: &Options) -> Result<Answer, Failure> {
     let folder = args.folder.as_ref().map_or_else(|| options.root.clone(), |folder| options.absolute(folder));
@@ -26,7 +27,7 @@ pub(super) fn run(args: &DoctorArgs, options: &Options) -> Result<Answer, Failur
     let mut text = String::new();
     let system = &found.file_system;
     let place = if system.local { "local" } else { "shared with other machines" };
-    let _ = writeln!(text, "{}: {}, {place}", styled(HEADING, folder.display()), system.name);
+    let _ = writeln!(text, "{}: {}, {place}", styled(HEADING, shown(&folder)), system.name);
     for fact in &facts {
         let (style, word) = match (fact.holds, fact.needed) {
             (true, _) => (GOOD, "yes"),

@@ -11,6 +11,7 @@ use crate::cli::options::Options;
 use crate::cli::output::{Answer, NAME, styled};
 use crate::engine::report::Kept;
 use crate::error::{self, Result};
+use crate::path::{one_line, shown};
 use crate::wire::history;
 
 pub(super) fn run(command: &KeptCommand, options: &Options) -> Result<Answer, Failure> {
@@ -49,6 +50,6 @@ pub(super) fn push(text: &mut String, one: &Kept) {
 
 /// One content that was put aside.
 pub(super) fn push_content(text: &mut String, content: &error::Kept) {
-    let (path, place) = (content.path.display(), content.kept_path.display());
-    let _ = writeln!(text, "  {path}: {}\n    as {place}", content.reason);
+    let (path, place) = (shown(&content.path), shown(&content.kept_path));
+    let _ = writeln!(text, "  {path}: {}\n    as {place}", one_line(&content.reason));
 }

@@ -5,9 +5,11 @@ use std::fmt::Write as _;
 use crate::cli::args::LogArgs;
 use crate::cli::failure::Failure;
 use crate::cli::options::Options;
-use crate::cli::output::{Answer, NAME, NOTE, count, styled};
+use crate::cli::output::{Answer, NAME, count, styled};
+use crate::cli::report::warning_of;
 use crate::engine::report::Logged;
 use crate::error::Result;
+use crate::path::{one_line, shown};
 use crate::wire::history;
 
 pub(super) fn run(args: &LogArgs, options: &Options) -> Result<Answer, Failure> {
@@ -18,7 +20,7 @@ pub(super) fn run(args: &LogArgs, options: &Options) -> Result<Answer, Failure> 
         push(&mut text, one);
         if options.verbose {
             for (kind, path) in &one.files {
-                let _ = writeln!(text, "    {kind:8}{}", path.display());
+                let _ = writeln!(text, "    {kind:8}{}", shown(path));
             }
         }
     }
@@ -39,13 +41,13 @@ pub(super) fn push(text: &mut String, one: &Logged) {
         let _ = write!(text, "  undone by {by}");
     }
     if let Some(label) = &one.label {
-        let _ = write!(text, "  {}", label.escape_debug());
+        let _ = write!(text, "  {}", one_line(label));
     }
     text.push('\n');
 }
 
 /// What is odd about them.
 pub(super) fn warnings<'a>(logged: impl IntoIterator<Item = &'a Logged>) -> Vec<String> {
-    let of_one = |one: &'a Logged| one.warnings.iter().map(|w| format!("{} {}: {w}", styled(NOTE, "warning:"), one.id));
+    let of_one = |one: &'a Logged| one.warnings.iter().map(|w| warning_of(&format!("{}: {w}", one.id)));
     logged.into_iter().flat_map(of_one).collect()
 }

@@ -7,7 +7,7 @@ use super::transact;
 use crate::cli::args::{CommitArgs, OpenArgs, StageArgs};
 use crate::cli::failure::Failure;
 use crate::cli::options::Options;
-use crate::cli::output::{Answer, NAME, NOTE, diff, styled};
+use crate::cli::output::{Answer, NAME, diff, styled};
 use crate::cli::report;
 use crate::error::Result;
 use crate::wire::history::Done;
@@ -36,7 +36,7 @@ pub(super) fn stage(args: &StageArgs, options: &Options) -> Result<Answer, Failu
     let mut notes = report::notes(&staged.report, options);
     notes.extend(staged.overlaps.iter().map(|overlap| {
         let path = overlap.path.display();
-        format!("{} {path} is also in open transaction {}, of {}", styled(NOTE, "warning:"), overlap.id, overlap.owner)
+        report::warning_of(&format!("{path} is also in open transaction {}, of {}", overlap.id, overlap.owner))
     }));
     notes.extend(staged.expires.iter().map(|time| format!("nothing is changed before the commit; open until {time}")));
     let verb = if args.transaction.is_some() { "staged in" } else { "opened" };

@@ -13,6 +13,7 @@ use crate::cli::{exit, signals};
 use crate::engine::report::Recovered;
 use crate::engine::{Decision, RecoverOptions};
 use crate::error::Result;
+use crate::path::one_line;
 use crate::wire::{self, history::Recovery};
 
 pub(super) fn run(args: &RecoverArgs, options: &Options) -> Result<Answer, Failure> {
@@ -85,7 +86,7 @@ fn describe(one: &Recovered, plan_only: bool) -> String {
         other => other,
     };
     let action = if plan_only { planned.to_owned() } else { one.action.replace('_', " ") };
-    let mut text = format!("{} {action}: {}\n", styled(NAME, &one.id), one.reason);
+    let mut text = format!("{} {action}: {}\n", styled(NAME, &one.id), one_line(&one.reason));
     status::push_files(&mut text, &one.files);
     for content in &one.kept {
         kept::push_content(&mut text, content);

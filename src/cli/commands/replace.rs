@@ -11,6 +11,7 @@ use crate::cli::report;
 use crate::engine::report::Report;
 use crate::error::Result;
 use crate::fs::walk::Tree;
+use crate::path::shown;
 use crate::replace::{self, Found, Guard, Query};
 use crate::request::validate::{self, PathRule};
 use crate::wire::{Shape, replace::Replaced};
@@ -70,7 +71,7 @@ fn answer(report: &Report, found: &Found, options: &Options) -> Result<Answer> {
         };
         if options.verbose || found.files.len() <= LISTED {
             for (path, matches) in &found.files {
-                let _ = writeln!(text, "  {matches:6}  {}", styled(HEADING, options.shown(path).display()));
+                let _ = writeln!(text, "  {matches:6}  {}", styled(HEADING, shown(options.shown(path))));
             }
         }
     }

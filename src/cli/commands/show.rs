@@ -8,6 +8,7 @@ use crate::cli::failure::Failure;
 use crate::cli::options::Options;
 use crate::cli::output::{Answer, GOOD, count, diff, styled};
 use crate::error::Result;
+use crate::path;
 use crate::wire::history;
 
 pub(super) fn run(args: &ShowArgs, options: &Options) -> Result<Answer, Failure> {
@@ -20,10 +21,10 @@ pub(super) fn run(args: &ShowArgs, options: &Options) -> Result<Answer, Failure>
     let mut shown = options.engine()?.show(&args.id)?;
     let mut text = String::new();
     log::push(&mut text, &shown.logged);
-    let width = shown.files.iter().map(|file| file.path.as_os_str().len()).max().unwrap_or(0);
+    let width = shown.files.iter().map(|file| path::shown(&file.path).len()).max().unwrap_or(0);
     for file in &shown.files {
         let added = styled(GOOD, format!("+{}", file.added));
-        let _ = writeln!(text, "  {:8}{:width$}  {added} -{}", file.kind, file.path.display(), file.removed);
+        let _ = writeln!(text, "  {:8}{:width$}  {added} -{}", file.kind, path::shown(&file.path), file.removed);
     }
     let added = shown.files.iter().map(|file| file.added).sum::<usize>();
     let removed = shown.files.iter().map(|file| file.removed).sum::<usize>();

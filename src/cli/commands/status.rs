@@ -7,9 +7,11 @@ use super::kept;
 use crate::cli::exit;
 use crate::cli::failure::Failure;
 use crate::cli::options::Options;
-use crate::cli::output::{Answer, BAD, GOOD, NAME, NOTE, styled};
+use crate::cli::output::{Answer, BAD, GOOD, NAME, styled};
+use crate::cli::report::warning_of;
 use crate::engine::report::{Interrupted, OpenTransaction, Status};
 use crate::error::Result;
+use crate::path::{one_line, shown};
 use crate::wire::history;
 
 /// What the engine says of a transaction that a person must decide on.
@@ -18,7 +20,7 @@ const WAIT: &str = "wait";
 pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
     let status = options.engine()?.status()?;
     let text = for_people(&status);
-    let notes = status.warnings.iter().map(|warning| format!("{} {warning}", styled(NOTE, "warning:")));
+    let notes = status.warnings.iter().map(|warning| warning_of(warning));
     let notes: Vec<String> = notes.collect();
     let waits = status.interrupted.iter().any(|one| one.action == WAIT);
     let exit = if waits { exit::RECOVERY_REQUIRED } else { exit::DONE };
@@ -47,7 +49,7 @@ fn push(text: &mut String, one: &Interrupted) {
     let id = styled(NAME, &one.id);
     let _ = write!(text, "{state} {id}");
     if !one.owner.is_empty() {
-        let _ = write!(text, " by {}", one.owner);
+        let _ = write!(text, " by {}", one_line(&one.owner));
     }
     let action = match one.action.as_str() {
         "forward" => "the next writing command finishes it".to_owned(),
@@ -57,7 +59,7 @@ fn push(text: &mut String, one: &Interrupted) {
         WAIT => format!("{}, see `txedit recover {} --plan`", styled(BAD, "you must decide"), one.id),
         other => other.to_owned(),
     };
-    let _ = writeln!(text, "\n  {action}: {}", one.reason);
+    let _ = writeln!(text, "\n  {action}: {}", one_line(&one.reason));
     push_files(text, &one.files);
 }
 
@@ -67,7 +69,7 @@ fn push_open(text: &mut String, one: &OpenTransaction) {
         text,
         "{state} {} by {}, since {}, until {}",
         styled(NAME, &one.id),
-        one.owner,
+        one_line(&one.owner),
         one.opened,
         one.expires
     );
@@ -77,6 +79,6 @@ fn push_open(text: &mut String, one: &OpenTransaction) {
 /// The files of an interrupted transaction, each with its class.
 pub(super) fn push_files(text: &mut String, files: &[(PathBuf, String)]) {
     for (path, class) in files {
-        let _ = writeln!(text, "  {class:14}{}", path.display());
+        let _ = writeln!(text, "  {class:14}{}", shown(path));
     }
 }

@@ -72,13 +72,15 @@ pub(super) fn list(fs: &dyn Fs, state: &State) -> Result<Vec<(String, Stored)>> 
 fn read(fs: &dyn Fs, folder: &Handle) -> Result<Option<Stored>> {
     let stat = fs.stat_handle(folder).map_err(|e| Error::io("look at", folder.path(), e))?;
     // How it begins tells that it was written here, before the rest of it is read.
-    let start = Stored::start(&Folder::of(&stat.identity));
-    let Some(bytes) = read_file(fs, Name::new(folder, FILE_NAME), &start, limits::OPEN_BYTES)? else { return Ok(None) };
+    let beginning = Stored::start(&Folder::of(&stat.identity));
+    let Some(bytes) = read_file(fs, Name::new(folder, FILE_NAME), &beginning, limits::OPEN_BYTES)? else {
+        return Ok(None);
+    };
     Ok(serde_json::from_slice(&bytes).ok())
 }
 
-/// A regular file that begins with `start` and is not too large; `None` where there is none, or it cannot be opened.
-fn read_file(fs: &dyn Fs, name: Name<'_>, start: &[u8], most: u64) -> Result<Option<Vec<u8>>> {
+/// A regular file that has this beginning and is not too large; `None` where there is none, or it cannot be opened.
+fn read_file(fs: &dyn Fs, name: Name<'_>, beginning: &[u8], most: u64) -> Result<Option<Vec<u8>>> {
     let path = name.path();
     let file = match fs.open_file(name) {
         Ok(file) => file,
@@ -91,8 +93,8 @@ fn read_file(fs: &dyn Fs, name: Name<'_>, start: &[u8], most: u64) -> Result<Opt
     if stat.kind != FileKind::File || stat.size > most {
         return Ok(None);
     }
-    let beginning = snapshot::read_whole(fs, &file, &path, stat.size.min(start.len() as u64), &NEVER)?;
-    if beginning != start {
+    let found = snapshot::read_whole(fs, &file, &path, stat.size.min(beginning.len() as u64), &NEVER)?;
+    if found != beginning {
         return Ok(None);
     }
     snapshot::read_whole(fs, &file, &path, stat.size, &NEVER).map(Some)
