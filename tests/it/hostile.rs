@@ -209,12 +209,14 @@ fn a_state_folder_that_is_exchanged_after_the_look_is_not_acted_on() {
     }
 }
 
+/// A protocol that acts on a state folder whoever owns it.
+static TRUSTING: Protocol = Protocol { is_private: |_, _, _| true, ..PROTOCOL };
+
 #[test]
 fn a_state_folder_of_somebody_else_would_be_acted_on_without_the_judgement() {
     if !is_root("a workspace of somebody else") {
         return;
     }
-    static TRUSTING: Protocol = Protocol { is_private: |_, _, _| true, ..PROTOCOL };
     let place = of_somebody();
     let roots = place.root.join("roots");
     fs::create_dir(&roots).unwrap();
