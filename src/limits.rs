@@ -104,6 +104,10 @@ pub const HISTORY_BYTES: u64 = 1 << 30;
 /// How long a transaction stays in history.
 pub const HISTORY_AGE: Duration = Duration::from_hours(30 * 24);
 
+/// Transactions that stay whatever their age, and from whose oldest the age of the others is counted: a clock that is
+/// wrong for fewer commits than these takes nothing away.
+pub const HISTORY_AGED_BY: usize = 32;
+
 /// Folders that commits without barriers leave in the trash before one of them syncs to empty it.
 pub const TRASH: usize = 64;
 

@@ -11,9 +11,9 @@ use super::{Engine, Run};
 use crate::digest::Digest;
 use crate::error::{Conflict, Detail, Error, Result};
 use crate::fs::Name;
+use crate::journal::Change;
 use crate::journal::recover::Seen;
 use crate::journal::reverse::Carried;
-use crate::journal::{Change, slot_name};
 use crate::limits;
 use crate::path::RelPath;
 use crate::plan::FileState;
@@ -37,7 +37,7 @@ impl Engine {
         if found.digest == after.digest {
             return Ok(None);
         }
-        let original = self.content(Name::new(&loaded.folder, &slot_name(entry)), run.cancel)?;
+        let original = self.original(loaded, entry, run.cancel)?;
         let (Some(original), Some(current)) = (original, self.current(&record.path, run.cancel)?) else {
             return Ok(None);
         };
@@ -77,7 +77,7 @@ impl Engine {
                 record.path == *path && record.change.before().is_some_and(|before| before.digest == digest)
             });
             let content = match entry {
-                Some(entry) => self.content(Name::new(&other.folder, &slot_name(entry)), cancel)?,
+                Some(entry) => self.original(&other, entry, cancel)?,
                 None => None,
             };
             if let Some(content) = content.filter(|content| Digest::of(content) == digest) {
@@ -128,8 +128,8 @@ impl Engine {
             }
         }
         since.others(self.state_at(&record.path, run)?);
-        (conflict.changed_by, conflict.by_another_program) = since.to_blame();
-        let original = self.content(Name::new(&loaded.folder, &slot_name(entry)), run.cancel)?.unwrap_or_default();
+        (conflict.changed_by, conflict.by_another_program) = since.blamed();
+        let original = self.original(loaded, entry, run.cancel)?.unwrap_or_default();
         let left = match record.change.after() {
             Some(after) => self.left_by(state, loaded, &record.path, &original, after.digest, run.cancel)?,
             None => Some(Vec::new()),
@@ -180,7 +180,7 @@ impl Since {
     }
 
     /// The transactions, oldest first, and whether another program was at it.
-    fn to_blame(self) -> (Vec<String>, bool) {
+    fn blamed(self) -> (Vec<String>, bool) {
         // What is no regular file any more no transaction made.
         let others = self.steps.is_empty() || self.steps.iter().any(|(by, _)| by.is_none());
         (self.steps.into_iter().filter_map(|(by, _)| by).collect(), others)

@@ -41,12 +41,12 @@ impl Engine {
         loop {
             patience.check_cancelled()?;
             let fs = &*self.fs;
-            let (before, parents) = self.resolve(Resolver::new(fs, &self.root), paths, judge)?;
+            let (before, parents) = resolve(Resolver::new(fs, &self.root), paths, judge)?;
             self.refuse_own_locks(&before, &parents)?;
             // That much tells the folder too; what stands there is looked at again.
             let before: Vec<_> = before.into_iter().map(|place| (place.path, place.missing.len())).collect();
             let locks = Locks::acquire(fs, parents.values().cloned().collect(), patience)?;
-            let (places, again) = self.resolve(Resolver::again(fs, &self.root, &parents), paths, judge)?;
+            let (places, again) = resolve(Resolver::again(fs, &self.root, &parents), paths, judge)?;
             let same = before
                 .iter()
                 .zip(&places)
@@ -74,23 +74,12 @@ impl Engine {
         judge: Judge<'_>,
         warnings: &mut Vec<String>,
     ) -> Result<(Vec<Place>, Parents)> {
-        let (places, parents) = self.resolve(Resolver::new(&*self.fs, &self.root), paths, judge)?;
+        let (places, parents) = resolve(Resolver::new(&*self.fs, &self.root), paths, judge)?;
         let ours: Vec<RelPath> = places.iter().map(|place| place.path.clone()).collect();
         match nearby::find(&*self.fs, &self.root, &ours, self.protocol, warnings)? {
             None => Ok((places, parents)),
             Some(touching) => Err(in_the_way(&touching.id, "a dry run recovers nothing")),
         }
-    }
-
-    fn resolve(
-        &self,
-        mut resolver: Resolver<'_>,
-        paths: &[AskedPath],
-        judge: Judge<'_>,
-    ) -> Result<(Vec<Place>, Parents)> {
-        let places = judge(paths.iter().map(|path| resolver.place(path)).collect())?;
-        let parents = resolver.folders_of(places.iter());
-        Ok((places, parents))
     }
 
     /// A check of a transaction cannot have the locks that the transaction holds until the check is through.
@@ -140,6 +129,12 @@ impl Engine {
             _ => Ok(()),
         }
     }
+}
+
+fn resolve(mut resolver: Resolver<'_>, paths: &[AskedPath], judge: Judge<'_>) -> Result<(Vec<Place>, Parents)> {
+    let places = judge(paths.iter().map(|path| resolver.place(path)).collect())?;
+    let parents = resolver.folders_of(places.iter());
+    Ok((places, parents))
 }
 
 fn in_the_way(id: &str, why: &str) -> Error {

@@ -1,6 +1,7 @@
 //! Committed transactions: their folders, with the originals in them, are the undo records.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -13,7 +14,7 @@ use super::{Engine, hot, id, late};
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Fs, Handle, Name, Stat};
-use crate::journal::{self, Change, Header, Journal, Mark, slot_name};
+use crate::journal::{self, Change, Header, Journal, Mark, original_name, slot_name};
 use crate::limits;
 use crate::path::{RelPath, STATE_FOLDER};
 use crate::text::diff;
@@ -42,22 +43,35 @@ pub(super) fn load(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<Loaded
 /// How many bytes the originals of a committed transaction have. Its journal would tell as well, in ten times the time;
 /// that it is ours, its header tells.
 pub(super) fn weigh(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<u64>> {
-    let Some(folder) = open(fs, state, id)? else { return Ok(None) };
-    let header = hot::read_of_journal(fs, &folder, |bytes| journal::header(bytes))?;
-    let Some(Ok((header, Mark::Done))) = header else { return Ok(None) };
-    let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
-    if !is_born_here(&stat, id, &header) {
-        return Ok(None);
-    }
+    let Some(folder) = open_ours(fs, state, id)? else { return Ok(None) };
     let mut bytes = 0;
     for name in fs.list(&folder).map_err(|e| Error::io("list", folder.path(), e))? {
-        if name.as_encoded_bytes().iter().all(u8::is_ascii_digit) {
+        if is_slot(&name) {
             let name = Name::new(&folder, &name);
             let stat = fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?;
             bytes += stat.map_or(0, |stat| stat.size);
         }
     }
     Ok(Some(bytes))
+}
+
+/// Whether it is a committed transaction of this workspace, as far as its header tells.
+pub(super) fn is_ours(fs: &dyn Fs, state: &State, id: &str) -> Result<bool> {
+    Ok(open_ours(fs, state, id)?.is_some())
+}
+
+fn open_ours(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<Handle>> {
+    let Some(folder) = open(fs, state, id)? else { return Ok(None) };
+    let header = hot::read_of_journal(fs, &folder, |bytes| journal::header(bytes))?;
+    let Some(Ok((header, Mark::Done))) = header else { return Ok(None) };
+    let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
+    Ok(is_born_here(&stat, id, &header).then_some(folder))
+}
+
+/// Whether a name in the folder of a transaction is a slot, or the copy of an original.
+fn is_slot(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name.strip_suffix(journal::ORIGINAL.as_bytes()).unwrap_or(name).iter().all(u8::is_ascii_digit)
 }
 
 fn open(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<Handle>> {
@@ -88,6 +102,13 @@ pub(super) fn history<'a>(
 impl Loaded {
     pub(super) fn id(&self) -> &str {
         &self.journal.header.id
+    }
+
+    /// The entries of whose original there is a copy, since its inode had other names.
+    pub(super) fn copied(&self, fs: &dyn Fs) -> Result<HashSet<usize>> {
+        let names = fs.list(&self.folder).map_err(|e| Error::io("list", self.folder.path(), e))?;
+        let entry = |name: &OsString| name.to_str()?.strip_suffix(journal::ORIGINAL)?.parse().ok();
+        Ok(names.iter().filter_map(entry).collect())
     }
 }
 
@@ -141,7 +162,7 @@ impl Engine {
     pub(super) fn contents(&self, state: &State, loaded: &Loaded, entry: usize) -> Result<Contents> {
         let record = &loaded.journal.entries[entry];
         let old = match record.change.before() {
-            Some(_) => self.content(Name::new(&loaded.folder, &slot_name(entry)), &NEVER)?,
+            Some(_) => self.original(loaded, entry, &NEVER)?,
             None => Some(Vec::new()),
         };
         let new = match record.change.after() {
@@ -209,6 +230,19 @@ impl Engine {
             files: files.collect(),
             warnings: late::warnings(&*self.fs, self.protocol, loaded)?,
         })
+    }
+
+    /// What was at the target of an entry: in its slot or, where that inode had other names through which it was
+    /// written since, in the copy.
+    pub(super) fn original(&self, loaded: &Loaded, entry: usize, cancel: &AtomicBool) -> Result<Option<Vec<u8>>> {
+        let slot = self.content(Name::new(&loaded.folder, &slot_name(entry)), cancel)?;
+        let before = loaded.journal.entries[entry].change.before().map(|before| before.digest);
+        let is_it = |content: &Vec<u8>| Some(Digest::of(content)) == before;
+        if slot.as_ref().is_some_and(is_it) {
+            return Ok(slot);
+        }
+        let copy = self.content(Name::new(&loaded.folder, &original_name(entry)), cancel)?;
+        Ok(copy.filter(is_it).or(slot))
     }
 
     /// The content at a path of the workspace; `None` where there is no regular file.

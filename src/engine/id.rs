@@ -1,12 +1,22 @@
 //! Ids of transactions.
 
-use std::time::SystemTime;
+use crate::identity::Timestamp;
 
-/// A new id: the UTC time to the microsecond, so that ids sort by time, and 16 random hex digits.
+/// A new id: the UTC time to the microsecond, so that ids sort by time, and 16 random hex digits. Where that would not
+/// be later than `newest`, a microsecond after that.
 #[must_use]
-pub(super) fn fresh() -> String {
-    let now = jiff::Timestamp::try_from(SystemTime::now()).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
-    format!("{}-{}", time_part(now), random_hex(16))
+pub(super) fn after(now: Timestamp, newest: Option<&str>) -> String {
+    let microsecond = jiff::SignedDuration::from_micros(1);
+    let earliest = newest.and_then(instant_of).and_then(|newest| newest.checked_add(microsecond).ok());
+    let time = earliest.map_or(instant(now), |earliest| earliest.max(instant(now)));
+    format!("{}-{}", time_part(time), random_hex(16))
+}
+
+/// A time of the file system's clock.
+#[must_use]
+pub(super) fn instant(time: Timestamp) -> jiff::Timestamp {
+    let nanoseconds = i32::try_from(time.nanos()).unwrap_or_default();
+    jiff::Timestamp::new(time.seconds, nanoseconds).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
 }
 
 /// What ids of that time begin with: earlier ids sort before it, later ones behind.
@@ -46,11 +56,12 @@ mod tests {
 
     #[test]
     fn ids_are_ids_and_hold_their_time() {
-        let id = fresh();
+        let now = Timestamp::new(1_795_302_899, 1_999);
+        let id = after(now, None);
         assert!(crate::journal::is_id(id.as_ref()), "{id}");
-        let now = jiff::Timestamp::now();
-        let age = now.as_second() - instant_of(&id).unwrap().as_second();
-        assert!((0..5).contains(&age), "{age}");
+        assert!(id.starts_with("20261121T231459.000001Z-"), "{id}");
+        assert!(after(now, Some("20200101T000000.000000Z-ffffffffffffffff")).starts_with("20261121T231459.000001Z-"));
+        assert!(after(now, Some("20261231T235959.999999Z-ffffffffffffffff")).starts_with("20270101T000000.000000Z-"));
         assert_eq!(time_of("20261121T231459.000001Z-0123456789abcdef"), "2026-11-21T23:14:59Z");
     }
 }

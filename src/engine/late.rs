@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::fs::{FileKind, Fs, Handle, Name, Stat};
 use crate::identity::Timestamp;
 use crate::journal::recover::Seen;
-use crate::journal::{Change, Journal, Mark, Record, slot_name};
+use crate::journal::{Change, Journal, Mark, Record, original_name, slot_name};
 
 /// The slots of a transaction that came to its end, and what proves that they were not written since.
 #[derive(Debug)]
@@ -90,8 +90,19 @@ impl<'a> Slots<'a> {
             (Seen::Folder(_), Some(staged)) if !self.is_born_here => Seen::Folder(*staged),
             (seen, _) => seen,
         };
-        let may_go = (self.protocol.may_go)(record, self.mark, seen);
+        let may_go = (self.protocol.may_go)(record, self.mark, seen) || self.is_elsewhere(entry, &stat)?;
         Ok(if may_go { Found::AsRecorded } else { Found::Written })
+    }
+
+    /// Whether a file that was written since has other names, through which its writer finds it; to be told of it as a
+    /// loss, its original must be without a copy.
+    fn is_elsewhere(&self, entry: usize, slot: &Stat) -> Result<bool> {
+        if self.mark != Mark::Done || slot.kind != FileKind::File || slot.links < 2 {
+            return Ok(false);
+        }
+        let copy = original_name(entry);
+        let copy = Name::new(self.folder, &copy);
+        Ok(self.to_delete || self.fs.stat(copy).map_err(|e| Error::io("look at", copy.path(), e))?.is_some())
     }
 
     /// Whether size and times prove that a file is what was verified when the transaction came to its end. Its content

@@ -20,6 +20,7 @@ mod large;
 mod late;
 mod lock;
 mod nearby;
+mod newest;
 mod open;
 mod private;
 mod prune;

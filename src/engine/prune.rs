@@ -5,6 +5,7 @@ use super::state::{Section, State, list_ids};
 use super::trash::{self, Goes};
 use super::{Engine, Retention, history, id};
 use crate::error::Result;
+use crate::limits;
 
 /// One commit in so many looks at the names of history, which tell count and age: what is beyond goes in one go, and a
 /// history of a thousand costs the others nothing.
@@ -77,7 +78,13 @@ impl Engine {
         let Some(section) = state.section(fs, Section::History)? else { return Ok(Vec::new()) };
         let ids = list_ids(fs, &section)?;
         let age = jiff::SignedDuration::try_from(retention.age).unwrap_or(jiff::SignedDuration::MAX);
-        let oldest = jiff::Timestamp::now().checked_sub(age).unwrap_or(jiff::Timestamp::MIN);
+        let now = id::instant(fs.now());
+        // By itself only what is older than many others, so that a clock that jumps for a while takes nothing away.
+        let now = match known {
+            Some(_) => aged_by(&ids).map_or(jiff::Timestamp::MIN, |later| later.min(now)),
+            None => now,
+        };
+        let oldest = now.checked_sub(age).unwrap_or(jiff::Timestamp::MIN);
         let oldest = id::time_part(oldest);
         let mut moved = Vec::new();
         let mut room = retention.bytes;
@@ -108,6 +115,11 @@ impl Engine {
         }
         Ok(moved)
     }
+}
+
+/// The time by which age is told.
+fn aged_by(ids: &[String]) -> Option<jiff::Timestamp> {
+    ids.iter().rev().nth(limits::HISTORY_AGED_BY - 1).and_then(|id| id::instant_of(id))
 }
 
 /// Ids, as many as a warning should name.

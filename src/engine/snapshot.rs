@@ -46,11 +46,13 @@ impl Snapshot {
     /// Whether `stat` tells of the same content and permissions, perhaps in another inode (overlay copies a file up
     /// when it is renamed).
     pub(super) fn is_alike(&self, stat: &Stat) -> bool {
-        let Stat { kind, size, modified, mode, user, group, .. } = &*self.stat;
+        let Stat { kind, size, modified, mode, user, group, links, .. } = &*self.stat;
         *kind == stat.kind
             && *size == stat.size
             && *modified == stat.modified
             && (*mode, *user, *group) == (stat.mode, stat.user, stat.group)
+            // A name that came would outlive the swap, and no copy of the original was made for it.
+            && stat.links <= (*links).max(1)
     }
 }
 

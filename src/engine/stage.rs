@@ -3,23 +3,25 @@
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread::Builder;
 
-use super::draft::Draft;
+use super::draft::{Draft, Source};
 use super::files::write_all;
 use super::snapshot;
 use super::state::{Section, State};
 use super::transaction::Transaction;
 use super::trash::Trash;
-use super::{id, transaction};
+use super::{newest, transaction};
 use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Attributes, Fs, Guard, Handle, Metadata, Name, Rename, Stat};
 use crate::identity::{Identity, Timestamp};
-use crate::journal::{self, Header, Journal, Mark, Owner, Record, slot_name};
+use crate::journal::{self, Header, Journal, Mark, Owner, Record, original_name, slot_name};
 use crate::limits;
 use crate::plan::{Change, Content, Entry, New};
+use crate::text::splice::Splices;
 
 mod content;
 mod texts;
@@ -54,6 +56,8 @@ pub(super) struct Staging<'a> {
     ready: VecDeque<Result<Staged>>,
     /// Staged files and folders, open, as long as there are few enough to be synced one by one.
     files: Vec<Handle>,
+    /// Entries of whose original there is a copy, as long as no journal has its name.
+    copies: Vec<usize>,
     /// What the transaction's folder hands on to every file that is made in it.
     handed_on: Option<Attributes>,
     hidden: Option<Handle>,
@@ -64,7 +68,7 @@ impl<'a> Staging<'a> {
     /// Makes and locks the transaction's folder.
     pub(super) fn begin(fs: &'a dyn Fs, state: &'a State, draft: &Draft, program: &str) -> Result<Self> {
         let section = state.need_section(fs, Section::Transactions)?;
-        let (id, folder, stat) = make_folder(fs, &section)?;
+        let (id, folder, stat) = make_folder(fs, &section, &|| newest::next_id(fs, state))?;
         let host = fs.host().map_err(|e| Error::io("ask who runs", folder.path(), e))?;
         let header = Header {
             id,
@@ -91,6 +95,7 @@ impl<'a> Staging<'a> {
             unnamed: 0..0,
             ready: VecDeque::new(),
             files: Vec::new(),
+            copies: Vec::new(),
             handed_on: None,
             hidden: None,
             report: None,
@@ -142,6 +147,7 @@ impl<'a> Staging<'a> {
             Some(file) => error.in_file(file),
             None => error,
         };
+        self.copy_original(entry, planned, draft, cancel).map_err(named)?;
         let change = match &planned.change {
             Change::Folder => journal::Change::Folder { staged: self.stage_folder(entry, planned).map_err(named)? },
             Change::Delete(before) => journal::Change::Delete { before: *before, original: original() },
@@ -234,11 +240,51 @@ impl<'a> Staging<'a> {
         cancel: &AtomicBool,
     ) -> Result<Staged> {
         let fs = self.transaction.fs;
-        let slot = slot_name(entry);
-        let name = Name::new(&self.transaction.folder, &slot);
+        let dress = self.dress(planned, new, draft)?;
+        self.fill(&slot_name(entry), planned, &dress, draft, |file| match &new.content {
+            Content::Bytes(bytes) => write_all(fs, file, 0, bytes),
+            Content::Spliced(source, splices) => {
+                let (source, digest) = (&draft.sources[*source], new.state.digest);
+                Filling { fs, slot: file, source, splices, digest, read_at: self.read_at(draft), cancel }.fill()
+            }
+        })
+    }
+
+    /// A copy of an original that has other names: through them its inode can be written as long as history holds it.
+    fn copy_original(&mut self, entry: usize, planned: &Entry, draft: &Draft, cancel: &AtomicBool) -> Result<()> {
+        let Some(snapshot) = draft.targets[entry].as_ref().filter(|snapshot| snapshot.stat.links > 1) else {
+            return Ok(());
+        };
+        let fs = self.transaction.fs;
+        let folder = self.transaction.parents.get(planned.path.parent()).ok_or_else(|| missing_parent(planned))?;
+        let (folder, path) = (folder.clone(), planned.path.clone());
+        let source = Source { folder, path, snapshot: Arc::clone(snapshot), bytes: None };
+        let stat = &snapshot.stat;
+        let (mode, user, group, attributes) = (stat.mode, stat.user, stat.group, snapshot.attributes());
+        let dress = Metadata { mode, user, group, attributes, modified: Some(stat.modified) };
+        let (source, splices, digest) = (&source, &Splices::none(), snapshot.digest);
+        let copy = self.fill(&original_name(entry), planned, &dress, draft, |file| {
+            Filling { fs, slot: file, source, splices, digest, read_at: self.read_at(draft), cancel }.fill()
+        })?;
+        copy.guard.disarm();
+        self.copies.push(entry);
+        self.files.extend(copy.file);
+        Ok(())
+    }
+
+    /// A new file in the transaction's folder, with content and all.
+    fn fill(
+        &self,
+        name: &str,
+        planned: &Entry,
+        dress: &Metadata,
+        draft: &Draft,
+        write: impl FnOnce(&Handle) -> Result<()>,
+    ) -> Result<Staged> {
+        let fs = self.transaction.fs;
+        let name = Name::new(&self.transaction.folder, name);
         let root = self.transaction.state.root.path();
         let io = |verb: &'static str| move |e| Error::io(verb, root.join(planned.path.as_path()), e);
-        let dress = self.dress(planned, new, draft)?;
         // Set-id bits wait for the owner.
         let (file, guard, stat) = fs.create(name, dress.mode & 0o777).map_err(io("stage"))?;
         let handed_on = match &self.handed_on {
@@ -248,15 +294,9 @@ impl<'a> Staging<'a> {
         if handed_on.flags != dress.attributes.flags {
             fs.set_flags(&file, dress.attributes.flags).map_err(io("set the flags of staged"))?;
         }
-        match &new.content {
-            Content::Bytes(bytes) => write_all(fs, &file, 0, bytes)?,
-            Content::Spliced(source, splices) => {
-                let (source, digest) = (&draft.sources[*source], new.state.digest);
-                Filling { fs, slot: &file, source, splices, digest, read_at: self.read_at(draft), cancel }.fill()?;
-            }
-        }
+        write(&file)?;
         let now = worn(&stat, handed_on);
-        fs.set_metadata(&file, &now, &dress).map_err(io("set owner, mode and attributes of staged"))?;
+        fs.set_metadata(&file, &now, dress).map_err(io("set owner, mode and attributes of staged"))?;
         let is_kept = draft.plan.entries.len() <= limits::SYNC_EACH_UP_TO;
         Ok(Staged { file: is_kept.then_some(file), guard, identity: stat.identity, handed_on: now.attributes })
     }
@@ -292,6 +332,9 @@ impl<'a> Staging<'a> {
     /// Gives back at once what the slots took of the disk. What cannot be deleted now goes with the folder.
     fn delete_unnamed(&mut self) {
         self.ready.clear();
+        for entry in std::mem::take(&mut self.copies) {
+            self.transaction.fs.unlink(Name::new(&self.transaction.folder, &original_name(entry))).ok();
+        }
         for entry in std::mem::take(&mut self.unnamed) {
             let change = &self.transaction.record(entry).change;
             if matches!(change, journal::Change::Edit { .. } | journal::Change::Create { .. }) {
@@ -317,9 +360,13 @@ fn missing_parent(planned: &Entry) -> Error {
 }
 
 /// Makes `txn/.<id>`, locks it and only then gives it its name: what has its name has had an owner.
-pub(super) fn make_folder(fs: &dyn Fs, section: &Handle) -> Result<(String, Handle, Stat)> {
+pub(super) fn make_folder(
+    fs: &dyn Fs,
+    section: &Handle,
+    new_id: &dyn Fn() -> Result<String>,
+) -> Result<(String, Handle, Stat)> {
     for _ in 0..TRIES {
-        let id = id::fresh();
+        let id = new_id()?;
         let hidden = format!(".{id}");
         let name = Name::new(section, &hidden);
         fs.make_folder(name, 0o700).map_err(|e| Error::io("make", name.path(), e))?;

@@ -3,16 +3,19 @@
 //! What was never swapped goes without a look. What stood at its target once is looked at again right before it is
 //! unlinked, since some program may have it open and have written into it; what was taken back also stays for a while.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
 use super::late::{Found, Slots};
+use super::lock::NEVER;
 use super::state::{Section, State, list_ids, open_transaction};
+use super::transaction::see;
 use super::{account, hot};
 use crate::error::{Error, Result};
 use crate::fs::{FileKind, Fs, Handle, Name};
 use crate::identity::Timestamp;
-use crate::journal::{self, Change, Mark, slot_name};
+use crate::journal::recover::Seen;
+use crate::journal::{self, Change, Journal, Mark, slot_name};
 use crate::limits;
 
 /// Folders that were in the trash at some moment. They may be unlinked after a sync that came after that moment:
@@ -171,7 +174,10 @@ fn unlink_verified(fs: &dyn Fs, state: &State, folder: &Handle) -> Result<Option
     }
     let ours = |name: &OsString| name == account::FILE_NAME || name == mark.file_name();
     let left = fs.list(folder).map_err(|e| Error::io("list", folder.path(), e))?;
-    let strange = left.iter().any(|name| !ours(name));
+    let mut strange = false;
+    for name in left.iter().filter(|name| !ours(name)) {
+        strange |= !is_copy(fs, folder, &journal, name)?;
+    }
     Ok(match (written.is_empty(), strange) {
         (true, false) => None,
         (true, true) => Some("files that are not txedit's".to_owned()),
@@ -180,6 +186,14 @@ fn unlink_verified(fs: &dyn Fs, state: &State, folder: &Handle) -> Result<Option
             Some(format!("what another program wrote into {} after {when}", written.join(", ")))
         }
     })
+}
+
+/// Whether a file is the copy of an original that txedit made itself.
+fn is_copy(fs: &dyn Fs, folder: &Handle, journal: &Journal, name: &OsStr) -> Result<bool> {
+    let entry = name.to_str().and_then(|name| name.strip_suffix(journal::ORIGINAL)?.parse::<usize>().ok());
+    let before = entry.and_then(|entry| journal.entries.get(entry)?.change.before());
+    let Some(before) = before else { return Ok(false) };
+    Ok(matches!(see(fs, Name::new(folder, name), &NEVER)?, Seen::File { digest, .. } if digest == before.digest))
 }
 
 /// Puts a folder of the trash into `kept/`, durably.

@@ -16,7 +16,7 @@ use crate::check::Check;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Name};
 use crate::journal::reverse::{Now, conflict, reverse};
-use crate::journal::{Change, slot_name};
+use crate::journal::{Change, original_name, slot_name};
 use crate::limits;
 use crate::path::{AskedPath, RelPath};
 use crate::plan::SourceId;
@@ -200,9 +200,10 @@ impl Engine {
     /// The originals in a transaction's slots, verified: an undo stages copies of them.
     fn originals(&self, loaded: &Loaded, run: Run<'_>) -> Result<Sources> {
         let mut sources = Sources::default();
+        let copied = loaded.copied(&*self.fs)?;
         for (entry, record) in loaded.journal.entries.iter().enumerate() {
             let Some(before) = record.change.before() else { continue };
-            let slot = slot_name(entry);
+            let slot = if copied.contains(&entry) { original_name(entry) } else { slot_name(entry) };
             let name = Name::new(&loaded.folder, &slot);
             let path = name.path();
             let damaged = |why: &str| {
@@ -245,10 +246,7 @@ impl Engine {
                 let old = self.current(&record.path, run.cancel)?.unwrap_or_default();
                 let new = match (&now.carried, record.change.before()) {
                     (Some(carried), _) => carried.splices.apply(&old),
-                    (None, Some(_)) => {
-                        let slot = slot_name(entry);
-                        self.content(Name::new(&loaded.folder, &slot), run.cancel)?.unwrap_or_default()
-                    }
+                    (None, Some(_)) => self.original(loaded, entry, run.cancel)?.unwrap_or_default(),
                     (None, None) => Vec::new(),
                 };
                 let name = path.display().to_string();

@@ -13,7 +13,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Attributes, FileSystem, Fs, Guard, Handle, Host, Metadata, Name, Rename, Stat};
+use super::{Attributes, FileSystem, Fs, Guard, Handle, Host, Metadata, Name, Rename, Stat, Timestamp};
 
 /// The calls of [`Fs`] that can fail, one each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -389,6 +389,10 @@ impl Fs for FaultFs {
 
     fn host(&self) -> io::Result<Host> {
         self.call(Operation::Host, Path::new(""), || self.inner.host())
+    }
+
+    fn now(&self) -> Timestamp {
+        self.inner.now()
     }
 
     fn make_folder(&self, name: Name<'_>, mode: u32) -> io::Result<()> {

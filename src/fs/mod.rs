@@ -259,6 +259,8 @@ pub trait Fs: fmt::Debug + Send + Sync {
     fn file_system(&self, folder: &Handle) -> io::Result<FileSystem>;
     /// Who is running.
     fn host(&self) -> io::Result<Host>;
+    /// The time of the clock on the wall, which may jump.
+    fn now(&self) -> Timestamp;
 
     /// Makes a folder with exactly this mode, which includes the set-group-id bit that a parent would hand on. A default
     /// ACL of the parent is handed on all the same.

@@ -193,6 +193,16 @@ pub fn kept_name(index: usize) -> String {
     format!("{index:06}.kept")
 }
 
+/// What follows the number of an entry in the name of the copy of its original.
+pub const ORIGINAL: &str = ".original";
+
+/// The name of a copy of what was at the target of entry `index`: made where its inode had other names, through which
+/// what is in the slot could be written.
+#[must_use]
+pub fn original_name(index: usize) -> String {
+    format!("{index:06}{ORIGINAL}")
+}
+
 /// The state of a transaction: the name of its journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mark {

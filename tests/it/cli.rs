@@ -3,6 +3,7 @@
 mod arguments;
 mod check;
 mod conflicts;
+mod hard_links;
 mod interrupted;
 mod journal;
 mod names;

@@ -9,6 +9,7 @@ mod bad_target;
 mod cancelled;
 #[cfg(feature = "cli")]
 mod cli;
+mod clock;
 mod concurrency;
 mod crash;
 #[cfg(all(feature = "cli", feature = "delegate"))]
@@ -20,6 +21,7 @@ mod foreign;
 mod fs_os;
 mod fs_probe;
 mod fuzz_twins;
+mod hard_links;
 mod hostile;
 mod journal_format;
 mod large;

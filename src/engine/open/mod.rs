@@ -230,7 +230,7 @@ pub(super) fn list(fs: &dyn crate::fs::Fs, state: &State) -> Result<Vec<OpenTran
         OpenTransaction {
             opened: id::time_of(&id),
             expires: store::time(stored.expires),
-            is_expired: store::is_expired(&stored),
+            is_expired: store::is_expired(fs, &stored),
             owner: stored.owner.clone(),
             label: stored.label.clone(),
             files: files.collect(),
@@ -242,7 +242,7 @@ pub(super) fn list(fs: &dyn crate::fs::Fs, state: &State) -> Result<Vec<OpenTran
 
 /// Drops those that lapsed.
 pub(super) fn sweep(fs: &dyn crate::fs::Fs, state: &State) -> Result<()> {
-    for (id, _) in store::list(fs, state)?.into_iter().filter(|(_, stored)| store::is_expired(stored)) {
+    for (id, _) in store::list(fs, state)?.into_iter().filter(|(_, stored)| store::is_expired(fs, stored)) {
         // Somebody else may sweep it in the same moment.
         state.move_transaction(fs, &id, Section::Open, Section::Trash).ok();
     }

@@ -28,7 +28,7 @@ pub(super) struct Opened {
 pub(super) fn create(engine: &Engine, state: &State, owner: String) -> Result<Opened> {
     let fs = &*engine.fs;
     let section = state.need_section(fs, Section::Open)?;
-    let (id, folder, _) = stage::make_folder(fs, &section)?;
+    let (id, folder, _) = stage::make_folder(fs, &section, &|| Ok(id::after(fs.now(), None)))?;
     let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
     let stored =
         Stored { open: VERSION, folder: Folder::of(&stat.identity), owner, expires: 0, label: None, files: Vec::new() };
@@ -38,17 +38,17 @@ pub(super) fn create(engine: &Engine, state: &State, owner: String) -> Result<Op
 /// Opens one, as soon as nobody else is at it.
 pub(super) fn open(fs: &dyn Fs, state: &State, id: &str, patience: Patience<'_>) -> Result<Opened> {
     let section = if is_id(id.as_ref()) { state.section(fs, Section::Open)? } else { None };
-    let Some(section) = section else { return Err(unknown(id)) };
+    let Some(section) = section else { return Err(unknown(fs, id)) };
     loop {
         let Some((folder, _)) = transaction::lock_folder(fs, &section, id)? else {
             if open_transaction(fs, &section, id)?.is_none() {
-                return Err(unknown(id));
+                return Err(unknown(fs, id));
             }
             patience.pause(&section.path().join(id))?;
             continue;
         };
-        let stored = read(fs, &folder)?.ok_or_else(|| unknown(id))?;
-        if is_expired(&stored) {
+        let stored = read(fs, &folder)?.ok_or_else(|| unknown(fs, id))?;
+        if is_expired(fs, &stored) {
             return Err(expired(id));
         }
         return Ok(Opened { id: id.to_owned(), folder, stored });
@@ -104,7 +104,7 @@ impl Opened {
     /// Writes it down; it lapses some time after its last change. Synced: a staged edit that was acknowledged is there.
     pub(super) fn save(&mut self, fs: &dyn Fs) -> Result<()> {
         let lifetime = limits::OPEN_LIFETIME.as_secs().cast_signed();
-        self.stored.expires = Timestamp::now().as_second().saturating_add(lifetime);
+        self.stored.expires = id::instant(fs.now()).as_second().saturating_add(lifetime);
         let text = serde_json::to_vec(&self.stored).expect("strings and numbers are JSON");
         if text.len() as u64 > limits::OPEN_BYTES {
             let message = format!("all that is staged takes {} bytes, more than {}", text.len(), limits::OPEN_BYTES);
@@ -144,8 +144,8 @@ pub(super) fn time(seconds: i64) -> String {
     Timestamp::from_second(seconds).unwrap_or(Timestamp::UNIX_EPOCH).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-pub(super) fn is_expired(stored: &Stored) -> bool {
-    stored.expires < Timestamp::now().as_second()
+pub(super) fn is_expired(fs: &dyn Fs, stored: &Stored) -> bool {
+    stored.expires < id::instant(fs.now()).as_second()
 }
 
 fn expired(id: &str) -> Error {
@@ -155,10 +155,10 @@ fn expired(id: &str) -> Error {
 }
 
 /// One that is not there. Its id tells when it was opened: it may have lapsed and been swept away.
-fn unknown(id: &str) -> Error {
+fn unknown(fs: &dyn Fs, id: &str) -> Error {
     let lifetime = limits::OPEN_LIFETIME.as_secs().cast_signed();
     match id::instant_of(id).filter(|_| is_id(id.as_ref())) {
-        Some(opened) if opened.as_second() + lifetime < Timestamp::now().as_second() => expired(id),
+        Some(opened) if opened.as_second() + lifetime < id::instant(fs.now()).as_second() => expired(id),
         _ => {
             let message = format!("there is no open transaction {id} here; `txedit status` lists them");
             Error::new(ErrorKind::UnknownTransaction, message)

@@ -31,6 +31,7 @@ impl Staging<'_> {
         let renamed = self.transaction.fs.rename(from, to, Rename::NoReplace);
         renamed.map_err(|e| Error::io("rename", from.path(), e))?;
         self.unnamed = 0..0;
+        self.copies.clear();
         Ok(())
     }
 

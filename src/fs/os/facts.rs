@@ -3,11 +3,12 @@
 use std::fs::File;
 use std::io;
 use std::sync::OnceLock;
+use std::time::SystemTime;
 
 use rustix::fs::{IFlags, fstatfs};
 use rustix::process::geteuid;
 
-use super::super::{FileSystem, Host};
+use super::super::{FileSystem, Host, Timestamp};
 use super::{retry, stat};
 
 const EXT4: u32 = 0xef53;
@@ -171,6 +172,12 @@ pub(super) fn umask() -> io::Result<u32> {
     let umask = umask.and_then(|digits| u32::from_str_radix(digits.trim(), 8).ok());
     let umask = umask.ok_or_else(|| io::Error::other("/proc/self/status does not tell the umask"))?;
     Ok(*UMASK.get_or_init(|| umask))
+}
+
+/// The time of the clock on the wall.
+pub(super) fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Timestamp::new(i64::try_from(since.as_secs()).unwrap_or(i64::MAX), since.subsec_nanos())
 }
 
 pub(super) fn host() -> io::Result<Host> {

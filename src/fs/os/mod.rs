@@ -27,7 +27,7 @@ use std::sync::OnceLock;
 
 use rustix::io::{Errno, retry_on_intr};
 
-use super::{Attributes, FileSystem, Fs, Guard, Handle, Host, Metadata, Name, Rename, Stat};
+use super::{Attributes, FileSystem, Fs, Guard, Handle, Host, Metadata, Name, Rename, Stat, Timestamp};
 use lock::Opened;
 
 /// The file systems of this machine.
@@ -125,6 +125,10 @@ impl Fs for OsFs {
 
     fn file_system(&self, folder: &Handle) -> io::Result<FileSystem> {
         facts::file_system(file(folder)?)
+    }
+
+    fn now(&self) -> Timestamp {
+        facts::now()
     }
 
     fn host(&self) -> io::Result<Host> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
-use super::super::{Attributes, FileSystem, Fs, Guard, Handle, Host, Metadata, Name, Rename, Stat};
+use super::super::{Attributes, FileSystem, Fs, Guard, Handle, Host, Metadata, Name, Rename, Stat, Timestamp};
 use super::access::{READ, WRITE};
 use super::disk::{Body, Bytes, Dress, Id, ROOT};
 use super::names::How;
@@ -170,6 +170,10 @@ impl Fs for SimProcess {
                 Ok(FileSystem { name: volume.name.clone(), local: volume.local, sync_each: volume.sync_each })
             },
         )
+    }
+
+    fn now(&self) -> Timestamp {
+        self.shared.lock().store.machine.now()
     }
 
     fn host(&self) -> io::Result<Host> {

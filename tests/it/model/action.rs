@@ -42,6 +42,8 @@ pub(super) enum Action {
     Recover,
     /// Let enough time pass for every file to be old.
     Wait,
+    /// Set the clock back by an hour.
+    TurnBack,
 }
 
 /// What another program does.
@@ -85,6 +87,12 @@ fn ask() -> impl Strategy<Value = Ask> {
     ]
 }
 
+/// What makes a file read-only is not staged: edits may come on top of that.
+fn asks_at_once() -> impl Strategy<Value = Vec<Ask>> {
+    let ask = prop_oneof![9 => ask(), 1 => path().prop_map(|path| Ask::Mode { path, mode: 0o444 })];
+    prop::collection::vec(ask, 1..5)
+}
+
 fn asks() -> impl Strategy<Value = Vec<Ask>> {
     prop::collection::vec(ask(), 1..5)
 }
@@ -101,7 +109,7 @@ fn foreign() -> impl Strategy<Value = Foreign> {
 
 pub(super) fn arbitrary() -> impl Strategy<Value = Action> {
     prop_oneof![
-        6 => asks().prop_map(Action::Apply),
+        6 => asks_at_once().prop_map(Action::Apply),
         2 => (0..4usize).prop_map(Action::Undo),
         1 => Just(Action::UndoNewest),
         2 => foreign().prop_map(Action::Foreign),
@@ -114,5 +122,6 @@ pub(super) fn arbitrary() -> impl Strategy<Value = Action> {
         1 => (0..2usize).prop_map(Action::RollBack),
         1 => Just(Action::Recover),
         2 => Just(Action::Wait),
+        1 => Just(Action::TurnBack),
     ]
 }

@@ -83,6 +83,10 @@ pub(super) fn apply(files: &Files, asks: &[Ask]) -> Option<Files> {
     if asks.iter().any(|ask| ask.vacates() && ask.source() == ask.result()) {
         return None;
     }
+    let is_read_only = |path: &str| files.get(path).is_some_and(|(_, mode)| mode & 0o222 == 0);
+    if asks.iter().flat_map(|ask| [ask.source(), ask.result()]).flatten().any(is_read_only) {
+        return None;
+    }
     let vacated: BTreeSet<&str> = asks.iter().filter(|ask| ask.vacates()).filter_map(Ask::source).collect();
     if !asks.iter().all(|ask| ask.fits(files, &vacated)) {
         return None;
