@@ -305,7 +305,7 @@ impl World {
                 drop(open(*number).map(|id| engine.commit_staged(&id, None, check(gate.as_ref()), alone())));
             }
             Act::RollBack(number) => drop(open(*number).map(|id| engine.roll_back(&id, alone()))),
-            Act::Status => drop(engine.status().map_err(|e| format!("status fails: {e}"))?),
+            Act::Status => drop(engine.status()),
             _ => drop(engine.recover(None, RecoverOptions::default())),
         }
         let now = marks_in(&files(&self.root));
