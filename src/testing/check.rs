@@ -13,6 +13,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::foreign::{Deed, Foreign};
 use super::world::{Files, Seen, same};
 use crate::fs::FileKind;
 use crate::fs::sim::Entry;
@@ -57,7 +58,7 @@ impl Judge for Promise {
     }
 
     fn somebody_else(&self) -> bool {
-        !self.held.is_empty()
+        !self.held.is_empty() || !self.dressed.is_empty()
     }
 
     fn check_each(&self, seen: &Seen) -> Result<(), String> {
@@ -91,25 +92,66 @@ pub(super) struct Promise {
     pub(super) checked: bool,
     /// What foreign programs left, and must not be lost once it is there.
     pub(super) precious: Arc<BTreeSet<Precious>>,
+    /// Folders that a foreign program moves: what is beneath them is its own.
+    pub(super) moved: Arc<Vec<PathBuf>>,
+    /// What foreign programs make of modes, owners and attributes, whether they have or not: of these files only the
+    /// content is compared.
+    pub(super) dressed: Arc<BTreeSet<PathBuf>>,
+    /// What they made of them, and must not be undone.
+    pub(super) worn: Arc<Vec<Worn>>,
 }
 
 impl Promise {
+    /// What is promised where these are at work, of no state yet.
+    pub(super) fn beside<'f>(foreign: impl IntoIterator<Item = &'f Foreign> + Clone, checked: bool) -> Self {
+        let foreign = || foreign.clone().into_iter();
+        Self {
+            states: Arc::default(),
+            seen: 1,
+            from: 0,
+            to: 0,
+            held: Arc::new(foreign().flat_map(Foreign::held).collect()),
+            checked,
+            precious: Arc::default(),
+            moved: Arc::new(foreign().flat_map(Foreign::moved).collect()),
+            dressed: Arc::new(foreign().filter_map(Foreign::dressed).collect()),
+            worn: Arc::default(),
+        }
+    }
+
     /// The same with only this state allowed.
     pub(super) fn reported(&self, state: usize) -> Self {
         Self { from: state, to: state, ..self.clone() }
     }
 
     /// This, too, must not be lost.
-    pub(super) fn add(&mut self, precious: impl Iterator<Item = Precious>) {
+    pub(super) fn add(&mut self, precious: impl Iterator<Item = Precious>, worn: impl Iterator<Item = Worn>) {
         let mut all = BTreeSet::clone(&self.precious);
         all.extend(precious);
         self.precious = Arc::new(all);
+        self.worn = Arc::new(worn.filter(|worn| !worn.is_decided_by(&self.states)).collect());
+    }
+
+    /// Whether somebody's mode, owner or attributes went: what was there `before`, on the file that it was given to.
+    pub(super) fn check_worn(&self, before: Option<&Seen>, after: &Seen) -> Result<(), String> {
+        match self.worn.iter().find(|worn| before.is_none_or(|before| worn.is_there(before)) && worn.is_undone(after)) {
+            Some(worn) => Err(format!(
+                "of {}, mode, owner or attributes that were given to it came back: {}",
+                worn.path.display(),
+                told(&after.files, &worn.path)
+            )),
+            None => Ok(()),
+        }
     }
 
     fn allows(&self, state: usize, path: &PathBuf, seen: &Files) -> bool {
         let expected = self.states[state].get(path);
         let untouched = same(expected, self.states[self.seen - 1].get(path), true);
         let found = seen.get(path);
+        if self.dressed.contains(path) {
+            let content = |entry: &Entry| (entry.kind, entry.content.clone());
+            return found.map(content) == expected.map(content);
+        }
         if self.checked
             && let (Some(found), Some(expected)) = (found, expected)
         {
@@ -128,7 +170,9 @@ impl Promise {
 
     fn paths(&self, seen: &Files) -> BTreeSet<PathBuf> {
         let known = self.states[self.from..=self.to].iter().flat_map(Files::keys);
-        let all = known.chain(seen.keys()).filter(|path| !self.held.contains(*path) && !self.shelters(path, seen));
+        let is_moved = |path: &PathBuf| self.moved.iter().any(|moved| path.starts_with(moved));
+        let is_mine = |path: &&PathBuf| !self.held.contains(*path) && !is_moved(path);
+        let all = known.chain(seen.keys()).filter(is_mine).filter(|path| !self.shelters(path, seen));
         all.cloned().collect()
     }
 
@@ -182,7 +226,35 @@ impl Promise {
                 return Err(format!("{precious} is out of reach"));
             }
         }
-        Ok(())
+        if required { Ok(()) } else { self.check_worn(Some(before), after) }
+    }
+}
+
+/// Mode, owner or attributes that somebody gave to a file.
+#[derive(Debug, Clone)]
+pub(super) struct Worn {
+    pub(super) path: PathBuf,
+    /// The file that it was given to.
+    pub(super) inode: u64,
+    pub(super) deed: Deed,
+}
+
+impl Worn {
+    /// Whether the script itself gives or takes it.
+    fn is_decided_by(&self, states: &[Files]) -> bool {
+        let mut on = states.iter().filter_map(|files| files.get(&self.path)).map(|entry| self.deed.is_on(entry));
+        let first = on.next();
+        on.any(|is_on| Some(is_on) != first)
+    }
+
+    /// Whether the file that it was given to has it, where a commit or its recovery can find it.
+    fn is_there(&self, seen: &Seen) -> bool {
+        let files = seen.files.get(&self.path).into_iter().chain(&seen.slots);
+        files.filter(|entry| entry.identity.inode == self.inode).any(|entry| self.deed.is_on(entry))
+    }
+
+    fn is_undone(&self, seen: &Seen) -> bool {
+        seen.files.get(&self.path).is_some_and(|entry| !self.deed.is_on(entry))
     }
 }
 

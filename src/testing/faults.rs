@@ -187,7 +187,8 @@ impl Explorer {
             Err(_) => injected.back = 1,
         }
         let mut promise = trial.promise(from, to);
-        promise.add(programs.iter().filter_map(|program| program.left()));
+        let worn = programs.iter().filter_map(|program| program.worn());
+        promise.add(programs.iter().filter_map(|program| program.left()), worn);
         let seen = Seen::of(&machine);
         promise.check_each(&seen).map_err(|what| broken(format!("reported {result:?}, but {what}")))?;
         let mut walk = Walk::new(self, trial.script);
@@ -263,15 +264,6 @@ impl Trial<'_> {
 
     fn promise(&self, from: usize, to: usize) -> Promise {
         let states: Vec<Files> = self.clean.states.clone();
-        let held = Arc::new(self.foreign.iter().flat_map(|foreign| foreign.held()).collect());
-        Promise {
-            states: Arc::new(states),
-            seen: 1,
-            from,
-            to,
-            held,
-            checked: self.script.is_checked(),
-            precious: Arc::default(),
-        }
+        Promise { states: Arc::new(states), from, to, ..Promise::beside(self.foreign, self.script.is_checked()) }
     }
 }

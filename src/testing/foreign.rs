@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
-use super::check::Precious;
+use super::check::{Precious, Worn};
+use super::run::lock;
 use super::script::ROOT;
-use crate::fs::sim::{Held, SimFs};
+use super::world::{Files, Seen};
+use crate::fs::sim::{Entry, Held, SimFs};
 use crate::identity::Identity;
 
 /// What a foreign program does to a path.
@@ -30,6 +32,37 @@ pub enum Deed {
     /// Opens the file as soon as another one than at the beginning is at the path, and writes at the end of that at its
     /// call, or after the script if there are no more calls: whatever became of the file in between.
     AppendToNew(Vec<u8>),
+    /// Writes the file anew, and sets the time of its last change back.
+    WriteKeepingTime(Vec<u8>),
+    /// `chmod`.
+    Chmod(u32),
+    /// `chown`, to a user and a group.
+    Chown(u32, u32),
+    /// Sets an extended attribute.
+    SetAttribute(String, Vec<u8>),
+    /// Removes an extended attribute.
+    RemoveAttribute(String),
+    /// Moves the folder there, and makes another in its place.
+    MoveFolder(PathBuf),
+}
+
+impl Deed {
+    /// Whether it changes the mode, the owner or an attribute, and no content.
+    pub(super) const fn is_of_metadata(&self) -> bool {
+        matches!(self, Self::Chmod(_) | Self::Chown(..) | Self::SetAttribute(..) | Self::RemoveAttribute(_))
+    }
+
+    /// Whether a file is as this deed leaves its mode, owner and attributes.
+    pub(super) fn is_on(&self, entry: &Entry) -> bool {
+        let value = |name: &str| entry.extended.iter().find(|(it, _)| it == name).map(|(_, value)| value);
+        match self {
+            Self::Chmod(mode) => entry.mode == *mode,
+            Self::Chown(user, group) => (entry.user, entry.group) == (*user, *group),
+            Self::SetAttribute(name, wanted) => value(name) == Some(wanted),
+            Self::RemoveAttribute(name) => value(name).is_none(),
+            _ => true,
+        }
+    }
 }
 
 /// A deed at one point of a run.
@@ -45,12 +78,34 @@ pub struct Foreign {
 
 impl Foreign {
     /// The paths in the workspace that are this program's from now on: what it changes, and what it makes to replace it.
-    pub(super) fn held(&self) -> [PathBuf; 2] {
-        let path = self.path.strip_prefix(ROOT).unwrap_or(&self.path);
-        let mut aside = path.as_os_str().to_owned();
-        aside.push(".foreign");
-        [path.to_owned(), aside.into()]
+    /// Of what it moves, everything beneath.
+    pub(super) fn held(&self) -> Vec<PathBuf> {
+        let path = inside(&self.path);
+        match &self.deed {
+            deed if deed.is_of_metadata() => Vec::new(),
+            Deed::MoveFolder(to) => vec![path.to_owned(), inside(to).to_owned()],
+            _ => {
+                let mut aside = path.as_os_str().to_owned();
+                aside.push(".foreign");
+                vec![path.to_owned(), aside.into()]
+            }
+        }
     }
+
+    /// The path of which it changes no more than mode, owner or attributes.
+    pub(super) fn dressed(&self) -> Option<PathBuf> {
+        self.deed.is_of_metadata().then(|| inside(&self.path).to_owned())
+    }
+
+    /// The folders among them.
+    pub(super) fn moved(&self) -> Vec<PathBuf> {
+        if matches!(self.deed, Deed::MoveFolder(_)) { self.held() } else { Vec::new() }
+    }
+}
+
+/// A path in the workspace.
+fn inside(path: &Path) -> &Path {
+    path.strip_prefix(ROOT).unwrap_or(path)
 }
 
 impl fmt::Display for Foreign {
@@ -63,6 +118,12 @@ impl fmt::Display for Foreign {
             Deed::Recreate(bytes) => ("deletes and makes anew", Some(bytes)),
             Deed::AppendToOld(bytes) => ("appends to what was", Some(bytes)),
             Deed::AppendToNew(bytes) => ("appends to what came to", Some(bytes)),
+            Deed::WriteKeepingTime(bytes) => ("writes, with its old time,", Some(bytes)),
+            Deed::Chmod(_) => ("changes the mode of", None),
+            Deed::Chown(..) => ("changes the owner of", None),
+            Deed::SetAttribute(..) => ("sets an attribute of", None),
+            Deed::RemoveAttribute(_) => ("removes an attribute of", None),
+            Deed::MoveFolder(_) => ("moves away, and makes anew,", None),
         };
         write!(f, "before call {} somebody {word} {}", self.call, self.path.display())?;
         bytes.map_or(Ok(()), |bytes| write!(f, ": {:?}", String::from_utf8_lossy(bytes)))
@@ -81,6 +142,9 @@ pub(super) struct Program {
     came_on_top: AtomicBool,
     known: BTreeSet<Vec<u8>>,
     left: Mutex<Option<Precious>>,
+    worn: Mutex<Option<Worn>>,
+    /// The user's files when it moved a folder.
+    before_move: Mutex<Option<Files>>,
 }
 
 impl Program {
@@ -92,8 +156,9 @@ impl Program {
         }
         let before = machine.stat(&foreign.path).ok().map(|stat| stat.identity);
         let (foreign, known) = (foreign.clone(), known.clone());
-        let (has_acted, came_on_top, left) = Default::default();
-        Arc::new(Self { foreign, before, held, has_acted, came_on_top, known, left })
+        let (has_acted, came_on_top) = Default::default();
+        let (left, worn, before_move) = Default::default();
+        Arc::new(Self { foreign, before, held, has_acted, came_on_top, known, left, worn, before_move })
     }
 
     /// Acts, if this is its call. What cannot be done is not done.
@@ -141,7 +206,11 @@ impl Program {
         self.came_on_top.store(self.is_on_top(machine), Ordering::Relaxed);
         // Where another foreign program replaced or deleted the file that this one has open, the two lose it by themselves.
         let is_lost = self.held.get().is_some_and(Held::was_dropped);
-        let result = match &self.foreign.deed {
+        let deed = &self.foreign.deed;
+        if matches!(deed, Deed::MoveFolder(_)) {
+            *lock(&self.before_move) = Some(Seen::of(machine).files);
+        }
+        let result = match deed {
             Deed::Write(bytes) => machine.write_in_place(path, bytes),
             Deed::Replace(bytes) => machine.replace(path, bytes),
             Deed::Create(bytes) => machine.create(path, bytes),
@@ -154,7 +223,19 @@ impl Program {
             Deed::AppendToOld(bytes) | Deed::AppendToNew(bytes) => {
                 self.held.get().map_or(Ok(()), |held| held.append(bytes))
             }
+            Deed::WriteKeepingTime(bytes) => machine.write_keeping_time(path, bytes),
+            Deed::Chmod(mode) => machine.set_mode(path, *mode),
+            Deed::Chown(user, group) => machine.set_owner(path, *user, *group),
+            Deed::SetAttribute(name, value) => machine.set_attribute(path, name, value),
+            Deed::RemoveAttribute(name) => machine.remove_attribute(path, name),
+            Deed::MoveFolder(to) => machine.rename(path, to).and_then(|()| machine.make_folders(path)),
         };
+        if deed.is_of_metadata() {
+            let inode = machine.stat(path).ok().map(|stat| stat.identity.inode);
+            let worn = inode.filter(|_| result.is_ok());
+            *lock(&self.worn) = worn.map(|inode| Worn { path: inside(path).to_owned(), inode, deed: deed.clone() });
+            return;
+        }
         if result.is_ok() && !is_lost {
             let content = match self.held.get() {
                 Some(held) => held.read().ok(),
@@ -164,15 +245,26 @@ impl Program {
             let may_be_late = matches!(self.foreign.deed, Deed::AppendToOld(_) | Deed::AppendToNew(_));
             let inode = (!may_be_late).then(|| machine.stat(path).ok().map(|stat| stat.identity.inode)).flatten();
             let left = content.map(|content| Precious { content, inode, may_be_late });
-            *self.left.lock().unwrap_or_else(PoisonError::into_inner) = left;
+            *lock(&self.left) = left;
         }
+    }
+
+    /// What this program made of a file's mode, owner or attributes, and nobody may undo.
+    pub(super) fn worn(&self) -> Option<Worn> {
+        lock(&self.worn).clone()
+    }
+
+    /// The user's files before this program moved a folder, and which one; `None` where it has not.
+    pub(super) fn before_move(&self) -> Option<(PathBuf, Files)> {
+        let files = lock(&self.before_move).clone()?;
+        Some((inside(&self.foreign.path).to_owned(), files))
     }
 
     /// What this program left, and must not be lost. Who writes a `known` content into a file that is there has added
     /// nothing to it.
     pub(super) fn left(&self) -> Option<Precious> {
         let makes_its_own = matches!(self.foreign.deed, Deed::Replace(_) | Deed::Create(_) | Deed::Recreate(_));
-        let left = self.left.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let left = lock(&self.left).clone();
         left.filter(|left| makes_its_own || !self.known.contains(&left.content))
     }
 }

@@ -37,7 +37,7 @@ impl Explorer {
         fault: Option<(u64, Action)>,
     ) -> Result<Vec<Point>, Violation> {
         let machine = clean.start.fork();
-        let held = Arc::new(foreign.iter().flat_map(Foreign::held).collect::<BTreeSet<_>>());
+        let blank = Promise::beside(foreign, script.is_checked());
         let programs: Vec<_> = foreign.iter().map(|foreign| Program::start(&machine, foreign, &clean.known)).collect();
         let left = programs.clone();
         let disturbed = foreign.iter().map(|foreign| foreign.call).chain(fault.map(|(call, _)| call));
@@ -46,9 +46,7 @@ impl Explorer {
         let mut seen = vec![Seen::of(&machine).files];
         let promise = |seen: &[Files], from: usize, to: usize| {
             let states: Vec<Files> = seen.iter().chain(&clean.states[seen.len()..]).cloned().collect();
-            let (held, precious) = (Arc::clone(&held), Arc::default());
-            let checked = script.is_checked();
-            Promise { states: Arc::new(states), seen: seen.len(), from, to, held, checked, precious }
+            Promise { states: Arc::new(states), seen: seen.len(), from, to, ..blank.clone() }
         };
         let current = Arc::new(Mutex::new(promise(&seen, 0, 0)));
         let points = watch(&machine, programs, (from, fault), &current);
@@ -63,6 +61,7 @@ impl Explorer {
                 Ok(()) => {
                     let reported = promise(&seen, index + 1, index + 1);
                     reported.check_each(&now).map_err(|what| told(format!("reported as committed, but {what}")))?;
+                    in_place(&left, &now.files, [&seen[index], &clean.states[index + 1]]).map_err(told)?;
                     seen.push(now.files);
                     *lock(&current) = promise(&seen, index + 1, index + 1);
                 }
@@ -148,7 +147,8 @@ fn watch(
         // Up to the first deed it is the run in which nobody interferes.
         if call.mutates && number >= from {
             let mut promise = lock(&current).clone();
-            promise.add(programs.iter().filter_map(|program| program.left()));
+            let worn = programs.iter().filter_map(|program| program.worn());
+            promise.add(programs.iter().filter_map(|program| program.left()), worn);
             let told = format!("call {number}: {} {}", call.verb, call.path.display());
             lock(&kept).push(Point { machine: fork.fork(), call: told, promise });
         }
@@ -179,7 +179,11 @@ impl End<'_> {
                 return Err(format!("at the end, {untold} is in the trash, and nobody is told: {status:?}"));
             }
         }
-        promise.add(self.programs.iter().filter_map(|program| program.left()));
+        let worn = self.programs.iter().filter_map(|program| program.worn());
+        promise.add(self.programs.iter().filter_map(|program| program.left()), worn);
+        if !required {
+            promise.check_worn(None, &Seen::of(machine)).map_err(|what| format!("at the end, {what}"))?;
+        }
         Ok(Point { machine: machine.fork(), call: "the end".to_owned(), promise })
     }
 
@@ -228,6 +232,21 @@ impl End<'_> {
 fn kept(machine: &SimFs) -> usize {
     let section = Path::new(ROOT).join(STATE_FOLDER).join("kept");
     machine.tree().keys().filter(|path| path.parent() == Some(&section)).count()
+}
+
+/// Whether what an act changes beneath a folder that somebody moved away meanwhile was in place: when it was moved, or is
+/// now.
+fn in_place(programs: &[Arc<Program>], now: &Files, [old, new]: [&Files; 2]) -> Result<(), String> {
+    for (folder, before) in programs.iter().filter_map(|program| program.before_move()) {
+        let changed = old.keys().chain(new.keys()).filter(|path| path.starts_with(&folder));
+        let changed: BTreeSet<_> = changed.filter(|path| !same(old.get(*path), new.get(*path), false)).collect();
+        let is_new = |files: &Files| changed.iter().all(|path| same(files.get(*path), new.get(*path), false));
+        if !is_new(&before) && !is_new(now) {
+            let folder = folder.display();
+            return Err(format!("reported as committed, but {folder} was moved before {changed:?} was in place"));
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

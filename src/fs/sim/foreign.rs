@@ -147,6 +147,18 @@ impl SimFs {
         write_all(&mut state, file(id), 0, bytes.as_ref())
     }
 
+    /// The same, and sets the time of the last change back to what it was.
+    pub fn write_keeping_time(&self, path: impl AsRef<Path>, bytes: &[u8]) -> io::Result<()> {
+        let path = path.as_ref();
+        let modified = self.stat(path)?.modified;
+        self.write_in_place(path, bytes)?;
+        let mut state = self.foreign();
+        let id = find(&state, path)?;
+        let dress = state.store.node(id)?.dress.clone();
+        state.store.change_dress("utimensat", id, dress, Some(modified));
+        Ok(())
+    }
+
     /// Writes at the end of a file: the same inode.
     pub fn append(&self, path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> io::Result<()> {
         self.open(path)?.append(bytes.as_ref())
