@@ -64,6 +64,9 @@ pub const CANCEL_EVERY_BYTES: usize = 16 << 20;
 /// within the granularity of the file system's clock.
 pub const YOUNG: Duration = Duration::from_secs(2);
 
+/// Bytes up to which an original is read once more when it came out of its swap. Of a larger one size and times tell.
+pub const READ_AGAIN_BYTES: u64 = 1 << 20;
+
 /// How long a command waits for its locks unless told otherwise.
 pub const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 

@@ -9,6 +9,7 @@ use txedit::journal::record::encode;
 use txedit::journal::recover::{Class, Observed, Seen, classify, decide};
 use txedit::journal::{Change, Journal, Mark, Record, scan};
 use txedit::path::{RelPath, STATE_FOLDER};
+use txedit::plan::FileState;
 
 use crate::scale;
 use crate::workspace::Workspace;
@@ -60,8 +61,11 @@ fn extended(real: &Journal, entries: usize) -> Journal {
 /// What is seen of an entry after its swap.
 fn half_way(record: &Record) -> Observed {
     let Change::Edit { before, after, staged, original } = record.change else { panic!("it is an edit") };
-    Observed {
-        target: Seen::File { digest: after.digest, mode: after.mode, identity: staged },
-        slot: Seen::File { digest: before.digest, mode: before.mode, identity: original },
-    }
+    let file = |state: FileState, identity| Seen::File {
+        digest: state.digest,
+        mode: state.mode,
+        access: state.access.unwrap(),
+        identity,
+    };
+    Observed { target: file(after, staged), slot: file(before, original) }
 }

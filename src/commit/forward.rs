@@ -33,7 +33,7 @@ pub fn commit(entries: usize, terms: Terms) -> Vec<Phase> {
     }
     // The done mark only after every swap was looked at: else a late writer after the acknowledgement would make
     // recovery take the transaction back.
-    swap.extend([Step::WriteReport, Step::Mark(Mark::Done)]);
+    swap.extend([Step::WriteReport, Step::VerifyFolders, Step::Mark(Mark::Done)]);
 
     // Folders go only when every swap is durable: a recovery that goes back could put nothing into one that is gone.
     let mut end = vec![Step::Tidy];
@@ -53,7 +53,9 @@ pub fn commit(entries: usize, terms: Terms) -> Vec<Phase> {
 #[must_use]
 pub fn finish(ready: &[usize], mark: Mark) -> Vec<Step> {
     let mut steps: Vec<Step> = ready.iter().flat_map(|&entry| [Step::Swap(entry), Step::Look(entry)]).collect();
-    steps.extend((mark != Mark::Done).then_some(Step::Mark(Mark::Done)));
+    if mark != Mark::Done {
+        steps.extend([Step::VerifyFolders, Step::Mark(Mark::Done)]);
+    }
     steps.extend([Step::Barrier(Barrier::Second), Step::Tidy, Step::SyncTidied, Step::Archive]);
     steps
 }

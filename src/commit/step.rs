@@ -27,6 +27,8 @@ pub enum Step {
     LookAgain(usize),
     /// Write `report.json`.
     WriteReport,
+    /// Look whether the paths of all folders still lead to those in which names were swapped.
+    VerifyFolders,
     /// Rename the journal.
     Mark(Mark),
     /// Make the names in the transaction's folder durable.

@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Name};
 use crate::path::RelPath;
 use crate::plan::build::{Base, Builder, Target};
-use crate::plan::{Change as Planned, Entry, Plan, SourceId};
+use crate::plan::{Access, Change as Planned, Entry, Plan, SourceId};
 use crate::request::{Change, FileRequest, Request};
 
 mod ahead;
@@ -149,25 +149,26 @@ impl Engine {
     }
 
     fn targets(&self, places: &[Place], vacated: &HashMap<usize, usize>, parents: &Parents) -> Result<Vec<Target>> {
-        let mut new_modes: HashMap<&Path, u32> = HashMap::new();
+        let mut given: HashMap<&Path, (u32, Option<Access>)> = HashMap::new();
         let mut targets = Vec::with_capacity(places.len());
         for (target, place) in places.iter().enumerate() {
-            // One that stays keeps the mode that it has.
+            // One that stays keeps what it has.
             let stays = place.stat.is_some() && !vacated.contains_key(&target);
-            let new_mode = match new_modes.get(place.folder()) {
-                _ if stays => 0,
-                Some(mode) => *mode,
-                None => *new_modes.entry(place.folder()).or_insert(self.new_mode(&parents[place.folder()].1)?),
+            let (new_mode, new_access) = match given.get(place.folder()) {
+                _ if stays => (0, None),
+                Some(given) => *given,
+                None => *given.entry(place.folder()).or_insert(self.given(&parents[place.folder()].1)?),
             };
-            targets.push(Target { path: place.path.clone(), missing: place.missing.clone(), new_mode });
+            targets.push(Target { path: place.path.clone(), missing: place.missing.clone(), new_mode, new_access });
         }
         Ok(targets)
     }
 
-    /// The mode that a folder gives a new file.
-    fn new_mode(&self, folder: &Handle) -> Result<u32> {
+    /// What a folder gives a new file.
+    fn given(&self, folder: &Handle) -> Result<(u32, Option<Access>)> {
         let inherited = self.fs.inherited(folder, false);
-        Ok(inherited.map_err(|e| Error::io("ask what a new file gets in", folder.path(), e))?.mode)
+        let inherited = inherited.map_err(|e| Error::io("ask what a new file gets in", folder.path(), e))?;
+        Ok((inherited.mode, Some(inherited.access())))
     }
 }
 

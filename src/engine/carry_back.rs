@@ -13,7 +13,7 @@ use crate::error::{Conflict, Detail, Error, Result};
 use crate::fs::Name;
 use crate::journal::Change;
 use crate::journal::recover::Seen;
-use crate::journal::reverse::Carried;
+use crate::journal::reverse::{Carried, is_as_left};
 use crate::limits;
 use crate::path::RelPath;
 use crate::plan::FileState;
@@ -54,7 +54,7 @@ impl Engine {
         let mode = if found.mode == after.mode { before.mode } else { found.mode };
         let name = record.path.as_path().display().to_string();
         Ok(Some(Carried {
-            state: FileState { digest: Digest::of(&new), size: new.len() as u64, mode },
+            state: FileState { digest: Digest::of(&new), size: new.len() as u64, mode, access: found.access },
             foreign_diff: diff::unified(&left, &current, &name, &name, limits::DIFF_BYTES),
             splices,
         }))
@@ -106,7 +106,9 @@ impl Engine {
         let name = Name::new(&folder, path.name());
         let stat = self.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?;
         Ok(match (see(&*self.fs, name, run.cancel)?, stat) {
-            (Seen::File { digest, mode, .. }, Some(stat)) => Some(FileState { digest, size: stat.size, mode }),
+            (Seen::File { digest, mode, access, .. }, Some(stat)) => {
+                Some(FileState { digest, size: stat.size, mode, access: Some(access) })
+            }
             _ => None,
         })
     }
@@ -164,15 +166,16 @@ impl Since {
 
     /// What it was found to be, which no transaction made of it.
     fn others(&mut self, found: Option<FileState>) {
-        if self.steps.last().map_or(self.left, |(_, state)| *state) != found {
+        let last = self.steps.last().map_or(self.left.as_ref(), |(_, state)| state.as_ref());
+        if !is_as_left(found.as_ref(), last) {
             self.step(None, found);
         }
     }
 
     fn step(&mut self, by: Option<String>, to: Option<FileState>) {
-        if to == self.left {
+        if is_as_left(to.as_ref(), self.left.as_ref()) {
             self.steps.clear();
-        } else if let Some(at) = self.steps.iter().position(|(_, state)| *state == to) {
+        } else if let Some(at) = self.steps.iter().position(|(_, state)| is_as_left(to.as_ref(), state.as_ref())) {
             self.steps.truncate(at + 1);
         } else {
             self.steps.push((by, to));

@@ -13,7 +13,7 @@ use super::state::{Section, State};
 use super::take_back::TakenBack;
 use super::transaction::{Tidied, Transaction};
 use super::trash::{self, Trash};
-use super::{Observer as _, Phase as Progress, Run, Unobserved};
+use super::{Observer as _, Phase as Progress, Run, Unobserved, snapshot};
 use crate::check::CheckRun;
 use crate::commit::step::{Barrier, OnFailure, Step, Terms};
 use crate::error::{Error, ErrorKind, NotOld, Outcome, Result};
@@ -156,6 +156,10 @@ impl Walk<'_> {
                 let check = self.committed.check.as_ref();
                 self.staging.write_report(|to| self.teller.tell(self.draft, check, to))
             }
+            Step::VerifyFolders => match self.transaction().moved_folder()? {
+                None => Ok(()),
+                Some(folder) => Err(snapshot::changed(&folder, "was moved while files in it were swapped")),
+            },
             Step::Mark(mark) => self.staging.transaction_mut().set_mark(mark),
             Step::SyncFolder => self.transaction().sync_folder(),
             Step::Tidy => {
@@ -198,7 +202,7 @@ impl Walk<'_> {
         if !self.each {
             return transaction.sync_file_system();
         }
-        let folders = transaction.parents.values().chain([&transaction.folder]);
+        let folders = transaction.parents.values().map(|(_, folder)| folder).chain([&transaction.folder]);
         sync_all(transaction.fs, self.staging.report().into_iter().chain(folders))
     }
 
@@ -328,6 +332,14 @@ pub(super) fn finish(transaction: &mut Transaction<'_>, ready: &[usize], insiste
                     transaction.swap_back(entry)?;
                     return Ok(false);
                 }
+            }
+            Step::VerifyFolders => {
+                let Some(folder) = transaction.moved_folder()? else { continue };
+                // Through the folders that are held: what this recovery has done goes with them otherwise.
+                for &entry in ready.iter().rev() {
+                    transaction.take_back(entry)?;
+                }
+                return Err(snapshot::changed(&folder, "was moved while files in it were recovered"));
             }
             Step::Mark(mark) => {
                 // Every entry once more: a late writer must not end up under a done mark unseen.

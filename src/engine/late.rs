@@ -84,8 +84,8 @@ impl<'a> Slots<'a> {
         }
         let seen = match (see(self.fs, name, &NEVER)?, record.change.staged()) {
             // In a copy all inodes are others.
-            (Seen::File { digest, mode, .. }, Some(staged)) if !self.is_born_here => {
-                Seen::File { digest, mode, identity: *staged }
+            (Seen::File { digest, mode, access, .. }, Some(staged)) if !self.is_born_here => {
+                Seen::File { digest, mode, access, identity: *staged }
             }
             (Seen::Folder(_), Some(staged)) if !self.is_born_here => Seen::Folder(*staged),
             (seen, _) => seen,

@@ -12,6 +12,7 @@ mod export;
 mod files;
 mod gate;
 mod ground;
+mod hand_over;
 mod history;
 mod hot;
 mod id;

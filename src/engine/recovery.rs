@@ -17,6 +17,7 @@ use crate::commit::step::Step;
 use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::fs::{Fs, Handle, Stat};
+use crate::identity::Identity;
 use crate::journal::recover::{Class, Decision};
 use crate::journal::{Beginning, Change, Journal, Mark, slot_name};
 
@@ -116,7 +117,7 @@ fn dismisses(options: RecoverOptions, doubt: hot::Doubt) -> bool {
 }
 
 /// The folders of the targets, by their path in the workspace.
-type Parents = HashMap<PathBuf, Handle>;
+type Parents = HashMap<PathBuf, (Identity, Handle)>;
 
 /// Locks the folders of all targets and all folders that the transaction makes, and looks again whether they are
 /// still where they were.
@@ -131,7 +132,8 @@ fn lock_targets(
         let before = open_parents(fs, state, id, journal)?;
         let found: HashMap<PathBuf, Stat> =
             before.iter().map(|(path, (stat, _))| (path.clone(), stat.clone())).collect();
-        let parents: Parents = before.iter().map(|(path, (_, handle))| (path.clone(), handle.clone())).collect();
+        let parents = before.iter();
+        let parents = parents.map(|(path, (stat, folder))| (path.clone(), (stat.identity, folder.clone()))).collect();
         let locks = Locks::acquire(fs, before.into_values().collect(), patience)?;
         if are_there(fs, state, id, journal, &found)? {
             return Ok((locks, parents));

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Attributes, FileKind, Fs, Handle, Name, Stat};
 use crate::identity::Timestamp;
 use crate::limits;
-use crate::plan::FileState;
+use crate::plan::{Access, FileState};
 
 /// A file as it was read.
 #[derive(Debug, Clone)]
@@ -29,12 +29,19 @@ pub(super) struct Snapshot {
 impl Snapshot {
     /// The state by which recovery tells it.
     pub(super) fn state(&self) -> FileState {
-        FileState { digest: self.digest, size: self.stat.size, mode: self.stat.mode }
+        let attributes = self.attributes.as_ref().and_then(|attributes| attributes.digest());
+        let access = Access { user: self.stat.user, group: self.stat.group, attributes };
+        FileState { digest: self.digest, size: self.stat.size, mode: self.stat.mode, access: Some(access) }
     }
 
     /// Its attributes and flags.
     pub(super) fn attributes(&self) -> Attributes {
         self.attributes.as_deref().cloned().unwrap_or_default()
+    }
+
+    /// Whether these are its attributes and flags.
+    pub(super) fn wears(&self, attributes: &Attributes) -> bool {
+        self.attributes.as_ref().and_then(|own| own.digest()) == attributes.digest()
     }
 
     /// Whether `stat` is this very file, unchanged as far as its metadata tell. `changed` moves with every rename,

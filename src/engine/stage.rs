@@ -1,8 +1,7 @@
 //! Staging: new contents in the slots of a transaction's folder, then its journal.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Range;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread::Builder;
@@ -20,7 +19,7 @@ use crate::fs::{Attributes, Fs, Guard, Handle, Metadata, Name, Rename, Stat};
 use crate::identity::{Identity, Timestamp};
 use crate::journal::{self, Header, Journal, Mark, Owner, Record, original_name, slot_name};
 use crate::limits;
-use crate::plan::{Change, Content, Entry, New};
+use crate::plan::{Access, Change, Content, Entry, FileState, New};
 use crate::text::splice::Splices;
 
 mod content;
@@ -41,6 +40,7 @@ struct Staged {
     file: Option<Handle>,
     guard: Guard,
     identity: Identity,
+    access: Access,
     handed_on: Attributes,
 }
 
@@ -71,6 +71,7 @@ impl<'a> Staging<'a> {
         let (id, folder, stat) = make_folder(fs, &section, &|| newest::next_id(fs, state))?;
         let host = fs.host().map_err(|e| Error::io("ask who runs", folder.path(), e))?;
         let header = Header {
+            version: journal::VERSION,
             id,
             workspace: state.workspace_id().to_owned(),
             folder: stat.identity,
@@ -84,8 +85,8 @@ impl<'a> Staging<'a> {
         };
         let entries = Vec::with_capacity(draft.plan.entries.len());
         let journal = Journal { header, entries, back_on_crash: draft.gate.is_some() };
-        let parents: HashMap<PathBuf, Handle> =
-            draft.parents.iter().map(|(path, (_, handle))| (path.clone(), handle.clone())).collect();
+        let parents = draft.parents.iter();
+        let parents = parents.map(|(path, (stat, folder))| (path.clone(), (stat.identity, folder.clone()))).collect();
         let born = stat.modified;
         let transaction = Transaction { fs, state, folder, journal, mark: Mark::Sealed, parents };
         Ok(Self {
@@ -141,8 +142,10 @@ impl<'a> Staging<'a> {
     pub(super) fn stage(&mut self, entry: usize, draft: &Draft, cancel: &AtomicBool) -> Result<()> {
         debug_assert_eq!(entry, self.transaction.journal.entries.len(), "entries are staged in order");
         let planned = &draft.plan.entries[entry];
-        let original = draft.targets[entry].as_ref().map(|snapshot| snapshot.stat.identity);
+        let original = draft.targets[entry].as_ref();
         let original = || original.unwrap_or_else(|| unreachable!("what is edited or deleted was read"));
+        // A journal of version 1, of which this may be the undo, does not tell all of it.
+        let read = |before: &FileState| FileState { access: original().state().access, ..*before };
         let named = |error: Error| match planned.asked_by {
             Some(file) => error.in_file(file),
             None => error,
@@ -150,14 +153,16 @@ impl<'a> Staging<'a> {
         self.copy_original(entry, planned, draft, cancel).map_err(named)?;
         let change = match &planned.change {
             Change::Folder => journal::Change::Folder { staged: self.stage_folder(entry, planned).map_err(named)? },
-            Change::Delete(before) => journal::Change::Delete { before: *before, original: original() },
+            Change::Delete(before) => {
+                journal::Change::Delete { before: read(before), original: original().stat.identity }
+            }
             Change::Create(new) => {
-                let staged = self.stage_file(entry, draft, cancel).map_err(named)?;
-                journal::Change::Create { after: new.state, staged }
+                let (staged, after) = self.stage_file(entry, new, draft, cancel).map_err(named)?;
+                journal::Change::Create { after, staged }
             }
             Change::Edit(before, new) => {
-                let staged = self.stage_file(entry, draft, cancel).map_err(named)?;
-                journal::Change::Edit { before: *before, after: new.state, staged, original: original() }
+                let (staged, after) = self.stage_file(entry, new, draft, cancel).map_err(named)?;
+                journal::Change::Edit { before: read(before), after, staged, original: original().stat.identity }
             }
         };
         self.transaction.journal.entries.push(Record { path: planned.path.clone(), change });
@@ -175,7 +180,7 @@ impl<'a> Staging<'a> {
             let path = path.clone();
             move |e| Error::io(verb, &path, e)
         };
-        let parent = self.transaction.parents.get(planned.path.parent()).ok_or_else(|| missing_parent(planned))?;
+        let (_, parent) = self.transaction.parents.get(planned.path.parent()).ok_or_else(|| missing_parent(planned))?;
         let dress = fs.inherited(parent, true).map_err(io("ask what would be inherited by"))?;
         fs.make_folder(name, 0o700).map_err(io("stage"))?;
         let folder = fs.open_beneath(&self.transaction.folder, slot.as_ref()).map_err(io("open staged"))?;
@@ -188,22 +193,29 @@ impl<'a> Staging<'a> {
         fs.set_flags(&folder, dress.attributes.flags).map_err(io("set the flags of staged"))?;
         fs.set_metadata(&folder, &now, &dress).map_err(io("set owner, mode and attributes of staged"))?;
         self.files.push(folder.clone());
-        self.transaction.parents.insert(planned.path.as_path().to_owned(), folder.renamed(path));
+        let made = (stat.identity, folder.renamed(path));
+        self.transaction.parents.insert(planned.path.as_path().to_owned(), made);
         Ok(stat.identity)
     }
 
     /// The staged file of an entry, and with it, where that is quicker, those of the entries after it.
-    fn stage_file(&mut self, entry: usize, draft: &Draft, cancel: &AtomicBool) -> Result<Identity> {
+    fn stage_file(
+        &mut self,
+        entry: usize,
+        new: &New,
+        draft: &Draft,
+        cancel: &AtomicBool,
+    ) -> Result<(Identity, FileState)> {
         if self.ready.is_empty() {
             self.ready = self.stage_some(entry, draft, cancel);
         }
         let Some(staged) = self.ready.pop_front() else { unreachable!("it was just staged") };
-        let Staged { file, guard, identity, handed_on } = staged?;
+        let Staged { file, guard, identity, access, handed_on } = staged?;
         // From here on it is one of those that are unnamed: a guard for each of many files takes too much memory.
         guard.disarm();
         self.files.extend(file);
         self.handed_on = Some(handed_on);
-        Ok(identity)
+        Ok((identity, FileState { access: Some(access), ..new.state }))
     }
 
     /// Stages the files of a few entries from `entry` on, half of them in another thread.
@@ -256,7 +268,7 @@ impl<'a> Staging<'a> {
             return Ok(());
         };
         let fs = self.transaction.fs;
-        let folder = self.transaction.parents.get(planned.path.parent()).ok_or_else(|| missing_parent(planned))?;
+        let (_, folder) = self.transaction.parents.get(planned.path.parent()).ok_or_else(|| missing_parent(planned))?;
         let (folder, path) = (folder.clone(), planned.path.clone());
         let source = Source { folder, path, snapshot: Arc::clone(snapshot), bytes: None };
         let stat = &snapshot.stat;
@@ -297,14 +309,20 @@ impl<'a> Staging<'a> {
         write(&file)?;
         let now = worn(&stat, handed_on);
         fs.set_metadata(&file, &now, dress).map_err(io("set owner, mode and attributes of staged"))?;
+        let mut access = dress.access();
+        if access.attributes.is_some() {
+            // A mode that it did not have changes its ACL.
+            access.attributes = fs.attributes(&file).map_err(io("read the attributes of staged"))?.digest();
+        }
         let is_kept = draft.plan.entries.len() <= limits::SYNC_EACH_UP_TO;
-        Ok(Staged { file: is_kept.then_some(file), guard, identity: stat.identity, handed_on: now.attributes })
+        Ok(Staged { file: is_kept.then_some(file), guard, identity: stat.identity, access, handed_on: now.attributes })
     }
 
     /// What the staged file is dressed in: as its source, or as its folder would dress a new file.
     fn dress(&self, planned: &Entry, new: &New, draft: &Draft) -> Result<Metadata> {
         let Some(source) = new.dressed_as else {
-            let parent = self.transaction.parents.get(planned.path.parent()).ok_or_else(|| missing_parent(planned))?;
+            let (_, parent) =
+                self.transaction.parents.get(planned.path.parent()).ok_or_else(|| missing_parent(planned))?;
             let path = planned.path.as_path();
             let mut dress = self.transaction.fs.inherited(parent, false);
             if let Ok(dress) = &mut dress {

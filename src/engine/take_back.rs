@@ -4,6 +4,7 @@ mod folder;
 
 use std::path::Path;
 
+use super::hand_over::Place;
 use super::lock::NEVER;
 use super::transaction::{Transaction, is_empty_folder};
 use crate::errno;
@@ -26,6 +27,8 @@ pub(super) enum TakenBack {
 }
 
 const IN_THE_WAY: TakenBack = TakenBack::Left("another program made a file there meanwhile");
+const NOT_HANDED_OVER: TakenBack =
+    TakenBack::Left("another program changed its mode, owner or attributes, and the original cannot be given them");
 const ASIDE: &str = "the check, or another program, wrote it";
 
 /// What is not taken back, and whether anything is wrong with that.
@@ -66,20 +69,32 @@ impl Transaction<'_> {
             class @ (Class::Done | Class::Captured) => self.take_back_swapped(entry, class),
             // The check removed it, or moved it away.
             Class::Unknown if is_folder && self.mark == Mark::CheckUndo && is_gone(observed) => Ok(TakenBack::Old),
+            // Taken back before a crash, which may have come before all was handed over.
+            Class::Ready | Class::Before if !self.hand_over(entry, Place::Slot)? => Ok(NOT_HANDED_OVER),
             class => Ok(left_alone(self.record(entry), observed, class)),
         }
     }
 
-    fn take_back_swapped(&self, entry: usize, class: Class) -> Result<TakenBack> {
+    /// The reverse of a swap. What returns to the slot is looked at, and goes out again where it is not verified new
+    /// content.
+    pub(super) fn take_back_swapped(&self, entry: usize, class: Class) -> Result<TakenBack> {
+        if !self.hand_over(entry, Place::Target)? {
+            return Ok(NOT_HANDED_OVER);
+        }
         match self.swap_back(entry) {
             Err(e) if e.os_error().is_some_and(errno::is_taken) => return Ok(IN_THE_WAY),
             other => other?,
         }
-        if matches!(self.record(entry).change, Change::Delete { .. }) || self.slot_is_ours(entry)? {
-            return Ok(if class == Class::Captured { TakenBack::Theirs } else { TakenBack::Old });
+        let back = if class == Class::Captured { TakenBack::Theirs } else { TakenBack::Old };
+        if matches!(self.record(entry).change, Change::Delete { .. }) {
+            return Ok(back);
         }
-        self.swap(entry)?;
-        Ok(TakenBack::Left("another program wrote it while it was taken back"))
+        if !self.slot_is_ours(entry)? {
+            self.swap(entry)?;
+            return Ok(TakenBack::Left("another program wrote it while it was taken back"));
+        }
+        // Somebody may have changed them in this moment.
+        Ok(if self.hand_over(entry, Place::Slot)? { back } else { NOT_HANDED_OVER })
     }
 
     /// The same after a check began: then every entry was swapped, and what a check wrote over it goes as well.
@@ -87,6 +102,7 @@ impl Transaction<'_> {
         let record = self.record(entry);
         let observed = self.observe(entry, &NEVER)?;
         let class = (self.state.protocol.classify)(record, &observed);
+        let is_edit = matches!(record.change, Change::Edit { .. });
         match (class, &record.change) {
             (Class::Done | Class::Captured, _) => {
                 self.touch_original(entry, observed.slot);
@@ -96,6 +112,9 @@ impl Transaction<'_> {
             (_, Change::Edit { original, .. } | Change::Delete { original, .. })
                 if class == Class::OnTop || is(observed.slot, original) =>
             {
+                if is_edit && !self.hand_over(entry, Place::Target)? {
+                    return Ok(NOT_HANDED_OVER);
+                }
                 self.touch_original(entry, observed.slot);
                 let aside = self.set_aside(entry, observed)?;
                 match self.swap_into_place(entry) {
@@ -106,6 +125,7 @@ impl Transaction<'_> {
             (_, Change::Edit { .. }) if observed.slot == Seen::Missing => {
                 Ok(left_alone(record, observed, Class::OriginalLost))
             }
+            (Class::Ready | Class::Before, _) if !self.hand_over(entry, Place::Slot)? => Ok(NOT_HANDED_OVER),
             // Taken back before a crash, which may have lost the time that was given then.
             (Class::Ready, Change::Edit { .. } | Change::Delete { .. }) => {
                 self.touch(Name::new(self.parent(entry)?, record.path.name()));

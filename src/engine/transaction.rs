@@ -13,6 +13,7 @@ use crate::fs::{FileKind, Fs, Handle, Name, Rename, Stat};
 use crate::identity::Identity;
 use crate::journal::recover::{Class, Observed, Seen};
 use crate::journal::{Change, Journal, Mark, Record, kept_name, slot_name};
+use crate::plan::Access;
 
 /// A transaction in `txn/`, its folder and the folders of its targets locked by this process.
 #[derive(Debug)]
@@ -24,7 +25,7 @@ pub(super) struct Transaction<'a> {
     pub journal: Journal,
     pub mark: Mark,
     /// The folders of the targets, by their path in the workspace; what is not there has none.
-    pub parents: HashMap<PathBuf, Handle>,
+    pub parents: HashMap<PathBuf, (Identity, Handle)>,
 }
 
 impl Transaction<'_> {
@@ -39,7 +40,7 @@ impl Transaction<'_> {
     /// The folder of the entry's target.
     pub(super) fn parent(&self, entry: usize) -> Result<&Handle> {
         let path = &self.record(entry).path;
-        self.parents.get(path.parent()).ok_or_else(|| {
+        self.parents.get(path.parent()).map(|(_, folder)| folder).ok_or_else(|| {
             let message = format!("the folder of {path} is gone");
             Error::new(ErrorKind::ConcurrentModification, message).at(path.as_path())
         })
@@ -56,7 +57,9 @@ impl Transaction<'_> {
         let slot = see(self.fs, Name::new(&self.folder, &slot), cancel)?;
         let record = self.record(entry);
         let target = match self.parents.get(record.path.parent()) {
-            Some(parent) => see(self.fs, Name::new(parent, record.path.name()), cancel)?,
+            Some((_, parent)) => see(self.fs, Name::new(parent, record.path.name()), cancel)?,
+            // Nothing can be put there any more: that is somebody's doing.
+            None if slot != Seen::Missing && matches!(record.change, Change::Create { .. }) => Seen::Other,
             None => Seen::Missing,
         };
         Ok(Observed { target, slot })
@@ -107,6 +110,29 @@ impl Transaction<'_> {
                 Error::new(ErrorKind::UnsupportedFileSystem, message).at(path)
             }
             _ => Error::io("swap", path, error),
+        }
+    }
+
+    /// A folder that its path does not lead to any more: it was moved, with all that was swapped in it.
+    pub(super) fn moved_folder(&self) -> Result<Option<PathBuf>> {
+        let mut folders: Vec<_> = self.parents.iter().map(|(path, (identity, _))| (path, identity)).collect();
+        folders.sort_unstable_by_key(|(path, _)| *path);
+        for (path, identity) in folders {
+            if !self.leads_to(path, identity)? {
+                return Ok(Some(self.state.root.path().join(path)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a path of the workspace still leads to this folder.
+    pub(super) fn leads_to(&self, path: &Path, folder: &Identity) -> Result<bool> {
+        let there = self.fs.open_beneath(&self.state.root, path);
+        match there.and_then(|there| self.fs.stat_handle(&there)) {
+            Ok(there) => Ok(there.identity == *folder),
+            // Nothing stands there, or what is no folder.
+            Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(false),
+            Err(e) => Err(Error::io("look at", self.state.root.path().join(path), e)),
         }
     }
 
@@ -239,7 +265,7 @@ impl Transaction<'_> {
     fn remove_empty(&self, record: &Record, staged: Identity) -> std::io::Result<Option<Handle>> {
         let folder = record.path.parent();
         let parent = match self.parents.get(folder) {
-            Some(parent) => parent.clone(),
+            Some((_, parent)) => parent.clone(),
             None => match self.fs.open_beneath(&self.state.root, folder) {
                 Err(e) if errno::is_missing(&e) => return Ok(None),
                 other => other?,
@@ -273,7 +299,9 @@ pub(super) fn see(fs: &dyn Fs, name: Name<'_>, cancel: &AtomicBool) -> Result<Se
         FileKind::File => {
             let file = fs.open_file(name).map_err(|e| Error::io("open", &path, e))?;
             let digest = snapshot::digest(fs, &file, &path, stat.size, cancel)?;
-            Ok(Seen::File { digest, mode: stat.mode, identity: stat.identity })
+            let attributes = fs.attributes(&file).map_err(|e| Error::io("read the attributes of", &path, e))?.digest();
+            let access = Access { user: stat.user, group: stat.group, attributes };
+            Ok(Seen::File { digest, mode: stat.mode, access, identity: stat.identity })
         }
     }
 }

@@ -10,10 +10,13 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::digest::{Digest, Digester};
 pub use crate::identity::{Identity, Timestamp};
+use crate::plan::Access;
 
 pub mod fault;
 pub mod input;
@@ -146,6 +149,30 @@ pub struct Attributes {
     pub flags: u32,
 }
 
+impl Attributes {
+    /// The flag by which btrfs notes by itself that a content cannot be compressed: it says nothing of what anybody did.
+    const NO_COMPRESSION: u32 = 0x400;
+
+    /// What tells them from others: BLAKE3 over each name and value, with its length in 8 bytes before it, and the flags
+    /// in 4 bytes, little-endian all of them. `None` where there are none.
+    #[must_use]
+    pub fn digest(&self) -> Option<Digest> {
+        let flags = self.flags & !Self::NO_COMPRESSION;
+        if self.extended.is_empty() && flags == 0 {
+            return None;
+        }
+        let mut digester = Digester::new();
+        for (name, value) in &self.extended {
+            for bytes in [name.as_bytes(), value] {
+                digester.update(&(bytes.len() as u64).to_le_bytes());
+                digester.update(bytes);
+            }
+        }
+        digester.update(&flags.to_le_bytes());
+        Some(digester.finish())
+    }
+}
+
 /// What a staged file is dressed in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Metadata {
@@ -159,6 +186,14 @@ pub struct Metadata {
     pub attributes: Attributes,
     /// The time of the last change, where it is to be kept.
     pub modified: Option<Timestamp>,
+}
+
+impl Metadata {
+    /// What is told of it in plans and journals besides the mode.
+    #[must_use]
+    pub fn access(&self) -> Access {
+        Access { user: self.user, group: self.group, attributes: self.attributes.digest() }
+    }
 }
 
 /// How a rename treats the name it goes to.

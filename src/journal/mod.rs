@@ -32,8 +32,8 @@ pub mod scan;
 
 pub use scan::{Beginning, Corrupt, Extract, Unreadable, header, read, read_if, scan};
 
-/// The version of the format that is written, and the only one that is read.
-pub const VERSION: u64 = 1;
+/// The version of the format that is written. Version 1, which tells neither owners nor attributes, is read, too.
+pub const VERSION: u64 = 2;
 
 /// A verified journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +49,8 @@ pub struct Journal {
 /// Who, where and when.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
+    /// The version that it is written in.
+    pub version: u64,
     /// The transaction.
     pub id: String,
     /// The workspace's random id.

@@ -7,11 +7,11 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Change, Header, Journal, Owner, Record, VERSION, slot_name};
+use super::{Change, Header, Journal, Owner, Record, slot_name};
 use crate::digest::{Digest, Digester};
 use crate::identity::Identity;
 use crate::path::RelPath;
-use crate::plan::FileState;
+use crate::plan::{Access, FileState};
 
 /// Appends lines to a journal's bytes, each with the digest that chains it.
 #[derive(Debug, Default)]
@@ -134,6 +134,12 @@ struct StateField {
     digest: String,
     size: u64,
     mode: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attributes: Option<String>,
 }
 
 impl From<&Identity> for IdentityField {
@@ -151,22 +157,38 @@ impl IdentityField {
 
 impl From<&FileState> for StateField {
     fn from(state: &FileState) -> Self {
-        Self { digest: state.digest.to_hex(), size: state.size, mode: format!("{:04o}", state.mode) }
+        Self {
+            digest: state.digest.to_hex(),
+            size: state.size,
+            mode: format!("{:04o}", state.mode),
+            user: state.access.map(|access| access.user),
+            group: state.access.map(|access| access.group),
+            attributes: state.access.and_then(|access| access.attributes).map(|digest| digest.to_hex()),
+        }
     }
 }
 
 impl StateField {
-    fn read(&self) -> Result<FileState, &'static str> {
+    fn read(&self, version: u64) -> Result<FileState, &'static str> {
         let octal = self.mode.len() == 4 && self.mode.bytes().all(|b| (b'0'..=b'7').contains(&b));
         let mode = u32::from_str_radix(&self.mode, 8).ok().filter(|_| octal).ok_or("a mode")?;
-        Ok(FileState { digest: self.digest.parse().map_err(|_| "a digest")?, size: self.size, mode })
+        let digest = |digits: &String| digits.parse().map_err(|_| "a digest");
+        let access = match (version, self.user, self.group, &self.attributes) {
+            (1, None, None, None) => None,
+            (1, ..) => return Err("no owner or attributes in version 1"),
+            (_, Some(user), Some(group), attributes) => {
+                Some(Access { user, group, attributes: attributes.as_ref().map(digest).transpose()? })
+            }
+            _ => return Err("an owner and a group"),
+        };
+        Ok(FileState { digest: digest(&self.digest)?, size: self.size, mode, access })
     }
 }
 
 impl From<&Header> for HeaderLine {
     fn from(header: &Header) -> Self {
         Self {
-            txedit: VERSION,
+            txedit: header.version,
             id: header.id.clone(),
             workspace: header.workspace.clone(),
             folder: (&header.folder).into(),
@@ -194,6 +216,7 @@ impl HeaderLine {
             return Err("a transaction id");
         }
         Ok(Header {
+            version: self.txedit,
             id: self.id,
             workspace: self.workspace,
             folder: self.folder.read()?,
@@ -232,7 +255,7 @@ impl<'a> EntryLine<'a> {
         }
     }
 
-    pub(super) fn read(self, index: usize) -> Result<Record, &'static str> {
+    pub(super) fn read(self, index: usize, version: u64) -> Result<Record, &'static str> {
         if self.slot != slot_name(index) {
             return Err("the slot of its place");
         }
@@ -249,8 +272,8 @@ impl<'a> EntryLine<'a> {
             _ => return Err("one path"),
         };
         let path = RelPath::new(path).map_err(|_| "a path inside the workspace")?;
-        let before = self.before.map(|s| s.read()).transpose()?;
-        let after = self.after.map(|s| s.read()).transpose()?;
+        let before = self.before.map(|s| s.read(version)).transpose()?;
+        let after = self.after.map(|s| s.read(version)).transpose()?;
         let staged = self.staged.map(|i| i.read()).transpose()?;
         let original = self.original.map(|i| i.read()).transpose()?;
         let change = match (self.kind.as_ref(), before, after, staged, original) {

@@ -8,7 +8,7 @@ use super::{Change, Header, Mark, Record};
 use crate::digest::Digest;
 use crate::identity::{Identity, Timestamp};
 use crate::limits;
-use crate::plan::FileState;
+use crate::plan::{Access, FileState};
 
 /// What stands at a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -21,6 +21,8 @@ pub enum Seen {
         digest: Digest,
         /// Its permission bits.
         mode: u32,
+        /// Its owner and attributes.
+        access: Access,
         /// Its inode.
         identity: Identity,
     },
@@ -244,30 +246,31 @@ enum State {
     Missing,
 }
 
-/// The states of an entry, by which a content is told.
+/// The states of an entry, by which a file is told.
 struct States<'a> {
     old: Option<&'a FileState>,
     new: Option<&'a FileState>,
-    /// Only the mode differs: the digest alone tells nothing.
-    by_mode: bool,
+    /// Only mode, owner or attributes differ: the digest alone tells nothing.
+    by_dress: bool,
 }
 
 impl<'a> States<'a> {
     fn new(old: Option<&'a FileState>, new: Option<&'a FileState>) -> Self {
-        let by_mode = old.zip(new).is_some_and(|(old, new)| old.digest == new.digest);
-        Self { old, new, by_mode }
+        let by_dress = old.zip(new).is_some_and(|(old, new)| old.digest == new.digest);
+        Self { old, new, by_dress }
     }
 
     fn tell(&self, seen: Seen) -> State {
-        let (digest, mode) = match seen {
+        let (digest, mode, access) = match seen {
             Seen::Missing => return State::Missing,
             Seen::Folder(_) | Seen::Other => return State::Other,
-            Seen::File { digest, mode, .. } => (digest, mode),
+            Seen::File { digest, mode, access, .. } => (digest, mode, access),
         };
-        let is = |state: &&FileState| state.digest == digest && (!self.by_mode || state.mode == mode);
-        if self.old.is_some_and(|s| is(&s)) {
+        let is_dressed = |state: &FileState| state.is_dressed_as(mode, Some(access));
+        // The original is the original only as it was read: else what somebody revoked meanwhile would be forgotten with it.
+        if self.old.is_some_and(|old| old.digest == digest && is_dressed(old)) {
             State::Old
-        } else if self.new.is_some_and(|s| is(&s)) {
+        } else if self.new.is_some_and(|new| new.digest == digest && (!self.by_dress || is_dressed(new))) {
             State::New
         } else {
             State::Other

@@ -82,10 +82,19 @@ fn refuse_conflicts(journal: &Journal, now: &[Now]) -> Result<(), Error> {
     let changed = journal.entries.iter().zip(now).filter(|(record, now)| {
         is_file(&record.change)
             && now.carried.is_none()
-            && (now.obstructed || now.state.as_ref() != record.change.after())
+            && (now.obstructed || !is_as_left(now.state.as_ref(), record.change.after()))
     });
     let conflicts: Vec<_> = changed.map(|(record, _)| record.path.as_path().to_owned()).collect();
     if conflicts.is_empty() { Ok(()) } else { Err(conflict(conflicts)) }
+}
+
+/// Whether what stands at a path is what a transaction left there.
+#[must_use]
+pub fn is_as_left(now: Option<&FileState>, after: Option<&FileState>) -> bool {
+    match (now, after) {
+        (Some(now), Some(after)) => now.is(after),
+        (now, after) => now.is_none() && after.is_none(),
+    }
 }
 
 /// The error of files, one at least, that are not as the transaction left them.

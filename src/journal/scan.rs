@@ -35,7 +35,7 @@ pub enum Corrupt {
         expected: String,
     },
     /// It was written by another version.
-    #[error("it has version {0}; this program reads version {VERSION}")]
+    #[error("it has version {0}; this program reads versions 1 to {VERSION}")]
     Version(u64),
 }
 
@@ -101,7 +101,7 @@ pub fn read_if(from: impl BufRead, wanted: impl FnOnce(&Header) -> bool, few: us
         }
         let (slot, line) = (entries.len(), entries.len() + 2);
         let record = parse::<EntryLine<'_>>(json, line, "an entry")?;
-        entries.push(record.read(slot).map_err(|e| unexpected(line, e))?);
+        entries.push(record.read(slot, header.version).map_err(|e| unexpected(line, e))?);
     }
     Ok(Extract::Beginning(Beginning { header, entries, has_more: false }))
 }
@@ -149,7 +149,7 @@ impl<R: BufRead> Lines<R> {
                 return Err(unexpected(line, "the seal: there are too many entries").into());
             }
             let record = parse::<EntryLine<'_>>(json, line, "an entry")?;
-            let record = record.read(entries.len()).map_err(|e| unexpected(line, e))?;
+            let record = record.read(entries.len(), header.version).map_err(|e| unexpected(line, e))?;
             if !paths.insert(record.path.clone()) {
                 return Err(unexpected(line, "a path that no other entry has").into());
             }
@@ -203,7 +203,7 @@ fn check_version(json: &[u8]) -> Result<(), Corrupt> {
         txedit: u64,
     }
     match serde_json::from_slice(json) {
-        Ok(Versioned { txedit: VERSION }) => Ok(()),
+        Ok(Versioned { txedit: 1..=VERSION }) => Ok(()),
         Ok(Versioned { txedit: other }) => Err(Corrupt::Version(other)),
         Err(e) => Err(unexpected(1, &format!("a header ({e})"))),
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Change, Content, Entry, FileState, New, Plan, SourceId};
+use super::{Access, Change, Content, Entry, FileState, New, Plan, SourceId};
 use crate::digest::{Digest, Digester};
 use crate::error::{Error, ErrorKind};
 use crate::path::RelPath;
@@ -19,6 +19,8 @@ pub struct Target {
     pub missing: Vec<RelPath>,
     /// The mode that its folder gives a new file.
     pub new_mode: u32,
+    /// The owner and the attributes that its folder gives a new file.
+    pub new_access: Option<Access>,
 }
 
 /// The targets of one file of a request, as indices.
@@ -169,7 +171,7 @@ impl Builder {
         }
         let size = splices.new_len(base.size()) as u64;
         let mode = mode.map_or(before.mode, |mode| mode.of(before.mode));
-        let state = FileState { digest: base.spliced(&splices)?, size, mode };
+        let state = FileState { digest: base.spliced(&splices)?, size, mode, ..before };
         let source = SourceId(from);
         Ok(New { state, content: Content::Spliced(source, splices), dressed_as: Some(source), keeps_time: false })
     }
@@ -184,17 +186,22 @@ impl Builder {
         mode: Option<Mode>,
     ) -> Result<New, Error> {
         let New { state, content, keeps_time, .. } = self.edited(from, base, splices, None)?;
-        let mode = mode.unwrap_or(Mode::Executable(state.mode & 0o111 != 0)).of(self.fates[to].target.new_mode);
-        Ok(New { state: FileState { mode, ..state }, content, dressed_as: None, keeps_time })
+        let target = &self.fates[to].target;
+        let mode = mode.unwrap_or(Mode::Executable(state.mode & 0o111 != 0)).of(target.new_mode);
+        let state = FileState { mode, access: target.new_access, ..state };
+        Ok(New { state, content, dressed_as: None, keeps_time })
     }
 
     /// A whole new content. Where a file stays in place it keeps its mode and attributes.
     fn written(&self, at: usize, content: &[u8], mode: Option<Mode>) -> New {
         let fate = &self.fates[at];
         let stays = fate.before.filter(|_| fate.vacated_by.is_none());
-        let usual = stays.map_or(fate.target.new_mode, |before| before.mode);
+        let (usual, access) = match stays {
+            Some(before) => (before.mode, before.access),
+            None => (fate.target.new_mode, fate.target.new_access),
+        };
         let mode = mode.map_or(usual, |mode| mode.of(usual));
-        let state = FileState { digest: Digest::of(content), size: content.len() as u64, mode };
+        let state = FileState { digest: Digest::of(content), size: content.len() as u64, mode, access };
         let dressed_as = stays.map(|_| SourceId(at));
         New { state, content: Content::Bytes(content.to_vec()), dressed_as, keeps_time: false }
     }

@@ -48,6 +48,33 @@ pub struct FileState {
     pub size: u64,
     /// Its permission, set-id and sticky bits.
     pub mode: u32,
+    /// Its owner and attributes; `None` where a journal of version 1 does not tell them.
+    pub access: Option<Access>,
+}
+
+/// Who owns a file, and what it is dressed in besides its mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Access {
+    /// The owner.
+    pub user: u32,
+    /// The group.
+    pub group: u32,
+    /// The digest of the extended attributes, with ACLs among them, and of the inode flags; `None` where there are none.
+    pub attributes: Option<Digest>,
+}
+
+impl FileState {
+    /// Whether it is the same content with the same mode, owner and attributes, as far as both tell them.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        self.digest == other.digest && self.is_dressed_as(other.mode, other.access)
+    }
+
+    /// Whether mode, owner and attributes are these, as far as they are known.
+    #[must_use]
+    pub fn is_dressed_as(&self, mode: u32, access: Option<Access>) -> bool {
+        self.mode == mode && self.access.zip(access).is_none_or(|(one, other)| one == other)
+    }
 }
 
 /// A file as it will be.

@@ -90,6 +90,58 @@ fn a_new_folder() {
     explore(&scripts::folder(), &deeds, 150);
 }
 
+/// All that somebody may do to a file's mode, owner and attributes.
+pub(crate) fn permissions(path: &str) -> Vec<(&str, Deed)> {
+    let deeds = [
+        Deed::Chmod(0o600),
+        Deed::Chown(7, 8),
+        Deed::SetAttribute("user.theirs".into(), b"theirs".to_vec()),
+        Deed::RemoveAttribute(scripts::ATTRIBUTE.into()),
+    ];
+    deeds.into_iter().map(|deed| (path, deed)).collect()
+}
+
+#[test]
+fn permissions_of_an_edited_file() {
+    explore(
+        &scripts::attributed().apply(scripts::request(vec![scripts::replaces("a", "one", "two")])),
+        &permissions("/w/a"),
+        3,
+    );
+}
+
+#[test]
+fn permissions_of_three() {
+    let mut deeds = permissions("/w/a");
+    deeds.extend(permissions("/w/b"));
+    explore(&scripts::three_attributed(), &deeds, 90);
+}
+
+#[test]
+fn permissions_beside_a_check_that_fails() {
+    let files = vec![scripts::replaces("a", "one", "two"), scripts::deletes("b")];
+    let script = scripts::attributed().apply_checked(scripts::request(files), |_| false);
+    let mut deeds = permissions("/w/a");
+    deeds.extend(permissions("/w/b"));
+    explore(&script, &deeds, 90);
+}
+
+#[test]
+fn a_write_whose_time_is_set_back() {
+    let deeds =
+        [("/w/a", Deed::WriteKeepingTime(b"a six\n".to_vec())), ("/w/b", Deed::WriteKeepingTime(b"b six\n".to_vec()))];
+    explore(&scripts::three(), &deeds, 24);
+}
+
+#[test]
+fn a_folder_that_is_moved() {
+    let deeds = [("/w/sub", Deed::MoveFolder("/w/elsewhere".into()))];
+    explore(&scripts::three(), &deeds, 12);
+    let edits_both =
+        scripts::request(vec![scripts::replaces("a", "one", "two"), scripts::replaces("sub/d", "one", "two")]);
+    explore(&scripts::script("one in a folder").apply(edits_both), &deeds, 12);
+}
+
 /// Somebody puts a file of their own in the place of the one that is edited, with the very bytes that it is to become.
 fn the_same_bytes() -> Vec<(&'static str, Deed)> {
     vec![("/w/a", Deed::Replace(b"a two\n".to_vec()))]
@@ -103,8 +155,8 @@ fn somebodys_own_file_with_the_new_bytes() {
 #[test]
 fn files_that_are_deleted_for_their_bytes_alone_are_noticed() {
     let by_bytes = |record: &Record, seen: Seen| match (seen, record.change.staged()) {
-        (Seen::File { digest, mode, .. }, Some(staged)) => {
-            is_new(record, Seen::File { digest, mode, identity: *staged })
+        (Seen::File { digest, mode, access, .. }, Some(staged)) => {
+            is_new(record, Seen::File { digest, mode, access, identity: *staged })
         }
         _ => is_new(record, seen),
     };

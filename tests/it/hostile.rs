@@ -24,7 +24,7 @@ use txedit::fs::{Fs as _, Stat};
 use txedit::journal::record::encode;
 use txedit::journal::{Change, Header, Journal, Owner, Record};
 use txedit::path::RelPath;
-use txedit::plan::FileState;
+use txedit::plan::{Access, FileState};
 
 use crate::workspace::Workspace;
 
@@ -121,6 +121,7 @@ const ID: &str = "20260101T000000.000000Z-0123456789abcdef";
 fn journal(folder: Option<&Path>, entries: Vec<Record>) -> Journal {
     let host = OsFs::new().host().unwrap();
     let header = Header {
+        version: txedit::journal::VERSION,
         id: ID.to_owned(),
         workspace: "0".repeat(32),
         folder: folder.map_or(txedit::fs::Identity { inode: 1, born: None }, |folder| stat(folder).identity),
@@ -136,7 +137,8 @@ fn journal(folder: Option<&Path>, entries: Vec<Record>) -> Journal {
 }
 
 fn state_of(content: &str) -> FileState {
-    FileState { digest: Digest::of(content.as_bytes()), size: content.len() as u64, mode: 0o644 }
+    let access = Some(Access { user: 0, group: 0, attributes: None });
+    FileState { digest: Digest::of(content.as_bytes()), size: content.len() as u64, mode: 0o644, access }
 }
 
 /// A state folder of somebody's with a transaction that is done but for its one swap: `path` from `old` to `new`. All

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use txedit::fs::Attributes;
 use txedit::journal::record::encode;
 use txedit::journal::{Corrupt, Journal, scan, slot_name};
-use txedit::plan::FileState;
+use txedit::plan::{Access, FileState};
 
 const DOCUMENT: &str = include_str!("../../journal-format.md");
 const INVARIANTS: &str = include_str!("../../src/journal/mod.rs");
@@ -139,6 +140,9 @@ fn what_breaks_a_rule_is_refused_though_it_verifies() {
         (3, "src/main.rs", "sub/.TXEDIT/id"),
         (3, "src/main.rs", "src/new"),
         (3, "\"kind\":\"edit\"", "\"kind\":\"delete\""),
+        (3, ",\"user\":1000", ""),
+        (3, ",\"user\":1000,\"group\":1000", ""),
+        (3, "\"user\":1000", "\"user\":4294967296"),
         (4, "\"kind\":\"create\"", "\"kind\":\"link\""),
         (6, "\"sealed\":4", "\"sealed\":3"),
     ];
@@ -146,10 +150,56 @@ fn what_breaks_a_rule_is_refused_though_it_verifies() {
         let why = refusal(line, from, to);
         assert!(matches!(why, Corrupt::Unexpected { line: at, .. } if at == line), "{to}: {why}");
     }
-    assert_eq!(refusal(1, "\"txedit\":1", "\"txedit\":2"), Corrupt::Version(2));
+    assert_eq!(refusal(1, "\"txedit\":2", "\"txedit\":3"), Corrupt::Version(3));
     let mut longer = example().to_vec();
     longer.extend_from_slice(&chained(["{}"]));
     assert!(scan(&longer).is_err(), "something follows the seal");
+}
+
+/// The example as version 1 has it: without owners and attributes.
+fn example_of_version_1() -> Vec<u8> {
+    let attributes = format!(",\"attributes\":\"{}\"", ATTRIBUTES);
+    let records = lines(example()).into_iter().map(|(_, json)| {
+        let json = json.replace("\"txedit\":2", "\"txedit\":1").replace(&attributes, "");
+        json.replace(",\"user\":1000,\"group\":1000", "")
+    });
+    let records: Vec<String> = records.collect();
+    chained(records.iter().map(String::as_str))
+}
+
+/// The attributes of the example's edit: `user.colour` is `green`, and no flags.
+const ATTRIBUTES: &str = "df6f7dc7afa83bc6dac3aa15d5f4bb6959b5af641b7aadc8391fb9feecb5d2d0";
+
+#[test]
+fn the_attributes_of_the_example_are_those_that_the_document_describes() {
+    let mut bytes = Vec::new();
+    for part in [&b"user.colour"[..], b"green"] {
+        bytes.extend((part.len() as u64).to_le_bytes());
+        bytes.extend(part);
+    }
+    bytes.extend(0_u32.to_le_bytes());
+    assert_eq!(blake3::hash(&bytes).to_hex().as_str(), ATTRIBUTES);
+    let attributes = Attributes { extended: vec![("user.colour".into(), b"green".to_vec())], flags: 0 };
+    assert_eq!(attributes.digest().unwrap().to_hex(), ATTRIBUTES);
+    let journal = example_journal();
+    let access = journal.entries[1].change.before().unwrap().access.unwrap();
+    assert_eq!(access, Access { user: 1000, group: 1000, attributes: attributes.digest() });
+}
+
+#[test]
+fn version_1_is_read() {
+    let old = example_of_version_1();
+    let journal = scan(&old).unwrap();
+    assert_eq!(journal.header.version, 1);
+    let states = journal.entries.iter().flat_map(|record| [record.change.before(), record.change.after()]).flatten();
+    assert!(states.into_iter().all(|state| state.access.is_none()));
+    assert_eq!(encode(&journal), old);
+    let mixed = String::from_utf8(old).unwrap();
+    let (line, json) = lines(mixed.as_bytes())[2];
+    let with_owner = json.replacen("\"mode\":\"0644\"", "\"mode\":\"0644\",\"user\":1000,\"group\":1000", 1);
+    let records =
+        lines(mixed.as_bytes()).into_iter().map(|(digest, json)| if digest == line { &*with_owner } else { json });
+    assert!(matches!(scan(&chained(records)), Err(Corrupt::Unexpected { line: 3, .. })));
 }
 
 #[test]

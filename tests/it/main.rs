@@ -28,6 +28,7 @@ mod large;
 mod many;
 #[cfg(all(feature = "cli", feature = "mcp"))]
 mod mcp;
+mod meanwhile;
 mod metadata;
 mod model;
 mod mounts;

@@ -8,7 +8,10 @@
 //! | swaps taken back without an undo mark; before it is durable | 3 | two foreign writers in a recovery, crash |
 //! | an undo that becomes done | 4 | the same |
 //! | no done mark; done before the look | 5 | crash, a late writer, a foreign writer |
-//! | swaps not looked at; those of a recovery | 5 | a foreign writer; one in the recovery |
+//! | swaps not looked at; those of a recovery | 5 | a foreign writer, who may change no more than a mode; one in the recovery |
+//! | folders not looked at after the swaps | 5 | somebody who moves one |
+//! | an original told by its digest alone | 7 | a foreign `chmod`, crash |
+//! | permissions not handed over to what goes back | – | a foreign `chmod` beside a check that fails |
 //! | forward without evidence | 6 | crash |
 //! | foreign content in a slot deleted | 7 | a foreign writer |
 //! | what was taken back or pruned unlinked without a look, by its inode alone, or at once | 7 | a late writer; [`late`] |
@@ -270,6 +273,53 @@ fn targets_that_are_not_looked_at_before_the_swap() {
     let script = scripts::edit().protocol(broken(Protocol { commit, ..PROTOCOL }));
     let found = crate::foreign::explorer().explore_deeds(&script, &written(), 4);
     found.unwrap_or_else(|violation| panic!("{violation}"));
+}
+
+#[test]
+fn permissions_that_are_not_looked_at() {
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, Step::Look(_)));
+    let files = vec![scripts::replaces("a", "one", "two")];
+    let script = scripts::attributed().apply(scripts::request(files));
+    for permission in crate::foreign::permissions("/w/a") {
+        is_caught_with(&script.clone().protocol(broken(Protocol { commit, ..PROTOCOL })), &[permission]);
+    }
+}
+
+#[test]
+fn an_original_told_by_its_digest_alone() {
+    let classify = |record: &Record, observed: &Observed| {
+        let (Some(before), Seen::File { digest, identity, .. }) = (record.change.before(), observed.slot) else {
+            return recover::classify(record, observed);
+        };
+        let (mode, access) = (before.mode, before.access.unwrap());
+        recover::classify(record, &Observed { slot: Seen::File { digest, mode, access, identity }, ..*observed })
+    };
+    let files = vec![scripts::replaces("a", "one", "two"), scripts::replaces("c", "one", "two")];
+    let script = scripts::attributed().apply(scripts::request(files));
+    let script = script.protocol(broken(Protocol { classify, ..PROTOCOL }));
+    is_caught_with(&script, &[("/w/c", Deed::Chmod(0o600)), ("/w/a", Deed::Chmod(0o600))]);
+}
+
+#[test]
+fn permissions_that_are_not_handed_over() {
+    let pretends = |_: &txedit::fs::sim::SimFs, role, fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
+        if role != Role::Act {
+            return fs;
+        }
+        let faults = FaultFs::new(fs);
+        faults.add(Rule::pretend(1).matching(|call| call.operation == Operation::SetMetadata).from_then_on());
+        Arc::new(faults)
+    };
+    let files = scripts::request(vec![scripts::replaces("c", "one", "two")]);
+    let script = scripts::script("closed").apply_checked(files, |_| false).disturb(pretends);
+    is_caught_with(&script, &[("/w/c", Deed::Chmod(0o600))]);
+}
+
+#[test]
+fn folders_that_are_not_verified() {
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::VerifyFolders);
+    let script = scripts::three().protocol(broken(Protocol { commit, ..PROTOCOL }));
+    is_caught_with(&script, &[("/w/sub", Deed::MoveFolder("/w/elsewhere".into()))]);
 }
 
 #[test]

@@ -15,9 +15,9 @@ use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
 use txedit::fs::os::OsFs;
 use txedit::identity::{Identity, Timestamp};
 use txedit::journal::record::{Chain, encode};
-use txedit::journal::{Change, Corrupt, Header, Journal, Owner, Record, scan};
+use txedit::journal::{Change, Corrupt, Header, Journal, Owner, Record, VERSION, scan};
 use txedit::path::RelPath;
-use txedit::plan::FileState;
+use txedit::plan::{Access, FileState};
 use txedit::request::edit::{Anchor, Count, Edit, Matching};
 use txedit::request::{Change as Asked, FileRequest, Request};
 
@@ -185,9 +185,14 @@ fn journals_of_the_engine_are_read_alike() {
 fn extreme() -> Journal {
     let born = |seconds| Some(Timestamp::new(seconds, 999_999_999));
     let identity = |inode, born| Identity { inode, born };
-    let state = |size, mode| FileState { digest: Digest::of(b"x"), size, mode };
+    let attributes = Some(Digest::of(b"attributes"));
+    let state = |size, mode, attributes| {
+        let access = Some(Access { user: u32::MAX, group: 0, attributes });
+        FileState { digest: Digest::of(b"x"), size, mode, access }
+    };
     let owner = Owner { program: "\u{0}\u{8}\u{c}\r/".into(), process: u32::MAX, user: 0, host: String::new() };
     let header = Header {
+        version: VERSION,
         id: "00000000T000000.000000Z-ffffffffffffffff".into(),
         workspace: String::new(),
         folder: identity(u64::MAX, born(i64::MIN)),
@@ -199,7 +204,7 @@ fn extreme() -> Journal {
         request: Some(Digest::of(b"request")),
         label: Some("\u{1b}[31m".into()),
     };
-    let (before, after) = (state(u64::MAX, 0o7777), state(0, 0));
+    let (before, after) = (state(u64::MAX, 0o7777, attributes), state(0, 0, None));
     let (staged, original) = (identity(0, None), identity((1 << 53) + 1, born(-1)));
     let record = |path: &[u8], change| Record { path: RelPath::new(OsStr::from_bytes(path)).unwrap(), change };
     let entries = vec![

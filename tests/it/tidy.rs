@@ -416,6 +416,7 @@ fn the_readme_tells_the_limits_as_they_are() {
         ("EDITED_FILE_BYTES", l::EDITED_FILE_BYTES),
         ("JOURNAL_BYTES", l::JOURNAL_BYTES),
         ("CACHED_BYTES", l::CACHED_BYTES),
+        ("READ_AGAIN_BYTES", l::READ_AGAIN_BYTES),
         ("WHOLE_BYTES", l::WHOLE_BYTES),
         ("LOOKED_AT_BYTES", l::LOOKED_AT_BYTES),
         ("AHEAD_BYTES", l::AHEAD_BYTES),

@@ -15,7 +15,7 @@ import sys
 
 from blake3 import blake3
 
-VERSION = 1
+VERSIONS = (1, 2)
 FILE_BYTES = 4 << 30
 LINE_BYTES = 65_536
 ENTRIES = 1_000_000
@@ -111,10 +111,17 @@ def identity(value, line):
             raise Refused("unexpected", f"line {line}: a birth time of more than 64 bits", line)
 
 
-def state(value, line):
+def state(value, line, version):
     if not isinstance(value, dict):
         raise Refused("unexpected", f"line {line}: expected a state", line)
-    fields(value, line, "digest", "size", "mode")
+    if version == 1:
+        fields(value, line, "digest", "size", "mode")
+    else:
+        fields(value, line, "digest", "size", "mode", "user", "group", "attributes?")
+        number(value["user"], U32, line)
+        number(value["group"], U32, line)
+        if "attributes" in value:
+            text(value["attributes"], line, DIGEST)
     text(value["digest"], line, DIGEST)
     number(value["size"], U64, line)
     text(value["mode"], line, MODE)
@@ -149,7 +156,7 @@ def header_of(raw):
         version = json.loads(raw.decode("utf-8")).get("txedit")
     except (ValueError, AttributeError, RecursionError):
         version = None
-    if type(version) is int and version != VERSION and 0 <= version <= U64:
+    if type(version) is int and version not in VERSIONS and 0 <= version <= U64:
         raise Refused("version", f"unknown version {version}", 1)
     header = record(raw, 1)
     fields(header, 1, "txedit", "id", "workspace", "folder", "boot", "owner", "reverts?", "opened?", "key?", "request?", "label?")
@@ -179,7 +186,7 @@ def header_of(raw):
     return header
 
 
-def entry_of(entry, index, line):
+def entry_of(entry, index, line, version):
     kind = entry.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
         raise Refused("unexpected", f"line {line}: expected a kind", line)
@@ -188,7 +195,10 @@ def entry_of(entry, index, line):
     if entry["slot"] != f"{index:06}":
         raise Refused("unexpected", f"line {line}: expected slot {index:06}", line)
     for name in KINDS[kind]:
-        (state if name in ("before", "after") else identity)(entry[name], line)
+        if name in ("before", "after"):
+            state(entry[name], line, version)
+        else:
+            identity(entry[name], line)
 
 
 def lines_of(data):
@@ -230,7 +240,7 @@ def read(data):
             return {"header": header, "entries": entries, "back_on_crash": value["back_on_crash"]}
         if len(entries) == ENTRIES:
             raise Refused("unexpected", f"line {line}: too many entries", line)
-        entry_of(value, len(entries), line)
+        entry_of(value, len(entries), line, header["txedit"])
         path = path_of(value, line)
         if path in paths:
             raise Refused("unexpected", f"line {line}: a path that stands twice", line)

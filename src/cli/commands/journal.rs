@@ -157,6 +157,12 @@ struct StateView {
     digest: String,
     size: u64,
     mode: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attributes: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -205,7 +211,15 @@ impl EntryView {
 
 impl From<&FileState> for StateView {
     fn from(state: &FileState) -> Self {
-        Self { digest: state.digest.to_hex(), size: state.size, mode: format!("{:04o}", state.mode) }
+        let access = state.access;
+        Self {
+            digest: state.digest.to_hex(),
+            size: state.size,
+            mode: format!("{:04o}", state.mode),
+            user: access.map(|access| access.user),
+            group: access.map(|access| access.group),
+            attributes: access.and_then(|access| access.attributes).map(|digest| digest.to_hex()),
+        }
     }
 }
 

@@ -1,15 +1,13 @@
 //! Looks at what stands in the way of a swap, and at what it brought out.
 
-use std::io;
-use std::path::Path;
-
 use super::Walk;
 use crate::engine::lock::NEVER;
 use crate::engine::snapshot;
-use crate::errno::{self, Errno};
 use crate::error::{Error, Result};
-use crate::fs::{Name, Stat};
-use crate::journal::{Change, slot_name};
+use crate::fs::Name;
+use crate::journal::recover::Class;
+use crate::journal::slot_name;
+use crate::limits;
 
 impl Walk<'_> {
     /// Whether the target, and its folder, are still what was read.
@@ -22,7 +20,7 @@ impl Walk<'_> {
         let folder = record.path.parent();
         let is_another = entry == 0 || transaction.record(entry - 1).path.parent() != folder;
         if let Some((stat, _)) = self.draft.parents.get(folder).filter(|_| is_another)
-            && !self.is_there(folder, stat).map_err(io)?
+            && !transaction.leads_to(folder, &stat.identity)?
         {
             return Err(changed("is in a folder that was moved"));
         }
@@ -37,18 +35,6 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether a path of the workspace still leads to this folder.
-    fn is_there(&self, path: &Path, folder: &Stat) -> io::Result<bool> {
-        let transaction = self.transaction();
-        let there = transaction.fs.open_beneath(&transaction.state.root, path);
-        match there.and_then(|there| transaction.fs.stat_handle(&there)) {
-            Ok(there) => Ok(there.identity == folder.identity),
-            // Nothing stands there, or what is no folder.
-            Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(false),
-            Err(e) => Err(e),
-        }
-    }
-
     /// Whether the slot holds what was read of the target.
     pub(in crate::engine) fn holds_original(&self, entry: usize) -> Result<bool> {
         let Some(snapshot) = &self.draft.targets[entry] else { return Ok(true) };
@@ -56,19 +42,23 @@ impl Walk<'_> {
         let slot = slot_name(entry);
         let slot = Name::new(&transaction.folder, &slot);
         let path = || transaction.path(entry);
-        match &transaction.fs.stat(slot).map_err(|e| Error::io("look at", path(), e))? {
-            Some(stat)
-                if snapshot.is_same(stat, true)
-                    && !(transaction.state.protocol.is_young)(snapshot.stat.modified, self.read_at) =>
-            {
-                Ok(true)
-            }
-            Some(stat) if snapshot.is_alike(stat) => {
-                let file = transaction.fs.open_file(slot).map_err(|e| Error::io("open", path(), e))?;
-                Ok(snapshot::digest(transaction.fs, &file, &path(), stat.size, &NEVER)? == snapshot.digest)
-            }
-            _ => Ok(false),
+        let stat = transaction.fs.stat(slot).map_err(|e| Error::io("look at", path(), e))?;
+        let Some(stat) = stat.filter(|stat| snapshot.is_alike(stat)) else { return Ok(false) };
+        let is_same = snapshot.is_same(&stat, true);
+        let file = match &snapshot.file {
+            Some(file) if is_same => file.clone(),
+            _ => transaction.fs.open_file(slot).map_err(|e| Error::io("open", path(), e))?,
+        };
+        let attributes = transaction.fs.attributes(&file);
+        if !snapshot.wears(&attributes.map_err(|e| Error::io("read the attributes of", path(), e))?) {
+            return Ok(false);
         }
+        // The time of a content can be set back, and the other one was moved by the rename: what is quickly read is read.
+        let is_told_by_time = is_same && stat.size > limits::READ_AGAIN_BYTES;
+        if is_told_by_time && !(transaction.state.protocol.is_young)(snapshot.stat.modified, self.read_at) {
+            return Ok(true);
+        }
+        Ok(snapshot::digest(transaction.fs, &file, &path(), stat.size, &NEVER)? == snapshot.digest)
     }
 
     /// Looks at what a swap brought out. The file that came out is what was there: no check before it could tell.
@@ -78,11 +68,8 @@ impl Walk<'_> {
         }
         let transaction = self.transaction();
         let path = transaction.path(entry);
-        // At once, before anybody misses it. What returns to the slot is looked at by the undo that follows.
-        transaction.swap_back(entry)?;
-        if matches!(transaction.record(entry).change, Change::Edit { .. }) && !transaction.slot_is_ours(entry)? {
-            transaction.swap(entry)?;
-        }
+        // At once, before anybody misses it. The undo that follows says what came of it.
+        transaction.take_back_swapped(entry, Class::Captured)?;
         Err(snapshot::changed(&path, "was written in the moment of the swap"))
     }
 }

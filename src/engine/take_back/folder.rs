@@ -16,7 +16,7 @@ impl Transaction<'_> {
         let path = self.record(entry).path.parent().to_owned();
         let there = open_folder(self.fs, &self.state.root, &path)?;
         let before = match self.parents.get(&path) {
-            Some(held) => Some((self.look_at(held)?, held.clone())),
+            Some((_, held)) => Some((self.look_at(held)?, held.clone())),
             None => None,
         };
         let folder = match (there, &before) {
@@ -30,7 +30,7 @@ impl Transaction<'_> {
             return Ok(());
         };
         self.sync_way(&path)?;
-        self.parents.insert(path, folder);
+        self.parents.insert(path, (self.look_at(&folder)?.identity, folder));
         Ok(())
     }
 
@@ -68,7 +68,8 @@ impl Transaction<'_> {
                 Some(next) => next,
                 None => self.make_one_again(entry, &folder, name, before.filter(|_| at == path))?,
             };
-            self.parents.entry(at.parent().unwrap_or(Path::new("")).to_owned()).or_insert(folder);
+            let identity = self.look_at(&folder)?.identity;
+            self.parents.entry(at.parent().unwrap_or(Path::new("")).to_owned()).or_insert((identity, folder));
             folder = next;
         }
         Ok(folder)

@@ -10,12 +10,14 @@ fn identity(inode: u64) -> Identity {
     Identity { inode, born: None }
 }
 
+const ACCESS: Access = Access { user: 1, group: 2, attributes: None };
+
 fn state(content: &[u8]) -> FileState {
-    FileState { digest: Digest::of(content), size: content.len() as u64, mode: 0o644 }
+    FileState { digest: Digest::of(content), size: content.len() as u64, mode: 0o644, access: Some(ACCESS) }
 }
 
 fn file(content: &[u8], inode: u64) -> Seen {
-    Seen::File { digest: Digest::of(content), mode: 0o644, identity: identity(inode) }
+    Seen::File { digest: Digest::of(content), mode: 0o644, access: ACCESS, identity: identity(inode) }
 }
 
 fn record(change: Change) -> Record {
@@ -127,12 +129,56 @@ fn classes_of_a_folder() {
 }
 
 #[test]
+fn an_original_with_another_mode_owner_or_attributes_is_not_the_original() {
+    let with = |content, inode, mode, access| Seen::File {
+        digest: Digest::of(content),
+        mode,
+        access,
+        identity: identity(inode),
+    };
+    let of_others = [
+        (0o600, ACCESS),
+        (0o644, Access { user: 9, ..ACCESS }),
+        (0o644, Access { group: 9, ..ACCESS }),
+        (0o644, Access { attributes: Some(Digest::of(b"theirs")), ..ACCESS }),
+    ];
+    let delete = record(Change::Delete { before: state(OLD), original: identity(ORIGINAL) });
+    for (mode, access) in of_others {
+        let changed = with(OLD, ORIGINAL, mode, access);
+        check(
+            &edit_record(),
+            &[
+                (changed, file(NEW, STAGED), Class::Before),
+                (file(NEW, STAGED), changed, Class::Captured),
+                (file(NEW, 9), changed, Class::Unknown),
+                // Of what is new only the content tells: what was changed of it goes with it.
+                (with(NEW, STAGED, mode, access), file(OLD, ORIGINAL), Class::Done),
+            ],
+        );
+        check(&delete, &[(changed, Seen::Missing, Class::Before), (Seen::Missing, changed, Class::Captured)]);
+    }
+}
+
+#[test]
+fn a_journal_of_version_1_tells_no_owner() {
+    let old = FileState { access: None, ..state(OLD) };
+    let change =
+        Change::Edit { before: old, after: state(NEW), staged: identity(STAGED), original: identity(ORIGINAL) };
+    let with = |mode| {
+        let access = Access { user: 9, ..ACCESS };
+        Seen::File { digest: Digest::of(OLD), mode, access, identity: identity(ORIGINAL) }
+    };
+    let rows = [(file(NEW, STAGED), with(0o644), Class::Done), (file(NEW, STAGED), with(0o600), Class::Captured)];
+    check(&record(change), &rows);
+}
+
+#[test]
 fn a_change_of_mode_alone_is_told_by_the_mode() {
     let mut after = state(OLD);
     after.mode = 0o755;
     let change = Change::Edit { before: state(OLD), after, staged: identity(STAGED), original: identity(ORIGINAL) };
     let record = record(change);
-    let with = |mode| Seen::File { digest: Digest::of(OLD), mode, identity: identity(1) };
+    let with = |mode| Seen::File { digest: Digest::of(OLD), mode, access: ACCESS, identity: identity(1) };
     check(
         &record,
         &[

@@ -7,19 +7,22 @@ use super::super::{Change, Owner};
 use super::*;
 use crate::identity::{Identity, Timestamp};
 use crate::path::RelPath;
-use crate::plan::FileState;
+use crate::plan::{Access, FileState};
 
 fn identity(inode: u64) -> Identity {
     Identity { inode, born: Some(Timestamp::new(1_763_766_899, 123_456_789)) }
 }
 
 fn state(content: &[u8]) -> FileState {
-    FileState { digest: Digest::of(content), size: content.len() as u64, mode: 0o644 }
+    let attributes = (!content.starts_with(b"a")).then(|| Digest::of(b"attributes"));
+    let access = Some(Access { user: 1, group: 2, attributes });
+    FileState { digest: Digest::of(content), size: content.len() as u64, mode: 0o644, access }
 }
 
 fn journal(paths: &[&[u8]]) -> Journal {
     use std::os::unix::ffi::OsStrExt;
     let header = Header {
+        version: VERSION,
         id: "20261121T231459.000001Z-0123456789abcdef".to_owned(),
         workspace: "0".repeat(32),
         folder: identity(1),

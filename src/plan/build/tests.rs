@@ -11,7 +11,7 @@ fn path(name: &str) -> RelPath {
 }
 
 fn state(content: &[u8]) -> FileState {
-    FileState { digest: Digest::of(content), size: content.len() as u64, mode: 0o644 }
+    FileState { digest: Digest::of(content), size: content.len() as u64, mode: 0o644, access: None }
 }
 
 /// Files `a`, `b` and `c` are there; `d` and `new/e` are not.
@@ -20,6 +20,7 @@ fn targets() -> Vec<Target> {
         path: path(name),
         missing: missing.iter().map(|folder| path(folder)).collect(),
         new_mode: 0o640,
+        new_access: None,
     };
     vec![target("a", &[]), target("b", &[]), target("c", &[]), target("d", &[]), target("new/x/e", &["new", "new/x"])]
 }

@@ -5,7 +5,7 @@ use txedit::identity::Identity;
 use txedit::journal::recover::{Class, Decision, Observed, Seen, classify, decide, is_new};
 use txedit::journal::{Change, Mark, Record};
 use txedit::path::RelPath;
-use txedit::plan::FileState;
+use txedit::plan::{Access, FileState};
 
 /// Hands out the bytes of a fuzzer, zeros when they are used up.
 struct Bytes<'a>(&'a [u8]);
@@ -23,7 +23,8 @@ const ORIGINAL: Identity = Identity { inode: 2, born: None };
 
 fn state(content: u8) -> FileState {
     // Contents 0 and 1 are old and new; of old there is one with another mode.
-    FileState { digest: Digest::of(&[content % 3]), size: 1, mode: if content == 3 { 0o755 } else { 0o644 } }
+    let access = Some(Access { user: 1, group: 1, attributes: None });
+    FileState { digest: Digest::of(&[content % 3]), size: 1, mode: if content == 3 { 0o755 } else { 0o644 }, access }
 }
 
 fn seen(bytes: &mut Bytes<'_>) -> Seen {
@@ -33,8 +34,11 @@ fn seen(bytes: &mut Bytes<'_>) -> Seen {
         2 => Seen::Other,
         3 => Seen::Folder(identity),
         other => {
-            let FileState { digest, mode, .. } = state(other - 4);
-            Seen::File { digest, mode, identity }
+            let FileState { digest, mode, access, .. } = state(other - 4);
+            let access = access.expect("this version tells it");
+            // Now and then it belongs to somebody else by now.
+            let access = Access { user: access.user + u32::from(bytes.below(4) == 3), ..access };
+            Seen::File { digest, mode, access, identity }
         }
     }
 }
@@ -92,8 +96,8 @@ pub(crate) fn run(data: &[u8]) {
 /// Whether this is the entry's new content, in whatever file.
 fn has_new(record: &Record, seen: Seen) -> bool {
     match (seen, record.change.staged()) {
-        (Seen::File { digest, mode, .. }, Some(staged)) => {
-            is_new(record, Seen::File { digest, mode, identity: *staged })
+        (Seen::File { digest, mode, access, .. }, Some(staged)) => {
+            is_new(record, Seen::File { digest, mode, access, identity: *staged })
         }
         _ => is_new(record, seen),
     }

@@ -47,6 +47,25 @@ fn failed(ran: &Ran) -> Value {
 }
 
 #[test]
+fn a_mode_that_was_given_while_it_ran_stays_when_it_fails() {
+    let here = workspace();
+    let mode = |name: &str| fs::metadata(here.path().join(name)).unwrap().mode() & 0o7777;
+    assert_ne!((mode("a"), mode("sub/b")), (0o600, 0o600));
+    failed(&apply(&here, "chmod 600 a; chmod 600 sub/b; echo more >> sub/b; exit 1"));
+    holds(&here, &OLD);
+    assert_eq!((mode("a"), mode("sub/b")), (0o600, 0o600), "nobody can read again what was closed to them");
+}
+
+#[test]
+fn a_folder_that_it_moves_is_no_success() {
+    let here = workspace();
+    let ran = apply(&here, "mv sub elsewhere; mkdir sub");
+    let json = ran.exits(3).json();
+    assert_eq!((&json["error_code"], &json["outcome"]), (&json!("CONCURRENT_MODIFICATION"), &json!("rolled_back")));
+    holds(&here, &OLD);
+}
+
+#[test]
 fn it_sees_the_new_files_and_its_success_commits() {
     let here = workspace();
     let ran = apply(&here, "cat a sub/b new/c; test ! -e old; echo to stderr >&2");

@@ -5,9 +5,9 @@ use std::fs;
 use txedit::digest::Digest;
 use txedit::identity::Identity;
 use txedit::journal::record::encode;
-use txedit::journal::{Change, Header, Journal, Owner, Record};
+use txedit::journal::{Change, Header, Journal, Owner, Record, VERSION};
 use txedit::path::RelPath;
-use txedit::plan::FileState;
+use txedit::plan::{Access, FileState};
 
 use super::Workspace;
 
@@ -15,9 +15,12 @@ const ID: &str = "20260102T030405.678901Z-0123456789abcdef";
 
 fn journal() -> Journal {
     let identity = |inode| Identity { inode, born: None };
-    let state = |content: &[u8]| FileState { digest: Digest::of(content), size: content.len() as u64, mode: 0o644 };
+    let access = Some(Access { user: 1000, group: 100, attributes: Some(Digest::of(b"attributes")) });
+    let state =
+        |content: &[u8]| FileState { digest: Digest::of(content), size: content.len() as u64, mode: 0o644, access };
     let owner = Owner { program: "txedit".into(), process: 7, user: 1000, host: "here".into() };
     let header = Header {
+        version: VERSION,
         id: ID.into(),
         workspace: "w".into(),
         folder: identity(1),
@@ -52,6 +55,8 @@ fn a_journal_is_printed_for_people_and_for_scripts() {
     assert_eq!((&entry["path"], &entry["kind"]), (&"src/a.rs".into(), &"edit".into()));
     assert_eq!(entry["before"]["digest"], Digest::of(b"old").to_hex());
     assert_eq!(entry["after"]["size"], 5);
+    assert_eq!((&entry["after"]["user"], &entry["after"]["group"]), (&1000.into(), &100.into()));
+    assert_eq!(entry["after"]["attributes"], Digest::of(b"attributes").to_hex());
 }
 
 #[test]

@@ -47,6 +47,26 @@ pub(crate) fn files(machine: &SimFs) {
     machine.advance(Duration::from_mins(1));
 }
 
+/// An attribute that the files of [`attributed`] have.
+pub(crate) const ATTRIBUTE: &str = "user.old";
+
+/// The same files with an attribute each.
+pub(crate) fn attributed() -> Script {
+    let setup = |machine: &SimFs| {
+        files(machine);
+        for path in ["a", "b", "c", "sub/d"] {
+            machine.set_attribute(format!("/w/{path}"), ATTRIBUTE, b"old").unwrap();
+        }
+    };
+    Script::new("attributed", setup)
+}
+
+/// Three of them, one edited, one made, one deleted.
+pub(crate) fn three_attributed() -> Script {
+    let files = vec![replaces("a", "one", "two"), creates("sub/new", "new two\n"), deletes("b")];
+    attributed().apply(request(files))
+}
+
 pub(crate) fn script(name: &str) -> Script {
     Script::new(name, files)
 }

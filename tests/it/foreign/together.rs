@@ -73,8 +73,8 @@ fn commits_that_are_safe_against_kills_alone() {
 /// Inodes are told by their numbers alone.
 fn by_number_alone(record: &Record, observed: &Observed) -> recover::Class {
     let alike = |seen: Seen| match (seen, record.change.staged()) {
-        (Seen::File { digest, mode, identity }, Some(staged)) if identity.inode == staged.inode => {
-            Seen::File { digest, mode, identity: *staged }
+        (Seen::File { digest, mode, access, identity }, Some(staged)) if identity.inode == staged.inode => {
+            Seen::File { digest, mode, access, identity: *staged }
         }
         _ => seen,
     };

@@ -1,0 +1,86 @@
+//! What somebody made of a new file's mode, owner or attributes before it was taken back: the original gets the same.
+//!
+//! Else a `chmod 600` during a check that fails would end with the mode from before it.
+
+use super::transaction::Transaction;
+use crate::error::{Error, Result};
+use crate::fs::{FileKind, Metadata, Name};
+use crate::journal::{Change, slot_name};
+use crate::plan::FileState;
+
+/// Where the new file of an edit is; its original is in the other place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Target,
+    Slot,
+}
+
+impl Transaction<'_> {
+    /// Gives to the original of an edit what somebody changed of mode, owner and attributes of the new file. `false` where
+    /// that cannot be done.
+    pub(super) fn hand_over(&self, entry: usize, place: Place) -> Result<bool> {
+        let record = self.record(entry);
+        let Change::Edit { before, after, staged, original: was } = &record.change else { return Ok(true) };
+        let slot = slot_name(entry);
+        let slot = Name::new(&self.folder, &slot);
+        let target = Name::new(self.parent(entry)?, record.path.name());
+        let (new, original) = if place == Place::Target { (target, slot) } else { (slot, target) };
+        let io = |verb: &'static str| move |e| Error::io(verb, self.path(entry), e);
+        // What somebody put in its place has a mode of its own.
+        let stat = self.fs.stat(new).map_err(io("look at"))?;
+        let Some(stat) = stat.filter(|stat| stat.kind == FileKind::File && stat.identity == *staged) else {
+            return Ok(true);
+        };
+        let there = self.fs.stat(original).map_err(io("look at"))?;
+        if place == Place::Slot && there.is_none_or(|there| there.identity != *was) {
+            return Ok(true);
+        }
+        let found = self.metadata(new).map_err(io("read the attributes of"))?;
+        if after.is_dressed_as(stat.mode, Some(found.access())) {
+            return Ok(true);
+        }
+        let now = self.metadata(original).map_err(io("read the attributes of"))?;
+        let Some(wanted) = wanted([before, after], &found, &now) else { return Ok(false) };
+        let given = self.fs.open_file(original).and_then(|file| {
+            if wanted.attributes.flags != now.attributes.flags {
+                self.fs.set_flags(&file, wanted.attributes.flags)?;
+            }
+            self.fs.set_metadata(&file, &now, &wanted)?;
+            // It must be there before its name is: what has its name again nobody looks at any more.
+            self.fs.sync(&file)
+        });
+        Ok(given.is_ok())
+    }
+
+    fn metadata(&self, name: Name<'_>) -> std::io::Result<Metadata> {
+        let file = self.fs.open_file(name)?;
+        let stat = self.fs.stat_handle(&file)?;
+        let attributes = self.fs.attributes(&file)?;
+        Ok(Metadata { mode: stat.mode, user: stat.user, group: stat.group, attributes, modified: None })
+    }
+}
+
+/// What the original is to wear: what it does, with what is not as the new file was staged. `None` where the journal does
+/// not tell what that was.
+fn wanted([before, after]: [&FileState; 2], found: &Metadata, now: &Metadata) -> Option<Metadata> {
+    let mut wanted = now.clone();
+    if found.mode != after.mode {
+        wanted.mode = found.mode;
+    }
+    let (Some(old), Some(new)) = (before.access, after.access) else { return Some(wanted) };
+    if found.user != new.user {
+        wanted.user = found.user;
+    }
+    if found.group != new.group {
+        wanted.group = found.group;
+    }
+    let attributes = found.attributes.digest();
+    if attributes != new.attributes && attributes != now.attributes.digest() {
+        // Both had the same, or there is no telling which of them were changed.
+        if old.attributes != new.attributes || now.attributes.digest() != old.attributes {
+            return None;
+        }
+        wanted.attributes = found.attributes.clone();
+    }
+    Some(wanted)
+}
