@@ -248,6 +248,7 @@ struct Inner {
     kept: Vec<Kept>,
     not_old: Vec<NotOld>,
     transaction: Option<String>,
+    attempts: usize,
     source: Option<io::Error>,
 }
 
@@ -266,6 +267,7 @@ impl Error {
             kept: Vec::new(),
             not_old: Vec::new(),
             transaction: None,
+            attempts: 1,
             source: None,
         }))
     }
@@ -369,6 +371,19 @@ impl Error {
     pub fn of_transaction(mut self, id: impl Into<String>) -> Self {
         self.0.transaction = Some(id.into());
         self
+    }
+
+    /// Says how often it was tried.
+    #[must_use]
+    pub fn after(mut self, attempts: usize) -> Self {
+        self.0.attempts = attempts;
+        self
+    }
+
+    /// How often it was tried before it was given up.
+    #[must_use]
+    pub fn attempts(&self) -> usize {
+        self.0.attempts
     }
 
     /// What went wrong.

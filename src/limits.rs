@@ -76,6 +76,9 @@ pub const SPARE_OPEN_FILES: u64 = 24;
 /// Files up to which syncing each by itself is quicker than syncing the file system, where that is so at all (ext4).
 pub const SYNC_EACH_UP_TO: usize = 8;
 
+/// How often a request is tried while other programs write its files, within the time that it would wait for a lock.
+pub const ATTEMPTS: usize = 5_000;
+
 /// Bytes of a diff in an answer.
 pub const DIFF_BYTES: usize = 64 << 10;
 

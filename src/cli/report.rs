@@ -37,6 +37,13 @@ pub(crate) fn notes(report: &Report, options: &Options) -> Vec<String> {
     if report.dry_run {
         notes.push(format!("dry run: {}; nothing was written", extent(report)));
     }
+    if report.attempts > 1 {
+        notes.push(format!(
+            "{} another program was writing meanwhile; it took {} attempts",
+            styled(NOTE, "note:"),
+            report.attempts
+        ));
+    }
     for file in report.files.iter().filter(|file| file.extras.rebased.is_some()) {
         let path = shown(options.shown(&file.path));
         notes.push(format!(

@@ -6,15 +6,18 @@ use crate::journal::Mark;
 /// The steps of a commit of `entries` entries.
 #[must_use]
 pub fn commit(entries: usize, terms: Terms) -> Vec<Phase> {
-    let Terms { durable, checked } = terms;
+    let Terms { durable, checked, again } = terms;
+    let recheck = || (0..entries).map(Step::Recheck);
     let mut prepare = Vec::with_capacity(2 * entries + 4);
     prepare.extend((0..entries).map(Step::Stage));
+    prepare.extend(recheck().filter(|_| again && durable));
     prepare.push(Step::WriteJournal);
     // The name must not become durable before the bytes: a journal that has its name and does not verify is corrupt.
     prepare.extend(durable.then_some(Step::SyncJournal));
+    prepare.extend(recheck().filter(|_| again && durable));
     prepare.push(Step::NameJournal);
     prepare.extend(durable.then_some(Step::Barrier(Barrier::First)));
-    prepare.extend((0..entries).map(Step::Recheck));
+    prepare.extend(recheck());
 
     let undo = |steps| Phase { on_failure: OnFailure::Undo, steps };
     // Where a sync has failed, nothing that needs another one may follow.

@@ -54,6 +54,8 @@ pub struct Terms {
     pub durable: bool,
     /// Decided by a check, with the new files in place.
     pub checked: bool,
+    /// Tried before, and another program came in between: a look before each sync saves those of a lost attempt.
+    pub again: bool,
 }
 
 /// A point where everything before is durable.

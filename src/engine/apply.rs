@@ -22,30 +22,48 @@ use crate::request::{Change, FileRequest, Request};
 
 mod ahead;
 mod asked;
+mod attempts;
 mod elsewhere;
 mod reader;
 
 use asked::Asked;
+use attempts::Attempts;
 use elsewhere::elsewhere;
 use reader::Reader;
 
 impl Engine {
     /// Does what `request` asks, all of it or nothing. On failure the error's outcome says what is true of the
     /// files: `Unchanged` and `RolledBack` both mean that all of them are as they were.
+    ///
+    /// Where another program writes one of the files meanwhile, a request that means the same for any content is tried
+    /// again, for as long as it would wait for a lock.
     pub fn apply(&self, request: &Request, run: Run<'_>) -> Result<Report> {
         let mut warnings = Vec::new();
         if request.dry_run {
             let (_, files) = self.dry_draft(request, &mut warnings, run)?;
             return Ok(Report { dry_run: true, files, warnings, ..Report::default() });
         }
+        let mut attempts = Attempts::new(request, self.attempts, self.settings.lock_timeout);
+        loop {
+            match self.attempt(request, attempts.made() > 1, &mut warnings, run) {
+                Ok(report) => {
+                    warnings.extend(report.warnings);
+                    return Ok(Report { attempts: attempts.made(), warnings, ..report });
+                }
+                Err(error) if attempts.has_another(&error) => check_cancelled(run.cancel)?,
+                Err(error) => return Err(error.after(attempts.made())),
+            }
+        }
+    }
+
+    /// Tries it once; `again` where another program has come in between before.
+    fn attempt(&self, request: &Request, again: bool, warnings: &mut Vec<String>, run: Run<'_>) -> Result<Report> {
         let cast = Cast::of(request);
-        self.recover_own(&mut warnings, run)?;
-        let Ground { places, parents, locks } =
-            self.stand(&cast.paths(), &|found| cast.judge(found), &mut warnings, run)?;
+        self.recover_own(warnings, run)?;
+        let Ground { places, parents, locks } = self.stand(&cast.paths(), &|found| cast.judge(found), warnings, run)?;
         let fingerprint = request.fingerprint(self.root());
         if let Some(report) = self.answered_before(request, fingerprint, run)? {
-            warnings.extend(report.warnings);
-            return Ok(Report { warnings, ..report });
+            return Ok(report);
         }
         let (mut draft, files) = match self.draft(request, cast, places, parents, run) {
             // A file that is no longer what the request expects may be what the request makes of it.
@@ -56,7 +74,8 @@ impl Engine {
         };
         draft.marks.request = Some(fingerprint);
         draft.marks.key.clone_from(&request.idempotency_key);
-        self.carry_out(draft, locks, Report { files, warnings, ..Report::default() }, run)
+        draft.again = again;
+        self.carry_out(draft, locks, Report { files, ..Report::default() }, run)
     }
 
     /// What would be done now, decided without a lock.
@@ -112,7 +131,7 @@ impl Engine {
         let targets = snapshots(&plan, &paths, &sources);
         let marks = Marks { label: request.label.clone(), ..Marks::default() };
         let gate = self.gate(request.check.as_ref());
-        Ok((Draft { plan, sources, targets, parents, read_at, marks, gate }, reports))
+        Ok((Draft { plan, sources, targets, parents, read_at, marks, gate, again: false }, reports))
     }
 
     /// Whether what stands at a place can be edited, replaced, moved or deleted, or a file made there.

@@ -28,6 +28,8 @@ pub(super) struct Draft {
     pub marks: Marks,
     /// What decides whether the new files stay.
     pub gate: Option<Gate>,
+    /// Whether another program came in between when this was tried before.
+    pub again: bool,
 }
 
 impl Draft {

@@ -46,7 +46,7 @@ pub(super) fn commit(
     run: Run<'_>,
 ) -> Result<Committed> {
     let trash = trash::list(fs, state)?;
-    let terms = Terms { durable, checked: draft.gate.is_some() };
+    let terms = Terms { durable, checked: draft.gate.is_some(), again: draft.again };
     // A check may write anywhere: what it makes of the new files is durable only with all else.
     let each = durable && !terms.checked && syncs_each(fs, state, &draft)?;
     let staging = Staging::begin(fs, state, &draft, teller.program)?;

@@ -188,6 +188,7 @@ pub struct Engine {
     inside: Option<String>,
     /// How many files this process may have open.
     open_files: u64,
+    attempts: usize,
 }
 
 impl Engine {
@@ -202,7 +203,16 @@ impl Engine {
         let root = fs.open_folder(&real).map_err(|e| Error::io("open the root", &real, e))?;
         let open_files = fs.raise_open_files();
         let checker = Arc::new(Processes);
-        Ok(Self { fs, root, settings, protocol: &PROTOCOL, checker, inside: None, open_files })
+        Ok(Self {
+            fs,
+            root,
+            settings,
+            protocol: &PROTOCOL,
+            checker,
+            inside: None,
+            open_files,
+            attempts: limits::ATTEMPTS,
+        })
     }
 
     /// The same engine for a program that runs as the check of a transaction, or was started by one: what would wait for
@@ -210,6 +220,12 @@ impl Engine {
     #[must_use]
     pub fn inside_of(self, transaction: Option<String>) -> Self {
         Self { inside: transaction, ..self }
+    }
+
+    /// The same engine, trying a request so often at most while other programs write its files.
+    #[must_use]
+    pub fn with_attempts(self, attempts: usize) -> Self {
+        Self { attempts, ..self }
     }
 
     /// The same engine with somebody else who runs its checks.

@@ -26,6 +26,8 @@ pub struct Report {
     pub already_applied: bool,
     /// The transaction that undid it since, where the same request was committed before.
     pub undone_by: Option<String>,
+    /// How often it was tried, where another program was writing the files meanwhile; 0 where it cannot be.
+    pub attempts: usize,
 }
 
 /// One file of a request.

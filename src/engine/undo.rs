@@ -109,7 +109,7 @@ impl Engine {
         };
         let marks = Marks { reverts: Some(id), ..Marks::default() };
         let gate = self.gate(options.check.as_ref());
-        let draft = Draft { plan, sources, targets, parents, read_at, marks, gate };
+        let draft = Draft { plan, sources, targets, parents, read_at, marks, gate, again: false };
         drop(state);
         self.carry_out(draft, locks, Report { files, warnings, ..Report::default() }, run)
     }

@@ -54,6 +54,9 @@ pub struct Failure {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<String>,
     pub outcome: &'static str,
+    /// How often it was tried, if more than once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transaction_id: Option<String>,
 }
@@ -122,6 +125,7 @@ pub fn failure(error: &Error, request: Option<&Request>, shape: Shape) -> Failur
         errors: findings(error.details(), shape),
         conflicts: conflicts(error.details()),
         outcome: error.outcome().as_str(),
+        attempts: (error.attempts() > 1).then_some(error.attempts()),
         transaction_id: error.transaction().map(str::to_owned),
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use serde::Serialize;
 
 use super::hints::recovery_hint_of;
-use super::response::text;
+use super::response::{several, text};
 use crate::digest::Digest;
 use crate::engine::report::Report;
 use crate::engine::{Engine, Run};
@@ -26,6 +26,9 @@ pub struct EditFileSuccess {
     pub transaction_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash_after: Option<String>,
+    /// How often it was tried, if more than once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<usize>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -47,6 +50,7 @@ pub fn success_edit_file(report: &Report, identical: bool) -> Option<EditFileSuc
         message,
         transaction_id: report.transaction.clone(),
         hash_after: file.hash_after.map(|digest| digest.to_hex()),
+        attempts: several(report.attempts),
         warnings: report.warnings.iter().chain(&file.extras.warnings).cloned().collect(),
     })
 }

@@ -60,6 +60,9 @@ pub struct FileSuccess {
     /// What that program had changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub foreign_diff: Option<String>,
+    /// Of an answer with one file: how often it was tried, if more than once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<usize>,
     /// Of an answer with one file: whether it was committed before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub already_applied: Option<bool>,
@@ -99,6 +102,9 @@ pub struct MultiSuccess {
     pub warnings: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckResult>,
+    /// How often it was tried while other programs wrote its files, if more than once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<usize>,
     /// Whether the same request was committed before, and nothing had to be done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub already_applied: Option<bool>,
@@ -145,6 +151,7 @@ pub struct Summary {
 pub fn success_single(report: &Report, request: &Request) -> Option<FileSuccess> {
     let mut file = file_success(report, report.files.first()?, request.files.first());
     file.transaction_id.clone_from(&report.transaction);
+    file.attempts = several(report.attempts);
     file.already_applied = report.already_applied.then_some(true);
     file.undone_by.clone_from(&report.undone_by);
     file.warnings.splice(0..0, report.warnings.iter().cloned());
@@ -179,9 +186,15 @@ pub fn success_multi(report: &Report, request: &Request) -> MultiSuccess {
         file_results,
         warnings: report.warnings.clone(),
         check: report.check.as_ref().map(CheckResult::from),
+        attempts: several(report.attempts),
         already_applied: report.already_applied.then_some(true),
         undone_by: report.undone_by.clone(),
     }
+}
+
+/// A number of attempts, where it is worth telling.
+pub(super) fn several(attempts: usize) -> Option<usize> {
+    (attempts > 1).then_some(attempts)
 }
 
 fn file_success(report: &Report, file: &FileReport, asked: Option<&FileRequest>) -> FileSuccess {
@@ -212,6 +225,7 @@ fn file_success(report: &Report, file: &FileReport, asked: Option<&FileRequest>)
         diff: file.extras.diff.clone(),
         rebased: file.extras.rebased.is_some().then_some(true),
         foreign_diff: file.extras.rebased.clone(),
+        attempts: None,
         already_applied: None,
         undone_by: None,
         in_place: file.extras.in_place,

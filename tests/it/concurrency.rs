@@ -133,7 +133,7 @@ fn a_staging_that_is_given_up_leaves_no_content() {
         let is_last = call.verb == "create" && call.path.ends_with("000003");
         if is_last { Action::Fail(Errno::NOSPC) } else { Action::Continue }
     });
-    let engine = Engine::with_fs(Arc::new(machine.process(1)), Path::new("/w"), settings()).unwrap();
+    let engine = Engine::with_fs(Arc::new(machine.process(1)), Path::new("/w"), settings()).unwrap().with_attempts(1);
     let files = (0..4).map(|file| replaces(&file.to_string(), "old", "new")).collect();
     let error = engine.apply(&request(files), running()).unwrap_err();
     assert_eq!((error.kind(), error.outcome()), (ErrorKind::DiskFull, Outcome::Unchanged), "{error}");
@@ -177,7 +177,8 @@ fn a_folder_that_is_moved_while_its_files_are_staged_is_noticed() {
             }
             Action::Continue
         });
-        let engine = Engine::with_fs(Arc::new(machine.process(1)), Path::new("/w"), settings()).unwrap();
+        let engine =
+            Engine::with_fs(Arc::new(machine.process(1)), Path::new("/w"), settings()).unwrap().with_attempts(1);
         let files = ["a/1", "a/2", "b/1", "b/2", "c/1", "c/2"].map(|path| replaces(path, "old", "new"));
         let error = engine.apply(&request(files.to_vec()), running()).unwrap_err();
         machine.clear_hook();

@@ -85,7 +85,7 @@ fn written_meanwhile(call: usize, same_time: bool) {
         }
         Action::Continue
     });
-    let engine = Engine::with_fs(Arc::new(machine.process(1)), Path::new("/w"), settings()).unwrap();
+    let engine = Engine::with_fs(Arc::new(machine.process(1)), Path::new("/w"), settings()).unwrap().with_attempts(1);
     let request: Request = request(vec![replaces("a", "mark 200000", "x")]);
     let error = engine.apply(&request, running()).unwrap_err();
     machine.clear_hook();

@@ -4,6 +4,7 @@
 #![expect(clippy::print_stderr, reason = "a test that is skipped says why")]
 #![expect(clippy::disallowed_methods, reason = "a test that gets no thread fails")]
 
+mod attempts;
 mod bad_request;
 mod bad_target;
 mod cancelled;

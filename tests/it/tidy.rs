@@ -399,6 +399,7 @@ fn the_readme_tells_the_limits_as_they_are() {
         ("PATH_BYTES", l::PATH_BYTES),
         ("NAME_BYTES", l::NAME_BYTES),
         ("CHUNK_BYTES", l::CHUNK_BYTES),
+        ("ATTEMPTS", l::ATTEMPTS),
         ("AHEAD_FILES", l::AHEAD_FILES),
         ("SYNC_EACH_UP_TO", l::SYNC_EACH_UP_TO),
         ("DIFF_BYTES", l::DIFF_BYTES),

@@ -27,6 +27,7 @@ pub(super) static MULTI_EDIT_FILES: Definition = Definition {
         schema::output(&[
             ("dry_run", Kind::Flag, "Whether nothing was written."),
             ("transaction_id", Kind::Text, "For undo_transaction."),
+            ("attempts", Kind::Count, "How often it was tried beside another program that writes, if more than once."),
             ("files_edited", Kind::Count, "Files that were changed."),
             ("file_results", Kind::Objects, "One for each file, with hashes and edits."),
             ("summary", Kind::Object, "Sums over all files."),

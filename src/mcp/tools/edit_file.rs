@@ -28,6 +28,7 @@ pub(super) static EDIT_FILE: Definition = Definition {
             ("path", Kind::Text, "The file."),
             ("occurrences_replaced", Kind::Count, "How many were replaced."),
             ("transaction_id", Kind::Text, "For undo_transaction."),
+            ("attempts", Kind::Count, "How often it was tried beside another program that writes, if more than once."),
             ("hash_after", Kind::Text, "The hash of the new content."),
             ("context", Kind::Object, "On failure: what the file has instead, and why."),
         ])

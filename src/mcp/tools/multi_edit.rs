@@ -27,6 +27,7 @@ pub(super) static MULTI_EDIT: Definition = Definition {
             ("dry_run", Kind::Flag, "Whether nothing was written."),
             ("edits", Kind::Objects, "One for each edit: lines and occurrences."),
             ("transaction_id", Kind::Text, "For undo_transaction."),
+            ("attempts", Kind::Count, "How often it was tried beside another program that writes, if more than once."),
             ("hash_before", Kind::Text, "The hash of the old content."),
             ("hash_after", Kind::Text, "The hash of the new content, good as expected_hash."),
             ("diff", Kind::Text, "Of a dry run: the unified diff."),

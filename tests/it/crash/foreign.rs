@@ -76,6 +76,7 @@ fn before_every_call(root: &Path, act: Act) -> (usize, usize) {
         let (here, flag) = (scene.root.clone(), Arc::clone(&acted));
         let run = move |_: &_| flag.store(act(&here), std::sync::atomic::Ordering::Relaxed);
         let disturbed = Engine::with_fs(faulty.clone(), &scene.root, settings(Duration::from_secs(5))).unwrap();
+        let disturbed = disturbed.with_attempts(1);
         faulty.add(Rule::before(n, run));
         let result = disturbed.apply(&parse(scene::SMALL), alone());
         let told = format!("before call {n}: {:?}; {result:?}", faulty.calls().get(usize::try_from(n).unwrap() - 1));

@@ -122,7 +122,7 @@ impl World {
             retention: Retention::default(),
             program: "model".to_owned(),
         };
-        Engine::with_fs(Arc::new(self.sim.process(self.pid)), Path::new(ROOT), settings).unwrap()
+        Engine::with_fs(Arc::new(self.sim.process(self.pid)), Path::new(ROOT), settings).unwrap().with_attempts(1)
     }
 
     fn run(&mut self, asks: &[Ask]) -> Result<Report, Error> {
