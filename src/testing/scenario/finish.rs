@@ -28,6 +28,7 @@ impl World {
             |path: &Path| status.kept.iter().flat_map(|kept| &kept.contents).any(|kept| kept.kept_path.ends_with(path));
         let told = look.kept.iter().filter(|(path, _)| is_told(path));
         let mut found = look.in_files();
+        found.extend(look.originals());
         told.for_each(|(_, entry)| found.extend(marks(&String::from_utf8_lossy(&entry.content))));
         for (path, entry) in look.kept.iter().filter(|(path, _)| !is_told(path)) {
             let mut missed = marks(&String::from_utf8_lossy(&entry.content));
