@@ -87,17 +87,9 @@ impl Explorer {
         }
         machine.clear_hook();
         drop(engine);
-        for program in &left {
-            program.end(&machine);
-        }
         let mut points = std::mem::take(&mut *lock(&points));
-        let end = End { script, foreign, programs: &left };
-        let promise = lock(&current).clone();
-        let required = promise.from < promise.to;
-        points.push(end.point(&machine, promise).map_err(&told)?);
-        if !required {
-            end.aftermath(&machine).map_err(told)?;
-        }
+        let (end, promise) = (End { script, foreign, programs: &left }, lock(&current).clone());
+        points.push(end.come(&machine, promise).map_err(told)?);
         Ok(points)
     }
 }
@@ -165,6 +157,19 @@ struct End<'a> {
 }
 
 impl End<'_> {
+    /// Whoever has a file open writes; then comes the last point of the run, and what is after it.
+    fn come(&self, machine: &SimFs, promise: Promise) -> Result<Point, String> {
+        for program in self.programs {
+            program.end(machine);
+        }
+        let required = promise.from < promise.to;
+        let point = self.point(machine, promise)?;
+        if !required {
+            self.aftermath(machine)?;
+        }
+        Ok(point)
+    }
+
     /// The last point of a run, at which nothing may be lost.
     fn point(&self, machine: &SimFs, mut promise: Promise) -> Result<Point, String> {
         let (required, seen) = (promise.from < promise.to, Seen::of(machine));
