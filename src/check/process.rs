@@ -64,8 +64,10 @@ mod tests {
         let check = Check { command, limit };
         let heard = Mutex::new(Vec::new());
         let output = |bytes: &[u8]| heard.lock().unwrap().extend_from_slice(bytes);
-        let call =
-            Call { check: &check, folder: scratch.path(), transaction: "T", held: None, cancel, output: &output };
+        // What a check leaves behind is known by its transaction: each has its own, as in life.
+        let transaction = format!("T-{}", scratch.path().display());
+        let folder = scratch.path();
+        let call = Call { check: &check, folder, transaction: &transaction, held: None, cancel, output: &output };
         let ended = Processes.run(&call).unwrap();
         let heard = String::from_utf8(heard.into_inner().unwrap()).unwrap();
         (ended, heard)
@@ -76,7 +78,7 @@ mod tests {
     #[test]
     fn what_it_prints_is_told_and_its_end_is_kept() {
         let never = AtomicBool::new(false);
-        let (ended, heard) = run("echo one; echo two >&2; printf $TXEDIT_TRANSACTION", LONG, &never);
+        let (ended, heard) = run("echo one; echo two >&2; printf ${TXEDIT_TRANSACTION%%-*}", LONG, &never);
         assert_eq!((ended.verdict, &*ended.tail), (Verdict::Passed, "one\ntwo\nT"));
         assert_eq!(heard, "one\ntwo\nT");
         let (ended, heard) = run("i=0; while [ $i -lt 4000 ]; do echo line $i; i=$((i+1)); done; exit 3", LONG, &never);
