@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::step::{Phase, Step, Terms};
 use super::{backward, forward};
 use crate::identity::{Identity, Timestamp};
-use crate::journal::recover::{self, Class, Decision, Observed, Seen};
+use crate::journal::recover::{self, Ages, Class, Decision, Observed, Seen};
 use crate::journal::{Header, Mark, Record};
 use crate::limits;
 
@@ -35,6 +35,8 @@ pub struct Protocol {
     pub may_go: fn(&Record, Mark, Seen) -> bool,
     /// How long what was taken back stays in the trash: [`limits::GRACE`].
     pub grace: Duration,
+    /// What else may be deleted: [`recover::is_incomplete`].
+    pub is_incomplete: fn(&Record, Seen, Ages) -> bool,
     /// Whether a journal was written where it is: [`recover::is_born_here`].
     pub is_born_here: fn(&Header, &str, &Identity, &str) -> bool,
     /// Whether an interrupted transaction's path is in the way of ours: [`recover::touches`].
@@ -56,6 +58,7 @@ pub static PROTOCOL: Protocol = Protocol {
     is_new: recover::is_new,
     may_go: recover::may_go,
     grace: limits::GRACE,
+    is_incomplete: recover::is_incomplete,
     is_born_here: recover::is_born_here,
     touches: recover::touches,
     is_private,

@@ -70,8 +70,8 @@ fn syncs_each(fs: &dyn Fs, state: &State, draft: &Draft) -> Result<bool> {
     if state.fresh || draft.plan.entries.len() > crate::limits::SYNC_EACH_UP_TO {
         return Ok(false);
     }
-    let path = state.root.path();
-    Ok(fs.file_system(&state.root).map_err(|e| Error::io("ask for the file system of", path, e))?.sync_each)
+    let system = state.file_system(fs)?;
+    Ok(system.sync_each && system.syncs_whole)
 }
 
 pub(super) struct Walk<'a> {
@@ -188,7 +188,7 @@ impl Walk<'_> {
     fn first_barrier(&self) -> Result<()> {
         let transaction = self.transaction();
         if !self.each {
-            return transaction.sync_file_system();
+            return transaction.sync_everything();
         }
         let originals = self.draft.targets.iter().flatten().filter_map(|snapshot| snapshot.file.as_ref());
         let sections = self.staging.sections(self.trash);
@@ -200,7 +200,7 @@ impl Walk<'_> {
     fn later_barrier(&self) -> Result<()> {
         let transaction = self.transaction();
         if !self.each {
-            return transaction.sync_file_system();
+            return transaction.sync_everything();
         }
         let folders = transaction.parents.values().map(|(_, folder)| folder).chain([&transaction.folder]);
         sync_all(transaction.fs, self.staging.report().into_iter().chain(folders))
@@ -290,7 +290,7 @@ fn undo_all(transaction: &mut Transaction<'_>, durable: bool, observer: &Shelter
                     Err(error) => first_error = first_error.or(Some(error)),
                 }
             }
-            Step::Barrier(_) => transaction.sync_file_system()?,
+            Step::Barrier(_) => transaction.sync_everything()?,
             Step::Drop => match first_error.take() {
                 Some(error) => return Err(error),
                 None => undone.kept = drop_folder(transaction, &conflicts, durable)?,
@@ -314,7 +314,7 @@ pub(super) fn drop_folder(
     } else {
         transaction.move_to(Section::Kept)?;
         if durable {
-            transaction.sync_file_system()?;
+            transaction.sync_everything()?;
         }
     }
     Ok(kept)
@@ -353,7 +353,7 @@ pub(super) fn finish(transaction: &mut Transaction<'_>, ready: &[usize], insiste
             }
             Step::Tidy => tidied = transaction.tidy(),
             Step::SyncTidied => sync_all(transaction.fs, tidied.folders.values())?,
-            Step::Barrier(_) => transaction.sync_file_system()?,
+            Step::Barrier(_) => transaction.sync_everything()?,
             Step::Archive => transaction.move_to(Section::History)?,
             _ => unreachable!("a recovery stages nothing"),
         }

@@ -3,17 +3,9 @@
 use std::io;
 
 use crate::errno::{self, Errno};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::fs::{Fs, Handle, Name, Rename};
 use crate::limits;
-
-/// Writes a file unless it is there.
-pub(super) fn write_once(fs: &dyn Fs, name: Name<'_>, content: &[u8]) -> Result<()> {
-    match write_new(fs, name, content) {
-        Err(e) if e.kind() == ErrorKind::FileExists => Ok(()),
-        other => other.map(drop),
-    }
-}
 
 /// Writes a file whose name must be free, and answers it open.
 pub(super) fn write_new(fs: &dyn Fs, name: Name<'_>, content: &[u8]) -> Result<Handle> {
@@ -133,20 +125,53 @@ pub(super) fn write_all(fs: &dyn Fs, file: &Handle, mut offset: u64, mut content
     Ok(())
 }
 
-/// Puts a file in place whole, over what stands there.
-pub(super) fn replace(fs: &dyn Fs, folder: &Handle, name: &str, content: &[u8]) -> Result<()> {
-    let fresh = format!(".{name}-{}", super::id::random_hex(8));
-    let fresh = Name::new(folder, &fresh);
-    let name = Name::new(folder, name);
-    write_new(fs, fresh, content)?;
-    let failed = |e| Error::io("rename", name.path(), e);
-    match fs.rename(fresh, name, Rename::NoReplace) {
-        Err(e) if errno::is_taken(&e) => {
-            fs.rename(fresh, name, Rename::Exchange).map_err(failed)?;
-            fs.unlink(fresh).map_err(|e| Error::io("remove", fresh.path(), e))
-        }
-        other => other.map_err(failed),
+/// A file that was written whole under a name of its own and is still to get the one that it is for.
+#[derive(Debug)]
+pub(super) struct Fresh<'a> {
+    folder: &'a Handle,
+    name: &'a str,
+    hidden: String,
+    file: Handle,
+}
+
+impl<'a> Fresh<'a> {
+    /// Writes one.
+    pub(super) fn write(fs: &dyn Fs, folder: &'a Handle, name: &'a str, content: &[u8]) -> Result<Self> {
+        let hidden = format!(".{name}-{}", super::id::random_hex(8));
+        let file = write_new(fs, Name::new(folder, &hidden), content)?;
+        Ok(Self { folder, name, hidden, file })
     }
+
+    /// Gives it up.
+    pub(super) fn discard(self, fs: &dyn Fs) {
+        fs.unlink(Name::new(self.folder, &self.hidden)).ok();
+    }
+
+    /// Gives it its name, over what stands there, and makes that durable. Its content must be durable before: a power
+    /// loss leaves the old file or the new one. On failure the old one stands there.
+    pub(super) fn put_in_place(self, fs: &dyn Fs) -> Result<()> {
+        let (fresh, name) = (Name::new(self.folder, &self.hidden), Name::new(self.folder, self.name));
+        let failed = |e| Error::io("rename", name.path(), e);
+        let sync = || fs.sync(self.folder).map_err(|e| Error::io("sync", self.folder.path(), e));
+        match fs.rename(fresh, name, Rename::NoReplace) {
+            Err(e) if errno::is_taken(&e) => {}
+            other => return other.map_err(failed).and_then(|()| sync()),
+        }
+        fs.rename(fresh, name, Rename::Exchange).map_err(failed)?;
+        let synced = sync();
+        if synced.is_err() {
+            fs.rename(fresh, name, Rename::Exchange).map_err(failed)?;
+        }
+        fs.unlink(fresh).map_err(|e| Error::io("remove", fresh.path(), e))?;
+        synced
+    }
+}
+
+/// Puts a file in place whole and durably, over what stands there.
+pub(super) fn replace(fs: &dyn Fs, folder: &Handle, name: &str, content: &[u8]) -> Result<()> {
+    let fresh = Fresh::write(fs, folder, name, content)?;
+    fs.sync(&fresh.file).map_err(|e| Error::io("sync", fresh.file.path(), e))?;
+    fresh.put_in_place(fs)
 }
 
 /// Reads a file of a few bytes; `None` where it is missing.

@@ -7,12 +7,12 @@ use super::hot;
 use super::lock::NEVER;
 use super::report::{Kept, Report};
 use super::state::{Section, State, list_ids, open_transaction};
-use super::transaction::see;
+use super::transaction::{is_incomplete, see};
 use super::{Engine, Run, trash};
 use crate::error::{self, Error, ErrorKind, Result};
 use crate::fs::{Fs, Handle, Name};
 use crate::journal::recover::{Seen, is_new};
-use crate::journal::{Journal, Record, kept_name, slot_name};
+use crate::journal::{Journal, Mark, Record, kept_name, slot_name};
 use crate::request::{Change, FileRequest, IfExists, Request};
 
 impl Engine {
@@ -26,12 +26,12 @@ impl Engine {
     /// transaction. The kept copy stays until it is dropped.
     pub fn kept_restore(&self, id: &str, path: Option<&Path>, run: Run<'_>) -> Result<Report> {
         let (state, folder) = self.kept_folder(id)?;
-        let Some((journal, _)) = hot::read_wanted(&*self.fs, &folder, |_| true)? else {
+        let Some((journal, mark)) = hot::read_wanted(&*self.fs, &folder, |_| true)? else {
             let message =
                 format!("the journal of {id} does not verify; what is kept of it is in {}", folder.path().display());
             return Err(Error::new(ErrorKind::RecoveryRequired, message).at(folder.path()));
         };
-        let contents = contents(&*self.fs, &state, &folder, &journal, run.cancel)?;
+        let contents = contents(&*self.fs, &state, &folder, (&journal, mark), run.cancel)?;
         let wanted = path.map(|path| self.rel_path(path)).transpose()?;
         let mut fitting = contents
             .iter()
@@ -92,8 +92,8 @@ pub(super) fn list(fs: &dyn Fs, state: &State) -> Result<Vec<Kept>> {
         // Of one that was copied here only the name is told: it can be long, and be restored or dropped all the same.
         let journal = hot::read_wanted(fs, &folder, |header| header.folder == stat.identity)?;
         let found = match journal {
-            Some((journal, _)) => {
-                contents(fs, state, &folder, &journal, &NEVER)?.into_iter().map(|(_, kept)| kept).collect()
+            Some((journal, mark)) => {
+                contents(fs, state, &folder, (&journal, mark), &NEVER)?.into_iter().map(|(_, kept)| kept).collect()
             }
             None => Vec::new(),
         };
@@ -102,12 +102,12 @@ pub(super) fn list(fs: &dyn Fs, state: &State) -> Result<Vec<Kept>> {
     Ok(kept)
 }
 
-/// The slots of a kept folder that hold what is not the transaction's own new content.
+/// The slots of a kept folder that hold what is not the transaction's own new content, nor what a power loss left of it.
 fn contents(
     fs: &dyn Fs,
     state: &State,
     folder: &Handle,
-    journal: &Journal,
+    (journal, mark): (&Journal, Mark),
     cancel: &AtomicBool,
 ) -> Result<Vec<(usize, error::Kept)>> {
     let mut found = Vec::new();
@@ -123,7 +123,9 @@ fn contents(
         let name = Name::new(folder, &slot);
         let reason = match see(fs, name, cancel) {
             Ok(Seen::Missing) => continue,
-            Ok(seen) if is_new(record, seen) => continue,
+            Ok(seen) if is_new(record, seen) || is_incomplete(fs, state.protocol, folder, journal, (entry, mark))? => {
+                continue;
+            }
             Ok(Seen::File { digest, .. }) if record.change.before().is_some_and(|before| before.digest == digest) => {
                 "the content before the transaction"
             }

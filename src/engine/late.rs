@@ -10,7 +10,7 @@ use super::history::{Loaded, history};
 use super::hot;
 use super::lock::NEVER;
 use super::state::{Section, State, list_ids, open_transaction};
-use super::transaction::see;
+use super::transaction::{is_incomplete, see};
 use crate::commit::Protocol;
 use crate::error::{Error, Result};
 use crate::fs::{FileKind, Fs, Handle, Name, Stat};
@@ -90,7 +90,9 @@ impl<'a> Slots<'a> {
             (Seen::Folder(_), Some(staged)) if !self.is_born_here => Seen::Folder(*staged),
             (seen, _) => seen,
         };
-        let may_go = (self.protocol.may_go)(record, self.mark, seen) || self.is_elsewhere(entry, &stat)?;
+        let may_go = (self.protocol.may_go)(record, self.mark, seen)
+            || self.is_elsewhere(entry, &stat)?
+            || is_incomplete(self.fs, self.protocol, self.folder, self.journal, (entry, self.mark))?;
         Ok(if may_go { Found::AsRecorded } else { Found::Written })
     }
 

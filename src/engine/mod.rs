@@ -5,6 +5,7 @@ pub mod report;
 mod account;
 mod again;
 mod apply;
+mod barrier;
 mod carry_back;
 mod draft;
 mod execute;

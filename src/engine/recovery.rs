@@ -1,10 +1,11 @@
 //! Recovery: scan, decide, do, report.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use super::barrier;
 use super::execute::{self, Undone, mark_word};
 use super::hot::{self, Standing};
 use super::lock::{Locks, Patience};
@@ -49,12 +50,13 @@ pub(super) fn recover_one(
         Err(left) => return Ok(left.into_report(id)),
     };
     let Some(folder) = folder else { return running(fs, state, id) };
-    let mut transaction = Transaction { fs, state, folder, journal, mark, parents };
+    let incomplete = BTreeSet::new();
+    let mut transaction = Transaction { fs, state, folder, journal, mark, parents, incomplete };
     if options.plan_only {
         return plan_only(&transaction, options.decision, run.cancel);
     }
     // What is seen must be what is on the disk: else a decision could rest on pages that the next power cut takes.
-    transaction.sync_file_system().map_err(required)?;
+    transaction.sync_everything().map_err(required)?;
     let report = act(&mut transaction, options.decision, run);
     drop(locks);
     report.map_err(|e| required(e).of_transaction(id))
@@ -235,11 +237,14 @@ fn plan_only(transaction: &Transaction<'_>, wish: Wish, cancel: &AtomicBool) -> 
 }
 
 fn act(transaction: &mut Transaction<'_>, wish: Wish, run: Run<'_>) -> Result<Recovered> {
-    for _ in 0..TRIES {
+    for attempt in 0..TRIES {
         let classes = transaction.classes(run.cancel)?;
+        if attempt == 0 {
+            transaction.incomplete = transaction.incomplete(&classes)?;
+        }
         if wish == Wish::Discard {
             transaction.move_to(Section::Kept)?;
-            transaction.sync_file_system()?;
+            transaction.sync_everything()?;
             return Ok(describe(transaction, &classes, "discarded", false));
         }
         let decision = choose(transaction, &classes, wish)?;
@@ -308,7 +313,7 @@ fn describe(transaction: &Transaction<'_>, classes: &[Class], action: &str, requ
     let files: Vec<_> =
         entries.map(|(record, class)| (record.path.as_path().to_owned(), class.as_str().to_owned())).collect();
     let count = |class| classes.iter().filter(|c| **c == class).count();
-    let reason = format!(
+    let mut reason = format!(
         "it was {}: {} of {} swapped, {} not, {} changed by another program",
         mark_word(transaction.mark),
         count(Class::Done),
@@ -316,6 +321,9 @@ fn describe(transaction: &Transaction<'_>, classes: &[Class], action: &str, requ
         count(Class::Ready),
         count(Class::OnTop) + count(Class::Before) + count(Class::Captured),
     );
+    if count(Class::Torn) > 0 {
+        let _ = write!(reason, ", {} whose new content never reached the disk whole", count(Class::Torn));
+    }
     let id = transaction.journal.header.id.clone();
     Recovered { id, action: action.to_owned(), required, reason, files, kept: Vec::new() }
 }
@@ -402,13 +410,16 @@ pub(super) fn plan_all(
 
 /// A folder whose journal does not verify can only be put aside, and only on a person's word.
 fn discard_unreadable(fs: &dyn Fs, state: &State, id: &str, options: RecoverOptions) -> Result<Option<Recovered>> {
-    let (Standing::Corrupt(why), Some(_folder)) = hot::examine(fs, state, id, &|_| true)? else { return Ok(None) };
+    let (Standing::Corrupt(why), Some(folder)) = hot::examine(fs, state, id, &|_| true)? else { return Ok(None) };
     if options.decision != Wish::Discard {
         return Ok(None);
     }
     if !options.plan_only {
         state.move_transaction(fs, id, Section::Transactions, Section::Kept)?;
-        fs.sync_file_system(&state.root).map_err(|e| Error::io("sync the file system of", state.root.path(), e))?;
+        barrier::pass(fs, state, &state.root, |each| {
+            each.with_content(&folder)?;
+            each.sections(state)
+        })?;
     }
     let action = if options.plan_only { "discard" } else { "discarded" }.to_owned();
     let (files, kept) = (Vec::new(), Vec::new());

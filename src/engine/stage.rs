@@ -1,6 +1,6 @@
 //! Staging: new contents in the slots of a transaction's folder, then its journal.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -88,7 +88,8 @@ impl<'a> Staging<'a> {
         let parents = draft.parents.iter();
         let parents = parents.map(|(path, (stat, folder))| (path.clone(), (stat.identity, folder.clone()))).collect();
         let born = stat.modified;
-        let transaction = Transaction { fs, state, folder, journal, mark: Mark::Sealed, parents };
+        let incomplete = BTreeSet::new();
+        let transaction = Transaction { fs, state, folder, journal, mark: Mark::Sealed, parents, incomplete };
         Ok(Self {
             transaction,
             section,

@@ -2,15 +2,15 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use super::files::{read_small, replace, write_once};
+use super::files::{read_small, replace};
 use super::private::{self, Opening};
 use crate::commit::Protocol;
 use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{Fs, Handle, Name, Rename, Stat, probe};
+use crate::fs::{FileSystem, Fs, Handle, Name, Rename, Stat, probe};
 use crate::identity::Identity;
 use crate::path::STATE_FOLDER;
 
@@ -30,7 +30,7 @@ pub(super) enum Section {
 }
 
 impl Section {
-    const ALL: [Self; 5] = [Self::Transactions, Self::Open, Self::History, Self::Kept, Self::Trash];
+    pub(super) const ALL: [Self; 5] = [Self::Transactions, Self::Open, Self::History, Self::Kept, Self::Trash];
 
     pub(super) const fn name(self) -> &'static str {
         match self {
@@ -61,6 +61,8 @@ pub(super) struct State {
     pub fresh: bool,
     /// What is followed in it.
     pub protocol: &'static Protocol,
+    /// What it is on, once that was asked for.
+    system: OnceLock<FileSystem>,
     /// Whether a sync failed while this was in use.
     sync_failed: Arc<AtomicBool>,
 }
@@ -95,6 +97,7 @@ impl State {
             probed,
             fresh: false,
             protocol,
+            system: OnceLock::new(),
             sync_failed: Arc::default(),
         };
         if private::is_shared(&root_stat, state.stat.user) {
@@ -187,7 +190,13 @@ impl State {
             return Err(Error::new(ErrorKind::UnsupportedFileSystem, message).at(self.root.path()));
         }
         self.fresh = true;
-        write_once(fs, Name::new(&self.folder, ".gitignore"), b"*\n")?;
+        // Before the id, which says that all is there. One that is empty was left by somebody who was killed; any other
+        // is as its owner wants it.
+        let ignored = read_small(fs, Name::new(&self.folder, ".gitignore"));
+        let is_whole = |text: &String| !text.trim_matches('\0').is_empty();
+        if matches!(&ignored, Ok(found) if !found.as_ref().is_some_and(is_whole)) {
+            replace(fs, &self.folder, ".gitignore", b"*\n")?;
+        }
         for section in Section::ALL {
             make_folder_once(fs, Name::new(&self.folder, section.name()))?;
         }
@@ -196,6 +205,16 @@ impl State {
         text.trim_end().clone_into(&mut self.id);
         replace(fs, &self.folder, "id", text.as_bytes())?;
         Ok(self)
+    }
+
+    /// What the state folder is on.
+    pub(super) fn file_system(&self, fs: &dyn Fs) -> Result<&FileSystem> {
+        if let Some(system) = self.system.get() {
+            return Ok(system);
+        }
+        let asked = fs.file_system(&self.folder);
+        let system = asked.map_err(|e| Error::io("ask for the file system of", self.folder.path(), e))?;
+        Ok(self.system.get_or_init(|| system))
     }
 
     /// Remembers a sync that failed: what it was of must not be synced again, or be taken for durable.

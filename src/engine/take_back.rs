@@ -40,8 +40,8 @@ fn left_alone(record: &Record, observed: Observed, class: Class) -> TakenBack {
         (Class::OnTop, _) if is_missing => TakenBack::Left("another program removed it"),
         (Class::OnTop, _) => TakenBack::Left("another program changed the new content"),
         (Class::OriginalLost, _) => TakenBack::Left("its original is gone"),
-        // Somebody removed what was created.
-        (Class::Unknown, Change::Create { .. }) if is_gone(observed) => TakenBack::Old,
+        // Somebody removed what was created, or a power loss took it before it was.
+        (Class::Unknown, Change::Create { .. } | Change::Folder { .. }) if is_gone(observed) => TakenBack::Old,
         (Class::Unknown, Change::Create { .. }) => TakenBack::Left("another program replaced it"),
         (Class::Unknown, _) => TakenBack::Left("neither its old nor its new content is there"),
         (Class::Same, _) if is_staged => TakenBack::Left("another program wrote the new content into its original"),

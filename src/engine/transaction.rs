@@ -1,17 +1,18 @@
 //! A transaction's folder with its journal: the primitives that a commit, an undo and a recovery share.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use super::lock::NEVER;
-use super::snapshot;
 use super::state::{Section, State, open_transaction};
+use super::{barrier, snapshot};
+use crate::commit::Protocol;
 use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Kept, Result};
 use crate::fs::{FileKind, Fs, Handle, Name, Rename, Stat};
 use crate::identity::Identity;
-use crate::journal::recover::{Class, Observed, Seen};
+use crate::journal::recover::{Ages, Class, Observed, Seen};
 use crate::journal::{Change, Journal, Mark, Record, kept_name, slot_name};
 use crate::plan::Access;
 
@@ -26,6 +27,8 @@ pub(super) struct Transaction<'a> {
     pub mark: Mark,
     /// The folders of the targets, by their path in the workspace; what is not there has none.
     pub parents: HashMap<PathBuf, (Identity, Handle)>,
+    /// Entries whose slot held, before a recovery touched anything, what a power loss left of their new content.
+    pub incomplete: BTreeSet<usize>,
 }
 
 impl Transaction<'_> {
@@ -153,6 +156,27 @@ impl Transaction<'_> {
         })
     }
 
+    /// The entries of these classes whose new content a power loss left incomplete, in a file that was never swapped.
+    pub(super) fn incomplete(&self, classes: &[Class]) -> Result<BTreeSet<usize>> {
+        let torn = (0..classes.len()).filter(|entry| classes[*entry] == Class::Torn);
+        let mut incomplete = BTreeSet::new();
+        for entry in torn {
+            if is_incomplete(self.fs, self.state.protocol, &self.folder, &self.journal, (entry, self.mark))? {
+                incomplete.insert(entry);
+            }
+        }
+        Ok(incomplete)
+    }
+
+    /// Whether what is in the slot may be deleted.
+    fn slot_may_go(&self, entry: usize) -> Result<bool> {
+        if self.slot_is_ours(entry)? {
+            return Ok(true);
+        }
+        Ok(self.incomplete.contains(&entry)
+            && is_incomplete(self.fs, self.state.protocol, &self.folder, &self.journal, (entry, self.mark))?)
+    }
+
     /// Renames the journal: its name is its state.
     pub(super) fn set_mark(&mut self, mark: Mark) -> Result<()> {
         let from = Name::new(&self.folder, self.mark.file_name());
@@ -168,11 +192,25 @@ impl Transaction<'_> {
         self.state.noting(synced)
     }
 
-    /// Makes everything on the file system durable.
-    pub(super) fn sync_file_system(&self) -> Result<()> {
-        let root = &self.state.root;
-        let synced = self.fs.sync_file_system(root);
-        self.state.noting(synced.map_err(|e| Error::io("sync the file system of", root.path(), e)))
+    /// A barrier: everything that a recovery rests on, and that a report tells of, is durable after it.
+    pub(super) fn sync_everything(&self) -> Result<()> {
+        barrier::pass(self.fs, self.state, &self.state.root, |each| {
+            each.with_content(&self.folder)?;
+            let mut folders: BTreeSet<&Path> = BTreeSet::new();
+            for record in &self.journal.entries {
+                folders.extend(record.path.parent().ancestors());
+                if let Some((_, parent)) = self.parents.get(record.path.parent()) {
+                    each.name(Name::new(parent, record.path.name()))?;
+                }
+            }
+            for path in folders {
+                match self.parents.get(path) {
+                    Some((_, folder)) => each.handle(folder)?,
+                    None => each.folder(&self.state.root, path)?,
+                }
+            }
+            each.sections(self.state)
+        })
     }
 
     /// Moves the transaction's folder to another section.
@@ -186,7 +224,7 @@ impl Transaction<'_> {
         let mut kept = Vec::new();
         for entry in 0..self.journal.entries.len() {
             let aside = self.kept_aside(entry, &kept_folder)?;
-            let ours = self.slot_is_ours(entry)?;
+            let ours = self.slot_may_go(entry)?;
             if let Some(aside) = aside {
                 kept.push(aside);
                 if ours {
@@ -304,6 +342,30 @@ pub(super) fn see(fs: &dyn Fs, name: Name<'_>, cancel: &AtomicBool) -> Result<Se
             Ok(Seen::File { digest, mode: stat.mode, access, identity: stat.identity })
         }
     }
+}
+
+/// Whether the slot of an entry holds what a power loss left of its new content, in a file that was never swapped.
+pub(super) fn is_incomplete(
+    fs: &dyn Fs,
+    protocol: &Protocol,
+    folder: &Handle,
+    journal: &Journal,
+    (entry, mark): (usize, Mark),
+) -> Result<bool> {
+    let slot = slot_name(entry);
+    let slot = Name::new(folder, &slot);
+    let seen = see(fs, slot, &NEVER)?;
+    let stat = |name: Name<'_>| fs.stat(name).map_err(|e| Error::io("look at", name.path(), e));
+    let (Some(slot), Some(sealed)) = (stat(slot)?, stat(Name::new(folder, mark.file_name()))?) else {
+        return Ok(false);
+    };
+    let host = fs.host().map_err(|e| Error::io("ask who runs", folder.path(), e))?;
+    let ages = Ages {
+        same_boot: journal.header.boot == host.boot,
+        touched: slot.modified.max(slot.changed),
+        sealed: sealed.modified,
+    };
+    Ok((protocol.is_incomplete)(&journal.entries[entry], seen, ages))
 }
 
 pub(super) fn is_empty_folder(fs: &dyn Fs, parent: &Handle, name: &Path) -> Result<bool> {

@@ -4,13 +4,14 @@
 //! unlinked, since some program may have it open and have written into it; what was taken back also stays for a while.
 
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 use std::time::Duration;
 
 use super::late::{Found, Slots};
 use super::lock::NEVER;
 use super::state::{Section, State, list_ids, open_transaction};
 use super::transaction::see;
-use super::{account, hot};
+use super::{account, barrier, hot};
 use crate::error::{Error, Result};
 use crate::fs::{FileKind, Fs, Handle, Name};
 use crate::identity::Timestamp;
@@ -79,14 +80,14 @@ pub(super) fn after_commit(fs: &dyn Fs, state: &State, trash: &Trash, durable: b
 pub(super) fn sync_and_empty(fs: &dyn Fs, state: &State, goes: Goes<'_>) -> Result<Vec<Rescued>> {
     let trash = list(fs, state)?;
     let Some(folder) = trash.folder() else { return Ok(Vec::new()) };
-    fs.sync_file_system(folder).map_err(|e| Error::io("sync the file system of", folder.path(), e))?;
+    barrier::pass(fs, state, folder, |each| each.sections(state))?;
     Ok(empty(fs, state, &trash, goes))
 }
 
 /// Unlinks, after a sync, all that is in one folder of the trash: a person said so.
 pub(super) fn sync_and_drop(fs: &dyn Fs, state: &State, id: &str) -> Result<()> {
     let Some(section) = state.section(fs, Section::Trash)? else { return Ok(()) };
-    fs.sync_file_system(&section).map_err(|e| Error::io("sync the file system of", section.path(), e))?;
+    barrier::pass(fs, state, &section, |each| each.sections(state))?;
     let folder = fs.open_beneath(&section, id.as_ref()).map_err(|e| Error::io("open", section.path().join(id), e))?;
     unlink_all(fs, &section, &folder, id);
     Ok(())
@@ -199,9 +200,10 @@ fn is_copy(fs: &dyn Fs, folder: &Handle, journal: &Journal, name: &OsStr) -> Res
 /// Puts a folder of the trash into `kept/`, durably.
 fn rescue(fs: &dyn Fs, state: &State, id: &str, what: &str) -> Result<Rescued> {
     state.move_transaction(fs, id, Section::Trash, Section::Kept)?;
-    let synced =
-        fs.sync_file_system(&state.root).map_err(|e| Error::io("sync the file system of", state.root.path(), e));
-    state.noting(synced)?;
+    barrier::pass(fs, state, &state.root, |each| {
+        each.folder_with_content(&state.folder, &Path::new(Section::Kept.name()).join(id))?;
+        each.sections(state)
+    })?;
     let folder = state.folder.path().join(Section::Kept.name()).join(id);
     let warning = format!("transaction {id}: {what}, is in {} now (`txedit kept list`)", folder.display());
     Ok(Rescued { id: id.to_owned(), warning })

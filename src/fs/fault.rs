@@ -451,6 +451,10 @@ impl Fs for FaultFs {
         self.inner.path_to(folder)
     }
 
+    fn sync_machine(&self) {
+        self.inner.sync_machine();
+    }
+
     fn try_lock(&self, folder: &Handle) -> io::Result<bool> {
         self.call(Operation::TryLock, folder.path(), || self.inner.try_lock(folder))
     }

@@ -214,6 +214,11 @@ pub struct FileSystem {
     pub local: bool,
     /// Whether syncing a few files one by one is quicker than syncing all of it.
     pub sync_each: bool,
+    /// Whether [`Fs::sync_file_system`] reaches the medium. Where that is not known, it does not.
+    pub syncs_whole: bool,
+    /// Whether a folder that is new can be read after a power loss once it was synced with all that is in it. gocryptfs
+    /// keeps a secret of each folder in a file that it shows to nobody, and syncs it never.
+    pub syncs_folders: bool,
 }
 
 /// Who is running.
@@ -329,8 +334,8 @@ pub trait Fs: fmt::Debug + Send + Sync {
     /// never try again on the same inode.
     fn sync(&self, handle: &Handle) -> io::Result<()>;
     /// Makes everything on the file system of `folder` durable. A failed write is reported to handles that were open
-    /// when it failed, and to each only once: `folder` must have been opened before the first write. On FUSE only the
-    /// kernel's own cache is sure to be written.
+    /// when it failed, and to each only once: `folder` must have been opened before the first write. It reaches the
+    /// medium only where [`FileSystem::syncs_whole`] says so: on FUSE the kernel's own cache is written, and no more.
     fn sync_file_system(&self, folder: &Handle) -> io::Result<()>;
 
     /// A path by which this process and its children reach an open folder, whatever its name is by now, as long as the
@@ -338,6 +343,11 @@ pub trait Fs: fmt::Debug + Send + Sync {
     fn path_to(&self, folder: &Handle) -> PathBuf {
         folder.path().to_owned()
     }
+
+    /// Asks all file systems of the machine to make everything durable, those below others among them, and waits for it.
+    /// Nobody is told what failed.
+    fn sync_machine(&self);
+
     /// Takes the advisory lock of an open folder; `false` where somebody has it. It belongs to this opening of the
     /// folder: clones of the handle share it, and the same folder opened anew in the same process is locked out.
     fn try_lock(&self, folder: &Handle) -> io::Result<bool>;

@@ -30,8 +30,10 @@ pub struct Guarantees {
     pub opens_beneath: bool,
     /// Files have extended attributes.
     pub attributes: bool,
-    /// All of it can be made durable in one call.
+    /// All of it can be made durable in one call that reaches the medium.
     pub syncs_whole: bool,
+    /// A rename survives a power loss whole or not at all, as far as the file system has a say in that.
+    pub renames_survive: bool,
 }
 
 /// Tries everything out in a scratch folder in `folder`, which is gone afterwards, whatever happens.
@@ -43,8 +45,12 @@ pub fn guarantees(folder: &Path) -> io::Result<Guarantees> {
     let top = fs.open_folder(&scratch_path)?;
     fs.make_folder(Name::new(&top, "probe"), 0o700)?;
     let inside = fs.open_beneath(&top, Path::new("probe"))?;
+    let file_system = fs.file_system(&inside)?;
+    let kept = os::kept(&inside)?;
     Ok(Guarantees {
-        file_system: fs.file_system(&inside)?,
+        syncs_whole: file_system.syncs_whole && supported(fs.sync_file_system(&inside))?,
+        renames_survive: kept.renames_survive,
+        file_system: FileSystem { name: kept.name.unwrap_or(file_system.name), ..file_system },
         exchanges: exchanges(&fs, &inside)?,
         keeps_existing: keeps_existing(&fs, &inside)?,
         birth_times: fs.stat_handle(&inside)?.identity.born.is_some(),
@@ -52,7 +58,6 @@ pub fn guarantees(folder: &Path) -> io::Result<Guarantees> {
         shares_copies: shares_copies(&fs, &inside)?,
         opens_beneath: opens_beneath(inside.path())?,
         attributes: has_attributes(&fs, &inside)?,
-        syncs_whole: supported(fs.sync_file_system(&inside))?,
     })
 }
 

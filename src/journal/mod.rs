@@ -10,7 +10,8 @@
 //! - **J5** `journal.done` only after every swap was looked at, and again after the check, if there is one.
 //! - **J6** No swap is taken back without a durable `journal.undo` (`journal.check.undo` after a check began); neither
 //!   ever becomes `journal.done`.
-//! - **J7** Nothing but verified new content is ever deleted, and of a pruned transaction its verified originals.
+//! - **J7** Nothing but verified new content, or what a power loss left of it in a file that nobody else can have
+//!   reached, is ever deleted, and of a pruned transaction its verified originals.
 //! - **J8** Recovery goes forward only with evidence, or from `journal.done`.
 //! - **J9** Nothing is reported before it is durable.
 //! - **J10** History is read-only.

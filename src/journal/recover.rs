@@ -111,6 +111,8 @@ pub fn classify(record: &Record, observed: &Observed) -> Class {
 
 fn edit(states: &States<'_>, staged: &Identity, target: Seen, slot: Seen) -> Class {
     match (states.tell(target), states.tell(slot)) {
+        // Also where what is left is by chance the old content: an empty file, for one.
+        (_, State::Old | State::Other) if is(slot, staged) => Class::Torn,
         (State::Old, State::New) => Class::Ready,
         (State::New, State::Old) => Class::Done,
         (State::New, State::New) => Class::Same,
@@ -118,7 +120,6 @@ fn edit(states: &States<'_>, staged: &Identity, target: Seen, slot: Seen) -> Cla
         (_, State::Old) => Class::OnTop,
         (State::New, State::Missing) => Class::OriginalLost,
         (_, State::Missing) => Class::Torn,
-        (_, State::Other) if is(slot, staged) => Class::Torn,
         (State::New, State::Other) if is(target, staged) => Class::Captured,
         (_, State::Other) => Class::Unknown,
     }
@@ -205,6 +206,30 @@ pub fn may_go(record: &Record, mark: Mark, seen: Seen) -> bool {
         (Mark::Done, _) => false,
         _ => is_new(record, seen),
     }
+}
+
+/// What the times of a slot and of its journal tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ages {
+    /// The kernel that staged it is still running: no power was lost.
+    pub same_boot: bool,
+    /// When the slot's file was last written, renamed or changed in any way.
+    pub touched: Timestamp,
+    /// When the journal was written, after all that was staged.
+    pub sealed: Timestamp,
+}
+
+/// Whether this is what a power loss left of the new content, in the file that was staged and never swapped: nobody else
+/// can have reached it. A swap, and whatever is written after one, changes a time of the file. Where the clock is too
+/// coarse to tell, only an empty file is held to be incomplete: nobody has written anything into that.
+#[must_use]
+pub fn is_incomplete(record: &Record, seen: Seen, ages: Ages) -> bool {
+    let is_staged = record.change.staged().is_some_and(|staged| is(seen, staged));
+    let is_file = matches!(seen, Seen::File { .. });
+    let is_whole = States::new(record.change.before(), record.change.after()).tell(seen) == State::New;
+    let is_empty = matches!(seen, Seen::File { digest, .. } if digest == Digest::of(&[]));
+    let was_swapped = ages.touched > ages.sealed || (ages.touched == ages.sealed && !is_empty);
+    is_file && is_staged && !is_whole && !ages.same_boot && !was_swapped
 }
 
 /// Whether this is the inode. Where there are no birth times, its number has to do.

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::foreign::{Deed, Foreign};
+use super::script::Acts;
 use super::world::{Files, Seen, same};
 use crate::fs::FileKind;
 use crate::fs::sim::Entry;
@@ -42,6 +43,8 @@ impl std::error::Error for Violation {}
 pub(super) trait Judge: Clone {
     /// Which states are allowed: worlds that look alike and are allowed the same are checked once.
     fn allowed(&self) -> (usize, usize);
+    /// How far the script came.
+    fn acts(&self) -> Acts;
     /// Whether somebody else was at work, so that a person may be asked to decide.
     fn somebody_else(&self) -> bool;
     /// Before recovery: each path for itself.
@@ -55,6 +58,10 @@ pub(super) trait Judge: Clone {
 impl Judge for Promise {
     fn allowed(&self) -> (usize, usize) {
         (self.from, self.to)
+    }
+
+    fn acts(&self) -> Acts {
+        self.acts
     }
 
     fn somebody_else(&self) -> bool {
@@ -85,6 +92,8 @@ pub(super) struct Promise {
     pub(super) from: usize,
     /// The last state that is allowed.
     pub(super) to: usize,
+    /// How far the script came: a recovery changes nothing of that.
+    pub(super) acts: Acts,
     /// Paths that a foreign program changed.
     pub(super) held: Arc<BTreeSet<PathBuf>>,
     /// Whether a check is run: what it makes of the files before the report is its own business, and files that go back
@@ -110,6 +119,7 @@ impl Promise {
             seen: 1,
             from: 0,
             to: 0,
+            acts: Acts { done: 0, begun: 0 },
             held: Arc::new(foreign().flat_map(Foreign::held).collect()),
             checked,
             precious: Arc::default(),

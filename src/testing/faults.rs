@@ -7,7 +7,7 @@ use super::check::{Promise, Violation};
 use super::explore::Explorer;
 use super::foreign::{Foreign, Program};
 use super::run::{Clean, Point, lock};
-use super::script::{Role, Script};
+use super::script::{Acts, Role, Script};
 use super::walk::{Walk, recover};
 use super::world::{Files, Seen};
 use crate::errno::Errno;
@@ -264,6 +264,7 @@ impl Trial<'_> {
 
     fn promise(&self, from: usize, to: usize) -> Promise {
         let states: Vec<Files> = self.clean.states.clone();
-        Promise { states: Arc::new(states), from, to, ..Promise::beside(self.foreign, self.script.is_checked()) }
+        let acts = Acts { done: from, begun: to };
+        Promise { states: Arc::new(states), from, to, acts, ..Promise::beside(self.foreign, self.script.is_checked()) }
     }
 }

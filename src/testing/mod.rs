@@ -33,4 +33,4 @@ pub use explore::{Explored, Explorer};
 pub use faults::{Fault, Injected};
 pub use foreign::{Deed, Foreign};
 pub use pair::Pair;
-pub use script::{Role, Script};
+pub use script::{Acts, Role, Script};

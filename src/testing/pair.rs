@@ -11,7 +11,7 @@ use super::baton::{Baton, Kill, Who};
 use super::check::{Judge, Precious, Violation, told};
 use super::explore::{Explored, Explorer};
 use super::run::{Point, lock};
-use super::script::{Role, Script};
+use super::script::{Acts, Role, Script};
 use super::walk::{Trace, Walk};
 use super::world::{Files, Seen, same};
 use crate::error::{Error, Outcome, Result};
@@ -99,6 +99,10 @@ impl Either {
 impl Judge for Either {
     fn allowed(&self) -> (usize, usize) {
         (self.rows, self.rows)
+    }
+
+    fn acts(&self) -> Acts {
+        Acts { done: 0, begun: 0 }
     }
 
     fn somebody_else(&self) -> bool {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::check::{Precious, Promise, Violation, told as show};
 use super::explore::Explorer;
 use super::foreign::{Foreign, Program};
-use super::script::{ROOT, Role, Script, a_file, run};
+use super::script::{Acts, ROOT, Role, Script, a_file, run};
 use super::world::{Files, Seen, same};
 use crate::engine::Engine;
 use crate::error::{Error, Outcome};
@@ -46,7 +46,8 @@ impl Explorer {
         let mut seen = vec![Seen::of(&machine).files];
         let promise = |seen: &[Files], from: usize, to: usize| {
             let states: Vec<Files> = seen.iter().chain(&clean.states[seen.len()..]).cloned().collect();
-            Promise { states: Arc::new(states), seen: seen.len(), from, to, ..blank.clone() }
+            let acts = Acts { done: from, begun: to };
+            Promise { states: Arc::new(states), seen: seen.len(), from, to, acts, ..blank.clone() }
         };
         let current = Arc::new(Mutex::new(promise(&seen, 0, 0)));
         let points = watch(&machine, programs, (from, fault), &current);

@@ -23,7 +23,17 @@ type Setup = Arc<dyn Fn(&SimFs) + Send + Sync>;
 type Disturb = Arc<dyn Fn(&SimFs, Role, Arc<dyn Fs>) -> Arc<dyn Fs> + Send + Sync>;
 type Format = Arc<dyn Fn(&mut Volume) + Send + Sync>;
 type Act = Arc<dyn Fn(&Engine) -> Result<()> + Send + Sync>;
+type Witness = Arc<dyn Fn(&Engine, Acts) -> Result<(), String> + Send + Sync>;
 type Passes = Arc<dyn Fn(&SimFs) -> bool + Send + Sync>;
+
+/// How far a script came before a crash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Acts {
+    /// So many of its acts were reported as done.
+    pub done: usize,
+    /// So many were begun.
+    pub begun: usize,
+}
 
 /// What an engine is there for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +56,7 @@ pub struct Script {
     protocol: &'static Protocol,
     pub(super) disturb: Option<Disturb>,
     check: Option<Passes>,
+    witness: Option<Witness>,
 }
 
 impl fmt::Debug for Script {
@@ -68,6 +79,7 @@ impl Script {
             protocol: &PROTOCOL,
             disturb: None,
             check: None,
+            witness: None,
         }
     }
 
@@ -147,6 +159,21 @@ impl Script {
     ) -> Self {
         self.disturb = Some(Arc::new(disturb));
         self
+    }
+
+    /// What an engine must see after every crash and its recovery, besides the files; what it does with what it sees is
+    /// done in a copy.
+    #[must_use]
+    pub fn witness(mut self, sees: impl Fn(&Engine, Acts) -> Result<(), String> + Send + Sync + 'static) -> Self {
+        self.witness = Some(Arc::new(sees));
+        self
+    }
+
+    /// What is wrong with what an engine sees on a machine.
+    pub(super) fn ask_witness(&self, machine: &SimFs, acts: Acts) -> Result<(), String> {
+        let Some(witness) = &self.witness else { return Ok(()) };
+        let engine = self.engine(Arc::new(machine.fork().process(4))).map_err(|e| e.to_string())?;
+        witness(&engine, acts).map_err(|what| format!("after {acts:?}: {what}"))
     }
 
     /// Whether a journal from before a power loss cannot be told from a copy, so that a person must vouch for it.

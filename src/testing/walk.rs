@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::check::{Judge, Promise, Violation};
 use super::explore::{Explored, Explorer};
 use super::run::{Point, lock};
-use super::script::{Role, Script};
+use super::script::{Acts, Role, Script};
 use super::world::Seen;
 use crate::digest::Digest;
 use crate::engine::RecoverOptions;
@@ -66,8 +66,8 @@ pub(super) struct Walk<'a, P = Promise> {
     explorer: &'a Explorer,
     script: &'a Script,
     todo: Vec<World<P>>,
-    /// Points, worlds, and killed machines, each with the states that are allowed.
-    seen: BTreeSet<(What, Digest, usize, usize)>,
+    /// Points, worlds, and killed machines, each with the states that are allowed, and the acts that led there.
+    seen: BTreeSet<(What, Digest, (usize, usize), Acts)>,
     found: Explored,
 }
 
@@ -92,12 +92,12 @@ impl<'a, P: Judge> Walk<'a, P> {
         self.found.points += 1;
         let told = |line: String| Some(Arc::new(Trace { line, before: trace.cloned() }));
         let Point { machine, call, promise } = point;
-        let (from, to) = promise.allowed();
+        let (allowed, acts) = (promise.allowed(), promise.acts());
         // What a recovery comes through, others came through before it: most of all after its first sync.
-        if !self.seen.insert((What::Point, machine.crash_digest(), from, to)) {
+        if !self.seen.insert((What::Point, machine.crash_digest(), allowed, acts)) {
             return;
         }
-        if self.seen.insert((What::Killed, machine.digest(), from, to)) || depth == 0 {
+        if self.seen.insert((What::Killed, machine.digest(), allowed, acts)) || depth == 0 {
             let trace = told(format!("killed before {call}"));
             self.todo.push(World { kind: Kind::Killed(machine.clone()), promise: promise.clone(), trace, depth });
         }
@@ -109,7 +109,7 @@ impl<'a, P: Judge> Walk<'a, P> {
             let images = machine.images(*policy, limit, self.explorer.seed.wrapping_add(self.found.points as u64));
             self.found.exhaustive += usize::from(images.exhaustive);
             for image in images {
-                if !self.seen.insert((What::Cut, image.digest(), from, to)) {
+                if !self.seen.insert((What::Cut, image.digest(), allowed, acts)) {
                     self.found.merged += 1;
                     continue;
                 }
@@ -155,9 +155,16 @@ impl<'a, P: Judge> Walk<'a, P> {
         } else {
             Some(world.promise.check_all(&after).map_err(&told)?)
         };
+        let kept = reports.iter().flat_map(|report| &report.kept).next();
+        if let Some(kept) = kept.filter(|_| !world.promise.somebody_else() && !self.script.is_checked()) {
+            return Err(told(format!("kept though nobody interfered: {kept:?}")));
+        }
         world.promise.check_reach(&before, &after, required).map_err(&told)?;
         if !required && !after.left.is_empty() {
             return Err(told(format!("left behind: {:?}", after.left)));
+        }
+        if !required {
+            self.script.ask_witness(&machine, world.promise.acts()).map_err(&told)?;
         }
         let digest = machine.digest();
         let again = recover(self.script, &machine).map_err(|e| broken(format!("second recovery failed: {e}")))?;

@@ -9,7 +9,7 @@ pub(crate) mod scripts;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-pub(crate) use barriers::file_by_file;
+pub(crate) use barriers::{as_on_fuse, file_by_file};
 use txedit::testing::{Explored, Explorer, Script};
 
 /// How much more than usual: `TXEDIT_EXPLORE=20` for a long run.
@@ -63,6 +63,11 @@ fn an_edit_of_a_file_that_is_dressed_late() {
 #[test]
 fn a_pair() {
     explore(&scripts::pair());
+}
+
+#[test]
+fn an_edit_of_an_empty_file() {
+    explore(&scripts::an_empty_one());
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod several;
 
 use txedit::testing::{Deed, Explorer, Foreign, Injected, Script, Violation};
 
-use crate::explore::{open, scripts, seeded};
+use crate::explore::{as_on_fuse, open, scripts, seeded};
 
 fn explorer() -> Explorer {
     seeded(Explorer { images: 4, images_in_recovery: 4, depth: 1, ..Explorer::default() })
@@ -63,6 +63,13 @@ fn in_a_commit_with_a_check() {
         check(&script, explorer().inject(&script, None, 1), 400);
         check(&script, explorer().inject_into_recovery(&script, share(4)), 400);
     }
+}
+
+#[test]
+fn where_a_sync_of_the_file_system_does_nothing() {
+    let script = as_on_fuse(&scripts::three());
+    check(&script, explorer().inject(&script, None, share(4)), 200);
+    check(&script, explorer().inject_into_recovery(&script, share(16)), 200);
 }
 
 #[test]

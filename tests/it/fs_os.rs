@@ -5,6 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use txedit::fs::os::OsFs;
+use txedit::fs::probe;
 use txedit::fs::{Attributes, FileKind, Fs, Handle, Metadata, Name, Rename, Stat, Timestamp};
 
 use crate::mounts::{self, Kind, is_root, run};
@@ -45,6 +46,9 @@ fn on(kind: Kind, name: &str, sync_each: bool) {
         let folder = fs.open_folder(root).unwrap();
         let told = fs.file_system(&folder).unwrap();
         assert_eq!((told.name.as_str(), told.local, told.sync_each), (name, true, sync_each));
+        assert!(told.syncs_whole && told.syncs_folders);
+        let found = probe::guarantees(root).unwrap();
+        assert_eq!((found.file_system.name.as_str(), found.syncs_whole, found.renames_survive), (name, true, true));
         assert!(fs.stat_handle(&folder).unwrap().mount_root);
         fs.sync_file_system(&folder).unwrap();
         drop(folder);
@@ -78,12 +82,26 @@ fn overlay() {
 }
 
 #[test]
+fn without_a_journal() {
+    for (kind, name) in [(Kind::NoJournal, "ext4"), (Kind::Ext2, "ext2")] {
+        mounts::with(kind, |root| {
+            let found = probe::guarantees(root).unwrap();
+            assert_eq!(
+                (found.file_system.name.as_str(), found.syncs_whole, found.renames_survive),
+                (name, true, false)
+            );
+        });
+    }
+}
+
+#[test]
 fn fuse() {
     // bindfs sets bits and names of its own making, so only what every file system must do is asked of it.
     mounts::with(Kind::Fuse, |root| {
         let fs = OsFs::new();
         let folder = fs.open_folder(root).unwrap();
-        assert_eq!(fs.file_system(&folder).unwrap().name, "fuse");
+        let told = fs.file_system(&folder).unwrap();
+        assert_eq!((told.name.as_str(), told.syncs_whole), ("fuse", false));
         fs::write(root.join("a"), "a").unwrap();
         fs::write(root.join("b"), "b").unwrap();
         let error = fs.rename(Name::new(&folder, "a"), Name::new(&folder, "b"), Rename::Exchange).unwrap_err();

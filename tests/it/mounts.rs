@@ -13,6 +13,9 @@ pub(crate) enum Kind {
     Ext4,
     /// Ext4 whose folders can fold case: `chattr +F`.
     Casefold,
+    /// Ext4 without a journal.
+    NoJournal,
+    Ext2,
     Xfs,
     Btrfs,
     Tmpfs,
@@ -61,6 +64,8 @@ impl Mounted {
         match kind {
             Kind::Ext4 => mounted.image(&at, "mkfs.ext4", &["-q", "-F", "-b", "4096"])?,
             Kind::Casefold => mounted.image(&at, "mkfs.ext4", &["-q", "-F", "-b", "4096", "-O", "casefold"])?,
+            Kind::NoJournal => mounted.image(&at, "mkfs.ext4", &["-q", "-F", "-O", "^has_journal"])?,
+            Kind::Ext2 => mounted.image(&at, "mkfs.ext2", &["-q", "-F"])?,
             Kind::Xfs => mounted.image(&at, "mkfs.xfs", &["-q", "-f"])?,
             Kind::Btrfs => mounted.image(&at, "mkfs.btrfs", &["-q", "-f"])?,
             Kind::Tmpfs => mounted.mount(&root, &["-t", "tmpfs", "-o", "size=256m,mode=755", "txedit"])?,

@@ -30,6 +30,10 @@
 //! | the trash emptied before a sync | – | a file that gets the number of a staged inode, crash; half a history, crash |
 //! | an original, a report, a section made again, staged edits not synced | – | crash |
 //! | folders removed by an undo before its swaps are durable; not synced | 8 | a foreign writer and crash, crash |
+//! | a sync of the whole file system believed where it does nothing | – | crash |
+//! | a stage acknowledged before its name is durable; in place before it is itself | – | crash |
+//! | what a power loss left of new content kept as somebody else's; taken for the original | 7 | crash |
+//! | what was written into a new file that was taken back, taken for torn | 7 | a foreign writer and crash |
 //! | each sync of a commit and an undo left out, one at a time | – | crash, a late writer; [`syncs`] |
 //!
 //! Harmless, each for a reason, and shown to be:
@@ -48,8 +52,8 @@ use txedit::commit::step::{Barrier, Phase, Step, Terms};
 use txedit::commit::{backward, forward};
 use txedit::fs::Fs;
 use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::journal::recover::{Ages, Observed, Seen};
 use txedit::journal::recover::{Class, Decision};
-use txedit::journal::recover::{Observed, Seen};
 use txedit::journal::{Change, Mark, Record, recover};
 use txedit::testing::{Deed, Explorer, Foreign, Role, Script};
 
@@ -388,6 +392,42 @@ fn no_done_mark_and_a_late_writer() {
 fn removed_folders_not_synced() {
     let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::SyncTidied);
     is_caught(&scripts::folder().undo().protocol(broken(Protocol { commit, ..PROTOCOL })));
+}
+
+#[test]
+fn a_sync_of_the_file_system_believed_where_it_does_nothing() {
+    let of_all = |call: &Call| call.operation == Operation::SyncFileSystem;
+    is_caught(&scripts::edit().disturb(unsynced(Role::Act, of_all)));
+}
+
+#[test]
+fn a_stage_acknowledged_before_its_name_is_durable() {
+    let of_folder = |call: &Call| call.path.parent().is_some_and(|parent| parent.ends_with("open"));
+    let of_names = move |call: &Call| call.operation == Operation::Sync && of_folder(call);
+    is_caught(&crate::explore::open::in_three_acts().disturb(unsynced(Role::Act, of_names)));
+}
+
+#[test]
+fn a_stage_that_takes_its_place_before_it_is_durable() {
+    let in_open =
+        |call: &Call| call.operation == Operation::SyncFileSystem && call.path.to_string_lossy().contains("open");
+    is_caught(&crate::explore::open::in_three_acts().disturb(unsynced(Role::Act, in_open)));
+}
+
+#[test]
+fn what_is_torn_kept_as_somebody_elses() {
+    let is_incomplete = |_: &Record, _: Seen, _: Ages| false;
+    is_caught(&scripts::edit().protocol(broken(Protocol { is_incomplete, ..PROTOCOL })));
+}
+
+#[test]
+fn what_is_torn_taken_for_the_original() {
+    // What is left of a new content can be the old one, where that was empty.
+    let classify = |record: &Record, observed: &Observed| match recover::classify(record, observed) {
+        Class::Torn if !recover::is_new(record, observed.slot) && observed.slot != Seen::Missing => Class::OnTop,
+        other => other,
+    };
+    is_caught(&scripts::an_empty_one().protocol(broken(Protocol { classify, ..PROTOCOL })));
 }
 
 #[test]

@@ -15,6 +15,8 @@ mod check;
 mod cut;
 pub(crate) mod dice;
 mod disk;
+mod fuse;
+mod stage;
 mod system;
 mod tree;
 mod work;

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use txedit::engine::{Durability, Engine, RecoverOptions, Retention, Run, Settings, Unobserved};
-use txedit::fs::sim::{Policy, SimFs};
+use txedit::fs::sim::{Action, Policy, SimFs};
 use txedit::request::{Change, FileRequest, IfExists, Request};
 
 fn engine(sim: &SimFs, process: u32) -> Engine {
@@ -20,11 +20,36 @@ fn engine(sim: &SimFs, process: u32) -> Engine {
 }
 
 fn write(engine: &Engine, content: &str) {
+    try_to_write(engine, content).unwrap();
+}
+
+fn try_to_write(engine: &Engine, content: &str) -> txedit::error::Result<()> {
     let change = Change::Write { content: content.into(), if_exists: IfExists::Replace };
     let file = FileRequest { path: "a".into(), expected_hash: None, change, mode: None };
     let never = AtomicBool::new(false);
     let request = Request { files: vec![file], ..Request::default() };
-    engine.apply(&request, Run { cancel: &never, observer: &Unobserved }).unwrap();
+    engine.apply(&request, Run { cancel: &never, observer: &Unobserved }).map(drop)
+}
+
+#[test]
+fn a_first_use_that_was_killed_is_made_good_by_the_next() {
+    for at in 0.. {
+        let sim = SimFs::new();
+        sim.make_folders("/w").unwrap();
+        let changes = AtomicUsize::new(0);
+        sim.set_hook(move |call| {
+            let is_now = call.mutates && changes.fetch_add(1, Ordering::Relaxed) == at;
+            if is_now { Action::Kill } else { Action::Continue }
+        });
+        let first = try_to_write(&engine(&sim, 1), "one\n");
+        sim.clear_hook();
+        write(&engine(&sim, 2), "two\n");
+        let ignored = sim.read("/w/.txedit/.gitignore").unwrap();
+        assert_eq!(ignored, b"*\n", "killed before change {at}");
+        if first.is_ok() {
+            return;
+        }
+    }
 }
 
 #[test]

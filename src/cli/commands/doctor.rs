@@ -117,6 +117,13 @@ fn facts(found: &Guarantees) -> Vec<Fact> {
             "each file and each folder is synced by itself, which is slower for many",
         ),
         fact(
+            "renames_survive",
+            found.renames_survive,
+            false,
+            "a rename survives a power loss whole or not at all",
+            "there is no journal, or none to be seen: all or nothing holds against kill -9, not against power loss",
+        ),
+        fact(
             "birth_times",
             found.birth_times,
             false,
@@ -161,7 +168,12 @@ fn steps(found: &Guarantees, durability: Durability) -> Vec<String> {
             steps.push(format!("barrier: {how}; {purpose}"));
         }
     };
-    barrier_step("from here on, power loss ends in all-old or all-new", &mut steps);
+    let survived = if found.renames_survive {
+        "from here on, power loss ends in all-old or all-new"
+    } else {
+        "from here on, the contents are on the disk; what a power loss makes of the names is not known"
+    };
+    barrier_step(survived, &mut steps);
     steps.push("exchange each new content with its file, and look at what came out".to_owned());
     steps.push("name the journal done".to_owned());
     barrier_step("from here on, it is committed", &mut steps);

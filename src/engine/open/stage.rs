@@ -79,7 +79,7 @@ impl Engine {
         };
         opened.stored.files = self.written(opened, &tried, &pinned, run)?;
         opened.stored.label = request.label.clone().or(opened.stored.label.take());
-        opened.save(fs)?;
+        opened.save(fs, &state)?;
         Ok(Staged { id: Some(opened.id.clone()), expires: Some(opened.expires()), report, overlaps })
     }
 

@@ -4,10 +4,10 @@ use jiff::Timestamp;
 
 use super::stored::{Folder, Stored, VERSION};
 use crate::digest::Digest;
-use crate::engine::files::{replace, write_new};
+use crate::engine::files::{Fresh, replace, write_new};
 use crate::engine::lock::{NEVER, Patience};
 use crate::engine::state::{Section, State, list_ids, open_transaction};
-use crate::engine::{Engine, id, snapshot, stage, transaction};
+use crate::engine::{Engine, barrier, id, snapshot, stage, transaction};
 use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Fs, Handle, Name};
@@ -102,7 +102,7 @@ fn read_file(fs: &dyn Fs, name: Name<'_>, beginning: &[u8], most: u64) -> Result
 
 impl Opened {
     /// Writes it down; it lapses some time after its last change. Synced: a staged edit that was acknowledged is there.
-    pub(super) fn save(&mut self, fs: &dyn Fs) -> Result<()> {
+    pub(super) fn save(&mut self, fs: &dyn Fs, state: &State) -> Result<()> {
         let lifetime = limits::OPEN_LIFETIME.as_secs().cast_signed();
         self.stored.expires = id::instant(fs.now()).as_second().saturating_add(lifetime);
         let text = serde_json::to_vec(&self.stored).expect("strings and numbers are JSON");
@@ -110,14 +110,28 @@ impl Opened {
             let message = format!("all that is staged takes {} bytes, more than {}", text.len(), limits::OPEN_BYTES);
             return Err(Error::new(ErrorKind::FileTooLarge, message).of_transaction(&self.id));
         }
-        replace(fs, &self.folder, FILE_NAME, &text)?;
-        fs.sync_file_system(&self.folder).map_err(|e| Error::io("sync the file system of", self.folder.path(), e))
+        let fresh = Fresh::write(fs, &self.folder, FILE_NAME, &text)?;
+        // What it names must be there as soon as it is, and it must be whole as soon as it has its name.
+        let durable = barrier::pass(fs, state, &self.folder, |each| {
+            each.with_content(&self.folder)?;
+            each.sections(state)
+        });
+        match durable {
+            Ok(()) => fresh.put_in_place(fs),
+            Err(error) => {
+                fresh.discard(fs);
+                Err(error)
+            }
+        }
     }
 
     /// Keeps the content that something was staged upon.
     pub(super) fn keep(&self, fs: &dyn Fs, content: &[u8], digest: Digest) -> Result<()> {
-        match write_new(fs, Name::new(&self.folder, &base_name(digest)), content) {
-            Err(e) if e.kind() == ErrorKind::FileExists => Ok(()),
+        let name = base_name(digest);
+        match write_new(fs, Name::new(&self.folder, &name), content) {
+            // What a process left that was killed, or lost its power, may be a part of it.
+            Err(e) if e.kind() == ErrorKind::FileExists && self.base(fs, digest)?.is_some() => Ok(()),
+            Err(e) if e.kind() == ErrorKind::FileExists => replace(fs, &self.folder, &name, content),
             other => other.map(drop),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::path::Path;
 use std::sync::OnceLock;
 use std::time::SystemTime;
 
@@ -18,40 +19,58 @@ const F2FS: u32 = 0xf2f5_2010;
 const TMPFS: u32 = 0x0102_1994;
 const OVERLAY: u32 = 0x794c_7630;
 const FUSE: u32 = 0x6573_5546;
+const VFAT: u32 = 0x4d44;
+const EXFAT: u32 = 0x2011_bab0;
 
-/// By the magic number in `statfs`: the name, and whether only this kernel writes to it.
-const KNOWN: &[(u32, &str, bool)] = &[
-    (EXT4, "ext4", true),
-    (XFS, "xfs", true),
-    (BTRFS, "btrfs", true),
-    (F2FS, "f2fs", true),
-    (TMPFS, "tmpfs", true),
-    (0xca45_1a4e, "bcachefs", true),
-    (0x2fc1_2fc1, "zfs", true),
-    (OVERLAY, "overlay", true),
-    (0x8584_58f6, "ramfs", true),
-    (0xf15f, "ecryptfs", true),
-    (0x4d44, "vfat", true),
-    (0x2011_bab0, "exfat", true),
-    (0x7366_746e, "ntfs3", true),
-    (0x3153_464a, "jfs", true),
-    (0x3434, "nilfs2", true),
-    (0x2405_1905, "ubifs", true),
-    (FUSE, "fuse", true),
-    (0x6969, "nfs", false),
-    (0xff53_4d42, "cifs", false),
-    (0xfe53_4d42, "smb2", false),
-    (0x517b, "smbfs", false),
-    (0x0102_1997, "9p", false),
-    (0x00c3_6400, "ceph", false),
-    (0x5346_414f, "afs", false),
-    (0x7375_7245, "coda", false),
-    (0x0116_1970, "gfs2", false),
-    (0x7461_636f, "ocfs2", false),
-    (0x0bd0_0bd0, "lustre", false),
-    (0x4750_4653, "gpfs", false),
-    (0x786f_4256, "vboxsf", false),
-    (0xbacb_acbc, "vmhgfs", false),
+/// What is known of a file system by its magic number in `statfs`.
+struct Known {
+    magic: u32,
+    name: &'static str,
+    /// Whether only this kernel writes to it.
+    local: bool,
+    /// Whether `syncfs` ends with everything on the medium. Of an overlay its upper folder decides.
+    syncs_whole: bool,
+}
+
+const fn known(magic: u32, name: &'static str, local: bool, syncs_whole: bool) -> Known {
+    Known { magic, name, local, syncs_whole }
+}
+
+/// Those whose `syncfs` flushes the device, waits for its own log, or has nothing to write are taken at their word.
+/// Others write their pages and leave the rest to whatever is below: vfat and exfat flush no device, ecryptfs and 9p do
+/// not ask below.
+const KNOWN: &[Known] = &[
+    known(EXT4, "ext4", true, true),
+    known(XFS, "xfs", true, true),
+    known(BTRFS, "btrfs", true, true),
+    known(F2FS, "f2fs", true, true),
+    known(TMPFS, "tmpfs", true, true),
+    known(0xca45_1a4e, "bcachefs", true, true),
+    known(0x2fc1_2fc1, "zfs", true, true),
+    known(OVERLAY, "overlay", true, false),
+    known(0x8584_58f6, "ramfs", true, true),
+    known(0xf15f, "ecryptfs", true, false),
+    known(VFAT, "vfat", true, false),
+    known(EXFAT, "exfat", true, false),
+    known(0x7366_746e, "ntfs3", true, false),
+    known(0x3153_464a, "jfs", true, false),
+    known(0x3434, "nilfs2", true, true),
+    known(0x2405_1905, "ubifs", true, true),
+    known(FUSE, "fuse", true, false),
+    known(0x6969, "nfs", false, false),
+    known(0xff53_4d42, "cifs", false, false),
+    known(0xfe53_4d42, "smb2", false, false),
+    known(0x517b, "smbfs", false, false),
+    known(0x0102_1997, "9p", false, false),
+    known(0x00c3_6400, "ceph", false, false),
+    known(0x5346_414f, "afs", false, false),
+    known(0x7375_7245, "coda", false, false),
+    known(0x0116_1970, "gfs2", false, true),
+    known(0x7461_636f, "ocfs2", false, true),
+    known(0x0bd0_0bd0, "lustre", false, false),
+    known(0x4750_4653, "gpfs", false, false),
+    known(0x786f_4256, "vboxsf", false, false),
+    known(0xbacb_acbc, "vmhgfs", false, false),
 ];
 
 /// FUSE file systems whose contents are elsewhere, as the mount table names them. Any other is taken for local: most
@@ -87,9 +106,9 @@ fn magic(folder: &File) -> io::Result<u32> {
 
 pub(super) fn file_system(folder: &File) -> io::Result<FileSystem> {
     let magic = magic(folder)?;
-    let (mut name, mut local) = match KNOWN.iter().find(|known| known.0 == magic) {
-        Some((_, name, local)) => ((*name).to_owned(), *local),
-        None => (format!("{magic:#x}"), true),
+    let (mut name, mut local, mut syncs_whole) = match KNOWN.iter().find(|known| known.magic == magic) {
+        Some(known) => (known.name.to_owned(), known.local, known.syncs_whole),
+        None => (format!("{magic:#x}"), true, false),
     };
     if magic == FUSE
         && let Some((_, kind)) = mounted(stat::of(folder)?.mount)
@@ -97,7 +116,11 @@ pub(super) fn file_system(folder: &File) -> io::Result<FileSystem> {
         local = !REMOTE_FUSE.contains(&kind.as_str());
         name = kind;
     }
-    Ok(FileSystem { name, local, sync_each: magic == EXT4 })
+    if magic == OVERLAY {
+        syncs_whole = stat::knows_no_dump(folder)?;
+    }
+    let syncs_folders = name != "fuse.gocryptfs";
+    Ok(FileSystem { name, local, sync_each: magic == EXT4, syncs_whole, syncs_folders })
 }
 
 /// What the mount table says of a mount: `major:minor` of its file system, and the type.
@@ -112,6 +135,39 @@ pub(super) fn mounted(mount: u64) -> Option<(String, String)> {
     let device = columns.nth(1)?.to_owned();
     columns.find(|column| *column == "-")?;
     Some((device, columns.next()?.to_owned()))
+}
+
+/// How a file system survives a power loss.
+pub(in crate::fs) struct Kept {
+    /// What the mount table calls it, where the magic number is that of several.
+    pub(in crate::fs) name: Option<String>,
+    /// Whether a rename is there whole or not at all.
+    pub(in crate::fs) renames_survive: bool,
+}
+
+/// Looks for a journal. ext2, ext3 and ext4 share a magic number, and any of them may have none.
+pub(super) fn kept(folder: &File) -> io::Result<Kept> {
+    let renames_survive = match magic(folder)? {
+        VFAT | EXFAT => false,
+        EXT4 => {
+            let Some((device, kind)) = mounted(stat::of(folder)?.mount) else {
+                return Ok(Kept { name: None, renames_survive: false });
+            };
+            let renames_survive = kind != "ext2" && has_journal(&device);
+            return Ok(Kept { name: Some(kind), renames_survive });
+        }
+        _ => true,
+    };
+    Ok(Kept { name: None, renames_survive })
+}
+
+/// Whether the ext4 on a device, `major:minor`, has a journal: then a thread writes it.
+fn has_journal(device: &str) -> bool {
+    let name = std::fs::read_link(Path::new("/sys/dev/block").join(device)).ok();
+    let name = name.as_deref().and_then(Path::file_name);
+    let task = name.map(|name| Path::new("/sys/fs/ext4").join(name).join("journal_task"));
+    let task = task.and_then(|task| std::fs::read_to_string(task).ok());
+    task.is_some_and(|task| task.trim_end().parse::<u32>().is_ok())
 }
 
 /// The flags that a folder hands on to what is made in it.

@@ -55,6 +55,13 @@ pub(super) fn file(handle: &Handle) -> io::Result<&File> {
     Ok(&opened(handle)?.file)
 }
 
+pub(super) use facts::Kept;
+
+/// What is known of how a folder survives a power loss, for those who ask before they trust it.
+pub(super) fn kept(folder: &Handle) -> io::Result<Kept> {
+    facts::kept(file(folder)?)
+}
+
 fn opened(handle: &Handle) -> io::Result<&Opened> {
     handle.get().ok_or_else(|| Errno::BADF.into())
 }
@@ -197,6 +204,10 @@ impl Fs for OsFs {
     fn path_to(&self, folder: &Handle) -> PathBuf {
         let path = file(folder).map(|file| PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())));
         path.ok().filter(|path| path.is_dir()).unwrap_or_else(|| folder.path().to_owned())
+    }
+
+    fn sync_machine(&self) {
+        rustix::fs::sync();
     }
 
     fn try_lock(&self, folder: &Handle) -> io::Result<bool> {

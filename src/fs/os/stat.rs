@@ -38,6 +38,13 @@ pub(super) fn of_name(folder: &File, name: &OsStr) -> io::Result<Option<Stat>> {
     }
 }
 
+/// Whether what is really there is on a file system that knows the flag of files that are not to be dumped: ext4, xfs,
+/// btrfs, f2fs and tmpfs do, and nothing in FUSE does. An overlay passes on what its upper folder says.
+pub(super) fn knows_no_dump(folder: &File) -> io::Result<bool> {
+    let stat = retry(|| statx(folder, c"", AtFlags::EMPTY_PATH, StatxFlags::TYPE))?;
+    Ok(stat.stx_attributes_mask.contains(StatxAttributes::NODUMP))
+}
+
 fn from_system(stat: &Statx) -> Stat {
     let answered = StatxFlags::from_bits_retain(stat.stx_mask);
     let kind = match FileType::from_raw_mode(stat.stx_mode.into()) {

@@ -167,7 +167,13 @@ impl Fs for SimProcess {
             || folder.path().to_owned(),
             |turn| {
                 let volume = turn.state.store.machine.volume(turn.node(folder)?.mount);
-                Ok(FileSystem { name: volume.name.clone(), local: volume.local, sync_each: volume.sync_each })
+                Ok(FileSystem {
+                    name: volume.name.clone(),
+                    local: volume.local,
+                    sync_each: volume.sync_each,
+                    syncs_whole: volume.syncs_whole,
+                    syncs_folders: true,
+                })
             },
         )
     }
@@ -359,8 +365,11 @@ impl Fs for SimProcess {
 
     fn sync_file_system(&self, folder: &Handle) -> io::Result<()> {
         let path = || folder.path().to_owned();
-        self.sync_call("sync_file_system", path, folder, Store::sync_all, Store::lose_all_pages)
+        self.sync_call("sync_file_system", path, folder, Store::sync_file_system, Store::lose_all_pages)
     }
+
+    /// What is below a file system here is nothing that this machine knows of.
+    fn sync_machine(&self) {}
 
     fn try_lock(&self, folder: &Handle) -> io::Result<bool> {
         self.call(

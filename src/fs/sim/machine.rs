@@ -50,6 +50,9 @@ pub struct Volume {
     pub local: bool,
     /// What [`FileSystem::sync_each`](super::super::FileSystem::sync_each) says.
     pub sync_each: bool,
+    /// Whether a sync of the file system does anything; what
+    /// [`FileSystem::syncs_whole`](super::super::FileSystem::syncs_whole) says.
+    pub syncs_whole: bool,
     /// Whether an advisory lock keeps anybody out. Some network file systems only say so.
     pub locks: bool,
 }
@@ -66,6 +69,7 @@ impl Default for Volume {
             inodes: None,
             local: true,
             sync_each: false,
+            syncs_whole: true,
             locks: true,
         }
     }

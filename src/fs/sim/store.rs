@@ -188,6 +188,13 @@ impl Store {
         }
     }
 
+    /// What a process gets that asks for a sync of the file system of `id`: on some nothing comes of it.
+    pub(super) fn sync_file_system(&mut self, id: Id) {
+        if self.live.get(id).is_none_or(|node| self.machine.volume(node.mount).syncs_whole) {
+            self.sync_all(id);
+        }
+    }
+
     /// Makes everything on the file system of `id` durable.
     pub(super) fn sync_all(&mut self, id: Id) {
         let device = self.device_of(id).unwrap_or(1);

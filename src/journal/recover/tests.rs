@@ -48,6 +48,8 @@ fn classes_of_an_edit() {
         &[
             (file(OLD, ORIGINAL), file(NEW, STAGED), Class::Ready),
             (file(NEW, STAGED), file(OLD, ORIGINAL), Class::Done),
+            (file(OLD, ORIGINAL), file(OLD, STAGED), Class::Torn),
+            (file(NEW, 9), file(OLD, STAGED), Class::Torn),
             (file(NEW, 9), file(NEW, STAGED), Class::Same),
             (other, file(NEW, STAGED), Class::Before),
             (Seen::Missing, file(NEW, STAGED), Class::Before),
@@ -187,6 +189,23 @@ fn a_change_of_mode_alone_is_told_by_the_mode() {
             (with(0o600), with(0o644), Class::OnTop),
         ],
     );
+}
+
+#[test]
+fn what_is_incomplete() {
+    let record = edit_record();
+    let (early, late) = (Timestamp::new(5, 0), Timestamp::new(5, 1));
+    let torn = Ages { same_boot: false, touched: early, sealed: late };
+    let coarse = Ages { touched: late, ..torn };
+    assert!(is_incomplete(&record, file(b"", STAGED), coarse), "nobody wrote anything into it");
+    assert!(!is_incomplete(&record, file(b"ne", STAGED), coarse), "somebody may have");
+    assert!(is_incomplete(&record, file(b"", STAGED), torn));
+    assert!(is_incomplete(&record, file(OLD, STAGED), torn), "an empty file was edited");
+    assert!(!is_incomplete(&record, file(NEW, STAGED), torn), "it is whole");
+    assert!(!is_incomplete(&record, file(b"", 9), torn), "it is somebody else's");
+    assert!(!is_incomplete(&record, Seen::Folder(identity(STAGED)), torn));
+    assert!(!is_incomplete(&record, file(b"", STAGED), Ages { same_boot: true, ..torn }), "a kill tears nothing");
+    assert!(!is_incomplete(&record, file(b"", STAGED), Ages { sealed: early, ..coarse }), "it was swapped");
 }
 
 #[test]

@@ -1,16 +1,63 @@
-//! Barriers that sync file by file: each of their syncs is needed, and a crash shows it.
+//! Barriers that sync file by file, because that is quicker, or because nothing else reaches the medium: each of their
+//! syncs is needed, and a crash shows it.
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use txedit::fs::fault::{FaultFs, Operation, Rule};
+use txedit::fs::sim::SimFs;
 use txedit::testing::{Explorer, Role, Script};
 
-use super::scripts;
+use super::{explore_once, scripts, seeded, so_far};
 
 /// The same script on a file system that syncs a few files quicker than all of it.
 pub(crate) fn file_by_file(script: &Script) -> Script {
     script.clone().on(|volume| volume.sync_each = true).named("file by file")
+}
+
+/// The same script where a sync of the file system does nothing.
+pub(crate) fn as_on_fuse(script: &Script) -> Script {
+    script.clone().on(|volume| volume.syncs_whole = false).named("as on FUSE")
+}
+
+/// More files than are synced one by one where there is a choice.
+fn many() -> Script {
+    let count = txedit::limits::SYNC_EACH_UP_TO + 1;
+    let files = move |machine: &SimFs| {
+        scripts::files(machine);
+        for number in 0..count {
+            machine.create(format!("/w/sub/{number}"), format!("{number} one\n")).unwrap();
+        }
+        machine.advance(Duration::from_mins(1));
+    };
+    let edits = (0..count).map(|number| scripts::replaces(&format!("sub/{number}"), "one", "two")).collect();
+    Script::new("many", files).apply(scripts::request(edits))
+}
+
+#[test]
+fn where_a_sync_of_the_file_system_does_nothing() {
+    for script in [
+        scripts::edit(),
+        scripts::folder(),
+        scripts::rename(),
+        scripts::three(),
+        scripts::edit_and_undo(),
+        scripts::edit().cold().named("cold"),
+        scripts::three_checked(|machine| machine.write_in_place("/w/a", "formatted a\n").is_ok()).named("a formatter"),
+    ] {
+        explore_once(&as_on_fuse(&script));
+    }
+}
+
+#[test]
+fn many_files_where_a_sync_of_the_file_system_does_nothing() {
+    let script = as_on_fuse(&many().undo());
+    let explorer = seeded(Explorer { images: 12, images_in_recovery: 4, depth: 1, ..Explorer::default() });
+    match explorer.explore(&script) {
+        Ok(found) => eprintln!("{script:?}: {found}; {} so far", so_far(&found)),
+        Err(violation) => panic!("{script:?}, TXEDIT_EXPLORE_SEED={}:\n{violation}", explorer.seed),
+    }
 }
 
 /// A commit whose syncs of these paths, from the `first` on, sync nothing must be noticed.

@@ -1,12 +1,15 @@
 //! Open transactions under crashes: staging and dropping change no file, and a commit is a commit.
 
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use txedit::engine::{Engine, Run, Unobserved};
 use txedit::error::Result;
-use txedit::testing::Script;
+use txedit::fs::sim::SimFs;
+use txedit::testing::{Acts, Script};
 
-use super::{explore_once, scripts};
+use super::{as_on_fuse, explore_once, scripts};
 
 fn run<T>(call: impl FnOnce(Run<'_>) -> Result<T>) -> Result<T> {
     let never = AtomicBool::new(false);
@@ -34,6 +37,73 @@ pub(crate) fn committed() -> Script {
         let id = staged(engine)?;
         run(|run| engine.commit_staged(&id, None, None, run)).map(drop)
     })
+}
+
+/// A file in which two lines are far enough from each other for two people.
+fn with_a_long_one(machine: &SimFs) {
+    scripts::files(machine);
+    machine.create("/w/long", "1 one\n2\n3\n4\n5 one\n").unwrap();
+    machine.advance(Duration::from_mins(1));
+}
+
+/// The one that is open.
+fn open_id(engine: &Engine) -> Result<Option<String>> {
+    Ok(engine.status()?.open.pop().map(|open| open.id))
+}
+
+/// Stages in two acts, each reported by itself, and commits in a third.
+pub(crate) fn in_three_acts() -> Script {
+    let long = || scripts::replaces("long", "1 one", "1 two");
+    let first = scripts::request(vec![long(), scripts::creates("sub/new", "new one\n")]);
+    let then = scripts::request(vec![scripts::replaces("sub/new", "one", "two"), scripts::deletes("b")]);
+    let script = Script::new("staged in two acts and committed", with_a_long_one);
+    let script = script.then(move |engine| run(|run| engine.stage(&first, None, run)).map(drop));
+    let script = script.then(move |engine| {
+        let id = open_id(engine)?;
+        run(|run| engine.stage(&then, id.as_deref(), run)).map(drop)
+    });
+    let script = script.then(|engine| {
+        let id = open_id(engine)?.unwrap_or_default();
+        run(|run| engine.commit_staged(&id, None, None, run)).map(drop)
+    });
+    script.witness(what_was_staged_is_there)
+}
+
+/// How many files are staged after so many acts; none where nothing is open.
+const STAGED: [usize; 4] = [0, 2, 3, 0];
+
+fn what_was_staged_is_there(engine: &Engine, acts: Acts) -> std::result::Result<(), String> {
+    let told = |error: txedit::error::Error| error.to_string();
+    let open = open_id(engine).map_err(told)?;
+    let is_committed = !engine.log(usize::MAX, Some(Path::new("long"))).map_err(told)?.is_empty();
+    if let (true, Some(id)) = (is_committed, &open) {
+        // All but closed: the same answer again.
+        return run(|run| engine.commit_staged(id, None, None, run)).map_err(told).map(drop);
+    }
+    let staged = match &open {
+        Some(id) => run(|run| engine.preview(id, run)).map_err(told)?.report.files.len(),
+        None => 0,
+    };
+    let expected = [STAGED[acts.done], STAGED[acts.begun]];
+    if !expected.contains(&staged) || (staged == 0 && acts.done == 2 && !is_committed) {
+        return Err(format!("{staged} files are staged, and not {expected:?}"));
+    }
+    let Some(id) = open else { return Ok(()) };
+    // Somebody else changes another line of what was staged upon: both changes are kept.
+    let other = scripts::request(vec![scripts::replaces("long", "5 one", "5 two")]);
+    run(|run| engine.apply(&other, run)).map_err(told)?;
+    run(|run| engine.commit_staged(&id, None, None, run)).map_err(told).map(drop)
+}
+
+#[test]
+fn what_is_staged_in_two_acts() {
+    explore_once(&in_three_acts());
+    explore_once(&as_on_fuse(&in_three_acts()));
+}
+
+#[test]
+fn what_is_staged_first_in_a_workspace() {
+    explore_once(&in_three_acts().cold().named("cold"));
 }
 
 #[test]

@@ -88,6 +88,17 @@ pub(crate) fn pair() -> Script {
     script("pair").apply(request(vec![replaces("a", "one", "two"), replaces("b", "one", "two")]))
 }
 
+/// An edit of a file that was empty: what a power loss leaves of the new content can be the old one.
+pub(crate) fn an_empty_one() -> Script {
+    let setup = |machine: &SimFs| {
+        files(machine);
+        machine.create("/w/empty", "").unwrap();
+        machine.advance(Duration::from_mins(1));
+    };
+    let fills = Change::Write { content: "full\n".into(), if_exists: IfExists::Replace };
+    Script::new("an empty one", setup).apply(request(vec![file("empty", fills), replaces("a", "one", "two")]))
+}
+
 pub(crate) fn create() -> Script {
     script("create").apply(request(vec![creates("new", "new two\n")]))
 }

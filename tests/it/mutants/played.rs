@@ -6,10 +6,10 @@ use txedit::commit::Protocol;
 use txedit::commit::protocol::PROTOCOL;
 use txedit::commit::step::Step;
 use txedit::commit::{backward, forward};
-use txedit::fs::Fs;
 use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
-use txedit::journal::Mark;
-use txedit::journal::recover::{self, Class};
+use txedit::fs::{Fs, Timestamp};
+use txedit::journal::recover::{self, Ages, Class, Seen};
+use txedit::journal::{Mark, Record};
 
 use super::scenes::{self, Scene, Wrap, plain};
 use super::{broken, in_the_way, phases_without, without};
@@ -156,6 +156,14 @@ fn staged_edits_not_synced() {
         Arc::new(faults)
     };
     tells_wrapped_apart(scenes::staged_in_two_calls, unsynced);
+}
+
+#[test]
+fn what_was_written_into_a_swapped_file_taken_for_torn() {
+    let is_incomplete = |record: &Record, seen: Seen, ages: Ages| {
+        recover::is_incomplete(record, seen, Ages { touched: Timestamp::new(0, 0), ..ages })
+    };
+    tells_apart(scenes::written_into_a_new_file_that_is_taken_back, Protocol { is_incomplete, ..PROTOCOL });
 }
 
 #[test]

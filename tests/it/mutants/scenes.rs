@@ -18,12 +18,14 @@ use crate::explore::scripts::{self, creates, replaces, request};
 
 mod lost;
 mod put_aside;
+mod torn;
 
 pub(super) use lost::{a_report_on_ext4, an_original_that_was_not_durable, sections_removed, staged_in_two_calls};
 pub(super) use put_aside::{
     a_trash_that_comes_back, no_sync_of_what_is_kept, pruned, trash_not_synced, what_a_commit_puts_aside,
     what_a_person_puts_aside, what_a_rollback_keeps,
 };
+pub(super) use torn::written_into_a_new_file_that_is_taken_back;
 
 /// What a scene came to, or the promise that was broken.
 pub(super) type Scene = Result<(), String>;

@@ -12,7 +12,7 @@ use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
 use txedit::fs::sim::SimFs;
 use txedit::testing::{Deed, Explorer, Foreign, Role, Script};
 
-use crate::explore::scripts;
+use crate::explore::{as_on_fuse, scripts};
 
 /// What a sync is of, without the id of its transaction.
 fn site(call: &Call) -> String {
@@ -119,6 +119,11 @@ fn of_a_commit_on_ext4() {
 }
 
 #[test]
+fn of_a_commit_on_fuse() {
+    assert_eq!(not_missed(&as_on_fuse(&scripts::edit()), Role::Act, &[], 0), [""; 0]);
+}
+
+#[test]
 fn of_all_folders_on_ext4() {
     let folders = |_: &SimFs, role, fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
         if role != Role::Act {
@@ -136,7 +141,7 @@ fn of_all_folders_on_ext4() {
 }
 
 /// Each function of the engine that syncs, with a test that misses the sync, or why none does.
-const SYNCS: [(&str, &str, &str); 23] = [
+const SYNCS: [(&str, &str, &str); 25] = [
     ("execute.rs", "first_barrier", "barrier_one_left_out"),
     ("execute.rs", "later_barrier", "acknowledged_before_barrier_two"),
     ("execute.rs", "perform", "removed_folders_not_synced"),
@@ -144,6 +149,8 @@ const SYNCS: [(&str, &str, &str); 23] = [
     ("execute.rs", "drop_folder", "what_is_kept_not_synced_before_the_report"),
     ("execute.rs", "finish", "recovery_without_its_last_sync"),
     ("execute.rs", "sync_all", "an_original_not_synced"),
+    ("files.rs", "put_in_place", "a_stage_acknowledged_before_its_name_is_durable"),
+    ("files.rs", "replace", "none: of what is made in a new state folder, and made anew where it is not whole"),
     ("kept.rs", "kept_drop", "none: what comes back of it is listed, and dropped once more"),
     ("open/mod.rs", "close", "the_trash_emptied_before_a_sync"),
     ("open/store.rs", "save", "staged_edits_not_synced"),
@@ -164,7 +171,15 @@ const SYNCS: [(&str, &str, &str); 23] = [
 
 /// The functions in a source that sync, themselves or by another's name.
 fn that_sync(source: &str) -> BTreeSet<String> {
-    let calls = ["fs.sync(", ".sync_file_system(", "sync_all(", "sync_and_empty(", "sync_and_drop("];
+    let calls = [
+        "fs.sync(",
+        "barrier::pass(",
+        ".sync_everything(",
+        "sync_all(",
+        "sync_and_empty(",
+        "sync_and_drop(",
+        ".put_in_place(",
+    ];
     let (mut function, mut found) = (String::new(), BTreeSet::new());
     for line in source.lines().map(str::trim).filter(|line| !line.starts_with("//")) {
         if let Some((_, from)) = line.split_once("fn ") {
@@ -192,8 +207,10 @@ fn each_has_its_test() {
         let name = path.strip_prefix(&engine).unwrap().to_string_lossy().into_owned();
         found.extend(that_sync(&text).into_iter().map(|function| (name.clone(), function)));
     }
-    // The door of all others.
-    found.remove(&("transaction.rs".to_owned(), "sync_file_system".to_owned()));
+    // The doors of all others.
+    for (file, function) in [("barrier.rs", "handle"), ("transaction.rs", "sync_everything")] {
+        assert!(found.remove(&(file.to_owned(), function.to_owned())), "{file}, {function}");
+    }
     let known: BTreeSet<_> = SYNCS.iter().map(|(file, name, _)| ((*file).to_owned(), (*name).to_owned())).collect();
     assert_eq!(found, known, "a sync that no test is named for, or a name without a sync");
     let tests = ["mutants.rs", "mutants/late.rs", "mutants/played.rs"].map(|name| root.join("tests/it").join(name));

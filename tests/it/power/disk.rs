@@ -117,6 +117,11 @@ impl Served {
         lock(&self.disk).log.clone()
     }
 
+    /// What is on it now.
+    pub(super) fn blocks(&self) -> Blocks {
+        lock(&self.disk).blocks.clone()
+    }
+
     /// How many events there are so far.
     pub(super) fn position(&self) -> usize {
         lock(&self.disk).log.len()

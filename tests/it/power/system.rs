@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -77,7 +78,15 @@ impl Mounted {
 impl Drop for Mounted {
     fn drop(&mut self) {
         let folder = self.0.path();
-        if run("umount", [folder]).is_err()
+        // A server of files in it takes a moment to end after it was unmounted itself.
+        let is_gone = |_: u32| {
+            let gone = run("umount", [folder]).is_ok();
+            if !gone {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            gone
+        };
+        if !(0..40).any(is_gone)
             && let Err(reason) = run("umount", [OsStr::new("-l"), folder.as_os_str()])
         {
             eprintln!("{} stays mounted: {reason}", folder.display());

@@ -230,13 +230,13 @@ fn without_first_barrier(system: System, root: &Path, request: &Value) {
 
 /// Another program, which syncs a file of its own all the time: what a file system's journal holds by then goes to
 /// the disk at moments that nobody chose.
-struct Noise {
+pub(super) struct Noise {
     stop: Arc<AtomicBool>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
 impl Noise {
-    fn start(root: &Path, seed: u64) -> Self {
+    pub(super) fn start(root: &Path, seed: u64) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let (stopped, path) = (Arc::clone(&stop), root.join(NOISE).join("file"));
         let mut dice = Dice::new(seed);
