@@ -69,8 +69,6 @@ impl Transaction<'_> {
             class @ (Class::Done | Class::Captured) => self.take_back_swapped(entry, class),
             // The check removed it, or moved it away.
             Class::Unknown if is_folder && self.mark == Mark::CheckUndo && is_gone(observed) => Ok(TakenBack::Old),
-            // Taken back before a crash, which may have come before all was handed over.
-            Class::Ready | Class::Before if !self.hand_over(entry, Place::Slot)? => Ok(NOT_HANDED_OVER),
             class => Ok(left_alone(self.record(entry), observed, class)),
         }
     }
@@ -125,7 +123,6 @@ impl Transaction<'_> {
             (_, Change::Edit { .. }) if observed.slot == Seen::Missing => {
                 Ok(left_alone(record, observed, Class::OriginalLost))
             }
-            (Class::Ready | Class::Before, _) if !self.hand_over(entry, Place::Slot)? => Ok(NOT_HANDED_OVER),
             // Taken back before a crash, which may have lost the time that was given then.
             (Class::Ready, Change::Edit { .. } | Change::Delete { .. }) => {
                 self.touch(Name::new(self.parent(entry)?, record.path.name()));
