@@ -306,16 +306,17 @@ fn an_original_told_by_its_digest_alone() {
 
 #[test]
 fn permissions_that_are_not_handed_over() {
-    let pretends = |_: &txedit::fs::sim::SimFs, role, fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
+    let takes_back = |machine: &txedit::fs::sim::SimFs, role, fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
         if role != Role::Act {
             return fs;
         }
-        let faults = FaultFs::new(fs);
-        faults.add(Rule::pretend(1).matching(|call| call.operation == Operation::SetMetadata).from_then_on());
+        let (faults, machine) = (FaultFs::new(fs), machine.clone());
+        let reset = move |call: &Call| machine.set_mode(&call.path, 0o644).unwrap();
+        faults.add(Rule::after(1, reset).matching(|call| call.operation == Operation::SetMetadata).from_then_on());
         Arc::new(faults)
     };
     let files = scripts::request(vec![scripts::replaces("c", "one", "two")]);
-    let script = scripts::script("closed").apply_checked(files, |_| false).disturb(pretends);
+    let script = scripts::script("closed").apply_checked(files, |_| false).disturb(takes_back);
     is_caught_with(&script, &[("/w/c", Deed::Chmod(0o600))]);
 }
 
