@@ -187,7 +187,7 @@ impl Running {
 
     /// Hears what was printed; whether that was anything.
     fn hear(&mut self, listener: Listener<'_>) -> bool {
-        let mut buffer = [0; PIPE_BYTES];
+        let mut buffer = vec![0; PIPE_BYTES];
         let (mut heard, is_deaf) = (false, &mut self.is_deaf);
         self.outputs.retain_mut(|(stream, reader)| match reader.read(&mut buffer) {
             Ok(read @ 1..) => {

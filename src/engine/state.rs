@@ -69,6 +69,7 @@ pub(super) struct State {
 
 /// What stands at `.txedit`.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one of it in a call, and it is taken apart at once")]
 pub(super) enum Found {
     Nothing,
     State(State),

@@ -207,6 +207,7 @@ pub enum Rename {
 
 /// What is known of the file system of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact by itself")]
 pub struct FileSystem {
     /// The name of its type, as far as it is known: `ext4`.
     pub name: String,

@@ -220,6 +220,7 @@ impl Pair {
         std::thread::scope(|scope| {
             for (who, pid) in PIDS.into_iter().enumerate() {
                 let (baton, known, machine, wrong) = (&baton, &known, &machine, &wrong);
+                #[expect(clippy::disallowed_methods, reason = "without a thread there is nothing to be explored")]
                 scope.spawn(move || {
                     baton.start(who);
                     let script = self.script(who);

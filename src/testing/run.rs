@@ -37,7 +37,7 @@ impl Explorer {
         fault: Option<(u64, Action)>,
     ) -> Result<Vec<Point>, Violation> {
         let machine = clean.start.fork();
-        let blank = Promise::beside(foreign, script.is_checked());
+        let blank = Promise::beside(&foreign, script.is_checked());
         let programs: Vec<_> = foreign.iter().map(|foreign| Program::start(&machine, foreign, &clean.known)).collect();
         let left = programs.clone();
         let disturbed = foreign.iter().map(|foreign| foreign.call).chain(fault.map(|(call, _)| call));
@@ -80,7 +80,7 @@ impl Explorer {
                     // Of a later act it cannot be told what the other program came on top of.
                     if index == 0 {
                         let programs = foreign.iter().zip(&left);
-                        names_what_is_left(error, programs, &seen[0], &now.files).map_err(told)?;
+                        names_what_is_left(error, &programs, &seen[0], &now.files).map_err(told)?;
                     }
                     break;
                 }
@@ -98,7 +98,7 @@ impl Explorer {
 /// Whether an error names the files in which another program came on top of the new content, and no others.
 fn names_what_is_left<'a>(
     error: &Error,
-    programs: impl Iterator<Item = (&'a Foreign, &'a Arc<Program>)> + Clone,
+    programs: &(impl Iterator<Item = (&'a Foreign, &'a Arc<Program>)> + Clone),
     old: &Files,
     now: &Files,
 ) -> Result<(), String> {

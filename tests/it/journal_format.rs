@@ -158,7 +158,7 @@ fn what_breaks_a_rule_is_refused_though_it_verifies() {
 
 /// The example as version 1 has it: without owners and attributes.
 fn example_of_version_1() -> Vec<u8> {
-    let attributes = format!(",\"attributes\":\"{}\"", ATTRIBUTES);
+    let attributes = format!(",\"attributes\":\"{ATTRIBUTES}\"");
     let records = lines(example()).into_iter().map(|(_, json)| {
         let json = json.replace("\"txedit\":2", "\"txedit\":1").replace(&attributes, "");
         json.replace(",\"user\":1000,\"group\":1000", "")

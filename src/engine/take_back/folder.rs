@@ -14,7 +14,11 @@ impl Transaction<'_> {
     /// nothing is there it is made again, if an original is to go back into it.
     pub(in crate::engine) fn find_folder(&mut self, entry: usize) -> Result<()> {
         let path = self.record(entry).path.parent().to_owned();
-        let there = open_folder(self.fs, &self.state.root, &path)?;
+        // One that is missing in the moment of a rename is there a moment later: only what is missing twice is gone.
+        let there = match self.open_there(&path)? {
+            Some(there) => Some(there),
+            None => self.open_there(&path)?,
+        };
         let before = match self.parents.get(&path) {
             Some((_, held)) => Some((self.look_at(held)?, held.clone())),
             None => None,

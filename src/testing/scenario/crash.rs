@@ -84,7 +84,7 @@ impl World {
             }
         }
         self.is_alive(&look.in_reach()).map_err(&told)?;
-        if !were_here && !(look.kept.is_empty() && look.late().is_empty()) {
+        if !(were_here || look.kept.is_empty() && look.late().is_empty()) {
             return Err(told(format!("nobody was here, and something is kept: {:?} {:?}", look.kept, look.late())));
         }
         let digest = fork.machine.digest();

@@ -151,7 +151,7 @@ impl Dice {
         let act = self.act(trouble);
         let mut disturbances = Vec::new();
         if trouble.foreign && self.one_in(2) {
-            for _ in 0..1 + self.below(2) {
+            for _ in 0..=self.below(2) {
                 let (point, deed) = (self.point(), self.deed());
                 disturbances.push(Disturbance { point, what: What::Deed(deed) });
             }
@@ -234,7 +234,7 @@ impl Dice {
     }
 
     fn asks(&mut self) -> Vec<Ask> {
-        (0..1 + self.below(3)).map(|_| self.ask()).collect()
+        (0..=self.below(3)).map(|_| self.ask()).collect()
     }
 
     fn ask(&mut self) -> Ask {

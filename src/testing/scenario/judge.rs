@@ -138,7 +138,7 @@ impl World {
     }
 
     /// Calls the engine and judges what comes of it; gives each disturbance its call by name.
-    pub(super) fn act(&mut self, act: &Act, disturbances: &mut Vec<Disturbance>) -> Judged {
+    pub(super) fn act(&mut self, act: &Act, disturbances: &mut [Disturbance]) -> Judged {
         if self.profile.no_births && self.pending.is_some() && *act != Act::Recover {
             self.act(&Act::Recover, &mut Vec::new())?;
         }
@@ -149,7 +149,7 @@ impl World {
         let mut doing = Doing { act, start, base, raw, clean: None, failed: false };
         if disturbances.is_empty() {
             let answer = self.call(act);
-            return self.judge(&doing, answer);
+            return self.judge(&doing, &answer);
         }
         doing.clean = Some(self.clean(act, disturbances, &doing.base));
         let disturbers = self.disturb(disturbances);
@@ -166,7 +166,7 @@ impl World {
                 }
                 self.crashed(&doing, answer.is_ok_and(|answer| !matches!(answer, Answer::Idle)))
             }
-            None => self.judge(&doing, answer),
+            None => self.judge(&doing, &answer),
         }
     }
 
@@ -197,7 +197,7 @@ impl World {
     }
 
     /// Judges an act that came to its end.
-    fn judge(&mut self, doing: &Doing<'_>, answer: Result<Answer>) -> Judged {
+    fn judge(&mut self, doing: &Doing<'_>, answer: &Result<Answer>) -> Judged {
         let Doing { act, base, raw, failed, .. } = doing;
         let look = self.look();
         if let Some(pending) = &mut self.pending {
@@ -209,7 +209,7 @@ impl World {
             self.sync_deeds();
             return self.look_ahead().map_err(told);
         }
-        match &answer {
+        match answer {
             Ok(_) if **act == Act::Recover && self.pending.is_some() => return self.settled(&look).map_err(told),
             Ok(_) if self.pending.is_some() && act.recovers() && !look.interrupted.is_empty() => {
                 // What could not be recovered is in the way of nothing that was asked, and is told.

@@ -163,7 +163,7 @@ pub fn marks(text: &str) -> Marks {
 }
 
 fn collect_marks(content: &[u8], to: &mut Marks) {
-    for word in content.split(|byte| byte.is_ascii_whitespace()) {
+    for word in content.split(u8::is_ascii_whitespace) {
         let [letter @ b'A'..=b'Z', digits @ ..] = word else { continue };
         if let Some(number) = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()) {
             to.insert((*letter, number));

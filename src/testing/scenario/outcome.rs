@@ -208,7 +208,7 @@ fn is_serial(start: &World, act: &Act, deeds: &[Deed], files: &Files) -> Judged 
         // An empty folder that one of the two would have taken away harms nobody.
         let is_folder =
             |files: &Files, path: &PathBuf| files.get(path).is_none_or(|entry| entry.kind == FileKind::Folder);
-        let wrong = |path: &&PathBuf| !(is_folder(&expected, *path) && is_folder(files, *path));
+        let wrong = |path: &&PathBuf| !(is_folder(&expected, path) && is_folder(files, path));
         let Some(path) = differences(&expected, files).into_iter().find(wrong) else { return Ok(()) };
         let (is, should) = (told(files, path), told(&expected, path));
         found.push(format!("after {place} foreign acts {} should be {should}, and is {is}", path.display()));

@@ -48,6 +48,9 @@ fn edit(path: &str) -> Value {
     json!({ "file_path": path, "edits": [{ "old_string": "one", "new_string": "two" }] })
 }
 
+/// An ordinary user.
+const NOBODY: u32 = 65_534;
+
 #[test]
 fn an_undo_of_many_files_needs_no_more_open_files_than_their_commit() {
     what_fits_fits_back([20, 100].into_iter(), |here, count| {
@@ -128,7 +131,6 @@ fn what_a_transaction_made_read_only_is_taken_back() {
     if !rustix::process::getuid().is_root() {
         return eprintln!("skipped: only root can run it as another user");
     }
-    const NOBODY: u32 = 65_534;
     let here = one_file(0o644);
     fs::set_permissions(here.path(), PermissionsExt::from_mode(0o755)).unwrap();
     for name in ["", "a", ".git"] {
@@ -152,7 +154,6 @@ fn a_file_that_its_owner_could_not_read_is_refused_at_once() {
     if !rustix::process::getuid().is_root() {
         return eprintln!("skipped: only root can run it as another user");
     }
-    const NOBODY: u32 = 65_534;
     let here = one_file(0o644);
     fs::set_permissions(here.path(), PermissionsExt::from_mode(0o755)).unwrap();
     for name in ["", "a", ".git"] {

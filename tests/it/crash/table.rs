@@ -238,7 +238,7 @@ fn a_person_may_decide_otherwise_and_loses_nothing() {
                         assert_eq!(names(&root, "kept").len(), 1, "{told}");
                     }
                     (Decision::Back, "rolled_back" | "partly_rolled_back") => {
-                        all_are(&root, OLD, &lost_slots(acts), &told)
+                        all_are(&root, OLD, &lost_slots(acts), &told);
                     }
                     (Decision::Forward, "committed") => all_are(&root, NEW, &lost_slots(acts), &told),
                     // Nobody can go either way by a journal that does not verify.

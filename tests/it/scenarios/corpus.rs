@@ -53,7 +53,7 @@ fn the_corpus_holds() {
         }
         names.insert(name);
     }
-    assert!(names.len() >= KNOWN.len(), "the corpus is not there");
+    assert!(!names.is_empty(), "the corpus is not there");
     wrong
         .extend(KNOWN.iter().filter(|(known, _)| !names.contains(*known)).map(|(known, _)| format!("{known} is gone")));
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
