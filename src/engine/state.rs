@@ -125,7 +125,7 @@ impl State {
         let ours = |name: &OsString| {
             let name = name.to_string_lossy();
             name == ".gitignore"
-                || [".exchange-", ".id-", "..gitignore-"].iter().any(|start| name.starts_with(start))
+                || [".exchange-", ".id-", "..gitignore-", "newest."].iter().any(|start| name.starts_with(start))
                 || Section::ALL.iter().any(|section| name == section.name())
         };
         Ok((!names.iter().all(ours)).then_some("has no file `id`, and holds what txedit did not put there"))

@@ -55,6 +55,7 @@ use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
 use txedit::journal::recover::{Ages, Observed, Seen};
 use txedit::journal::recover::{Class, Decision};
 use txedit::journal::{Change, Mark, Record, recover};
+use txedit::limits::READ_AGAIN_BYTES;
 use txedit::testing::{Deed, Explorer, Foreign, Role, Script};
 
 use crate::explore::scripts;
@@ -386,15 +387,17 @@ fn what_is_torn_taken_for_the_original() {
 
 #[test]
 fn a_young_time_that_proves_something() {
-    // The clock stands still: a change of the same size leaves no trace but its bytes.
+    // The clock stands still: a change of the same size leaves no trace but its bytes. What is smaller is read again
+    // whatever its time says.
+    let large = |start: &str| start.to_owned() + &" ".repeat(usize::try_from(READ_AGAIN_BYTES).unwrap());
     let young = || {
-        Script::new("young", |machine| {
+        Script::new("young", move |machine| {
             machine.settings(|settings| settings.tick = std::time::Duration::ZERO);
-            machine.create("/w/a", "a one\n").unwrap();
+            machine.create("/w/a", large("a one\n")).unwrap();
         })
         .apply(scripts::request(vec![scripts::replaces("a", "one", "two")]))
     };
-    let deeds = [("/w/a", Deed::Write(b"a 1ne\n".to_vec()))];
+    let deeds = [("/w/a", Deed::Write(large("a 1ne\n").into_bytes()))];
     let found = crate::foreign::explorer().explore_deeds(&young(), &deeds, 2);
     found.unwrap_or_else(|violation| panic!("{violation}"));
     is_caught_with(&young().protocol(broken(Protocol { is_young: |_, _| false, ..PROTOCOL })), &deeds);

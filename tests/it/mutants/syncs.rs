@@ -12,7 +12,7 @@ use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
 use txedit::fs::sim::SimFs;
 use txedit::testing::{Deed, Explorer, Foreign, Role, Script};
 
-use crate::explore::{as_on_fuse, scripts};
+use crate::explore::scripts;
 
 /// What a sync is of, without the id of its transaction.
 fn site(call: &Call) -> String {
@@ -101,7 +101,10 @@ fn of_a_commit() {
 
 #[test]
 fn of_a_first_commit() {
-    assert_eq!(not_missed(&scripts::edit().cold(), Role::Act, &[], 0), [""; 0]);
+    // `id` and `.gitignore` are made anew where a power cut left them incomplete; so is their folder's name for them.
+    let mut not_missed = not_missed(&scripts::edit().cold(), Role::Act, &[], 0);
+    not_missed.retain(|site| !site.starts_with(".id-") && !site.starts_with("..gitignore-"));
+    assert_eq!(not_missed, [".txedit"]);
 }
 
 #[test]
@@ -116,11 +119,6 @@ fn of_a_commit_on_ext4() {
     // - `w`, `deep`: a rename is one operation for both of its folders, and the sync of the transaction's takes it along.
     let not_missed = not_missed(&on_ext4(), Role::Act, &late(), 6);
     assert_eq!(not_missed, ["a", "deep", "report.json", "w"]);
-}
-
-#[test]
-fn of_a_commit_on_fuse() {
-    assert_eq!(not_missed(&as_on_fuse(&scripts::edit()), Role::Act, &[], 0), [""; 0]);
 }
 
 #[test]
@@ -141,16 +139,17 @@ fn of_all_folders_on_ext4() {
 }
 
 /// Each function of the engine that syncs, with a test that misses the sync, or why none does.
-const SYNCS: [(&str, &str, &str); 25] = [
+const SYNCS: [(&str, &str, &str); 27] = [
     ("execute.rs", "first_barrier", "barrier_one_left_out"),
     ("execute.rs", "later_barrier", "acknowledged_before_barrier_two"),
     ("execute.rs", "perform", "removed_folders_not_synced"),
-    ("execute.rs", "undo", "taken_back_before_the_undo_mark_is_durable"),
+    ("execute.rs", "undo_all", "taken_back_before_the_undo_mark_is_durable"),
     ("execute.rs", "drop_folder", "what_is_kept_not_synced_before_the_report"),
     ("execute.rs", "finish", "recovery_without_its_last_sync"),
     ("execute.rs", "sync_all", "an_original_not_synced"),
     ("files.rs", "put_in_place", "a_stage_acknowledged_before_its_name_is_durable"),
     ("files.rs", "replace", "none: of what is made in a new state folder, and made anew where it is not whole"),
+    ("hand_over.rs", "hand_over", "permissions_that_are_not_handed_over"),
     ("kept.rs", "kept_drop", "none: what comes back of it is listed, and dropped once more"),
     ("open/mod.rs", "close", "the_trash_emptied_before_a_sync"),
     ("open/store.rs", "save", "staged_edits_not_synced"),
@@ -162,6 +161,7 @@ const SYNCS: [(&str, &str, &str); 25] = [
     ("recovery.rs", "discard_unreadable", "what_is_kept_not_synced_before_the_report"),
     ("stage/texts.rs", "sync_journal", "the_journal_not_synced"),
     ("state.rs", "need_section", "a_section_made_again_not_synced"),
+    ("take_back/folder.rs", "sync_way", "a_folder_that_is_not_found_again_is_noticed"),
     ("transaction.rs", "sync_folder", "an_unswapped_transaction_dropped_without_an_undo_mark"),
     ("trash.rs", "after_commit", "none: of commits that are not durable, which promise nothing here"),
     ("trash.rs", "rescue", "what_a_commit_puts_aside_not_synced_before_the_report"),
@@ -213,7 +213,8 @@ fn each_has_its_test() {
     }
     let known: BTreeSet<_> = SYNCS.iter().map(|(file, name, _)| ((*file).to_owned(), (*name).to_owned())).collect();
     assert_eq!(found, known, "a sync that no test is named for, or a name without a sync");
-    let tests = ["mutants.rs", "mutants/late.rs", "mutants/played.rs"].map(|name| root.join("tests/it").join(name));
+    let tests = ["mutants.rs", "mutants/late.rs", "mutants/meanwhile.rs", "mutants/played.rs", "explore/gate.rs"]
+        .map(|name| root.join("tests/it").join(name));
     let tests = tests.map(|path| fs::read_to_string(path).unwrap()).concat();
     for (file, function, test) in SYNCS {
         assert!(test.starts_with("none: ") || tests.contains(&format!("fn {test}()")), "{file}, {function}: {test}");
