@@ -144,7 +144,11 @@ impl Promise {
 
     /// Whether somebody's mode, owner or attributes went: what was there `before`, on the file that it was given to.
     pub(super) fn check_worn(&self, before: Option<&Seen>, after: &Seen) -> Result<(), String> {
-        match self.worn.iter().find(|worn| before.is_none_or(|before| worn.is_there(before)) && worn.is_undone(after)) {
+        let was_there = |worn: &&Worn| {
+            let first = self.states.first().and_then(|files| files.get(&worn.path));
+            before.is_none_or(|before| worn.is_there(before, first))
+        };
+        match self.worn.iter().filter(was_there).find(|worn| worn.is_undone(after)) {
             Some(worn) => Err(format!(
                 "of {}, mode, owner or attributes that were given to it came back: {}",
                 worn.path.display(),
@@ -257,10 +261,18 @@ impl Worn {
         on.any(|is_on| Some(is_on) != first)
     }
 
-    /// Whether the file that it was given to has it, where a commit or its recovery can find it.
-    fn is_there(&self, seen: &Seen) -> bool {
-        let files = seen.files.get(&self.path).into_iter().chain(&seen.slots);
-        files.filter(|entry| entry.identity.inode == self.inode).any(|entry| self.deed.is_on(entry))
+    /// Whether the file that it was given to has it, where a commit or its recovery can find it. Where the `first` file is
+    /// at the path, a new one in a slot was never there, as far as this disk tells: a power cut took its swap, and with it
+    /// what somebody did to it there.
+    fn is_there(&self, seen: &Seen, first: Option<&Entry>) -> bool {
+        let at_path = seen.files.get(&self.path);
+        let is_first = at_path.zip(first).is_some_and(|(now, first)| now.identity == first.identity);
+        let slots = seen.slots.iter().filter(|_| !is_first);
+        at_path
+            .into_iter()
+            .chain(slots)
+            .filter(|entry| entry.identity.inode == self.inode)
+            .any(|entry| self.deed.is_on(entry))
     }
 
     fn is_undone(&self, seen: &Seen) -> bool {
