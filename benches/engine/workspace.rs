@@ -109,7 +109,7 @@ pub(crate) fn engine(fs: Arc<dyn Fs>, tree: &Tree, durability: Durability) -> En
         retention: Retention::default(),
         program: "bench".to_owned(),
     };
-    Engine::with_fs(fs, tree.root(), settings).unwrap()
+    Engine::with_fs(fs, tree.root(), settings).unwrap().allowing_checks()
 }
 
 /// Unwatched and never stopped.

@@ -52,6 +52,7 @@ const ROOT: &str = "The workspace [default: $CLAUDE_PROJECT_DIR, else the neares
 /// What every command takes.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Common options")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Common {
     /// The workspace
     #[arg(long, global = true, value_name = "DIR", env = "TXEDIT_ROOT", hide_env_values = true, help = ROOT)]
@@ -75,6 +76,16 @@ pub(crate) struct Common {
     /// Run by `sh -c` with the new files in place: if it fails, all files are put back
     #[arg(long, global = true, value_name = "CMD", env = "TXEDIT_CHECK", hide_env_values = true)]
     pub(crate) check: Option<OsString>,
+
+    /// Run the check that a plan names, too: it is a command, and the plan may be somebody else's
+    #[arg(
+        long,
+        global = true,
+        env = "TXEDIT_ALLOW_CHECKS",
+        hide_env_values = true,
+        value_parser = FalseyValueParser::new()
+    )]
+    pub(crate) allow_checks: bool,
 
     /// Seconds that a check may take
     #[arg(
@@ -363,9 +374,6 @@ pub(crate) struct McpArgs {
     /// Hide and refuse whatever changes files
     #[arg(long)]
     pub(crate) read_only: bool,
-    /// Let calls name checks: commands that are run with the new files in place
-    #[arg(long)]
-    pub(crate) allow_checks: bool,
     /// Cut answers beyond so many bytes
     #[arg(long, value_name = "BYTES", default_value_t = crate::limits::ANSWER_BYTES)]
     pub(crate) max_answer_bytes: usize,

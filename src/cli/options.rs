@@ -17,6 +17,7 @@ const VCS: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
 
 /// The common options, valid.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Options {
     /// The workspace, absolute.
     pub(crate) root: PathBuf,
@@ -28,6 +29,8 @@ pub(crate) struct Options {
     pub(crate) lock_timeout: Duration,
     /// What decides, with the new files in place, whether they stay.
     pub(crate) check: Option<Check>,
+    /// Whether a plan, or a caller of the server, may name one.
+    pub(crate) allow_checks: bool,
     /// How long a check may take.
     pub(crate) check_limit: Duration,
     /// The transaction whose check started this program.
@@ -65,6 +68,7 @@ impl Options {
             durability,
             lock_timeout,
             check,
+            allow_checks: common.allow_checks,
             check_limit,
             inside: env::var(TRANSACTION).ok(),
             json: common.json,
@@ -75,7 +79,9 @@ impl Options {
 
     /// Opens the engine of the workspace.
     pub(crate) fn engine(&self) -> Result<Engine> {
-        Ok(Engine::open(&self.root, self.settings())?.inside_of(self.inside.clone()))
+        let engine = Engine::open(&self.root, self.settings())?.inside_of(self.inside.clone());
+        let engine = engine.with_check(self.check.clone());
+        Ok(if self.allow_checks { engine.allowing_checks() } else { engine })
     }
 
     /// How the engine works.

@@ -40,7 +40,7 @@ impl Engine {
                 );
                 return Err(Error::new(ErrorKind::ValidationFailed, message));
             }
-            return self.told_again(&loaded, request.check.is_some(), run).map(Some);
+            return self.told_again(&loaded, self.is_checked(request.check.as_ref()), run).map(Some);
         }
         if request.idempotent { self.repeated(request, fingerprint, run) } else { Ok(None) }
     }
@@ -50,7 +50,11 @@ impl Engine {
         let Some(loaded) = self.find_committed(|header| header.request == Some(fingerprint))? else { return Ok(None) };
         let is_in_place =
             loaded.journal.entries.iter().zip(self.seen(&loaded, run.cancel)?).all(|(it, seen)| is_left(it, seen));
-        if is_in_place { self.told_again(&loaded, request.check.is_some(), run).map(Some) } else { Ok(None) }
+        if is_in_place {
+            self.told_again(&loaded, self.is_checked(request.check.as_ref()), run).map(Some)
+        } else {
+            Ok(None)
+        }
     }
 
     /// The answer of the commit of an open transaction, where that is through. A plan that is named must be the one that

@@ -38,12 +38,14 @@ impl Engine {
     /// Where another program writes one of the files meanwhile, a request that means the same for any content is tried
     /// again, for as long as it would wait for a lock.
     pub fn apply(&self, request: &Request, run: Run<'_>) -> Result<Report> {
+        self.check_allowed(request.check.as_ref())?;
         let mut warnings = Vec::new();
         if request.dry_run {
             let (_, files) = self.dry_draft(request, &mut warnings, run)?;
             return Ok(Report { dry_run: true, files, warnings, ..Report::default() });
         }
-        let mut attempts = Attempts::new(request, self.attempts, self.settings.lock_timeout);
+        let mut attempts =
+            Attempts::new(request, self.is_checked(request.check.as_ref()), self.attempts, self.settings.lock_timeout);
         loop {
             match self.attempt(request, attempts.made() > 1, &mut warnings, run) {
                 Ok(report) => {
@@ -130,7 +132,7 @@ impl Engine {
         check_readable(&plan, user)?;
         let targets = snapshots(&plan, &paths, &sources);
         let marks = Marks { label: request.label.clone(), ..Marks::default() };
-        let gate = self.gate(request.check.as_ref());
+        let gate = self.gate(request.check.as_ref())?;
         Ok((Draft { plan, sources, targets, parents, read_at, marks, gate, again: false }, reports))
     }
 

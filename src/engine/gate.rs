@@ -3,6 +3,7 @@
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
+use super::Engine;
 use super::execute::Walk;
 use super::report::FileReport;
 use super::{Phase, snapshot};
@@ -17,7 +18,8 @@ use crate::path::RelPath;
 /// What decides, and who runs it.
 #[derive(Debug, Clone)]
 pub(super) struct Gate {
-    pub check: Check,
+    /// In the order in which they run; one at least.
+    pub checks: Vec<Check>,
     pub checker: Arc<dyn Checker>,
 }
 
@@ -51,17 +53,49 @@ impl Rewritten {
     }
 }
 
+impl Engine {
+    /// What decides whether a commit stays, if anything does: the check of this engine, then the one that a call names.
+    pub(super) fn gate(&self, named: Option<&Check>) -> Result<Option<Gate>> {
+        self.check_allowed(named)?;
+        let checks: Vec<Check> = self.check.iter().chain(named).cloned().collect();
+        Ok((!checks.is_empty()).then(|| Gate { checks, checker: Arc::clone(&self.checker) }))
+    }
+
+    /// Refuses a check that a call names where nobody allowed any.
+    pub(super) fn check_allowed(&self, named: Option<&Check>) -> Result<()> {
+        let Some(named) = named.filter(|_| !self.allows_checks) else { return Ok(()) };
+        let message = format!(
+            "the request names a check, `{}`, which is a command; this engine runs none unless `allowing_checks` says so",
+            named.shown()
+        );
+        Err(Error::new(ErrorKind::ChecksNotAllowed, message))
+    }
+
+    /// Whether a commit with or without a check of its own is checked.
+    pub(super) fn is_checked(&self, named: Option<&Check>) -> bool {
+        self.check.is_some() || named.is_some()
+    }
+}
+
 impl Walk<'_> {
-    /// Runs the check; one that does not pass is an error.
+    /// Runs the checks, one after the other; one that does not pass is an error.
     pub(super) fn check(&mut self) -> Result<()> {
-        let Some(gate) = &self.draft.gate else { unreachable!("only a commit with a gate has this step") };
+        let Some(gate) = self.draft.gate.clone() else { unreachable!("only a commit with a gate has this step") };
+        for check in &gate.checks {
+            self.run_check(check, &*gate.checker)?;
+        }
+        self.committed.rewritten = self.rewritten()?;
+        Ok(())
+    }
+
+    fn run_check(&mut self, check: &Check, checker: &dyn Checker) -> Result<()> {
         let transaction = self.transaction();
         self.run.observer.progress(Phase::Check, 0, 1);
         let output = |bytes: &[u8]| self.run.observer.check_output(bytes);
         let folder = &transaction.folder;
         let held = transaction.fs.descriptor(folder).map_err(|e| Error::io("share", folder.path(), e))?;
-        let ended = gate.checker.run(&Call {
-            check: &gate.check,
+        let ended = checker.run(&Call {
+            check,
             folder: &transaction.fs.path_to(&transaction.state.root),
             transaction: &transaction.journal.header.id,
             held: held.as_ref().map(AsFd::as_fd),
@@ -73,12 +107,11 @@ impl Walk<'_> {
             tail: String::new(),
             took: std::time::Duration::ZERO,
         });
-        let run = CheckRun { command: gate.check.shown(), ended };
+        let run = CheckRun { command: check.shown(), ended };
         if run.ended.verdict != Verdict::Passed {
             return Err(refused(run));
         }
         self.committed.check = Some(run);
-        self.committed.rewritten = self.rewritten()?;
         Ok(())
     }
 

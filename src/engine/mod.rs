@@ -58,7 +58,6 @@ use crate::plan::Change;
 use account::Teller;
 use draft::Draft;
 use execute::Committed;
-use gate::Gate;
 use lock::{Locks, Patience};
 use report::{FileReport, Recovered, Report, Status};
 use state::{Found, Section, State};
@@ -186,6 +185,9 @@ pub struct Engine {
     settings: Settings,
     protocol: &'static Protocol,
     checker: Arc<dyn Checker>,
+    /// Runs on every commit.
+    check: Option<Check>,
+    allows_checks: bool,
     inside: Option<String>,
     /// How many files this process may have open.
     open_files: u64,
@@ -210,6 +212,8 @@ impl Engine {
             settings,
             protocol: &PROTOCOL,
             checker,
+            check: None,
+            allows_checks: false,
             inside: None,
             open_files,
             attempts: limits::ATTEMPTS,
@@ -229,10 +233,23 @@ impl Engine {
         Self { attempts, ..self }
     }
 
-    /// The same engine with somebody else who runs its checks.
+    /// The same engine with a check that decides on every commit, before the one that a call names.
+    #[must_use]
+    pub fn with_check(self, check: Option<Check>) -> Self {
+        Self { check, ..self }
+    }
+
+    /// The same engine running the checks that calls and requests name, which it refuses otherwise: each is a command with
+    /// all rights of this process, and a request may be somebody else's.
+    #[must_use]
+    pub fn allowing_checks(self) -> Self {
+        Self { allows_checks: true, ..self }
+    }
+
+    /// The same engine with somebody else who runs its checks, which allows them.
     #[must_use]
     pub fn with_checker(self, checker: Arc<dyn Checker>) -> Self {
-        Self { checker, ..self }
+        Self { checker, ..self }.allowing_checks()
     }
 
     /// The same engine with another protocol: one that a test has broken, to see that it is noticed.
@@ -344,11 +361,6 @@ impl Engine {
             Some(client) => format!("{client} by {}", self.settings.program),
             None => self.settings.program.clone(),
         }
-    }
-
-    /// What decides whether a commit stays, if anything does.
-    fn gate(&self, check: Option<&Check>) -> Option<Gate> {
-        check.map(|check| Gate { check: check.clone(), checker: Arc::clone(&self.checker) })
     }
 
     /// Whether all targets can be swapped with what is staged. Before the state folder is made: what is refused leaves

@@ -108,7 +108,7 @@ impl Engine {
             return Ok(Report { dry_run: true, files, warnings, ..Report::default() });
         };
         let marks = Marks { reverts: Some(id), ..Marks::default() };
-        let gate = self.gate(options.check.as_ref());
+        let gate = self.gate(options.check.as_ref())?;
         let draft = Draft { plan, sources, targets, parents, read_at, marks, gate, again: false };
         drop(state);
         self.carry_out(draft, locks, Report { files, warnings, ..Report::default() }, run)

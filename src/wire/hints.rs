@@ -82,7 +82,7 @@ pub const fn recovery_hint_of(kind: ErrorKind) -> &'static str {
         K::Immutable => "Remove the immutable or append-only attribute (chattr -i -a), then retry.",
         K::RequestTooLarge => "Split the request into smaller ones.",
         K::InvalidPattern => "Correct the pattern at the place that the message names.",
-        K::ChecksNotAllowed => "Send the request without `check`, or start the server with --allow-checks.",
+        K::ChecksNotAllowed => "Send the request without `check`, or have it allowed with --allow-checks.",
         K::DelegateFailed => "Read the delegate's output in the message; no file was changed by it.",
         K::Timeout => "Retry, with a longer timeout or a smaller request.",
         K::Cancelled => "Nothing was changed; send the request again when it is wanted.",

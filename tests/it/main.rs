@@ -16,6 +16,7 @@ mod crash;
 #[cfg(all(feature = "cli", feature = "delegate"))]
 mod delegate;
 mod dialect;
+mod doors;
 mod explore;
 mod faults;
 mod foreign;

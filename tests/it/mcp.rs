@@ -2,6 +2,7 @@
 
 #[cfg(feature = "delegate")]
 mod delegate;
+mod doors;
 mod errors;
 mod http;
 mod lifecycle;

@@ -23,8 +23,7 @@ pub(super) fn run(command: &DelegateCommand, options: &Options) -> Result<Answer
         prompt_bytes: ask.max_prompt_bytes,
     };
     let settings = Settings::load(&engine, &flags)?;
-    let check = options.check.clone().filter(|_| task.kind.applies());
-    let delegation = Delegation { engine: &engine, settings: &settings, check };
+    let delegation = Delegation { engine: &engine, settings: &settings, check: None };
     let mut failed = None;
     let done = transact::watched(options, |run| {
         delegation.run(&task, run).map_err(|failure| {

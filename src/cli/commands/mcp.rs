@@ -28,7 +28,7 @@ pub(super) fn run(args: &McpArgs, options: &Options) -> Result<Answer, Failure> 
     let server = mcp::Options {
         toolsets: toolsets(args.toolsets.as_deref())?,
         read_only: args.read_only,
-        allow_checks: args.allow_checks,
+        allow_checks: options.allow_checks,
         check_limit: options.check_limit,
         max_answer_bytes: args.max_answer_bytes,
         #[cfg(feature = "delegate")]

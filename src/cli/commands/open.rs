@@ -55,8 +55,7 @@ pub(super) fn preview(args: &OpenArgs, options: &Options) -> Result<Answer, Fail
 
 pub(super) fn commit(args: &CommitArgs, options: &Options) -> Result<Answer, Failure> {
     let engine = options.engine()?;
-    let check = options.check.clone();
-    let report = transact::watched(options, |run| engine.commit_staged(&args.id, args.plan_hash, check, run))?;
+    let report = transact::watched(options, |run| engine.commit_staged(&args.id, args.plan_hash, None, run))?;
     Ok(transact::answer_without_request(&report, "committed", options)?)
 }
 

@@ -7,22 +7,32 @@ use crate::cli::progress::Progress;
 use crate::cli::{report, signals};
 use crate::engine::Run;
 use crate::engine::report::Report;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::request::Request;
 use crate::wire::{self, Shape};
 
 /// Applies a request.
 pub(super) fn apply(mut request: Request, shape: Shape, options: &Options) -> Result<Answer, Failure> {
-    match (&options.check, &mut request.check) {
-        (Some(check), asked) => *asked = Some(check.clone()),
-        (None, Some(asked)) => asked.limit = options.check_limit,
-        (None, None) => {}
+    if let Some(asked) = &mut request.check {
+        if !options.allow_checks {
+            return Err(not_allowed(&asked.shown()).into());
+        }
+        asked.limit = options.check_limit;
     }
     let done = options.engine().and_then(|engine| watched(options, |run| engine.apply(&request, run)));
     match done {
         Ok(report) => Ok(answer(&report, &request, shape, "committed", options)?),
         Err(error) => Err(Failure::of(request, shape)(error)),
     }
+}
+
+/// A check in a plan is a command of whoever wrote the plan.
+fn not_allowed(command: &str) -> Error {
+    let message = format!(
+        "the plan names a check, `{command}`, which would be run with all your rights: allow it with --allow-checks, or \
+         give a check of your own with --check"
+    );
+    Error::new(ErrorKind::ChecksNotAllowed, message)
 }
 
 /// Makes a call with a progress bar, that signals stop.

@@ -9,17 +9,17 @@ use crate::engine::UndoOptions;
 use crate::error::Result;
 
 pub(super) fn run(args: &UndoArgs, options: &Options) -> Result<Answer, Failure> {
-    let (engine, how) = (options.engine()?, how(&args.how, options));
+    let (engine, how) = (options.engine()?, how(&args.how));
     let report = transact::watched(options, |run| engine.undo_with(args.id.as_deref(), &how, run))?;
     Ok(transact::answer_without_request(&report, "undone by", options)?)
 }
 
 pub(super) fn redo(args: &RedoArgs, options: &Options) -> Result<Answer, Failure> {
-    let (engine, how) = (options.engine()?, how(&args.how, options));
+    let (engine, how) = (options.engine()?, how(&args.how));
     let report = transact::watched(options, |run| engine.redo(args.id.as_deref(), &how, run))?;
     Ok(transact::answer_without_request(&report, "redone by", options)?)
 }
 
-fn how(args: &TakeBackArgs, options: &Options) -> UndoOptions {
-    UndoOptions { dry_run: args.dry_run, rebase: args.rebase, check: options.check.clone() }
+fn how(args: &TakeBackArgs) -> UndoOptions {
+    UndoOptions { dry_run: args.dry_run, rebase: args.rebase, check: None }
 }

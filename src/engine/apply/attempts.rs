@@ -9,6 +9,7 @@ use crate::request::{Change, FileRequest, IfExists, Request};
 /// How often a request was tried, and whether it may be tried once more.
 pub(in crate::engine) struct Attempts<'a> {
     request: &'a Request,
+    is_checked: bool,
     most: usize,
     until: Instant,
     made: usize,
@@ -16,9 +17,9 @@ pub(in crate::engine) struct Attempts<'a> {
 
 impl<'a> Attempts<'a> {
     /// It is tried for as long as it would wait for a lock.
-    pub(in crate::engine) fn new(request: &'a Request, most: usize, timeout: Duration) -> Self {
+    pub(in crate::engine) fn new(request: &'a Request, is_checked: bool, most: usize, timeout: Duration) -> Self {
         let now = Instant::now();
-        Self { request, most, until: now.checked_add(timeout).unwrap_or(now), made: 1 }
+        Self { request, is_checked, most, until: now.checked_add(timeout).unwrap_or(now), made: 1 }
     }
 
     pub(in crate::engine) const fn made(&self) -> usize {
@@ -40,7 +41,7 @@ impl<'a> Attempts<'a> {
     fn left_everything(&self, error: &Error) -> bool {
         let is_clean = match error.outcome() {
             Outcome::Unchanged => true,
-            Outcome::RolledBack => self.request.check.is_none(),
+            Outcome::RolledBack => !self.is_checked,
             _ => false,
         };
         error.kind() == ErrorKind::ConcurrentModification && is_clean && error.kept().is_empty()

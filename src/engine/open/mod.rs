@@ -53,9 +53,10 @@ impl Engine {
         check: Option<Check>,
         run: Run<'_>,
     ) -> Result<Report> {
+        self.check_allowed(check.as_ref())?;
         let mut warnings = Vec::new();
         self.recover_own(&mut warnings, run)?;
-        let again = || self.committed_again(id, plan_hash, check.is_some(), run);
+        let again = || self.committed_again(id, plan_hash, self.is_checked(check.as_ref()), run);
         let (state, opened) = match self.opened(id, run) {
             Err(error) if is_gone(&error) => return again()?.ok_or(error),
             other => other?,

@@ -74,7 +74,7 @@ impl Job<'_> {
         if self.allow_checks {
             return Ok(Check { command, limit: self.check_limit });
         }
-        let message = "checks are off: they run commands, and the server was started without --allow-checks";
+        let message = "the call names a check, which is a command, and the server was started without --allow-checks";
         Err(Error::new(ErrorKind::ChecksNotAllowed, message))
     }
 }

@@ -274,3 +274,54 @@ fn an_interrupt_stops_it_and_everything_goes_back() {
     assert_eq!((&json["error_code"], &json["outcome"]), (&json!("CANCELLED"), &json!("rolled_back")));
     holds(&here, &OLD);
 }
+
+#[test]
+fn one_that_a_plan_names_runs_only_where_that_is_allowed() {
+    let here = workspace();
+    let plan = json!({"check": ["touch", "ran"], "files": [{"file_path": "a", "delete": true}]});
+    here.write("evil.json", &plan.to_string());
+    for dry_run in [&[][..], &["--dry-run"]] {
+        let ran = here.run(&[&["apply", "evil.json", "--json"], dry_run].concat());
+        let json = ran.exits(2).json();
+        assert_eq!((&json["error_code"], &json["outcome"]), (&json!("CHECKS_NOT_ALLOWED"), &json!("unchanged")));
+        let words = json["error"].as_str().unwrap();
+        assert!(words.contains("touch ran") && words.contains("--allow-checks"), "{words}");
+    }
+    here.run(&["apply", "evil.json", "--check", "true"]).exits(2);
+    holds(&here, &OLD);
+    assert!(!here.path().join("ran").exists() && !here.path().join(".txedit").exists());
+    here.run(&["apply", "evil.json", "--allow-checks"]).exits(0);
+    assert!(here.path().join("ran").exists());
+}
+
+#[test]
+fn that_of_the_operator_runs_before_that_of_the_plan() {
+    let here = workspace();
+    let plan = json!({"check": ["sh", "-c", "echo plan >> ran"], "files": [{"file_path": "a", "delete": true}]});
+    here.write("plan.json", &plan.to_string());
+    here.run(&["apply", "plan.json", "--allow-checks", "--check", "echo operator >> ran; false"]).exits(7);
+    holds(&here, &[("ran", Some("operator\n")), ("a", Some("one\n"))]);
+    here.run(&["apply", "plan.json", "--allow-checks", "--check", "echo operator >> ran"]).exits(0);
+    holds(&here, &[("ran", Some("operator\noperator\nplan\n")), ("a", None)]);
+}
+
+#[test]
+fn no_command_that_writes_goes_without_it() {
+    let here = workspace();
+    let refused = |line: &[&str]| {
+        let ran = here.run(&[line, &["--check", "echo seen >> seen; false"]].concat());
+        ran.exits(7);
+    };
+    refused(&["replace", "one", "1", "a"]);
+    refused(&["edit", "a", "--old", "one", "--new", "1"]);
+    holds(&here, &OLD);
+    apply(&here, "true").exits(0);
+    refused(&["undo"]);
+    holds(&here, &[("a", Some("1\n")), ("seen", Some("seen\nseen\nseen\n"))]);
+    here.run(&["undo"]).exits(0);
+    refused(&["redo"]);
+    holds(&here, &OLD);
+    let id = here.run(&["stage", "plan.json"]).exits(0).stdout.trim().to_owned();
+    refused(&["commit", &id]);
+    holds(&here, &OLD);
+}

@@ -118,7 +118,7 @@ fn engine(root: &Path, disturbances: &[Disturbance], others: &Arc<Mutex<Others>>
         retention: Retention::default(),
         program: "scenario".to_owned(),
     };
-    Engine::with_fs(Arc::new(faulty), root, settings)
+    Ok(Engine::with_fs(Arc::new(faulty), root, settings)?.allowing_checks())
 }
 
 fn rule(root: &Path, disturbance: &Disturbance, others: &Arc<Mutex<Others>>) -> Rule {
