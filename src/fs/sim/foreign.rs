@@ -347,6 +347,14 @@ impl SimFs {
         Ok(tree::entries(&state.store.live, id, &state.store.machine))
     }
 
+    /// Writes the content of a file again and makes it durable, as its owner does who was told that a sync failed.
+    pub fn write_again(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        let mut state = self.shared.lock();
+        let id = find(&state, path.as_ref())?;
+        state.store.write_again(id);
+        Ok(())
+    }
+
     /// Makes everything durable, on all file systems.
     pub fn sync_everything(&self) {
         let mut state = self.shared.lock();

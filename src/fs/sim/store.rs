@@ -167,7 +167,6 @@ impl Store {
     /// Makes a file, or the names in a folder, durable, and on a file system with ordered metadata all metadata so far.
     pub(super) fn sync(&mut self, id: Id) {
         let device = self.device_of(id).unwrap_or(1);
-        self.sync_content(id);
         let log = std::mem::take(&mut self.log);
         let wanted = |meta: &Meta| match &meta.what {
             What::Names { changes, .. } => changes.iter().any(|c| c.folder == id),
@@ -186,6 +185,8 @@ impl Store {
                 self.log.push(Logged { flushed, ..logged });
             }
         }
+        // The time of a write is later than one that was set before it.
+        self.sync_content(id);
     }
 
     /// What a process gets that asks for a sync of the file system of `id`: on some nothing comes of it.
@@ -199,9 +200,6 @@ impl Store {
     pub(super) fn sync_all(&mut self, id: Id) {
         let device = self.device_of(id).unwrap_or(1);
         let pending: Vec<Id> = self.pending.keys().copied().filter(|id| self.device_of(*id) == Some(device)).collect();
-        for id in pending {
-            self.sync_content(id);
-        }
         let log = std::mem::take(&mut self.log);
         for logged in log {
             if logged.meta.device == device {
@@ -209,6 +207,9 @@ impl Store {
             } else {
                 self.log.push(logged);
             }
+        }
+        for id in pending {
+            self.sync_content(id);
         }
         let gone: Vec<Id> = self
             .durable
@@ -247,6 +248,14 @@ impl Store {
         let durable = self.durable.get(id).and_then(Node::bytes).unwrap_or(&empty);
         let blocks = last.bytes.len().div_ceil(BLOCK);
         pending.lost.extend((0..blocks).filter(|b| block(durable, *b) != block(&last.bytes, *b)));
+    }
+
+    /// Writes the whole content again: what a failed sync lost of it is durable now.
+    pub(super) fn write_again(&mut self, id: Id) {
+        if let Some(pending) = self.pending.get_mut(&id) {
+            pending.lost.clear();
+        }
+        self.sync_content(id);
     }
 
     /// A sync of the whole file system of `id` failed.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::data::Act;
 use super::judge::{Doing, Judged};
-use super::look::Look;
+use super::look::{Look, Marks};
 use super::run::{Answer, Pending, World};
 use crate::fs::sim::{Entry, Policy, SimFs};
 use crate::testing::check::told;
@@ -26,7 +26,8 @@ impl World {
         foreigners.forget_handles();
         // What foreign programs did in this act, and did not sync, they may lose.
         let unsynced = foreigners.fresh.clone();
-        let there = after.in_reach();
+        // What is staged, or was taken back, may have a copy of what they lost, and need not stay.
+        let there: Marks = [after.in_files(), after.put_aside(), after.originals()].into_iter().flatten().collect();
         foreigners.alive.retain(|mark| !unsynced.contains(mark) || there.contains(mark) || !before.contains(mark));
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::data::{Deed, Gate, Held};
 use super::deed::perform;
-use super::look::{Look, Marks, differences, marks};
+use super::look::{Look, Marks, alike, differences, marks};
 use crate::check::{Call, Checker, Ended, Verdict};
 use crate::fs::sim::{self, Entry, SimFs};
 use crate::path::STATE_FOLDER;
@@ -29,10 +29,12 @@ pub(super) struct Foreigners {
     pub(super) done: Vec<(Deed, bool)>,
     /// The paths that they changed since the act began.
     pub(super) touched: BTreeSet<PathBuf>,
-    /// What stood at those paths when they had done so.
-    pub(super) left: BTreeMap<PathBuf, Option<Entry>>,
+    /// What stood at those paths before and after the last of them that came one upon the other.
+    pub(super) left: BTreeMap<PathBuf, [Option<Entry>; 2]>,
     /// A folder was moved, and only then a target was swapped.
     pub(super) moved_before_swap: bool,
+    /// The act has a check, which foreign programs cannot be told from.
+    pub(super) is_checked: bool,
     /// Whether any of them did anything, ever.
     pub(super) were_here: bool,
 }
@@ -50,12 +52,14 @@ impl Foreigners {
             touched: BTreeSet::new(),
             left: BTreeMap::new(),
             moved_before_swap: false,
+            is_checked: self.is_checked,
             were_here: self.were_here,
         }
     }
 
     /// What was done in the act before is past.
-    pub(super) fn begin(&mut self) {
+    pub(super) fn begin(&mut self, is_checked: bool) {
+        self.is_checked = is_checked;
         self.done.clear();
         self.touched.clear();
         self.left.clear();
@@ -78,16 +82,30 @@ impl Foreigners {
         // A power cut may tear the whole file that was written and not synced.
         self.fresh.extend(after.beside(&new));
         self.fresh.extend(new);
-        self.touched.extend(differences(&before.files, &after.files).into_iter().cloned());
-        self.touched.extend(deed.paths().into_iter().map(PathBuf::from));
-        for path in deed.paths().into_iter().map(PathBuf::from) {
-            self.left.insert(path.clone(), after.files.get(&path).cloned());
+        let changed = differences(&before.files, &after.files);
+        let is_seen = !changed.is_empty() || matches!(deed, Deed::Hold(..) | Deed::Late(..));
+        let mut paths: BTreeSet<PathBuf> = deed.paths().into_iter().map(PathBuf::from).collect();
+        // What a check moves is its own, with all that is in it.
+        paths.extend(changed.iter().filter(|_| self.is_checked).map(|path| (*path).clone()));
+        self.touched.extend(changed.into_iter().cloned());
+        self.touched.extend(paths.iter().cloned());
+        for path in paths {
+            let [mut old, new] = [&before, &after].map(|look| look.files.get(&path).cloned());
+            if let Some([first, last]) = self.left.remove(&path)
+                && alike(last.as_ref(), old.as_ref())
+            {
+                old = first;
+            }
+            self.left.insert(path, [old, new]);
         }
         if let Deed::Late(number, _) = deed {
             self.touched.extend(self.held.get(number).map(|(path, _)| path.clone()));
         }
         self.were_here |= !matches!(deed, Deed::Hold(..));
-        self.done.push((deed.clone(), by_check));
+        // One that changes nothing, such as a mode that is there already, nobody can tell from none.
+        if is_seen {
+            self.done.push((deed.clone(), by_check));
+        }
     }
 
     /// The engine is about to make this call.

@@ -5,6 +5,7 @@
 //! a crash stopped, after a recovery, to one or the other.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use super::data::{Act, Disturbance, Point, Scenario, Step, What};
@@ -13,6 +14,7 @@ use super::run::{Answer, World};
 use crate::error::{Outcome, Result};
 use crate::fs::sim::Action;
 use crate::testing::run::lock;
+use crate::testing::script::ROOT;
 use crate::testing::world::Files;
 
 /// A judgement: what is wrong.
@@ -98,7 +100,7 @@ impl World {
         match step {
             Step::Foreign(deed) => {
                 let mut foreigners = lock(&self.foreigners);
-                foreigners.begin();
+                foreigners.begin(false);
                 foreigners.act(&self.machine, deed, false);
                 self.machine.sync_everything();
                 let touched = foreigners.touched.clone();
@@ -142,7 +144,7 @@ impl World {
         if self.profile.no_births && self.pending.is_some() && *act != Act::Recover {
             self.act(&Act::Recover, &mut Vec::new())?;
         }
-        lock(&self.foreigners).begin();
+        lock(&self.foreigners).begin(act.gate().is_some());
         self.had_check |= act.gate().is_some();
         let (base, raw) = (self.base(), self.look());
         let start = (act.gate().is_some() || !disturbances.is_empty()).then(|| self.fork());
@@ -235,19 +237,18 @@ impl World {
                 let mut allowed = vec![Arc::clone(base)];
                 allowed.extend(doing.clean.iter().map(|clean| Arc::clone(&clean.files)));
                 let tainted = self.touched_by(act);
+                // It may be the newest, or may not.
+                self.is_blurred = true;
                 return self.interrupted(allowed, Arc::clone(base), tainted).map_err(told);
             }
             Err(error) => {
-                if self.pending.is_some() && (look.files == raw.files || !act.recovers()) {
-                    // Refused before the recovery of what came before it.
+                let is_due = self.pending.is_some() && !look.interrupted.is_empty();
+                if is_due || self.pending.is_some() && (look.files == raw.files || !act.recovers()) {
+                    // Refused before the recovery of what came before it, or that came to no end.
                     self.sync_deeds();
                     return self.look_ahead().map_err(told);
                 }
                 self.judge_refused(doing, &look, error).map_err(&told)?;
-                if self.pending.is_some() && !look.interrupted.is_empty() {
-                    self.sync_deeds();
-                    return self.look_ahead().map_err(told);
-                }
                 self.pending = None;
             }
         }
@@ -258,7 +259,9 @@ impl World {
             // What could not be put away is left to the next command.
             let tainted = self.touched_by(act);
             let now = Arc::new(look.files.clone());
-            self.interrupted(vec![Arc::clone(&now)], now, tainted).map_err(&told)?;
+            let mut allowed = vec![Arc::clone(&now)];
+            allowed.extend(doing.clean.iter().map(|clean| Arc::clone(&clean.files)));
+            self.interrupted(allowed, now, tainted).map_err(&told)?;
         }
         self.forgotten(act, raw, &look);
         self.is_alive(&look.anywhere()).map_err(&told)?;
@@ -272,6 +275,8 @@ impl World {
         let mut foreigners = lock(&self.foreigners);
         if !foreigners.done.is_empty() {
             self.machine.sync_everything();
+            // A sync of the engine's that failed may have lost pages of theirs.
+            foreigners.touched.iter().for_each(|path| drop(self.machine.write_again(Path::new(ROOT).join(path))));
         }
         foreigners.fresh = Marks::new();
     }

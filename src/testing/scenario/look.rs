@@ -32,13 +32,15 @@ pub(super) struct Look {
     pub(super) trashed: Vec<(PathBuf, Entry)>,
     /// Those of transactions that were taken back: they stay for a while, and `status` tells what was written into them.
     pub(super) rejected: Vec<(PathBuf, Entry)>,
-    /// The journals of `history/`.
+    /// Those of transactions that history forgot: the next commit deletes them, but for what was written into them.
+    pruned: Vec<(PathBuf, Entry)>,
+    /// The journals of `history/`, and of what it forgot.
     journals: Vec<(PathBuf, Vec<u8>)>,
     /// The folders in `txn/` of transactions that came to a name.
     pub(super) interrupted: Vec<PathBuf>,
     /// Those that did not: the next command sweeps them away.
     pub(super) unnamed: Vec<PathBuf>,
-    /// The folders in `trash/`, but for those of transactions that were taken back.
+    /// The folders in `trash/`, but for those of transactions that were taken back, or that history forgot.
     pub(super) trash: Vec<PathBuf>,
 }
 
@@ -53,13 +55,17 @@ impl Look {
             }
         }
         let state = Path::new(ROOT).join(STATE_FOLDER);
-        let was_taken_back = |folder: &Path| {
-            let has = |mark: &Mark| machine.exists(state.join(folder).join(mark.file_name()));
-            [Mark::Undo, Mark::CheckUndo].iter().any(has)
-        };
-        look.trash.retain(|folder| !was_taken_back(folder));
-        let trashed = std::mem::take(&mut look.trashed).into_iter();
-        (look.rejected, look.trashed) = trashed.partition(|(path, _)| path.parent().is_some_and(was_taken_back));
+        let has = |folder: &Path, mark: Mark| machine.exists(state.join(folder).join(mark.file_name()));
+        let was_taken_back = |folder: &Path| [Mark::Undo, Mark::CheckUndo].iter().any(|mark| has(folder, *mark));
+        look.trash.retain(|folder| !was_taken_back(folder) && !has(folder, Mark::Done));
+        for (path, entry) in std::mem::take(&mut look.trashed) {
+            let to = match path.parent() {
+                Some(folder) if was_taken_back(folder) => &mut look.rejected,
+                Some(folder) if has(folder, Mark::Done) => &mut look.pruned,
+                _ => &mut look.trashed,
+            };
+            to.push((path, entry));
+        }
         look
     }
 
@@ -72,8 +78,8 @@ impl Look {
             (Some("txn"), Some(id), None) if id.starts_with('.') => self.unnamed.push(path.to_owned()),
             (Some("txn"), Some(_), None) => self.interrupted.push(path.to_owned()),
             (Some("trash"), Some(_), None) => self.trash.push(path.to_owned()),
-            (Some("history"), Some(id), Some(name)) if name == Mark::Done.file_name() => {
-                self.journals.push((Path::new("history").join(id), entry.content.clone()));
+            (Some(section @ ("history" | "trash")), Some(id), Some(name)) if name == Mark::Done.file_name() => {
+                self.journals.push((Path::new(section).join(id), entry.content.clone()));
             }
             _ if entry.kind != FileKind::File => {}
             (Some("txn"), _, Some(name)) if is_slot(name) => self.slots.push(place()),
@@ -84,10 +90,12 @@ impl Look {
         }
     }
 
-    /// The marks that somebody finds: in files, in what is kept, in history, in the slots of what waits for a person, and
-    /// in what was taken back as long as it stays.
+    /// The marks that somebody finds: in files, in what is kept, in history, in the slots of what waits for a person, in
+    /// what was taken back as long as it stays, and in what was written into originals that history forgot.
     pub(super) fn in_reach(&self) -> Marks {
-        let stored = self.kept.iter().chain(&self.history).chain(&self.slots).chain(&self.rejected);
+        let late = if self.pruned.is_empty() { BTreeSet::new() } else { self.late() };
+        let pruned = self.pruned.iter().filter(|(path, _)| late.contains(path));
+        let stored = self.kept.iter().chain(&self.history).chain(&self.slots).chain(&self.rejected).chain(pruned);
         let stored = stored.map(|(_, entry)| entry);
         marks_of(self.files.values().filter(|entry| entry.kind == FileKind::File).chain(stored))
     }
@@ -95,7 +103,7 @@ impl Look {
     /// The same with what is in the trash: not lost yet.
     pub(super) fn anywhere(&self) -> Marks {
         let mut marks = self.in_reach();
-        marks.extend(marks_of(self.trashed.iter().map(|(_, entry)| entry)));
+        marks.extend(marks_of(self.trashed.iter().chain(&self.pruned).map(|(_, entry)| entry)));
         marks
     }
 
@@ -129,12 +137,13 @@ impl Look {
         marks_of(self.kept.iter().map(|(_, entry)| entry))
     }
 
-    /// The originals in history that are no longer what their journals say.
+    /// The originals in history, and those it forgot, that are no longer what their journals say.
     pub(super) fn late(&self) -> BTreeSet<PathBuf> {
         let mut late = BTreeSet::new();
         for (folder, bytes) in &self.journals {
             let Ok(journal) = journal::scan(bytes) else { continue };
-            for (path, entry) in self.history.iter().filter(|(path, _)| path.starts_with(folder)) {
+            let slots = self.history.iter().chain(&self.pruned).filter(|(path, _)| path.starts_with(folder));
+            for (path, entry) in slots {
                 let slot = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse::<usize>().ok());
                 let before = slot.and_then(|slot| journal.entries.get(slot)?.change.before());
                 if before.is_some_and(|before| before.digest != Digest::of(&entry.content)) {

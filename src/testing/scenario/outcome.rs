@@ -9,12 +9,14 @@ use super::data::{Act, Ask, Deed, request};
 use super::judge::{Doing, Judged};
 use super::look::{Look, Marks, alike, differences, mark_text};
 use super::run::{Answer, Committed, World};
-use crate::engine::report::Report;
+use crate::engine::report::{Operation, Report};
 use crate::error::Error;
 use crate::fs::FileKind;
+use crate::fs::sim::Entry;
 use crate::testing::check::told;
 use crate::testing::run::lock;
-use crate::testing::world::{Files, same};
+use crate::testing::script::ROOT;
+use crate::testing::world::{Files, same, same_dress};
 
 impl World {
     /// The paths that somebody else changed in this act, with those that depend on them.
@@ -43,7 +45,9 @@ impl World {
         match (clean, start) {
             (Some(clean), _) if deeds.is_empty() => {
                 let what = "acknowledged, and not what it does when nothing fails";
-                is_as(&clean.files, base, &look.files).map_err(|how| format!("{what}: {how}"))?;
+                let warnings = if let Answer::Report(report) = answer { &report.warnings[..] } else { &[] };
+                let terms = Leeway { any_time: self.had_check, warnings };
+                is_as(&clean.files, base, &look.files, terms).map_err(|how| format!("{what}: {how}"))?;
             }
             (Some(_), Some(start)) => is_serial(start, act, &deeds, &look.files)?,
             _ => {}
@@ -81,7 +85,7 @@ impl World {
         if !foreigners.moved_before_swap || !by_moves {
             return Ok(());
         }
-        let wrong = report.files.iter().find(|file| {
+        let wrong = report.files.iter().filter(|file| file.operation != Operation::None).find(|file| {
             let (_, goal) = places(file, base);
             digest(&look.files, &goal) != file.hash_after
         });
@@ -120,24 +124,44 @@ impl World {
         judge_answer(Compared { touched: &around, ..compared }, None, Err(error))?;
         let done = lock(&self.foreigners).done.clone();
         let Some(start) = start.as_ref().filter(|_| !done.is_empty()) else { return Ok(()) };
-        let others = start.fork();
-        for (deed, by_check) in &done {
-            lock(&others.foreigners).act(&others.machine, deed, *by_check);
-        }
-        let expected = others.look().files;
+        let replayed = |recovers: bool| {
+            let mut others = start.fork();
+            if recovers {
+                drop(others.call(&Act::Recover));
+            }
+            for (deed, by_check) in &done {
+                lock(&others.foreigners).act(&others.machine, deed, *by_check);
+            }
+            others.look().files
+        };
+        let expected = replayed(false);
+        // What was interrupted was recovered first.
+        let recovered = self.pending.as_ref().map(|_| replayed(true));
         let left = lock(&self.foreigners).left.clone();
         let asked: BTreeSet<PathBuf> = match act {
             Act::Apply(asks, _) => asks.iter().flat_map(Ask::paths).map(PathBuf::from).collect(),
             _ => BTreeSet::new(),
         };
         let kept = |path: &PathBuf| error.kept().iter().any(|kept| kept.path.ends_with(path));
+        // The old content, with the permissions that others gave to the new one.
+        let is_handed_over = |path: &PathBuf| match (look.files.get(path), base.get(path), expected.get(path)) {
+            (Some(is), Some(old), Some(theirs)) => is.content == old.content && same_dress(is, theirs),
+            _ => false,
+        };
+        let is_as_recovered =
+            |path: &PathBuf| recovered.as_ref().is_some_and(|files| alike(look.files.get(path), files.get(path)));
         for path in touched.iter().filter(|path| !alike(look.files.get(*path), expected.get(*path))) {
-            let is_back = alike(look.files.get(path), base.get(path));
+            let is_back = alike(look.files.get(path), base.get(path)) || is_handed_over(path);
             let only_gone = !expected.contains_key(path);
-            let is_left =
-                !asked.contains(path) && left.get(path).is_some_and(|left| alike(left.as_ref(), look.files.get(path)));
+            // What they made of a file that was asked for is theirs alone if it was old when they came.
+            let is_left = left.get(path).is_some_and(|[before, after]| {
+                let is_theirs = !asked.contains(path) || alike(before.as_ref(), base.get(path));
+                is_theirs && alike(after.as_ref(), look.files.get(path))
+            });
             let is_named = error.not_old().iter().any(|left| left.on_top && left.path.ends_with(path));
-            if !(is_left || is_named || (is_back && (kept(path) || only_gone))) {
+            // What a recovery puts aside, `status` lists.
+            let is_kept = kept(path) || recovered.is_some();
+            if !(is_left || is_named || is_as_recovered(path) || (is_back && (is_kept || only_gone))) {
                 let (is, was) = (told(&look.files, path), told(&expected, path));
                 return Err(format!(
                     "{:?}, and {} is {is}; without the act it would be {was}, and nothing tells of it",
@@ -173,12 +197,32 @@ impl World {
     }
 }
 
+/// What two runs of the same act may differ in.
+#[derive(Debug, Clone, Copy)]
+struct Leeway<'a> {
+    /// There was a check: files that went back have the time of their run.
+    any_time: bool,
+    /// A folder that could not be removed may stay, if one of these names it.
+    warnings: &'a [String],
+}
+
 /// Whether the files look as `expected`, and are the very ones of `base` where nothing was to change.
-fn is_as(expected: &Files, base: &Files, files: &Files) -> Judged {
+fn is_as(expected: &Files, base: &Files, files: &Files, leeway: Leeway<'_>) -> Judged {
+    let Leeway { any_time, warnings } = leeway;
+    let is_told = |path: &PathBuf| {
+        let is_folder = files.get(path).is_some_and(|entry| entry.kind == FileKind::Folder);
+        let stays = format!("{ROOT}/{} stays", path.display());
+        is_folder && warnings.iter().any(|told| told.contains(&stays) || told.contains("had made are left"))
+    };
     for path in expected.keys().chain(files.keys()) {
         let wanted = expected.get(path);
         let is = match (wanted, base.get(path)) {
-            (Some(_), Some(old)) if same(wanted, Some(old), true) => same(files.get(path), wanted, true),
+            (Some(_), Some(old)) if same(wanted, Some(old), true) => {
+                let is = files.get(path);
+                let timed = is.filter(|_| any_time).map(|is| Entry { modified: old.modified, ..is.clone() });
+                same(timed.as_ref().or(is), wanted, true)
+            }
+            (None, _) if is_told(path) => true,
             _ => alike(files.get(path), wanted),
         };
         if !is {
