@@ -1,5 +1,7 @@
 //! Paths inside a workspace, by construction.
 
+pub mod bounds;
+
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fmt;
@@ -132,10 +134,7 @@ impl RelPath {
                 b"" | b"." => return Err(PathProblem::NotNormal),
                 b".." => return Err(PathProblem::Traversal),
                 _ if name.len() > limits::NAME_BYTES => return Err(PathProblem::TooLong),
-                // In a folder that folds case, any spelling leads there.
-                _ if name.eq_ignore_ascii_case(STATE_FOLDER.as_bytes()) => {
-                    return Err(PathProblem::StateFolder);
-                }
+                _ if bounds::leads_to(name, STATE_FOLDER) => return Err(PathProblem::StateFolder),
                 _ => {}
             }
         }

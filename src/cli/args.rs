@@ -102,6 +102,20 @@ pub(crate) struct Common {
     #[arg(long, global = true, env = "TXEDIT_JSON", hide_env_values = true, value_parser = FalseyValueParser::new())]
     pub(crate) json: bool,
 
+    /// Let .git, .hg, .jj and .svn be read and written, which run hooks and settings as commands
+    #[arg(
+        long,
+        global = true,
+        env = "TXEDIT_ALLOW_VCS",
+        hide_env_values = true,
+        value_parser = FalseyValueParser::new()
+    )]
+    pub(crate) allow_vcs: bool,
+
+    /// Neither read nor write what fits this line of a .gitignore; repeatable [env: `TXEDIT_DENY`, with : between]
+    #[arg(long, global = true, value_name = "GLOB", allow_hyphen_values = true)]
+    pub(crate) deny: Vec<String>,
+
     /// When to use colours
     #[arg(
         long,

@@ -58,6 +58,7 @@ pub(crate) fn status(error: &Error) -> u8 {
         | ErrorKind::RelativePath
         | ErrorKind::PathTraversal
         | ErrorKind::OutsideRoot
+        | ErrorKind::PathDenied
         | ErrorKind::FileNotFound
         | ErrorKind::FileExists
         | ErrorKind::NotARegularFile

@@ -8,6 +8,7 @@
 
 mod args;
 mod commands;
+mod config;
 mod exit;
 mod failure;
 mod options;

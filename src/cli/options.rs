@@ -6,14 +6,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::args::{self, Common};
+use super::config;
 use crate::check::Check;
 use crate::check::process::TRANSACTION;
 use crate::engine::{Durability, Engine, Retention, Settings};
 use crate::error::{Error, ErrorKind, Finding, Result};
 use crate::path::STATE_FOLDER;
-
-/// The folders by which a workspace of a version control system is known. `.git` is a file in a linked work tree.
-const VCS: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
+use crate::path::bounds::{Bounds, VCS_FOLDERS};
 
 /// The common options, valid.
 #[derive(Debug)]
@@ -33,6 +32,8 @@ pub(crate) struct Options {
     pub(crate) allow_checks: bool,
     /// How long a check may take.
     pub(crate) check_limit: Duration,
+    /// What nobody reads or writes.
+    pub(crate) bounds: Bounds,
     /// The transaction whose check started this program.
     pub(crate) inside: Option<String>,
     /// Whether the result is for a script.
@@ -70,6 +71,7 @@ impl Options {
             check,
             allow_checks: common.allow_checks,
             check_limit,
+            bounds: bounds(common)?,
             inside: env::var(TRANSACTION).ok(),
             json: common.json,
             quiet: common.quiet,
@@ -80,7 +82,7 @@ impl Options {
     /// Opens the engine of the workspace.
     pub(crate) fn engine(&self) -> Result<Engine> {
         let engine = Engine::open(&self.root, self.settings())?.inside_of(self.inside.clone());
-        let engine = engine.with_check(self.check.clone());
+        let engine = engine.with_check(self.check.clone()).with_bounds(self.bounds.clone());
         Ok(if self.allow_checks { engine.allowing_checks() } else { engine })
     }
 
@@ -119,6 +121,19 @@ pub(crate) fn usage(argument: &str, message: impl Into<String>) -> Error {
     Error::findings(vec![finding])
 }
 
+/// What nobody reads or writes, by all who have a say: a flag takes nothing back that the user's file denies.
+fn bounds(common: &Common) -> Result<Bounds> {
+    let mut all = config::denied()?;
+    if let Some(globs) = env::var_os("TXEDIT_DENY") {
+        let globs = globs.into_string().map_err(|_| usage("TXEDIT_DENY", "TXEDIT_DENY is not UTF-8"))?;
+        all.extend(globs.split(':').filter(|glob| !glob.is_empty()).map(str::to_owned));
+    }
+    all.extend(common.deny.iter().cloned());
+    let bounds = Bounds::default().denying(all.iter().map(String::as_str));
+    let bounds = bounds.map_err(|bad| usage("--deny", bad.to_string()))?;
+    Ok(if common.allow_vcs { bounds.allowing_vcs() } else { bounds })
+}
+
 /// The root that somebody named, and what named it. An empty variable is none.
 fn root_asked_for(root: Option<&PathBuf>, project: Option<OsString>) -> Option<(&'static str, PathBuf)> {
     if let Some(root) = root {
@@ -137,7 +152,8 @@ fn named_folder(name: &str, folder: &Path) -> Result<PathBuf> {
 /// The nearest folder upwards with a state folder or a VCS folder, else `current` itself.
 fn root_around(current: &Path) -> PathBuf {
     let marked = |folder: &&Path| {
-        folder.join(STATE_FOLDER).is_dir() || VCS.iter().any(|name| folder.join(name).symlink_metadata().is_ok())
+        folder.join(STATE_FOLDER).is_dir()
+            || VCS_FOLDERS.iter().any(|name| folder.join(name).symlink_metadata().is_ok())
     };
     current.ancestors().find(marked).unwrap_or(current).to_owned()
 }

@@ -83,7 +83,7 @@ impl Settings {
             let path = vec!["delegate".to_owned(), field.to_owned()];
             findings.push(ErrorKind::ValidationFailed, path, format!("{place}: {why}"));
         };
-        let Layer { program, args, model, timeout, file_bytes, prompt_bytes, roles } = layer;
+        let Layer { deny: _, program, args, model, timeout, file_bytes, prompt_bytes, roles } = layer;
         if let Some(At { value, place }) = program {
             match check_program(&value) {
                 Ok(()) => self.program = value,

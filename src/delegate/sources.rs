@@ -44,6 +44,8 @@ pub(super) struct At<T> {
 /// What one source says; not checked yet.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Layer {
+    /// Where it denies paths. The command line does, by the user's file.
+    pub(super) deny: Option<String>,
     pub(super) program: Option<At<String>>,
     pub(super) args: Option<At<Vec<String>>>,
     pub(super) model: Option<At<String>>,
@@ -67,9 +69,9 @@ pub(super) fn layers(engine: &Engine, flags: &Flags, findings: &mut Findings) ->
     match engine.read(&path, FILE_BYTES) {
         Ok(content) => {
             let layer = read(&content.bytes, &path, findings);
-            layers.extend(layer.map(|layer| without_program(layer, findings)));
+            layers.extend(layer.map(|layer| of_workspace(layer, findings)));
         }
-        Err(error) if error.kind() == ErrorKind::FileNotFound => {}
+        Err(error) if matches!(error.kind(), ErrorKind::FileNotFound | ErrorKind::PathDenied) => {}
         Err(error) => return Err(error),
     }
     layers.push(of_environment(&|name| env::var_os(name), findings));
@@ -88,6 +90,8 @@ fn user_file() -> Option<PathBuf> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
+    /// What every command denies; the command line reads it, from the user's file alone.
+    deny: Option<Spanned<Vec<String>>>,
     #[serde(default)]
     delegate: Table,
 }
@@ -118,8 +122,8 @@ fn read(bytes: &[u8], path: &Path, findings: &mut Findings) -> Option<Layer> {
             return None;
         }
     };
-    let table = match toml::from_str::<File>(text) {
-        Ok(file) => file.delegate,
+    let File { deny, delegate: table } = match toml::from_str::<File>(text) {
+        Ok(file) => file,
         Err(error) => {
             refuse(error.span().unwrap_or_default().start, error.message());
             return None;
@@ -127,6 +131,7 @@ fn read(bytes: &[u8], path: &Path, findings: &mut Findings) -> Option<Layer> {
     };
     let at = |span: Range<usize>| place(bytes, path, span.start);
     Some(Layer {
+        deny: deny.map(|globs| at(globs.span())),
         program: table.program.map(|value| located(value, &at)),
         args: table.args.map(|value| located(value, &at)),
         model: table.model.map(|value| located(value, &at)),
@@ -149,7 +154,12 @@ fn place(bytes: &[u8], path: &Path, at: usize) -> String {
 }
 
 /// Takes out what a repository must not choose.
-fn without_program(mut layer: Layer, findings: &mut Findings) -> Layer {
+fn of_workspace(mut layer: Layer, findings: &mut Findings) -> Layer {
+    if let Some(place) = layer.deny.take() {
+        let message =
+            format!("{place}: `deny` counts in ~/.config/txedit/config.toml only; put it there, or use --deny");
+        findings.push(ErrorKind::ValidationFailed, vec!["deny".to_owned()], message);
+    }
     let places = [("program", layer.program.take().map(|at| at.place)), ("args", layer.args.take().map(|at| at.place))];
     for (field, place) in places {
         let Some(place) = place else { continue };

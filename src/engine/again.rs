@@ -9,7 +9,6 @@ use super::account::Account;
 use super::history::{Loaded, history};
 use super::open::check_plan;
 use super::report::{Extra, FileReport, Operation, Report};
-use super::resolve::Resolver;
 use super::transaction::see;
 use super::{Engine, Run};
 use crate::digest::Digest;
@@ -153,7 +152,7 @@ impl Engine {
 
     /// The path by which a journal knows a file that a caller named.
     fn known_as(&self, path: &AskedPath) -> Option<RelPath> {
-        match Resolver::new(&*self.fs, &self.root).place(path) {
+        match self.resolver().place(path) {
             Ok(place) => Some(place.path),
             Err(_) => RelPath::normalised(path.strip_prefix(self.root()).unwrap_or(path)).ok(),
         }

@@ -24,6 +24,9 @@ impl Engine {
             let refuse = |kind, why: &str| {
                 Error::new(kind, format!("{path} cannot be part of a git patch: {why}")).at(path.as_path())
             };
+            if let Some(why) = self.bounds.bars(path.as_path()) {
+                return Err(refuse(ErrorKind::PathDenied, &format!("it {why}")));
+            }
             let (Some(old), Some(new)) = self.contents(&state, &loaded, entry)? else {
                 return Err(refuse(ErrorKind::UndoConflict, "it changed since, and what it became is no longer known"));
             };

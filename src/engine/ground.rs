@@ -41,12 +41,12 @@ impl Engine {
         loop {
             patience.check_cancelled()?;
             let fs = &*self.fs;
-            let (before, parents) = resolve(Resolver::new(fs, &self.root), paths, judge)?;
+            let (before, parents) = resolve(self.resolver(), paths, judge)?;
             self.refuse_own_locks(&before, &parents)?;
             // That much tells the folder too; what stands there is looked at again.
             let before: Vec<_> = before.into_iter().map(|place| (place.path, place.missing.len())).collect();
             let locks = Locks::acquire(fs, parents.values().cloned().collect(), patience)?;
-            let (places, again) = resolve(Resolver::again(fs, &self.root, &parents), paths, judge)?;
+            let (places, again) = resolve(self.resolver().knowing(&parents), paths, judge)?;
             let same = before
                 .iter()
                 .zip(&places)
@@ -74,7 +74,7 @@ impl Engine {
         judge: Judge<'_>,
         warnings: &mut Vec<String>,
     ) -> Result<(Vec<Place>, Parents)> {
-        let (places, parents) = resolve(Resolver::new(&*self.fs, &self.root), paths, judge)?;
+        let (places, parents) = resolve(self.resolver(), paths, judge)?;
         let ours: Vec<RelPath> = places.iter().map(|place| place.path.clone()).collect();
         match nearby::find(&*self.fs, &self.root, &ours, self.protocol, warnings)? {
             None => Ok((places, parents)),

@@ -152,6 +152,11 @@ impl Engine {
         let reverted = self.reverted(&state)?;
         let mut files = Vec::new();
         for (entry, record) in loaded.journal.entries.iter().enumerate() {
+            if let Some(why) = self.bounds.bars(record.path.as_path()) {
+                let (kind, path) = (record.change.kind().to_owned(), record.path.as_path().to_owned());
+                files.push(ShownFile { kind, path, added: 0, removed: 0, diff: format!("({} {why})\n", record.path) });
+                continue;
+            }
             let (old, new) = self.contents(&state, &loaded, entry)?;
             files.push(shown_file(&record.path, &record.change, old.as_deref(), new.as_deref()));
         }

@@ -53,6 +53,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fs::os::OsFs;
 use crate::fs::{Fs, Handle, Stat};
 use crate::limits;
+use crate::path::bounds::Bounds;
 use crate::path::{RelPath, STATE_FOLDER};
 use crate::plan::Change;
 use account::Teller;
@@ -60,6 +61,7 @@ use draft::Draft;
 use execute::Committed;
 use lock::{Locks, Patience};
 use report::{FileReport, Recovered, Report, Status};
+use resolve::Resolver;
 use state::{Found, Section, State};
 pub use undo::UndoOptions;
 
@@ -188,6 +190,7 @@ pub struct Engine {
     /// Runs on every commit.
     check: Option<Check>,
     allows_checks: bool,
+    bounds: Bounds,
     inside: Option<String>,
     /// How many files this process may have open.
     open_files: u64,
@@ -214,6 +217,7 @@ impl Engine {
             checker,
             check: None,
             allows_checks: false,
+            bounds: Bounds::default(),
             inside: None,
             open_files,
             attempts: limits::ATTEMPTS,
@@ -244,6 +248,22 @@ impl Engine {
     #[must_use]
     pub fn allowing_checks(self) -> Self {
         Self { allows_checks: true, ..self }
+    }
+
+    /// The same engine with other bounds: what of the workspace is neither read nor written for anybody.
+    #[must_use]
+    pub fn with_bounds(self, bounds: Bounds) -> Self {
+        Self { bounds, ..self }
+    }
+
+    /// What of the workspace is neither read nor written.
+    #[must_use]
+    pub fn bounds(&self) -> &Bounds {
+        &self.bounds
+    }
+
+    fn resolver(&self) -> Resolver<'_> {
+        Resolver::new(&*self.fs, &self.root, &self.bounds)
     }
 
     /// The same engine with somebody else who runs its checks, which allows them.

@@ -5,7 +5,6 @@ use std::path::Path;
 use super::Engine;
 use super::lock::NEVER;
 use super::report::Content;
-use super::resolve::Resolver;
 use super::snapshot::{self, Wanted};
 use crate::errno::Errno;
 use crate::error::{Error, ErrorKind, Result};
@@ -15,7 +14,7 @@ impl Engine {
     /// Reads a file of at most `max_bytes`. Nothing is locked and nothing is changed; a file that changes meanwhile is
     /// an error.
     pub fn read(&self, path: &Path, max_bytes: u64) -> Result<Content> {
-        let mut resolver = Resolver::new(&*self.fs, &self.root);
+        let mut resolver = self.resolver();
         let place = resolver.place(&path.into())?;
         let Some(stat) = &place.stat else { return Err(Error::io("read", path, Errno::NOENT.into())) };
         if stat.kind != FileKind::File {

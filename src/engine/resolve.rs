@@ -9,6 +9,7 @@ use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Fs, Handle, Name, Stat};
 use crate::limits;
+use crate::path::bounds::Bounds;
 use crate::path::{AskedPath, PathProblem, RelPath};
 
 /// A path of a request, resolved.
@@ -36,6 +37,7 @@ impl Place {
 pub(super) struct Resolver<'a> {
     fs: &'a dyn Fs,
     root: &'a Handle,
+    bounds: &'a Bounds,
     /// By their paths in the workspace, which are in their normal form: as texts they are found quicker.
     folders: HashMap<OsString, Folder>,
     /// Folders that are open already: one of them that is found again takes no second handle.
@@ -54,13 +56,13 @@ enum Folder {
 }
 
 impl<'a> Resolver<'a> {
-    pub(super) fn new(fs: &'a dyn Fs, root: &'a Handle) -> Self {
-        Self { fs, root, folders: HashMap::new(), known: None }
+    pub(super) fn new(fs: &'a dyn Fs, root: &'a Handle, bounds: &'a Bounds) -> Self {
+        Self { fs, root, bounds, folders: HashMap::new(), known: None }
     }
 
     /// The same for paths that were resolved before.
-    pub(super) fn again(fs: &'a dyn Fs, root: &'a Handle, known: &'a Folders) -> Self {
-        Self { known: Some(known), ..Self::new(fs, root) }
+    pub(super) fn knowing(self, known: &'a Folders) -> Self {
+        Self { known: Some(known), ..self }
     }
 
     /// The folder of a place, open.
@@ -91,6 +93,8 @@ impl<'a> Resolver<'a> {
         let mut rel = self.relative(path)?;
         let mut is_link = false;
         for _ in 0..limits::SYMLINKS {
+            // Before anything is looked at, and again for what each symlink leads to.
+            self.check_bounds(&rel, path)?;
             match self.step(&rel)? {
                 Step::There(mut place) => {
                     place.is_link = is_link;
@@ -129,6 +133,11 @@ impl<'a> Resolver<'a> {
     fn inside(&self, real: &Path, path: &Path) -> Result<RelPath> {
         let beneath = real.strip_prefix(self.root.path()).map_err(|_| self.outside(path))?;
         RelPath::new(beneath).map_err(|problem| refused(problem, path))
+    }
+
+    fn check_bounds(&self, rel: &RelPath, path: &Path) -> Result<()> {
+        let Some(why) = self.bounds.bars(rel.as_path()) else { return Ok(()) };
+        Err(Error::new(ErrorKind::PathDenied, format!("{} {why}", path.display())).at(path))
     }
 
     fn outside(&self, path: &Path) -> Error {

@@ -249,13 +249,15 @@ impl Part {
 
 pub(super) fn is_about_the_path(kind: ErrorKind) -> bool {
     use ErrorKind::{
-        FileNotFound, NotARegularFile, OutsideRoot, PathTraversal, PermissionDenied, SymlinkLoop, ValidationFailed,
+        FileNotFound, NotARegularFile, OutsideRoot, PathDenied, PathTraversal, PermissionDenied, SymlinkLoop,
+        ValidationFailed,
     };
     matches!(
         kind,
         FileNotFound
             | NotARegularFile
             | OutsideRoot
+            | PathDenied
             | PathTraversal
             | PermissionDenied
             | SymlinkLoop

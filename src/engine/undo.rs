@@ -284,6 +284,7 @@ fn unobstructed(found: Vec<Result<Place>>, paths: &[AskedPath]) -> Result<Vec<Pl
     for (found, path) in found.into_iter().zip(paths) {
         match found {
             Ok(place) => places.push(place),
+            Err(error) if error.kind() == ErrorKind::PathDenied => return Err(error),
             Err(error) if is_about_the_path(error.kind()) => conflicts.push(path.to_path_buf()),
             Err(error) => return Err(error),
         }

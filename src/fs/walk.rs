@@ -2,6 +2,7 @@
 //!
 //! This is apart from [`Fs`](super::Fs): it is no part of any transaction, and what it saw is checked by one.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::num::NonZero;
@@ -16,9 +17,7 @@ use super::threads;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use crate::path::STATE_FOLDER;
-
-/// Folders that are never searched: what is in them belongs to a program.
-const OWNED: [&str; 5] = [STATE_FOLDER, ".git", ".hg", ".jj", ".svn"];
+use crate::path::bounds::{Bounds, VCS_FOLDERS};
 
 /// Threads that search at most, as many as the walker would take by itself.
 const THREADS: usize = 12;
@@ -39,6 +38,8 @@ pub struct Tree {
     pub globs: Vec<String>,
     /// Hidden files, too.
     pub hidden: bool,
+    /// What is passed over, and refused where it is named.
+    pub bounds: Bounds,
 }
 
 /// What a search found.
@@ -111,6 +112,9 @@ fn builder(tree: &Tree) -> Result<WalkBuilder> {
             let message = format!("{} is outside the root {}", path.display(), tree.root.display());
             return Err(Error::new(ErrorKind::OutsideRoot, message).at(path));
         }
+        if let Some(why) = real.strip_prefix(&tree.root).ok().and_then(|inside| tree.bounds.bars(inside)) {
+            return Err(Error::new(ErrorKind::PathDenied, format!("{} {why}", path.display())).at(path));
+        }
     }
     let mut globs = OverrideBuilder::new(&tree.base);
     for glob in &tree.globs {
@@ -118,9 +122,14 @@ fn builder(tree: &Tree) -> Result<WalkBuilder> {
         globs.add(glob).map_err(refuse)?;
     }
     let globs = globs.build().map_err(|error| Error::new(ErrorKind::InvalidPattern, error.to_string()))?;
-    let is_owned = |entry: &DirEntry| entry.depth() > 0 && OWNED.iter().any(|name| entry.file_name() == *name);
+    // What is in them belongs to a program, whatever is allowed.
+    let is_owned = |name: &OsStr| name == STATE_FOLDER || VCS_FOLDERS.iter().any(|folder| name == *folder);
+    let (root, bounds) = (tree.root.clone(), tree.bounds.clone());
+    let is_barred = move |path: &Path| path.strip_prefix(&root).is_ok_and(|inside| bounds.bars(inside).is_some());
+    let is_left_out =
+        move |entry: &DirEntry| entry.depth() > 0 && (is_owned(entry.file_name()) || is_barred(entry.path()));
     // A .gitignore counts wherever it is, with git or without.
-    builder.overrides(globs).hidden(!tree.hidden).require_git(false).filter_entry(move |entry| !is_owned(entry));
+    builder.overrides(globs).hidden(!tree.hidden).require_git(false).filter_entry(move |entry| !is_left_out(entry));
     Ok(builder)
 }
 

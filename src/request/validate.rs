@@ -10,6 +10,7 @@ use super::{Change, FileRequest, Mode, Request};
 use crate::error::{Error, ErrorKind, Finding, Result};
 use crate::limits;
 use crate::path::STATE_FOLDER;
+use crate::path::bounds::leads_to;
 
 /// All findings of one layer of validation, gathered before any of them is reported.
 #[derive(Debug, Clone, Default)]
@@ -239,8 +240,7 @@ pub fn check_path(path: &Path, rule: PathRule, place: impl Fn() -> Vec<String>, 
     if rule == PathRule::Absolute && !path.is_absolute() {
         found(ErrorKind::RelativePath, format!("the path {} is relative; only absolute paths are taken here", shown()));
     }
-    // In a folder that folds case, any spelling leads there.
-    if names().any(|name| name.eq_ignore_ascii_case(STATE_FOLDER.as_bytes())) {
+    if names().any(|name| leads_to(name, STATE_FOLDER)) {
         found(ErrorKind::OutsideRoot, format!("the path {} leads into {STATE_FOLDER}, which is txedit's own", shown()));
     }
     if path.components().all(|part| matches!(part, Component::RootDir | Component::CurDir)) {

@@ -1,6 +1,7 @@
 //! The program as a user runs it: arguments, environment, exit status, what it prints.
 
 mod arguments;
+mod bounds;
 mod check;
 mod conflicts;
 mod hard_links;

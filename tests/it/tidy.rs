@@ -15,7 +15,7 @@ const LAYERS: [&str; 22] = [
 
 /// Who may name a higher layer all the same, what, and why.
 const UPWARD: [(&str, &str, &str); 2] = [
-    ("error.rs", "text", "an error carries what the text layer found instead of the anchor, as data"),
+    ("error/detail.rs", "text", "an error carries what the text layer found instead of the anchor, as data"),
     ("cli/commands/mcp.rs", "mcp", "the command line starts the server"),
 ];
 

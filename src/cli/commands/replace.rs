@@ -35,6 +35,7 @@ pub(super) fn run(args: &ReplaceArgs, options: &Options) -> Result<Answer, Failu
         root,
         globs: args.globs.clone(),
         hidden: args.hidden,
+        bounds: engine.bounds().clone(),
     };
     let guard = Guard { expected_matches: args.expected_matches, max_files: args.max_files };
     let mut found = transact::watched(options, |run| replace::search(&query, &tree, guard, run.cancel))?;

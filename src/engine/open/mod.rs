@@ -13,7 +13,6 @@ mod stored;
 use super::ground::Ground;
 use super::lock::Patience;
 use super::report::{OpenTransaction, Preview, Report};
-use super::resolve::Resolver;
 use super::roles::{Cast, vacates};
 use super::state::{Section, State};
 use super::trash::{self, Goes};
@@ -137,7 +136,7 @@ impl Engine {
 
     /// The same request with every path as the workspace knows it, so that one file has one name.
     fn in_root(&self, request: &Request) -> Request {
-        let mut resolver = Resolver::new(&*self.fs, &self.root);
+        let mut resolver = self.resolver();
         let mut name = |path: &mut AskedPath, follows_link: bool| match resolver.place(path) {
             Ok(place) if follows_link || !place.is_link => *path = place.path.asked(),
             // What is wrong with it, if anything is, is told where it is tried.

@@ -60,7 +60,7 @@ fn search(job: &Job<'_>, asked: ReplaceInFiles) -> Result<Found> {
     }
     globs.extend(exclude.iter().map(|glob| format!("!{glob}")));
     let root = job.engine.root().to_owned();
-    let tree = Tree { base: root.clone(), root, globs, ..Tree::default() };
+    let tree = Tree { base: root.clone(), root, globs, bounds: job.engine.bounds().clone(), ..Tree::default() };
     let guard = Guard { expected_matches: asked.expected_matches, max_files: asked.max_files };
     let mut found = replace::search(&query, &tree, guard, job.run.cancel)?;
     found.request.dry_run = dry_run;

@@ -61,6 +61,9 @@ fn a_repository_does_not_choose_what_is_run() {
         assert!(findings.contains(&words), "{findings}");
     }
     assert!(!office.place("seen/run").exists());
+    // A line that would not count must not look as if it did.
+    office.write(".txedit.toml", "deny = [\".env\"]\n");
+    assert!(office.analyze(&["what?"]).findings().contains("line 1: `deny` counts in"));
     // Nor by a link to what the user could read.
     std::fs::remove_file(&file).unwrap();
     std::fs::write(office.place("seen/elsewhere"), "[delegate]\nmodel = \"x\"\n").unwrap();

@@ -1,6 +1,6 @@
 //! What a caller of a server cannot reach, whatever it asks for, and what an operator decides.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Root, Session};
 
@@ -42,4 +42,32 @@ fn the_check_of_the_operator_decides_on_every_commit_of_a_server() {
         session.failed("multi_edit_files", &request, "CHECKS_NOT_ALLOWED");
         assert_eq!(root.read("a"), "one\n");
     }
+}
+
+#[test]
+fn nothing_of_version_control_or_denied_is_written_or_read_over_mcp() {
+    let root = Root::with(&[(".env", "KEY=1\n"), ("a", "one\n")]);
+    std::fs::create_dir_all(root.path(".git/hooks")).unwrap();
+    std::fs::write(root.path(".git/config"), "[core]\n").unwrap();
+    let mut session = root.open(&["--deny", ".env"]);
+    let hook = root.name(".git/hooks/pre-commit");
+    let write = json!({"files": [{"file_path": hook, "content": "#!/bin/sh\n", "mode": "755"}]});
+    let mut denied = |tool: &str, arguments: &Value| {
+        let answer = session.failed(tool, arguments, "VALIDATION_FAILED");
+        assert_eq!(answer["errors"][0]["code"], "PATH_DENIED", "{answer}");
+    };
+    denied("multi_edit_files", &write);
+    denied("stage_edits", &write);
+    let edit = json!({"file_path": root.name(".git/config"), "edits": [{"old_string": "core", "new_string": "x"}]});
+    denied("multi_edit", &edit);
+    let patch = "--- a/.git/config\n+++ b/.git/config\n@@ -1 +1 @@\n-[core]\n+[x]\n";
+    denied("apply_patch", &json!({"patch": patch}));
+    let envelope = "*** Begin Patch\n*** Add File: .git/hooks/pre-commit\n+x\n*** End Patch\n";
+    denied("apply_patch", &json!({"patch": envelope}));
+    let read = session.done("read_files", &json!({"paths": [root.name(".git/config"), root.name(".env")]}));
+    assert_eq!(read["files"], json!([]));
+    for skipped in read["skipped"].as_array().unwrap() {
+        assert_eq!(skipped["error_code"], "PATH_DENIED", "{read}");
+    }
+    assert!(!root.path(".git/hooks/pre-commit").exists() && root.read(".git/config") == "[core]\n");
 }

@@ -1,0 +1,44 @@
+//! What the user's own file says to every command. What it says of delegates is read where they are used.
+
+use std::env;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use super::options::usage;
+use crate::error::{ErrorKind, Result};
+use crate::fs::input;
+
+/// Bytes of a configuration.
+const FILE_BYTES: u64 = 1 << 20;
+
+#[derive(Debug, Default, Deserialize)]
+struct File {
+    #[serde(default)]
+    deny: Vec<String>,
+}
+
+/// The globs that the user denies. A file that cannot be read denies more than is known, so it is an error.
+pub(super) fn denied() -> Result<Vec<String>> {
+    let Some(path) = user_file() else { return Ok(Vec::new()) };
+    let bytes = match input::read_file(&path, FILE_BYTES) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::FileNotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let name = path.display().to_string();
+    let text = std::str::from_utf8(&bytes).map_err(|_| usage(&name, format!("{name} is not UTF-8")))?;
+    let file: File = toml::from_str(text).map_err(|error| {
+        let before = &text[..error.span().unwrap_or_default().start];
+        let line = before.matches('\n').count() + 1;
+        usage(&name, format!("{name}, line {line}: {}", error.message().trim_end()))
+    })?;
+    Ok(file.deny)
+}
+
+/// `config.toml` in the user's folder for configurations.
+fn user_file() -> Option<PathBuf> {
+    let set = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
+    Some(folder.join("txedit/config.toml"))
+}

@@ -1,0 +1,163 @@
+//! What is outside of a workspace though it is beneath its root: folders of version control, and what an operator denies.
+
+use std::borrow::Cow;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+/// The folders of version control systems; `.git` is a file in a linked work tree. Hooks and settings in them are
+/// commands that the next call of the system runs.
+pub const VCS_FOLDERS: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
+
+/// What may not be read or written, whoever asks. The default bars version control and nothing else.
+#[derive(Debug, Clone)]
+pub struct Bounds {
+    allows_vcs: bool,
+    denied: Gitignore,
+}
+
+/// Why a path is outside.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Barred {
+    /// It is, or is in, a folder of version control.
+    #[error(
+        "belongs to version control, which runs hooks and settings as commands; whoever starts txedit may allow it \
+         (--allow-vcs)"
+    )]
+    Vcs,
+    /// The operator denies it.
+    #[error("is denied by whoever started txedit (--deny {0})")]
+    Denied(String),
+}
+
+/// A glob that denies nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{glob:?} denies nothing: {why}")]
+pub struct BadGlob {
+    /// As it was given.
+    pub glob: String,
+    why: String,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { allows_vcs: false, denied: Gitignore::empty() }
+    }
+}
+
+impl Bounds {
+    /// The same with folders of version control inside.
+    #[must_use]
+    pub fn allowing_vcs(self) -> Self {
+        Self { allows_vcs: true, ..self }
+    }
+
+    /// The same with other globs, written as in a `.gitignore` at the root, in any case. What is in a folder that is
+    /// denied is denied as well.
+    pub fn denying<'a>(self, globs: impl IntoIterator<Item = &'a str>) -> Result<Self, BadGlob> {
+        // Relative to the root, as the paths are that it is asked for.
+        let mut builder = GitignoreBuilder::new("");
+        let bad = |glob: &str, why: String| BadGlob { glob: glob.to_owned(), why };
+        builder.case_insensitive(true).map_err(|error| bad("", error.to_string()))?;
+        for glob in globs {
+            if glob.trim().is_empty() || glob.starts_with(['!', '#']) {
+                return Err(bad(glob, "a glob is not empty and starts neither with ! nor with #".to_owned()));
+            }
+            builder.add_line(None, glob).map_err(|error| bad(glob, error.to_string()))?;
+        }
+        let denied = builder.build().map_err(|error| bad("", error.to_string()))?;
+        Ok(Self { denied, ..self })
+    }
+
+    /// Why a path relative to the root is outside, if it is. By its letters alone: symlinks are resolved before.
+    #[must_use]
+    pub fn bars(&self, path: &Path) -> Option<Barred> {
+        let mut names = path.as_os_str().as_bytes().split(|byte| *byte == b'/');
+        if !self.allows_vcs && names.any(|name| VCS_FOLDERS.iter().any(|folder| leads_to(name, folder))) {
+            return Some(Barred::Vcs);
+        }
+        if self.denied.is_empty() {
+            return None;
+        }
+        let plain = path.to_str().map(without_ignorable);
+        self.denies(path).or_else(|| self.denies(plain?.as_ref().as_ref()))
+    }
+
+    fn denies(&self, path: &Path) -> Option<Barred> {
+        let matched = self.denied.matched_path_or_any_parents(path, false);
+        matched.inner().map(|glob| Barred::Denied(glob.original().to_owned()))
+    }
+}
+
+/// Whether a name is `folder`, an ASCII name with a dot in front, on any file system: one that folds case or passes over
+/// characters without width, or that knows short names, streams, and no dots or blanks at the end.
+#[must_use]
+pub fn leads_to(name: &[u8], folder: &str) -> bool {
+    let folder = folder.as_bytes();
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    if name.iter().all(is_plain) && !name.ends_with(b".") {
+        return name.eq_ignore_ascii_case(folder);
+    }
+    let text = String::from_utf8_lossy(name);
+    let spelled: String = without_ignorable(&text).chars().flat_map(char::to_lowercase).map(unlong).collect();
+    let stem = spelled.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']).as_bytes();
+    let short = &folder[1..folder.len().min(7)];
+    let is_number = |rest: &[u8]| !rest.is_empty() && rest.iter().all(u8::is_ascii_digit);
+    stem == folder || stem.strip_prefix(short).and_then(|rest| rest.strip_prefix(b"~")).is_some_and(is_number)
+}
+
+/// A long s folds to an s, which lower case does not tell.
+const fn unlong(c: char) -> char {
+    if c == '\u{17f}' { 's' } else { c }
+}
+
+/// Without the characters that folding file systems pass over.
+fn without_ignorable(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    let is_ignorable = |c: char| {
+        matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}'
+            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+    };
+    Cow::Owned(text.chars().filter(|c| !is_ignorable(*c)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bounds(globs: &[&str]) -> Bounds {
+        Bounds::default().denying(globs.iter().copied()).unwrap()
+    }
+
+    #[test]
+    fn folders_of_version_control_are_barred_by_every_name() {
+        let barred = [".git", "a/.GIT/x", ".hg", ".jj/x", ".svn/x", ".g\u{feff}it/x", "x/.\u{17f}vn", "git~1/x"];
+        for path in barred.into_iter().chain([".git.../x", ".git ", ".git:stream", "GIT~12", "a/SVN~1/x"]) {
+            assert_eq!(bounds(&[]).bars(path.as_ref()), Some(Barred::Vcs), "{path:?}");
+            assert_eq!(bounds(&[]).allowing_vcs().bars(path.as_ref()), None, "{path:?}");
+        }
+        for path in [".gitignore", ".github/x", "a.git/x", "git/x", "git~/x", "git~x", ".gi", "...", "ſ"] {
+            assert_eq!(bounds(&[]).bars(path.as_ref()), None, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn a_glob_bars_what_it_names_and_all_beneath() {
+        let bounds = bounds(&[".env", "/build/", "*.pem", "deep/**/x"]);
+        for path in [".env", "a/.ENV", ".env/x", "build/a/b", "a/k.PEM", "deep/a/b/x", ".e\u{200b}nv"] {
+            assert!(matches!(bounds.bars(path.as_ref()), Some(Barred::Denied(_))), "{path:?}");
+        }
+        for path in [".environment", "a/build/x", "build", "pem", "deep/y"] {
+            assert_eq!(bounds.bars(path.as_ref()), None, "{path:?}");
+        }
+        for glob in ["", " ", "!a", "#a", "{a"] {
+            assert!(Bounds::default().denying([glob]).is_err(), "{glob:?}");
+        }
+    }
+}

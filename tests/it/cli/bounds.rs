@@ -1,0 +1,130 @@
+//! What is outside though it is beneath the root: folders of version control, and what the operator denies.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::{Ran, Workspace, run};
+
+const HOOK: &str = ".git/hooks/pre-commit";
+
+fn workspace() -> Workspace {
+    let here = Workspace::new();
+    here.write(".git/config", "[core]\n")
+        .write(".git/hooks/x.sample", "")
+        .write("sub/.git", "gitdir: ../.git/modules/sub\n")
+        .write("a", "one\n");
+    here
+}
+
+fn apply(here: &Workspace, plan: &serde_json::Value, options: &[&str]) -> Ran {
+    here.write("plan.json", &plan.to_string());
+    here.run(&[&["apply", "plan.json", "--json"], options].concat())
+}
+
+#[track_caller]
+fn denied(ran: &Ran) {
+    let json = ran.exits(2).json();
+    let code = if json["errors"].is_array() { &json["errors"][0]["code"] } else { &json["error_code"] };
+    assert_eq!((code, &json["outcome"]), (&json!("PATH_DENIED"), &json!("unchanged")), "{json}");
+}
+
+fn file(path: &str) -> serde_json::Value {
+    json!({"files": [{"file_path": path, "content": "x\n", "if_exists": "replace", "mode": "755"}]})
+}
+
+#[test]
+fn folders_of_version_control_are_outside() {
+    let here = workspace();
+    symlink(".git/hooks", here.path().join("link")).unwrap();
+    symlink("../.git/config", here.path().join("sub/settings")).unwrap();
+    let folded = [".GIT/x", "sub/.Hg/x", ".g\u{200d}it/x", ".\u{17f}vn/x", "GIT~1/x", ".git./x", ".git:x/y"];
+    let plain =
+        [HOOK, ".git/config", "sub/.git", "new/.git", ".hg/hgrc", "a/.jj/x", ".svn/x", "link/x", "sub/settings"];
+    for path in plain.into_iter().chain(folded) {
+        denied(&apply(&here, &file(path), &[]));
+    }
+    for (change, from) in [(json!({"rename_to": HOOK}), "a"), (json!({"delete": true}), "sub/.git")] {
+        let mut entry = change.clone();
+        entry["file_path"] = json!(from);
+        denied(&apply(&here, &json!({"files": [entry]}), &[]));
+        denied(&run(here.command(&["stage", "plan.json", "--json"]).current_dir(here.path())));
+    }
+    denied(&here.run(&["edit", ".git/config", "--old", "core", "--new", "x", "--json"]));
+    denied(&here.run(&["replace", "core", "x", ".git/config", "--json"]));
+    assert_eq!(fs::read_to_string(here.path().join(".git/config")).unwrap(), "[core]\n");
+    assert!(
+        !here.path().join(HOOK).exists()
+            && !here.path().join(".git/hooks/x").exists()
+            && !here.path().join(".txedit").exists()
+    );
+    for name in [".github/workflows/x", ".gitignore", "x.git/config", ".git-x/y"] {
+        apply(&here, &file(name), &[]).exits(0);
+    }
+}
+
+#[test]
+fn an_operator_may_open_them_and_what_was_done_then_is_not_undone_without_him() {
+    let here = workspace();
+    let done = apply(&here, &file(HOOK), &["--allow-vcs"]).exits(0).json();
+    let id = done["transaction_id"].as_str().unwrap().to_owned();
+    denied(&here.run(&["undo", &id, "--json"]));
+    denied(&here.run(&["show", &id, "--format", "git", "--json"]));
+    let shown = here.run(&["show", &id, "--json"]).exits(0).stdout.clone();
+    assert!(shown.contains("--allow-vcs") && !shown.contains("+x"), "{shown}");
+    assert!(here.path().join(HOOK).exists());
+    run(here.command(&["undo", &id]).env("TXEDIT_ALLOW_VCS", "1")).exits(0);
+    assert!(!here.path().join(HOOK).exists());
+}
+
+#[test]
+fn what_is_denied_is_outside_by_whatever_name_it_is_reached() {
+    let here = workspace();
+    here.write(".env", "KEY=one\n")
+        .write("deep/.ENV", "KEY=one\n")
+        .write("build/out", "one\n")
+        .write("keys/id", "one\n");
+    symlink("../.env", here.path().join("deep/link")).unwrap();
+    symlink("a", here.path().join(".env.local")).unwrap();
+    let options = ["--deny", ".env*", "--deny", "/build/", "--deny", "keys/**"];
+    for path in [".env", "deep/.env/x", "deep/.ENV", "deep/link", ".env.local", "build/out", "Build/x", "keys/new/x"] {
+        denied(&apply(&here, &file(path), &options));
+    }
+    // What is not named is not searched either, with the rest of a tree.
+    let replaced = ["replace", "one", "1", "--hidden", "--json"];
+    let found = here.run(&[&replaced[..], &options].concat()).exits(0).json();
+    assert_eq!(found["files_changed"], 1, "{found}");
+    for (name, content) in [(".env", "KEY=one\n"), ("a", "1\n"), ("build/out", "one\n"), ("keys/id", "one\n")] {
+        assert_eq!(fs::read_to_string(here.path().join(name)).unwrap(), content, "{name}");
+    }
+    denied(&here.run(&[&["replace", "one", "1", "build/out", "--json"], &options[..]].concat()));
+    apply(&here, &file("deep/build/x"), &options).exits(0);
+    for bad in ["", "!a", "#a", "{a"] {
+        let ran = apply(&here, &file("x"), &["--deny", bad]);
+        assert_eq!(ran.exits(2).json()["error_code"], "VALIDATION_FAILED", "{bad:?}");
+    }
+}
+
+/// The file of the user's own settings, with this in it.
+fn settings(here: &Workspace, text: &str) -> PathBuf {
+    here.write("config/txedit/config.toml", text);
+    here.path().join("config")
+}
+
+#[test]
+fn the_user_and_the_environment_deny_too_and_no_flag_takes_that_back() {
+    let here = workspace();
+    here.write("plan.json", &file("b.key").to_string());
+    let config = settings(&here, "deny = [\"*.key\"]\n");
+    let line = ["apply", "plan.json", "--json", "--deny", "other"];
+    denied(&run(here.command(&line).env("XDG_CONFIG_HOME", &config)));
+    denied(&run(here.command(&line).env("TXEDIT_DENY", "x:*.key")));
+    settings(&here, "deny = 7\n");
+    let ran = run(here.command(&line).env("XDG_CONFIG_HOME", &config));
+    let json = ran.exits(2).json();
+    assert!(json["errors"][0]["message"].as_str().unwrap().contains("config.toml, line 1"), "{json}");
+    settings(&here, "[delegate]\nmodel = \"x\"\n");
+    run(here.command(&line).env("XDG_CONFIG_HOME", &config)).exits(0);
+}
