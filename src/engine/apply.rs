@@ -12,6 +12,7 @@ use super::report::{FileReport, Report};
 use super::resolve::Place;
 use super::roles::{Cast, Subjects, vacates};
 use super::snapshot::{self, Snapshot};
+use super::state::State;
 use super::{Engine, Phase, Run};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Name};
@@ -89,7 +90,9 @@ impl Engine {
     ) -> Result<(Draft, Vec<FileReport>)> {
         let cast = Cast::of(request);
         let (places, parents) = self.glance(&cast.paths(), &|found| cast.judge(found), warnings)?;
-        self.draft(request, cast, places, parents, run)
+        let drafted = self.draft(request, cast, places, parents, run)?;
+        self.check_possible(&drafted.0, &State::find(&*self.fs, &self.root, self.protocol)?)?;
+        Ok(drafted)
     }
 
     /// Reads everything, and decides what will be done.

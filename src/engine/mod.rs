@@ -24,6 +24,7 @@ mod lock;
 mod nearby;
 mod newest;
 mod open;
+mod possible;
 mod private;
 mod prune;
 mod read;
@@ -51,11 +52,10 @@ use crate::check::{Check, Checker};
 use crate::commit::protocol::{PROTOCOL, Protocol};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::os::OsFs;
-use crate::fs::{Fs, Handle, Stat};
+use crate::fs::{Fs, Handle};
 use crate::limits;
 use crate::path::bounds::Bounds;
 use crate::path::{RelPath, STATE_FOLDER};
-use crate::plan::Change;
 use account::Teller;
 use draft::Draft;
 use execute::Committed;
@@ -360,8 +360,7 @@ impl Engine {
     /// Commits a draft under locks, then bounds history.
     fn commit(&self, draft: Draft, files: &[FileReport], locks: Locks, run: Run<'_>) -> Result<Committed> {
         let found = State::find(&*self.fs, &self.root, self.protocol)?;
-        self.check_one_file_system(&draft, &found)?;
-        self.check_open_files(&draft)?;
+        self.check_possible(&draft, &found)?;
         let state = State::ensure(&*self.fs, &self.root, self.protocol, found)?;
         let durable = self.settings.durability == Durability::Power;
         let bytes = draft.bytes_before();
@@ -381,44 +380,6 @@ impl Engine {
             Some(client) => format!("{client} by {}", self.settings.program),
             None => self.settings.program.clone(),
         }
-    }
-
-    /// Whether all targets can be swapped with what is staged. Before the state folder is made: what is refused leaves
-    /// nothing behind.
-    fn check_one_file_system(&self, draft: &Draft, found: &Found) -> Result<()> {
-        let root;
-        let place = if let Found::State(state) = found {
-            &state.stat
-        } else {
-            root = self.fs.stat_handle(&self.root).map_err(|e| Error::io("look at", self.root(), e))?;
-            &root
-        };
-        let same = |stat: &Stat| (stat.device, stat.mount) == (place.device, place.mount);
-        let Some((_, folder)) = draft.parents.values().find(|(stat, _)| !same(stat)) else { return Ok(()) };
-        let message = format!(
-            "{} is on another file system or mount than the state folder of {}; one transaction, one file system (use \
-             --root there)",
-            folder.path().display(),
-            self.root().display()
-        );
-        Err(Error::new(ErrorKind::CrossDevice, message).at(folder.path()))
-    }
-
-    /// Whether as many folders can be open as this transaction, and what takes it back, touch: what could be committed
-    /// and not undone is refused.
-    fn check_open_files(&self, draft: &Draft) -> Result<()> {
-        let new = draft.plan.entries.iter().filter(|entry| matches!(entry.change, Change::Folder)).count();
-        let needed = (draft.parents.len() + new) as u64 + limits::SPARE_OPEN_FILES;
-        if needed <= self.open_files {
-            return Ok(());
-        }
-        let message = format!(
-            "{} folders are touched, which takes {needed} open files, and {} are allowed; split the request, or raise the \
-             limit (ulimit -n)",
-            draft.parents.len() + new,
-            self.open_files
-        );
-        Err(Error::new(ErrorKind::RequestTooLarge, message))
     }
 
     /// A path in the workspace, by letter.

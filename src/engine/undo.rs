@@ -11,6 +11,7 @@ use super::report::{Extra, FileReport, Operation, Report};
 use super::resolve::Place;
 use super::roles::is_about_the_path;
 use super::snapshot::{self, Snapshot, Wanted};
+use super::state::Found;
 use super::{Engine, Run};
 use crate::check::Check;
 use crate::error::{Error, ErrorKind, Result};
@@ -104,12 +105,13 @@ impl Engine {
         let sources = self.sources(&loaded, &now, &targets, &parents, run)?;
         let targets = plan.entries.iter().map(|entry| targets.get(&entry.path).cloned().flatten()).collect();
         let files = self.undo_reports(&loaded, &now, options.dry_run, run)?;
-        let Some(locks) = locks else {
-            return Ok(Report { dry_run: true, files, warnings, ..Report::default() });
-        };
         let marks = Marks { reverts: Some(id), ..Marks::default() };
         let gate = self.gate(options.check.as_ref())?;
         let draft = Draft { plan, sources, targets, parents, read_at, marks, gate, again: false };
+        let Some(locks) = locks else {
+            self.check_possible(&draft, &Found::State(state))?;
+            return Ok(Report { dry_run: true, files, warnings, ..Report::default() });
+        };
         drop(state);
         self.carry_out(draft, locks, Report { files, warnings, ..Report::default() }, run)
     }

@@ -467,6 +467,10 @@ impl Fs for FaultFs {
         self.inner.lock_holder(folder)
     }
 
+    fn hands_on_project(&self, folder: &Handle) -> io::Result<bool> {
+        self.inner.hands_on_project(folder)
+    }
+
     fn raise_open_files(&self) -> u64 {
         self.inner.raise_open_files()
     }

@@ -233,6 +233,8 @@ pub struct Host {
     pub process: u32,
     /// The effective user.
     pub user: u32,
+    /// The groups that this process may give a file to; `None` for any.
+    pub groups: Option<Vec<u32>>,
 }
 
 /// Deletes a slot when dropped, unless it is told to leave it. It holds the folder that the slot was made in: whatever
@@ -296,6 +298,10 @@ pub trait Fs: fmt::Debug + Send + Sync {
     fn attributes(&self, handle: &Handle) -> io::Result<Attributes>;
     /// What a new file (or folder) in `folder` would be given by the system: umask, set-group-id, default ACL.
     fn inherited(&self, folder: &Handle, is_folder: bool) -> io::Result<Metadata>;
+    /// Whether what is made in a folder, or moved into it, must have its project id.
+    fn hands_on_project(&self, _folder: &Handle) -> io::Result<bool> {
+        Ok(false)
+    }
     /// Which file system a folder is on.
     fn file_system(&self, folder: &Handle) -> io::Result<FileSystem>;
     /// Who is running.

@@ -10,6 +10,7 @@ mod journal;
 mod names;
 mod once;
 mod patches;
+mod refused_early;
 mod root;
 mod starved;
 mod taken_back;

@@ -26,6 +26,9 @@ const NOT_COPIED: [&str; 4] = ["security.evm", "security.ima", "trusted.SGI_ACL_
 const NO_COMPRESSION: u32 = 0x400;
 const DIRECT_ACCESS: u32 = 0x0200_0000;
 
+/// `FS_PROJINHERIT_FL`, which rustix does not name either.
+pub(super) const PROJECT_INHERITANCE: u32 = 0x2000_0000;
+
 /// The inode flags that a copy of a file can have.
 ///
 /// Left out: immutable and append-only, with which nothing could be staged (such a file is refused before); those that

@@ -7,7 +7,8 @@ use std::sync::OnceLock;
 use std::time::SystemTime;
 
 use rustix::fs::{IFlags, fstatfs};
-use rustix::process::geteuid;
+use rustix::process::{Gid, getegid, geteuid};
+use rustix::thread::CapabilitySet;
 
 use super::super::{FileSystem, Host, Timestamp};
 use super::{retry, stat};
@@ -242,5 +243,15 @@ pub(super) fn host() -> io::Result<Host> {
         name: rustix::system::uname().nodename().to_string_lossy().into_owned(),
         process: std::process::id(),
         user: geteuid().as_raw(),
+        groups: groups()?,
     })
+}
+
+/// The groups that this process may give its files to; `None` where it may give any file to anybody.
+fn groups() -> io::Result<Option<Vec<u32>>> {
+    if rustix::thread::capabilities(None)?.effective.contains(CapabilitySet::CHOWN) {
+        return Ok(None);
+    }
+    let groups = rustix::process::getgroups()?;
+    Ok(Some(groups.into_iter().chain([getegid()]).map(Gid::as_raw).collect()))
 }

@@ -130,6 +130,10 @@ impl Fs for OsFs {
         inherit::from(file(folder)?, is_folder)
     }
 
+    fn hands_on_project(&self, folder: &Handle) -> io::Result<bool> {
+        Ok(attributes::flags(file(folder)?)?.is_some_and(|flags| flags & attributes::PROJECT_INHERITANCE != 0))
+    }
+
     fn file_system(&self, folder: &Handle) -> io::Result<FileSystem> {
         facts::file_system(file(folder)?)
     }

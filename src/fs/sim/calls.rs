@@ -189,6 +189,7 @@ impl Fs for SimProcess {
                 name: "sim".to_owned(),
                 process: turn.process.pid,
                 user: turn.actor().user,
+                groups: None,
             })
         })
     }

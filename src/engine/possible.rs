@@ -1,0 +1,109 @@
+//! What would make a commit fail, found out before anything is written: a commit and a dry run ask the same.
+
+use super::Engine;
+use super::draft::Draft;
+use super::state::Found;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::{Handle, Stat};
+use crate::limits;
+use crate::plan::{Change, New};
+
+impl Engine {
+    /// Whether a draft can be committed here. Before the state folder is made: what is refused leaves nothing behind.
+    pub(super) fn check_possible(&self, draft: &Draft, found: &Found) -> Result<()> {
+        self.check_one_file_system(draft, found)?;
+        self.check_open_files(draft)?;
+        self.check_projects(draft, found)?;
+        self.check_groups(draft, found)
+    }
+
+    /// Whether all targets can be swapped with what is staged.
+    fn check_one_file_system(&self, draft: &Draft, found: &Found) -> Result<()> {
+        let root;
+        let place = if let Found::State(state) = found {
+            &state.stat
+        } else {
+            root = self.fs.stat_handle(&self.root).map_err(|e| Error::io("look at", self.root(), e))?;
+            &root
+        };
+        let same = |stat: &Stat| (stat.device, stat.mount) == (place.device, place.mount);
+        let Some((_, folder)) = draft.parents.values().find(|(stat, _)| !same(stat)) else { return Ok(()) };
+        let message = format!(
+            "{} is on another file system or mount than the state folder of {}; one transaction, one file system (use \
+             --root there)",
+            folder.path().display(),
+            self.root().display()
+        );
+        Err(Error::new(ErrorKind::CrossDevice, message).at(folder.path()))
+    }
+
+    /// Whether as many folders can be open as this transaction, and what takes it back, touch: what could be committed
+    /// and not undone is refused.
+    fn check_open_files(&self, draft: &Draft) -> Result<()> {
+        let new = draft.plan.entries.iter().filter(|entry| matches!(entry.change, Change::Folder)).count();
+        let needed = (draft.parents.len() + new) as u64 + limits::SPARE_OPEN_FILES;
+        if needed <= self.open_files {
+            return Ok(());
+        }
+        let message = format!(
+            "{} folders are touched, which takes {needed} open files, and {} are allowed; split the request, or raise the \
+             limit (ulimit -n)",
+            draft.parents.len() + new,
+            self.open_files
+        );
+        Err(Error::new(ErrorKind::RequestTooLarge, message))
+    }
+
+    /// Whether no folder gives its project to all that is in it while the state folder does not: a file of another project
+    /// cannot be renamed into such a folder.
+    fn check_projects(&self, draft: &Draft, found: &Found) -> Result<()> {
+        let place = if let Found::State(state) = found { &state.folder } else { &self.root };
+        let ask = |folder: &Handle| {
+            self.fs.hands_on_project(folder).map_err(|e| Error::io("ask for the project of", folder.path(), e))
+        };
+        if ask(place)? {
+            return Ok(());
+        }
+        for (_, folder) in draft.parents.values() {
+            if ask(folder)? {
+                let message = format!(
+                    "{} gives its project id to what is in it (chattr +P), and the state folder of {} has none to give: \
+                     nothing that is staged could be moved there (use --root there)",
+                    folder.path().display(),
+                    self.root().display()
+                );
+                return Err(Error::new(ErrorKind::CrossDevice, message).at(folder.path()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether each new file can be given to its group: only to one of this process, unless the file system gives all files
+    /// the group of their folder (`grpid`), which the state folder shows.
+    fn check_groups(&self, draft: &Draft, found: &Found) -> Result<()> {
+        let host = self.fs.host().map_err(|e| Error::io("ask who runs", self.root(), e))?;
+        let Some(groups) = host.groups else { return Ok(()) };
+        let handed_on = if let Found::State(state) = found { Some(state.stat.group) } else { None };
+        let group_of = |new: &New| match new.dressed_as {
+            Some(source) => Some(draft.sources[source].snapshot.stat.group),
+            None => new.state.access.map(|access| access.group),
+        };
+        for entry in &draft.plan.entries {
+            let (Change::Edit(_, new) | Change::Create(new)) = &entry.change else { continue };
+            let Some(group) = group_of(new).filter(|group| !groups.contains(group) && handed_on != Some(*group)) else {
+                continue;
+            };
+            let message = format!(
+                "{} must belong to group {group}, which you are not in, and you cannot give a new file to it (chgrp it to a \
+                 group of yours, or work as somebody who is in that one)",
+                entry.path
+            );
+            let error = Error::new(ErrorKind::PermissionDenied, message).at(entry.path.as_path());
+            return Err(match entry.asked_by {
+                Some(file) => error.in_file(file),
+                None => error,
+            });
+        }
+        Ok(())
+    }
+}
