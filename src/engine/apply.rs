@@ -19,16 +19,16 @@ use crate::fs::{Handle, Name};
 use crate::path::RelPath;
 use crate::plan::build::{Base, Builder, Target};
 use crate::plan::{Access, Change as Planned, Entry, Plan, SourceId};
+use crate::request::validate::{self, PathRule};
 use crate::request::{Change, FileRequest, Request};
 
 mod ahead;
 mod asked;
-mod attempts;
+pub(super) mod attempts;
 mod elsewhere;
 mod reader;
 
 use asked::Asked;
-use attempts::Attempts;
 use elsewhere::elsewhere;
 use reader::Reader;
 
@@ -45,18 +45,36 @@ impl Engine {
             let (_, files) = self.dry_draft(request, &mut warnings, run)?;
             return Ok(Report { dry_run: true, files, warnings, ..Report::default() });
         }
-        let mut attempts =
-            Attempts::new(request, self.is_checked(request.check.as_ref()), self.attempts, self.settings.lock_timeout);
-        loop {
-            match self.attempt(request, attempts.made() > 1, &mut warnings, run) {
-                Ok(report) => {
-                    warnings.extend(report.warnings);
-                    return Ok(Report { attempts: attempts.made(), warnings, ..report });
-                }
-                Err(error) if attempts.has_another(&error) => check_cancelled(run.cancel)?,
-                Err(error) => return Err(error.after(attempts.made())),
+        let attempt = |again| self.attempt(request, again, &mut warnings, run);
+        let report =
+            self.try_again(request.check.as_ref(), attempt, |error| attempts::means_the_same(request, error), run)?;
+        warnings.extend(report.warnings);
+        Ok(Report { warnings, ..report })
+    }
+
+    /// Does what was found in the files, of which each that changes has the hash of what was looked at: looks again, as long
+    /// as another program changes one in between. Else the same as [`apply`](Self::apply). Answers what was found last, too.
+    pub fn apply_found<T: AsRef<Request>>(
+        &self,
+        find: impl Fn() -> Result<T>,
+        run: Run<'_>,
+    ) -> (Option<T>, Result<Report>) {
+        let (mut last, mut warnings) = (None, Vec::new());
+        let attempt = |again| {
+            let found: &T = last.insert(find()?);
+            let request = found.as_ref();
+            if request.files.is_empty() {
+                return Ok(Report { dry_run: request.dry_run, ..Report::default() });
             }
-        }
+            validate::check(request, PathRule::Absolute)?;
+            if request.dry_run { self.apply(request, run) } else { self.attempt(request, again, &mut warnings, run) }
+        };
+        let report = self.try_again(None, attempt, |_| true, run);
+        let report = report.map(|report| {
+            warnings.extend(report.warnings);
+            Report { warnings, ..report }
+        });
+        (last, report)
     }
 
     /// Tries it once; `again` where another program has come in between before.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::panic::{self, AssertUnwindSafe};
+use std::thread::Builder;
 
 use super::account::Teller;
 use super::draft::Draft;
@@ -193,7 +194,8 @@ impl Walk<'_> {
         let originals = self.draft.targets.iter().flatten().filter_map(|snapshot| snapshot.file.as_ref());
         let sections = self.staging.sections(self.trash);
         let files = self.staging.files();
-        sync_all(transaction.fs, files.iter().chain(originals).chain([&transaction.folder]).chain(&sections))
+        let all = files.iter().chain(originals).chain([&transaction.folder]).chain(&sections);
+        if self.draft.again { sync_together(transaction.fs, all) } else { sync_all(transaction.fs, all) }
     }
 
     /// Every name that was swapped, and the names in the transaction's folder, are durable after this.
@@ -375,6 +377,28 @@ fn sync_all<'h>(fs: &dyn Fs, handles: impl Iterator<Item = &'h Handle>) -> Resul
         fs.sync(handle).map_err(|e| Error::io("sync", handle.path(), e))?;
     }
     Ok(())
+}
+
+/// The same by a thread for each: beside a program that keeps writing the time until the last one counts.
+fn sync_together<'h>(fs: &dyn Fs, handles: impl Iterator<Item = &'h Handle>) -> Result<()> {
+    if !fs.is_parallel() {
+        return sync_all(fs, handles);
+    }
+    std::thread::scope(|scope| {
+        let sync = |handle: &'h Handle| sync_all(fs, std::iter::once(handle));
+        let begin = |handle| match Builder::new().spawn_scoped(scope, move || sync(handle)) {
+            Ok(thread) => Ok(thread),
+            // Where there is no thread to be had, it is done here.
+            Err(_) => Err(sync(handle)),
+        };
+        let threads: Vec<_> = handles.map(begin).collect();
+        let ends = threads.into_iter().map(|thread| match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| panic::resume_unwind(panic)),
+            Err(done) => done,
+        });
+        // Each of them must have ended: a failed sync is told once.
+        ends.collect::<Vec<_>>().into_iter().collect()
+    })
 }
 
 /// The mark that a recovery found, for messages.

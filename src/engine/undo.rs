@@ -51,7 +51,7 @@ impl Engine {
             Some(id) => id.to_owned(),
             None => self.newest_not_undone()?,
         };
-        self.take_back(&id, options, warnings, run)
+        self.take_back_by(&id, options, warnings, run)
     }
 
     /// Undoes an undo: the transaction's changes are there again. Without an id: the newest that is undone. `id` may be
@@ -62,10 +62,20 @@ impl Engine {
             self.recover_own(&mut warnings, run)?;
         }
         let undo = self.undo_of(id)?;
-        self.take_back(&undo, options, warnings, run)
+        self.take_back_by(&undo, options, warnings, run)
     }
 
-    fn take_back(&self, id: &str, options: &UndoOptions, mut warnings: Vec<String>, run: Run<'_>) -> Result<Report> {
+    /// Tries it again where another program came in between and other lines may change. Else what it wrote is a conflict,
+    /// and would be one the next time.
+    fn take_back_by(&self, id: &str, options: &UndoOptions, mut warnings: Vec<String>, run: Run<'_>) -> Result<Report> {
+        let attempt = |again| self.take_back(id, options, again, run);
+        let report = self.try_again(options.check.as_ref(), attempt, |_| options.rebase, run)?;
+        warnings.extend(report.warnings);
+        Ok(Report { warnings, ..report })
+    }
+
+    fn take_back(&self, id: &str, options: &UndoOptions, again: bool, run: Run<'_>) -> Result<Report> {
+        let mut warnings = Vec::new();
         let (state, loaded) = self.committed(id)?;
         let id = loaded.id().to_owned();
         if let Some(by) = self.reverted(&state)?.get(&id) {
@@ -107,7 +117,7 @@ impl Engine {
         let files = self.undo_reports(&loaded, &now, options.dry_run, run)?;
         let marks = Marks { reverts: Some(id), ..Marks::default() };
         let gate = self.gate(options.check.as_ref())?;
-        let draft = Draft { plan, sources, targets, parents, read_at, marks, gate, again: false };
+        let draft = Draft { plan, sources, targets, parents, read_at, marks, gate, again };
         let Some(locks) = locks else {
             self.check_possible(&draft, &Found::State(state))?;
             return Ok(Report { dry_run: true, files, warnings, ..Report::default() });

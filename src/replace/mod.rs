@@ -39,6 +39,12 @@ pub struct Found {
     pub warnings: Vec<String>,
 }
 
+impl AsRef<Request> for Found {
+    fn as_ref(&self) -> &Request {
+        &self.request
+    }
+}
+
 impl Found {
     /// All matches.
     #[must_use]

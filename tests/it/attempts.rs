@@ -1,18 +1,21 @@
 //! Requests that are tried again beside a program that keeps writing.
 
+mod beside;
+
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use txedit::digest::Digest;
-use txedit::engine::{Durability, Engine, Settings};
+use txedit::engine::{Engine, Settings, UndoOptions};
 use txedit::error::ErrorKind;
 use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
 use txedit::fs::os::OsFs;
+use txedit::fs::walk::Tree;
+use txedit::replace::{self, Guard, Query};
 use txedit::request::validate::PathRule;
 use txedit::wire;
 
@@ -92,72 +95,69 @@ fn it_is_bounded_in_number_and_time() {
     assert_eq!(workspace.read("a"), "one\nline 1\nline 2\nline 3\nline 1\n");
 }
 
-/// Commits beside somebody who adds lines to the same file with gaps of 0 to 6 ms, on a disk that is idle or on which
-/// somebody else syncs all the time. Answers how many came through, and how many attempts that took.
-fn beside_a_busy_writer(root: &Path, commits: usize, is_disk_busy: bool) -> (usize, usize) {
-    let settings = Settings { durability: Durability::Power, ..settings() };
-    let engine = Engine::open(root, settings).unwrap();
-    let (file, stop) = (root.join("shared"), AtomicBool::new(false));
-    fs::write(&file, "count: 0;\n").unwrap();
-    let (mut through, mut attempts) = (0, 0);
-    let written = std::thread::scope(|scope| {
-        let stop = &stop;
-        if is_disk_busy {
-            for name in ["noise 1", "noise 2"] {
-                let noise = root.join(name);
-                scope.spawn(move || {
-                    while !stop.load(Ordering::Relaxed) {
-                        let mut noise = fs::File::create(&noise).unwrap();
-                        noise.write_all(&vec![7; 4 << 20]).unwrap();
-                        noise.sync_all().unwrap();
-                    }
-                });
-            }
-        }
-        let writer = scope.spawn(|| {
-            let mut lines = 0_u64;
-            while !stop.load(Ordering::Relaxed) {
-                append(&file, &format!("line {lines}\n"));
-                lines += 1;
-                // 0 to 6 ms, in no order.
-                std::thread::sleep(Duration::from_micros(lines.wrapping_mul(2_654_435_761) % 6_000));
-            }
-            lines
-        });
-        for _ in 0..commits {
-            let edit =
-                json!({ "old_string": format!("count: {through};"), "new_string": format!("count: {};", through + 1) });
-            match apply(&engine, &json!({ "files": [{ "file_path": "shared", "edits": [edit] }] })) {
-                Ok(report) => (through, attempts) = (through + 1, attempts + report.attempts),
-                Err(error) => {
-                    assert_eq!(error.kind(), ErrorKind::ConcurrentModification, "{error}");
-                    attempts += error.attempts();
-                }
-            }
-        }
-        stop.store(true, Ordering::Relaxed);
-        writer.join().unwrap()
-    });
-    let content = fs::read_to_string(&file).unwrap();
-    assert!(content.contains(&format!("count: {through};")), "every commit is there");
-    let late = engine.status().unwrap().warnings.len();
-    let missing = (0..written).filter(|line| !content.contains(&format!("\nline {line}\n"))).count();
-    assert!(missing <= late, "{missing} lines are missing, of {late} it is told where they are");
-    (through, attempts)
+#[test]
+fn what_is_searched_for_is_searched_again() {
+    let workspace = Workspace::with(&[("a", "one\n"), ("b", "one\n")]);
+    let (engine, faults) = written(&workspace, 2, settings());
+    let query = Query { pattern: "one".into(), replacement: "line 9".into(), regex: false, word: false };
+    let tree = Tree { base: workspace.root().to_owned(), root: workspace.root().to_owned(), ..Tree::default() };
+    let find =
+        || replace::search(&query, &tree, Guard { expected_matches: Some(2), max_files: None }, running().cancel);
+    let (found, report) = engine.apply_found(find, running());
+    assert_eq!((report.unwrap().attempts, found.unwrap().matches(), faults.fired()), (3, 2, 2));
+    assert_eq!((workspace.read("a"), workspace.read("b")), ("line 9\nline 1\nline 2\n".into(), "line 9\n".into()));
+    // What is there by then may be too much.
+    let workspace = Workspace::with(&[("a", "line\n")]);
+    let (engine, _) = written(&workspace, 1, settings());
+    let query = Query { pattern: "line".into(), ..query };
+    let tree = Tree { base: workspace.root().to_owned(), root: workspace.root().to_owned(), ..Tree::default() };
+    let find =
+        || replace::search(&query, &tree, Guard { expected_matches: Some(1), max_files: None }, running().cancel);
+    let error = engine.apply_found(find, running()).1.unwrap_err();
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::MatchCountMismatch, 2), "{error}");
+    assert_eq!(workspace.read("a"), "line\nline 1\n");
 }
 
 #[test]
-fn commits_come_through_beside_a_busy_writer() {
-    let full = std::env::var("TXEDIT_TEST_BUSY").ok().map(|commits| commits.parse::<usize>().unwrap());
-    let commits = full.unwrap_or(3);
-    for is_disk_busy in [false, true] {
-        let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let started = Instant::now();
-        let (through, attempts) = beside_a_busy_writer(root.path(), commits, is_disk_busy);
-        let disk = if is_disk_busy { "a busy disk" } else { "an idle disk" };
-        let seconds = started.elapsed().as_secs_f32();
-        eprintln!("on {disk}: {through} of {commits} commits, {attempts} attempts, {seconds:.1} s");
-        // How many come through in a short run beside other tests says nothing; that none is lost was looked at.
-        assert!(full.is_none() || is_disk_busy || (commits - through) * 50 <= commits, "on {disk} only {through}");
+fn what_is_staged_is_carried_over_again() {
+    let staged = |engine: &Engine| {
+        let request = wire::parse(json!({ "files": [edits("a")] }).to_string().as_bytes()).unwrap();
+        let request = request.into_request(PathRule::AbsoluteOrRelative).unwrap();
+        engine.stage(&request, None, running()).unwrap().id.unwrap()
+    };
+    let content = "one\n2\n3\n4\n5\n";
+    let workspace = Workspace::with(&[("a", content)]);
+    let (engine, faults) = written(&workspace, 2, settings());
+    let id = staged(&engine);
+    let report = engine.commit_staged(&id, None, None, running()).unwrap();
+    assert_eq!((report.attempts, faults.fired()), (3, 2));
+    assert_eq!(workspace.read("a"), "two\n2\n3\n4\n5\nline 1\nline 2\n");
+    // A plan that somebody looked at is for one content.
+    let workspace = Workspace::with(&[("a", content)]);
+    let (engine, faults) = written(&workspace, 1, settings());
+    let id = staged(&engine);
+    let plan = engine.preview(&id, running()).unwrap().plan_hash;
+    let error = engine.commit_staged(&id, Some(plan), None, running()).unwrap_err();
+    assert_eq!((error.kind(), error.attempts(), faults.fired()), (ErrorKind::ConcurrentModification, 2, 1), "{error}");
+    assert!(error.to_string().contains("preview"), "{error}");
+    assert_eq!(workspace.read("a"), format!("{content}line 1\n"));
+}
+
+#[test]
+fn only_an_undo_that_spares_other_lines_is_tried_again() {
+    for rebase in [true, false] {
+        let workspace = Workspace::with(&[("a", "one\n2\n3\n4\n5\n")]);
+        workspace.apply(&json!({ "files": [edits("a")] })).unwrap();
+        let (engine, faults) = written(&workspace, 1, settings());
+        let done = engine.undo_with(None, &UndoOptions { rebase, ..UndoOptions::default() }, running());
+        assert_eq!(faults.fired(), 1);
+        if rebase {
+            assert_eq!(done.unwrap().attempts, 2);
+            assert_eq!(workspace.read("a"), "one\n2\n3\n4\n5\nline 1\n");
+        } else {
+            let error = done.unwrap_err();
+            assert_eq!((error.kind(), error.attempts()), (ErrorKind::ConcurrentModification, 1), "{error}");
+            assert_eq!(workspace.read("a"), "two\n2\n3\n4\n5\nline 1\n");
+        }
     }
 }

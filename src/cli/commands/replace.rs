@@ -8,12 +8,12 @@ use crate::cli::failure::Failure;
 use crate::cli::options::Options;
 use crate::cli::output::{Answer, HEADING, NAME, count, styled};
 use crate::cli::report;
+use crate::engine::Run;
 use crate::engine::report::Report;
 use crate::error::Result;
 use crate::fs::walk::Tree;
 use crate::path::shown;
 use crate::replace::{self, Found, Guard, Query};
-use crate::request::validate::{self, PathRule};
 use crate::wire::{Shape, replace::Replaced};
 
 /// Files that are listed without being asked for.
@@ -38,20 +38,16 @@ pub(super) fn run(args: &ReplaceArgs, options: &Options) -> Result<Answer, Failu
         bounds: engine.bounds().clone(),
     };
     let guard = Guard { expected_matches: args.expected_matches, max_files: args.max_files };
-    let mut found = transact::watched(options, |run| replace::search(&query, &tree, guard, run.cancel))?;
-    found.request.dry_run = args.dry_run;
-    let failed = |error, found: Found| Failure::of(found.request, Shape::Multi)(error);
-    if found.files.is_empty() {
-        // As many as were expected: none.
-        let report = Report { dry_run: args.dry_run, ..Report::default() };
-        return Ok(answer(&report, &found, options)?);
-    }
-    if let Err(error) = validate::check(&found.request, PathRule::Absolute) {
-        return Err(failed(error, found));
-    }
-    match transact::watched(options, |run| engine.apply(&found.request, run)) {
+    let find = |run: Run<'_>| {
+        let mut found = replace::search(&query, &tree, guard, run.cancel)?;
+        found.request.dry_run = args.dry_run;
+        Ok(found)
+    };
+    let (found, done) = transact::watched(options, |run| Ok(engine.apply_found(|| find(run), run)))?;
+    let found = found.unwrap_or_default();
+    match done {
         Ok(report) => Ok(answer(&report, &found, options)?),
-        Err(error) => Err(failed(error, found)),
+        Err(error) => Err(Failure::of(found.request, Shape::Multi)(error)),
     }
 }
 

@@ -2,50 +2,74 @@
 
 use std::time::{Duration, Instant};
 
-use crate::error::{Error, ErrorKind, Outcome};
+use crate::check::Check;
+use crate::engine::lock::check_cancelled;
+use crate::engine::report::Report;
+use crate::engine::{Engine, Run};
+use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::request::edit::{Anchor, Edit};
 use crate::request::{Change, FileRequest, IfExists, Request};
 
-/// How often a request was tried, and whether it may be tried once more.
-pub(in crate::engine) struct Attempts<'a> {
-    request: &'a Request,
+impl Engine {
+    /// Makes attempts for as long as one may come to another end than the last: `attempt` is told whether it is not the
+    /// first, `may` whether such an error may go away by itself. No check is run twice,
+    /// that of the engine or the one that the call names.
+    pub(in crate::engine) fn try_again(
+        &self,
+        check: Option<&Check>,
+        mut attempt: impl FnMut(bool) -> Result<Report>,
+        may: impl Fn(&Error) -> bool,
+        run: Run<'_>,
+    ) -> Result<Report> {
+        let mut attempts = Attempts::new(self.attempts, self.settings.lock_timeout, self.is_checked(check));
+        loop {
+            match attempt(attempts.made > 1) {
+                Ok(report) => return Ok(Report { attempts: attempts.made, ..report }),
+                Err(error) if may(&error) && attempts.has_another(&error) => check_cancelled(run.cancel)?,
+                Err(error) => return Err(error.after(attempts.made)),
+            }
+        }
+    }
+}
+
+/// How often something was tried, and whether it may be tried once more.
+struct Attempts {
     is_checked: bool,
     most: usize,
     until: Instant,
     made: usize,
 }
 
-impl<'a> Attempts<'a> {
+impl Attempts {
     /// It is tried for as long as it would wait for a lock.
-    pub(in crate::engine) fn new(request: &'a Request, is_checked: bool, most: usize, timeout: Duration) -> Self {
+    fn new(most: usize, timeout: Duration, is_checked: bool) -> Self {
         let now = Instant::now();
-        Self { request, is_checked, most, until: now.checked_add(timeout).unwrap_or(now), made: 1 }
+        Self { is_checked, most, until: now.checked_add(timeout).unwrap_or(now), made: 1 }
     }
 
-    pub(in crate::engine) const fn made(&self) -> usize {
-        self.made
-    }
-
-    /// Whether another attempt may come to another end than this one, and counts it.
-    pub(in crate::engine) fn has_another(&mut self, error: &Error) -> bool {
-        let may = self.made < self.most
-            && Instant::now() < self.until
-            && self.left_everything(error)
-            && self.request.files.iter().all(is_for_any_content)
-            && error.file().is_none_or(|file| self.request.files[file].expected_hash.is_none());
+    /// Whether there is time for another attempt after one that left nothing behind, and counts it.
+    fn has_another(&mut self, error: &Error) -> bool {
+        let may = self.made < self.most && Instant::now() < self.until && self.left_nothing(error);
         self.made += usize::from(may);
         may
     }
 
-    /// Whether somebody else was quicker, and nothing is left of this attempt. A check is not run twice.
-    fn left_everything(&self, error: &Error) -> bool {
+    /// Whether somebody else was quicker, and nothing is left of this attempt.
+    fn left_nothing(&self, error: &Error) -> bool {
         let is_clean = match error.outcome() {
             Outcome::Unchanged => true,
             Outcome::RolledBack => !self.is_checked,
             _ => false,
         };
-        error.kind() == ErrorKind::ConcurrentModification && is_clean && error.kept().is_empty()
+        let is_by_others = matches!(error.kind(), ErrorKind::ConcurrentModification | ErrorKind::HashMismatch);
+        is_by_others && is_clean && error.kept().is_empty()
     }
+}
+
+/// Whether a request that failed like this means the same, whatever somebody wrote into its files meanwhile.
+pub(in crate::engine) fn means_the_same(request: &Request, error: &Error) -> bool {
+    request.files.iter().all(is_for_any_content)
+        && error.file().is_none_or(|file| request.files[file].expected_hash.is_none())
 }
 
 /// Whether a request for this file means the same, whatever somebody wrote into it meanwhile: it looks for texts, takes

@@ -10,6 +10,8 @@ mod stage;
 mod store;
 mod stored;
 
+use std::cell::Cell;
+
 use super::ground::Ground;
 use super::lock::Patience;
 use super::report::{OpenTransaction, Preview, Report};
@@ -64,18 +66,42 @@ impl Engine {
             // The process died between its commit and this.
             return Ok(self.closed(&state, opened, report));
         }
-        let mut request = Request { check, ..request_of(&opened)? };
+        let staged = Request { check, ..request_of(&opened)? };
+        // What stands against the staged edits, or is not what was previewed, does not go away by itself.
+        let is_settled = Cell::new(false);
+        let attempt = |again| self.commit_once(&opened, staged.clone(), plan_hash, (&is_settled, again), run);
+        let report = self.try_again(staged.check.as_ref(), attempt, |_| is_settled.get(), run)?;
+        warnings.extend(report.warnings);
+        Ok(self.closed(&state, opened, Report { warnings, ..report }))
+    }
+
+    /// Tries it once; `again` where another program has come in between before. Notes when the files were found to be
+    /// what the staged edits fit.
+    fn commit_once(
+        &self,
+        opened: &Opened,
+        mut request: Request,
+        plan_hash: Option<Digest>,
+        (is_settled, again): (&Cell<bool>, bool),
+        run: Run<'_>,
+    ) -> Result<Report> {
+        is_settled.set(false);
+        let mut warnings = Vec::new();
         let cast = Cast::of(&request);
         let Ground { places, parents, locks } =
             self.stand(&cast.paths(), &|found| cast.judge(found), &mut warnings, run)?;
-        let rebased = self.settle_all(&opened, &mut request, run)?;
+        let rebased = self.settle_all(opened, &mut request, run)?;
+        is_settled.set(true);
         // The edits may be others now, the paths are the same.
         let (mut draft, mut files) = self.draft(&request, Cast::of(&request), places, parents, run)?;
-        check_plan(plan_hash, draft.plan.hash(), rebased.iter().any(Option::is_some))?;
+        if let Err(error) = check_plan(plan_hash, draft.plan.hash(), rebased.iter().any(Option::is_some)) {
+            is_settled.set(false);
+            return Err(error);
+        }
         settle::tell(&mut files, &rebased);
-        draft.marks.opened = Some(id.to_owned());
-        let report = self.carry_out(draft, locks, Report { files, warnings, ..Report::default() }, run)?;
-        Ok(self.closed(&state, opened, report))
+        draft.marks.opened = Some(opened.id.clone());
+        draft.again = again;
+        self.carry_out(draft, locks, Report { files, warnings, ..Report::default() }, run)
     }
 
     /// Closes what is committed. A failure of that changes nothing of the commit: it is told, and the open transaction

@@ -1,14 +1,12 @@
 //! `replace_in_files`: one call renames across a tree.
 
-use super::{Definition, Job, edit};
-use crate::engine::report::Report;
+use super::{Definition, Job};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::walk::Tree;
 use crate::mcp::answer::{Answer, Changes};
 use crate::mcp::schema::{self, Kind};
 use crate::mcp::toolsets::Toolset;
 use crate::replace::{self, Found, Guard, Query};
-use crate::request::validate::{self, PathRule};
 use crate::wire::Shape;
 use crate::wire::replace::Replaced;
 use crate::wire::tools::{ReplaceInFiles, parse_flat, required};
@@ -38,16 +36,34 @@ pub(super) static REPLACE_IN_FILES: Definition = Definition {
             ("file_statuses", Kind::Objects, "On failure: what is true of each file."),
         ])
     },
-    run: |job, arguments| match parse_flat(arguments).and_then(|asked| search(job, asked)) {
-        Ok(found) => match apply(job, &found) {
-            Ok(report) => Answer::done(&Replaced::new(&report, &found), Changes::of(&report)),
-            Err(error) => Answer::error(&error, Some(&found.request), Shape::Multi),
+    run: |job, arguments| match parse_flat(arguments).and_then(|asked| prepared(job, asked)) {
+        Ok(search) => match job.engine.apply_found(|| search.run(job), job.run) {
+            (found, Ok(report)) => {
+                Answer::done(&Replaced::new(&report, &found.unwrap_or_default()), Changes::of(&report))
+            }
+            (found, Err(error)) => Answer::error(&error, found.as_ref().map(|found| &found.request), Shape::Multi),
         },
         Err(error) => Answer::error(&error, None, Shape::Multi),
     },
 };
 
-fn search(job: &Job<'_>, asked: ReplaceInFiles) -> Result<Found> {
+/// What is to be searched for, and where.
+struct Search {
+    query: Query,
+    tree: Tree,
+    guard: Guard,
+    dry_run: bool,
+}
+
+impl Search {
+    fn run(&self, job: &Job<'_>) -> Result<Found> {
+        let mut found = replace::search(&self.query, &self.tree, self.guard, job.run.cancel)?;
+        found.request.dry_run = self.dry_run;
+        Ok(found)
+    }
+}
+
+fn prepared(job: &Job<'_>, asked: ReplaceInFiles) -> Result<Search> {
     let [pattern, replacement] = required([("pattern", asked.pattern), ("replacement", asked.replacement)])?;
     let dry_run = asked.dry_run.unwrap_or(false);
     // Not to search for what may not be written.
@@ -62,16 +78,5 @@ fn search(job: &Job<'_>, asked: ReplaceInFiles) -> Result<Found> {
     let root = job.engine.root().to_owned();
     let tree = Tree { base: root.clone(), root, globs, bounds: job.engine.bounds().clone(), ..Tree::default() };
     let guard = Guard { expected_matches: asked.expected_matches, max_files: asked.max_files };
-    let mut found = replace::search(&query, &tree, guard, job.run.cancel)?;
-    found.request.dry_run = dry_run;
-    Ok(found)
-}
-
-fn apply(job: &Job<'_>, found: &Found) -> Result<Report> {
-    if found.files.is_empty() {
-        // As many as were expected: none.
-        return Ok(Report { dry_run: found.request.dry_run, ..Report::default() });
-    }
-    validate::check(&found.request, PathRule::Absolute)?;
-    edit::apply(job, &found.request)
+    Ok(Search { query, tree, guard, dry_run })
 }
