@@ -62,6 +62,7 @@ impl Workspace {
                 command.env_remove(name);
             }
         }
+        command.env("XDG_CONFIG_HOME", self.0.path());
         command
     }
 

@@ -35,7 +35,7 @@ fn run_as_user(here: &Workspace, line: &[&str]) -> Ran {
     let (user, groups) = (USER.to_string(), SECOND.to_string());
     command.args(["--reuid", &user, "--regid", &user, "--groups", &groups]);
     command.arg(inner.get_program()).args(inner.get_args()).current_dir(here.path());
-    run(&mut command)
+    run(command.env("XDG_CONFIG_HOME", here.path()))
 }
 
 #[test]

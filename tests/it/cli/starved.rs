@@ -61,7 +61,7 @@ impl User {
         let mut command = Command::new("setpriv");
         command.args(["--reuid", &id, "--regid", &id, "--clear-groups", "prlimit", &format!("--nproc={processes}")]);
         command.arg(self.program.path().join("txedit")).args(line).current_dir(self.here.path());
-        run(command.stdin(Stdio::null()))
+        run(command.env("XDG_CONFIG_HOME", self.here.path()).stdin(Stdio::null()))
     }
 }
 
