@@ -7,6 +7,7 @@ mod conflicts;
 mod hard_links;
 mod interrupted;
 mod journal;
+mod late;
 mod names;
 mod once;
 mod patches;

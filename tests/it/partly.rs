@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use txedit::engine::{Durability, Engine, RecoverOptions, Retention, Run, Settings, Unobserved};
+use txedit::engine::{Decision, Durability, Engine, RecoverOptions, Retention, Run, Settings, Unobserved};
 use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
 use txedit::fs::os::OsFs;
 use txedit::request::validate::PathRule;
@@ -26,6 +26,11 @@ fn append(path: &Path, text: &str) {
 
 /// Commits the plan on three files; right before the swap of `b`, when `a` is swapped, somebody acts. The answer.
 fn disturbed(root: &Path, act: impl Fn(&Path) + Send + Sync + 'static) -> (Engine, Value) {
+    disturbed_with(root, act, None)
+}
+
+/// The same, with another rule.
+fn disturbed_with(root: &Path, act: impl Fn(&Path) + Send + Sync + 'static, rule: Option<Rule>) -> (Engine, Value) {
     for name in ["a", "b", "c"] {
         fs::write(root.join(name), format!("{name} one\n")).unwrap();
     }
@@ -42,6 +47,7 @@ fn disturbed(root: &Path, act: impl Fn(&Path) + Send + Sync + 'static) -> (Engin
     let swaps_b =
         |call: &Call| call.operation == Operation::Rename && call.to.as_ref().is_some_and(|to| to.ends_with("b"));
     faulty.add(Rule::before(1, move |_| act(&here)).matching(swaps_b));
+    rule.into_iter().for_each(|rule| faulty.add(rule));
     let request = wire::parse(PLAN.as_bytes()).unwrap().into_request(PathRule::AbsoluteOrRelative).unwrap();
     let never = AtomicBool::new(false);
     let error = engine.apply(&request, Run { cancel: &never, observer: &Unobserved }).unwrap_err();
@@ -100,4 +106,29 @@ fn where_nobody_came_on_top_everything_is_old() {
     let (_, answer) = disturbed(&root, |root| append(&root.join("b"), "theirs\n"));
     assert_eq!((&answer["outcome"], answer.get("not_restored")), (&json!("rolled_back"), None), "{answer}");
     assert_eq!(content(&root, "a").as_deref(), Some("a one\n"));
+}
+
+#[test]
+fn a_recovery_of_the_same_state_waits_and_then_says_the_same() {
+    let scratch = tempfile::tempdir().unwrap();
+    let root = scratch.path().canonicalize().unwrap();
+    let marks = |call: &Call| call.to.as_ref().is_some_and(|to| to.ends_with("journal.undo"));
+    let appends = |root: &Path| {
+        append(&root.join("a"), "theirs\n");
+        append(&root.join("b"), "theirs\n");
+    };
+    // It ends before it is taken back, as if it were killed there.
+    let (engine, answer) = disturbed_with(&root, appends, Some(Rule::fail(1, 5).matching(marks)));
+    assert_eq!(answer["outcome"], "recovery_required", "{answer}");
+    // Nobody is there to be told what was left: a person decides.
+    let found = engine.recover(None, RecoverOptions::default()).unwrap();
+    assert_eq!((found[0].action.as_str(), found[0].required), ("left", true), "{found:?}");
+    assert_eq!(content(&root, "a").as_deref(), Some("a two\ntheirs\n"));
+    let back = RecoverOptions { decision: Decision::Back, ..RecoverOptions::default() };
+    let done = engine.recover(Some(&found[0].id), back).unwrap();
+    assert_eq!((done[0].action.as_str(), done[0].required), ("partly_rolled_back", false), "{done:?}");
+    assert!(done[0].reason.contains("a is not as it was"), "{done:?}");
+    let contents = ["a", "b", "c"].map(|name| content(&root, name).unwrap());
+    assert_eq!(contents, ["a two\ntheirs\n", "b one\ntheirs\n", "c one\n"]);
+    assert_eq!(fs::read_to_string(&done[0].kept[0].kept_path).unwrap(), "a one\n", "{done:?}");
 }
