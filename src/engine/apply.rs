@@ -81,11 +81,15 @@ impl Engine {
     fn attempt(&self, request: &Request, again: bool, warnings: &mut Vec<String>, run: Run<'_>) -> Result<Report> {
         let cast = Cast::of(request);
         self.recover_own(warnings, run)?;
-        let Ground { places, parents, locks } = self.stand(&cast.paths(), &|found| cast.judge(found), warnings, run)?;
+        let mut ground = self.stand(&cast.paths(), &|found| cast.judge(found), warnings, run)?;
         let fingerprint = request.fingerprint(self.root());
         if let Some(report) = self.answered_before(request, fingerprint, run)? {
             return Ok(report);
         }
+        if again {
+            ground.look_again(&*self.fs)?;
+        }
+        let Ground { places, parents, locks } = ground;
         let (mut draft, files) = match self.draft(request, cast, places, parents, run) {
             // A file that is no longer what the request expects may be what the request makes of it.
             Err(error) if carries_hashes(request) => {

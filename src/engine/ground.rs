@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::lock::{Locks, Patience};
 use super::nearby;
@@ -10,6 +11,7 @@ use super::recovery;
 use super::resolve::{Folders, Place, Resolver};
 use super::{Engine, RecoverOptions, Run};
 use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::fs::{Fs, Name};
 use crate::journal::Change;
 use crate::path::{AskedPath, RelPath};
 
@@ -23,6 +25,23 @@ pub(super) struct Ground {
     pub places: Vec<Place>,
     pub parents: Parents,
     pub locks: Locks,
+}
+
+impl Ground {
+    /// Looks at what stands at each place once more: beside a program that keeps writing, what was seen before the locks
+    /// were taken and other transactions looked for is old already.
+    pub(super) fn look_again(&mut self, fs: &dyn Fs) -> Result<()> {
+        for place in &mut self.places {
+            let (Some(before), Some((_, folder))) = (&place.stat, self.parents.get(place.folder())) else { continue };
+            let name = Name::new(folder, place.path.name());
+            let now = fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?;
+            // What is gone, or something else by now, is found when it is read.
+            if let Some(now) = now.filter(|now| now.kind == before.kind) {
+                place.stat = Some(Arc::new(now));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Turns what came of each path into places, or into one error that names all that is wrong.

@@ -88,10 +88,13 @@ impl Engine {
         is_settled.set(false);
         let mut warnings = Vec::new();
         let cast = Cast::of(&request);
-        let Ground { places, parents, locks } =
-            self.stand(&cast.paths(), &|found| cast.judge(found), &mut warnings, run)?;
+        let mut ground = self.stand(&cast.paths(), &|found| cast.judge(found), &mut warnings, run)?;
         let rebased = self.settle_all(opened, &mut request, run)?;
         is_settled.set(true);
+        if again {
+            ground.look_again(&*self.fs)?;
+        }
+        let Ground { places, parents, locks } = ground;
         // The edits may be others now, the paths are the same.
         let (mut draft, mut files) = self.draft(&request, Cast::of(&request), places, parents, run)?;
         if let Err(error) = check_plan(plan_hash, draft.plan.hash(), rebased.iter().any(Option::is_some)) {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use txedit::engine::{Durability, Engine, Settings};
-use txedit::error::ErrorKind;
+use txedit::error::{ErrorKind, Outcome};
 
 use super::apply;
 use crate::mounts::{self, Kind};
@@ -68,15 +68,57 @@ fn keep_busy(noise: &Path, stop: &AtomicBool) {
     }
 }
 
-/// How many of the commits came through, and how many attempts all of them took.
-fn race(root: &Path, commits: usize, gap: Gap, is_disk_busy: bool) -> (usize, usize) {
+/// What came of the commits of a race.
+#[derive(Debug, Default)]
+struct Came {
+    through: usize,
+    /// Of the others those that left one file new: the other program had written to it after its swap.
+    partly: usize,
+    attempts: usize,
+    /// What the files count.
+    counts: [usize; 2],
+}
+
+impl Came {
+    /// Counts one up in both files.
+    fn commit(&mut self, engine: &Engine) {
+        let edit = |count| json!([{ "old_string": format!("count: {count};"), "new_string": format!("count: {};", count + 1) }]);
+        let files = [0, 1].map(|at| json!({ "file_path": FILES[at], "edits": edit(self.counts[at]) }));
+        match apply(engine, &json!({ "files": files })) {
+            Ok(report) => {
+                self.through += 1;
+                self.attempts += report.attempts;
+                self.counts = self.counts.map(|count| count + 1);
+            }
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::ConcurrentModification, "{error}");
+                self.attempts += error.attempts();
+                self.partly += usize::from(error.outcome() == Outcome::PartlyRolledBack);
+                for new in error.not_old().iter().filter(|file| file.on_top) {
+                    self.counts[new.file.unwrap()] += 1;
+                }
+            }
+        }
+    }
+}
+
+/// Stops the others, where the race ends in a panic, too.
+struct Stopping<'a>(&'a AtomicBool);
+
+impl Drop for Stopping<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+fn race(root: &Path, commits: usize, gap: Gap, is_disk_busy: bool) -> Came {
     let engine = Engine::open(root, Settings { durability: Durability::Power, ..settings() }).unwrap();
     let stop = AtomicBool::new(false);
     for file in FILES {
-        fs::write(root.join(file), format!("{}count: 0;\n", "         \n".repeat(usize::try_from(LINES).unwrap())))
-            .unwrap();
+        let lines = "         \n".repeat(usize::try_from(LINES).unwrap());
+        fs::write(root.join(file), lines + "count: 0;\n").unwrap();
     }
-    let (mut through, mut attempts) = (0, 0);
+    let mut came = Came::default();
     let lines = std::thread::scope(|scope| {
         if is_disk_busy {
             for name in ["noise 1", "noise 2"] {
@@ -85,24 +127,16 @@ fn race(root: &Path, commits: usize, gap: Gap, is_disk_busy: bool) -> (usize, us
             }
         }
         let writer = scope.spawn(|| write_lines(root, gap, &stop));
+        let stopping = Stopping(&stop);
         for _ in 0..commits {
-            let edit =
-                json!({ "old_string": format!("count: {through};"), "new_string": format!("count: {};", through + 1) });
-            let files = FILES.map(|file| json!({ "file_path": file, "edits": [edit] }));
-            match apply(&engine, &json!({ "files": files })) {
-                Ok(report) => (through, attempts) = (through + 1, attempts + report.attempts),
-                Err(error) => {
-                    assert_eq!(error.kind(), ErrorKind::ConcurrentModification, "{error}");
-                    attempts += error.attempts();
-                }
-            }
+            came.commit(&engine);
         }
-        stop.store(true, Ordering::Relaxed);
+        drop(stopping);
         writer.join().unwrap()
     });
-    for file in FILES {
+    for (file, count) in FILES.iter().zip(came.counts) {
         let content = fs::read_to_string(root.join(file)).unwrap();
-        assert!(content.ends_with(&format!("count: {through};\n")), "every commit is in {file}");
+        assert!(content.ends_with(&format!("count: {count};\n")), "every commit is in {file}, and {came:?}");
     }
     let late = engine.status().unwrap().warnings.len();
     let is_missing = |line: &u64| {
@@ -113,7 +147,7 @@ fn race(root: &Path, commits: usize, gap: Gap, is_disk_busy: bool) -> (usize, us
     };
     let missing = (lines.saturating_sub(2 * LINES)..lines).filter(is_missing).count();
     assert!(missing <= late, "{missing} lines are missing, of {late} it is told where they are");
-    (through, attempts)
+    came
 }
 
 /// `TXEDIT_TEST_BUSY=N` makes N commits in each condition and prints what came of them.
@@ -127,10 +161,13 @@ fn commits_come_through_beside_a_busy_writer() {
             let root = tempfile::tempdir_in(root).unwrap();
             let (commits, started) = (full.unwrap_or(3), Instant::now());
             // How many come through beside other tests says nothing; that none is lost is looked at.
-            let (through, attempts) = race(root.path(), commits, gap, is_disk_busy);
+            let Came { through, partly, attempts, .. } = race(root.path(), commits, gap, is_disk_busy);
             let disk = if is_disk_busy { "a busy disk" } else { "an idle disk" };
             let seconds = started.elapsed().as_secs_f32();
-            eprintln!("{gap:?} on {disk}: {through} of {commits} commits, {attempts} attempts, {seconds:.1} s");
+            eprintln!(
+                "{gap:?} on {disk}: {through} of {commits} commits, {partly} taken back in part, {attempts} attempts, \
+                 {seconds:.1} s"
+            );
         }
     };
     if full.is_none() || mounts::with(Kind::Ext4, all).is_none() {
