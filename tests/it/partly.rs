@@ -47,7 +47,9 @@ fn disturbed_with(root: &Path, act: impl Fn(&Path) + Send + Sync + 'static, rule
     let swaps_b =
         |call: &Call| call.operation == Operation::Rename && call.to.as_ref().is_some_and(|to| to.ends_with("b"));
     faulty.add(Rule::before(1, move |_| act(&here)).matching(swaps_b));
-    rule.into_iter().for_each(|rule| faulty.add(rule));
+    if let Some(rule) = rule {
+        faulty.add(rule);
+    }
     let request = wire::parse(PLAN.as_bytes()).unwrap().into_request(PathRule::AbsoluteOrRelative).unwrap();
     let never = AtomicBool::new(false);
     let error = engine.apply(&request, Run { cancel: &never, observer: &Unobserved }).unwrap_err();
