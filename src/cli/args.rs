@@ -47,7 +47,7 @@ Exit status:
   130  interrupted before the swap, or in the check; nothing changed";
 
 const ROOT: &str = "The workspace [default: $CLAUDE_PROJECT_DIR, else the nearest folder upwards with .txedit or a \
-                    VCS folder, else the current folder]";
+                    VCS folder, else the current folder, but neither / nor the home folder]";
 
 /// What every command takes.
 #[derive(Debug, Args)]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use super::options::usage;
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::fs::input;
 
 /// Bytes of a configuration.
@@ -20,12 +20,9 @@ struct File {
 
 /// The globs that the user denies. A file that cannot be read denies more than is known, so it is an error.
 pub(super) fn denied() -> Result<Vec<String>> {
-    let Some(path) = user_file() else { return Ok(Vec::new()) };
-    let bytes = match input::read_file(&path, FILE_BYTES) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == ErrorKind::FileNotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
+    // In a folder that this user may not enter it is somebody else's: $HOME outlives a change of the user.
+    let Some(path) = user_file().filter(|path| path.symlink_metadata().is_ok()) else { return Ok(Vec::new()) };
+    let bytes = input::read_file(&path, FILE_BYTES)?;
     let name = path.display().to_string();
     let text = std::str::from_utf8(&bytes).map_err(|_| usage(&name, format!("{name} is not UTF-8")))?;
     let file: File = toml::from_str(text).map_err(|error| {

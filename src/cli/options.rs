@@ -15,11 +15,11 @@ use crate::path::STATE_FOLDER;
 use crate::path::bounds::{Bounds, VCS_FOLDERS};
 
 /// The common options, valid.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Options {
-    /// The workspace, absolute.
-    pub(crate) root: PathBuf,
+    /// The workspace.
+    root: Root,
     /// Where relative paths of the command line start.
     pub(crate) current: PathBuf,
     /// What a commit waits for.
@@ -49,8 +49,8 @@ impl Options {
     pub(crate) fn new(common: &Common) -> Result<Self> {
         let current = env::current_dir().map_err(|e| Error::io("find", "the current folder", e))?;
         let root = match root_asked_for(common.root.as_ref(), env::var_os("CLAUDE_PROJECT_DIR")) {
-            Some((name, folder)) => named_folder(name, &current.join(folder))?,
-            None => root_around(&current),
+            Some((name, folder)) => Root::Certain(named_folder(name, &current.join(folder))?),
+            None => root_around(&current, &unfit_folders()),
         };
         let lock_timeout = seconds("--lock-timeout", common.lock_timeout)?;
         let check_limit = seconds("--check-timeout", common.check_timeout)?;
@@ -79,9 +79,34 @@ impl Options {
         })
     }
 
+    /// The workspace, absolute.
+    pub(crate) fn root(&self) -> Result<&Path> {
+        match &self.root {
+            Root::Certain(root) | Root::Current(root) => Ok(root),
+            Root::Unfit(folder) => Err(unfit(folder)),
+        }
+    }
+
+    /// Whether somebody named the workspace, or something in it marks it.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn is_certain(&self) -> bool {
+        matches!(self.root, Root::Certain(_))
+    }
+
     /// Opens the engine of the workspace.
     pub(crate) fn engine(&self) -> Result<Engine> {
-        let engine = Engine::open(&self.root, self.settings())?.inside_of(self.inside.clone());
+        self.engine_at(self.root()?)
+    }
+
+    /// Opens the engine of a folder that nobody named here, a client perhaps.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn engine_of_client(&self, root: &Path) -> Result<Engine> {
+        let real = root.canonicalize().map_err(|e| Error::io("find", root, e))?;
+        if unfit_folders().contains(&real) { Err(unfit(&real)) } else { self.engine_at(&real) }
+    }
+
+    fn engine_at(&self, root: &Path) -> Result<Engine> {
+        let engine = Engine::open(root, self.settings())?.inside_of(self.inside.clone());
         let engine = engine.with_check(self.check.clone()).with_bounds(self.bounds.clone());
         Ok(if self.allow_checks { engine.allowing_checks() } else { engine })
     }
@@ -149,13 +174,45 @@ fn named_folder(name: &str, folder: &Path) -> Result<PathBuf> {
     Err(usage(name, format!("{name} names {}, which is no folder; name the folder of the project", folder.display())))
 }
 
-/// The nearest folder upwards with a state folder or a VCS folder, else `current` itself.
-fn root_around(current: &Path) -> PathBuf {
+/// The workspace, and how sure that is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Root {
+    /// Somebody named it, or a state folder or version control marks it.
+    Certain(PathBuf),
+    /// Nothing speaks for the current folder but that it is the current one.
+    Current(PathBuf),
+    /// The current folder is no workspace unless it is named.
+    Unfit(PathBuf),
+}
+
+/// The root of the file system and the user's home folder: programs are started there by the way, and everything is
+/// beneath.
+fn unfit_folders() -> Vec<PathBuf> {
+    let home = env::var_os("HOME").map(PathBuf::from).and_then(|home| home.canonicalize().ok());
+    home.into_iter().chain([PathBuf::from("/")]).collect()
+}
+
+fn unfit(folder: &Path) -> Error {
+    let message = format!(
+        "{} is a workspace only where it is named: name the folder of the project, or this one, with --root",
+        folder.display()
+    );
+    usage("--root", message)
+}
+
+/// The nearest folder upwards with a state folder or a VCS folder, else `current` itself. What stands in an unfit folder
+/// marks nothing.
+fn root_around(current: &Path, unfit: &[PathBuf]) -> Root {
     let marked = |folder: &&Path| {
-        folder.join(STATE_FOLDER).is_dir()
-            || VCS_FOLDERS.iter().any(|name| folder.join(name).symlink_metadata().is_ok())
+        let is_marked = folder.join(STATE_FOLDER).is_dir()
+            || VCS_FOLDERS.iter().any(|name| folder.join(name).symlink_metadata().is_ok());
+        is_marked && !unfit.iter().any(|unfit| unfit == folder)
     };
-    current.ancestors().find(marked).unwrap_or(current).to_owned()
+    match current.ancestors().find(marked) {
+        Some(marked) => Root::Certain(marked.to_owned()),
+        None if unfit.iter().any(|unfit| unfit == current) => Root::Unfit(current.to_owned()),
+        None => Root::Current(current.to_owned()),
+    }
 }
 
 #[cfg(test)]
@@ -176,10 +233,14 @@ mod tests {
         let deep = scratch.path().join("outer/inner/deep");
         std::fs::create_dir_all(&deep).unwrap();
         std::fs::create_dir(scratch.path().join("outer/.hg")).unwrap();
-        assert_eq!(root_around(&deep), scratch.path().join("outer"));
+        let certain = |folder: PathBuf| Root::Certain(folder);
+        assert_eq!(root_around(&deep, &[]), certain(scratch.path().join("outer")));
         std::fs::write(scratch.path().join("outer/inner/.git"), "gitdir: elsewhere").unwrap();
-        assert_eq!(root_around(&deep), scratch.path().join("outer/inner"));
+        assert_eq!(root_around(&deep, &[]), certain(scratch.path().join("outer/inner")));
         std::fs::create_dir(deep.join(STATE_FOLDER)).unwrap();
-        assert_eq!(root_around(&deep), deep);
+        assert_eq!(root_around(&deep, &[]), certain(deep.clone()));
+        let unfit = [deep.clone(), scratch.path().join("outer/inner"), scratch.path().join("outer")];
+        assert_eq!(root_around(&deep, &unfit), Root::Unfit(deep.clone()));
+        assert_eq!(root_around(&deep.join("x"), &unfit), Root::Current(deep.join("x")));
     }
 }

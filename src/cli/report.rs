@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::options::Options;
 use super::output::{HEADING, NAME, NOTE, count, diff, styled};
-use crate::engine::report::{FileReport, Operation, Report};
+use crate::engine::report::{FileReport, Operation, Report, Reverted};
 use crate::path::{one_line, shown};
 
 /// The result for stdout: one line, or the diff of a dry run.
@@ -36,6 +36,10 @@ pub(crate) fn notes(report: &Report, options: &Options) -> Vec<String> {
     let mut notes = Vec::new();
     if report.dry_run {
         notes.push(format!("dry run: {}; nothing was written", extent(report)));
+    }
+    if let Some(Reverted { id, owner, label }) = report.reverts.as_deref() {
+        let label = label.as_ref().map_or_else(String::new, |label| format!(": {}", one_line(label)));
+        notes.push(format!("{} takes back {id}, of {}{label}", styled(NOTE, "note:"), one_line(owner)));
     }
     if report.attempts > 1 {
         notes.push(format!(

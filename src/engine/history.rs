@@ -220,13 +220,12 @@ impl Engine {
 
     fn logged(&self, loaded: &Loaded, reverted_by: Option<&String>) -> Result<Logged> {
         let Journal { header, entries, .. } = &loaded.journal;
-        let owner = format!("{} (process {}, user {})", header.owner.program, header.owner.process, header.owner.user);
         let files = entries.iter().map(|record| (record.change.kind().to_owned(), record.path.as_path().to_owned()));
         let account = Account::read(&*self.fs, &loaded.folder)?;
         Ok(Logged {
             id: header.id.clone(),
             time: id::time_of(&header.id),
-            owner,
+            owner: header.owner.to_string(),
             label: header.label.clone(),
             reverts: header.reverts.clone(),
             reverted_by: reverted_by.cloned(),

@@ -375,7 +375,8 @@ impl Engine {
     }
 
     /// Who acts, for the log and for messages.
-    fn program(&self, run: Run<'_>) -> String {
+    #[must_use]
+    pub fn program(&self, run: Run<'_>) -> String {
         match run.observer.client() {
             Some(client) => format!("{client} by {}", self.settings.program),
             None => self.settings.program.clone(),

@@ -26,8 +26,21 @@ pub struct Report {
     pub already_applied: bool,
     /// The transaction that undid it since, where the same request was committed before.
     pub undone_by: Option<String>,
+    /// What it takes back, where it is an undo.
+    pub reverts: Option<Box<Reverted>>,
     /// How often it was tried, where another program was writing the files meanwhile; 0 where it cannot be.
     pub attempts: usize,
+}
+
+/// A transaction that another one takes back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reverted {
+    /// Its id.
+    pub id: String,
+    /// Who committed it, as it said of itself.
+    pub owner: String,
+    /// Its label.
+    pub label: Option<String>,
 }
 
 /// One file of a request.

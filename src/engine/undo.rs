@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use super::draft::{Draft, Marks, Source, Sources};
 use super::ground::{Ground, Parents};
-use super::history::Loaded;
-use super::report::{Extra, FileReport, Operation, Report};
+use super::history::{Loaded, history};
+use super::report::{Extra, FileReport, Operation, Report, Reverted};
 use super::resolve::Place;
 use super::roles::is_about_the_path;
 use super::snapshot::{self, Snapshot, Wanted};
@@ -17,11 +17,15 @@ use crate::check::Check;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Name};
 use crate::journal::reverse::{Now, conflict, reverse};
-use crate::journal::{Change, original_name, slot_name};
+use crate::journal::{Change, Header, original_name, slot_name};
 use crate::limits;
 use crate::path::{AskedPath, RelPath};
 use crate::plan::SourceId;
 use crate::text::diff;
+
+fn nothing_to_undo() -> Error {
+    Error::new(ErrorKind::UnknownTransaction, "there is no transaction to undo; see `txedit log`")
+}
 
 /// How to undo.
 #[derive(Debug, Clone, Default)]
@@ -49,7 +53,7 @@ impl Engine {
         }
         let id = match id {
             Some(id) => id.to_owned(),
-            None => self.newest_not_undone()?,
+            None => self.newest_not_undone(&|_, _| true)?.ok_or_else(nothing_to_undo)?,
         };
         self.take_back_by(&id, options, warnings, run)
     }
@@ -115,24 +119,33 @@ impl Engine {
         let sources = self.sources(&loaded, &now, &targets, &parents, run)?;
         let targets = plan.entries.iter().map(|entry| targets.get(&entry.path).cloned().flatten()).collect();
         let files = self.undo_reports(&loaded, &now, options.dry_run, run)?;
+        let Header { owner, label, .. } = &loaded.journal.header;
+        let reverted = Reverted { id: id.clone(), owner: owner.to_string(), label: label.clone() };
+        let reverts = Some(Box::new(reverted));
         let marks = Marks { reverts: Some(id), ..Marks::default() };
         let gate = self.gate(options.check.as_ref())?;
         let draft = Draft { plan, sources, targets, parents, read_at, marks, gate, again };
         let Some(locks) = locks else {
             self.check_possible(&draft, &Found::State(state))?;
-            return Ok(Report { dry_run: true, files, warnings, ..Report::default() });
+            return Ok(Report { dry_run: true, files, warnings, reverts, ..Report::default() });
         };
         drop(state);
-        self.carry_out(draft, locks, Report { files, warnings, ..Report::default() }, run)
+        self.carry_out(draft, locks, Report { files, warnings, reverts, ..Report::default() }, run)
     }
 
-    fn newest_not_undone(&self) -> Result<String> {
-        let nothing = || Error::new(ErrorKind::UnknownTransaction, "there is no transaction to undo; see `txedit log`");
-        let state = self.state()?.ok_or_else(nothing)?;
-        let reverts = self.reverts(&state)?;
+    /// The newest transaction that is neither undone nor itself an undo, and that is wanted by its id and the program that
+    /// committed it.
+    pub fn newest_not_undone(&self, is_wanted: &dyn Fn(&str, &str) -> bool) -> Result<Option<String>> {
+        let Some(state) = self.state()? else { return Ok(None) };
         let undone = self.reverted(&state)?;
-        let newest = reverts.iter().rev().find(|(id, reverts)| reverts.is_none() && !undone.contains_key(id));
-        newest.map(|(id, _)| id.clone()).ok_or_else(nothing)
+        for loaded in history(&*self.fs, &state)?.rev() {
+            let header = loaded?.journal.header;
+            let is_open = header.reverts.is_none() && !undone.contains_key(&header.id);
+            if is_open && is_wanted(&header.id, &header.owner.program) {
+                return Ok(Some(header.id));
+            }
+        }
+        Ok(None)
     }
 
     /// The undo that a redo takes back.

@@ -19,6 +19,7 @@
 //! Architecture invariant: no file access here. Bytes become records ([`scan()`]), records and what was observed become
 //! a decision ([`recover`]).
 
+use std::fmt;
 use std::path::Path;
 
 use crate::digest::Digest;
@@ -85,6 +86,12 @@ pub struct Owner {
     pub user: u32,
     /// The machine.
     pub host: String,
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (process {}, user {})", self.program, self.process, self.user)
+    }
 }
 
 /// One entry: what happens to a path, and the inodes that tell whether it has.

@@ -11,6 +11,7 @@ use rmcp::service::RequestContext;
 use tokio::sync::mpsc;
 
 use super::answer::Answer;
+use super::roots;
 use super::shared::Shared;
 use super::tools::{Definition, Job};
 use crate::engine::{Observer, Phase, Run};
@@ -27,10 +28,14 @@ const CLIENT_CHARS: usize = 80;
 /// Runs `tool`. The engine call goes on when the caller goes away: it stops before the first swap or finishes.
 pub(super) async fn run(
     shared: &Arc<Shared>,
+    connection: u64,
     tool: &'static Definition,
     arguments: Arguments,
     context: &RequestContext<RoleServer>,
 ) -> Answer {
+    if let Err(error) = roots::settle(shared, context).await {
+        return Answer::error(&error, None, Shape::Multi);
+    }
     let started = Instant::now();
     let cancel = Arc::new(AtomicBool::new(false));
     // What the client is too slow to hear of is left out.
@@ -41,8 +46,14 @@ pub(super) async fn run(
         let client = client_of(context);
         let observer = Teller { steps: token.is_some().then_some(steps), last: Mutex::new(None), client };
         move || {
+            let engine = match shared.engine() {
+                Ok(engine) => engine,
+                Err(error) => return Answer::error(&error, None, Shape::Multi),
+            };
             let job = Job {
-                engine: &shared.engine,
+                engine,
+                connection,
+                commits: &shared.commits,
                 run: Run { cancel: &cancel, observer: &observer },
                 read_only: shared.options.read_only,
                 allow_checks: shared.options.allow_checks,
@@ -53,6 +64,9 @@ pub(super) async fn run(
             };
             let answer = (tool.run)(&job, arguments);
             log(tool, &answer, started, cancel.load(Ordering::Relaxed));
+            if let Some(transaction) = &answer.changes.committed {
+                shared.commits.add(transaction, connection);
+            }
             shared.subscriptions.announce(&answer.changes);
             answer
         }

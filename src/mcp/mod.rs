@@ -10,10 +10,12 @@
 mod answer;
 mod bound;
 mod call;
+mod commits;
 mod http;
 mod logging;
 mod prompts;
 mod resources;
+mod roots;
 mod schema;
 mod server;
 mod shared;
@@ -31,13 +33,13 @@ use std::time::Duration;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::engine::{Engine, RecoverOptions};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{os, threads};
 use crate::limits;
 use shared::Shared;
 
 pub use logging::Verbosity;
+pub use roots::{Open, Workspace};
 pub use token::Token;
 pub use toolsets::Toolsets;
 
@@ -100,12 +102,11 @@ pub struct Http {
 
 /// Serves until the input ends or a signal says so. Calls that are past their first swap finish before the end, others
 /// are cancelled: no file is left half-way.
-pub fn run(engine: Engine, options: Options) -> Result<()> {
+pub fn run(workspace: Workspace, options: Options) -> Result<()> {
     logging::start(options.verbosity);
-    #[cfg(feature = "delegate")]
-    if options.toolsets.contains(toolsets::Toolset::Delegate) {
-        // What is wrong with the configuration is told at once, not at the first call.
-        crate::delegate::Settings::load(&engine, &options.delegate)?;
+    let shared = Shared::new(workspace, options);
+    if let Ok(engine) = shared.engine() {
+        shared.check_delegates(engine)?;
     }
     let workers = std::thread::available_parallelism().map_or(1, NonZero::get).min(WORKERS);
     if !threads::may_start(workers + 1) {
@@ -120,7 +121,7 @@ pub fn run(engine: Engine, options: Options) -> Result<()> {
         .thread_keep_alive(Duration::MAX)
         .build()
         .map_err(|e| Error::io("start", "the threads of the server", e))?;
-    let done = runtime.block_on(serve(Arc::new(Shared::new(engine, options))));
+    let done = runtime.block_on(serve(Arc::new(shared)));
     // A thread that waits for more input would keep the runtime alive for ever.
     runtime.shutdown_background();
     done
@@ -130,8 +131,8 @@ async fn serve(shared: Arc<Shared>) -> Result<()> {
     shared.running.spawn_blocking({
         let shared = Arc::clone(&shared);
         move || {
-            if !shared.options.read_only {
-                recover(&shared.engine);
+            if let Ok(engine) = shared.engine() {
+                shared.recover(engine);
             }
         }
     });
@@ -168,18 +169,4 @@ async fn finish(stop: &tokio_util::sync::CancellationToken, serving: impl Future
     tracing::info!("stopping");
     stop.cancel();
     tokio::time::timeout(LAST_CALLS, serving).await.unwrap_or(Ok(()))
-}
-
-/// Finishes or takes back what an earlier process left. What cannot be recovered blocks only those whose files it
-/// touches, and they are told.
-fn recover(engine: &Engine) {
-    match engine.recover(None, RecoverOptions::default()) {
-        Ok(recovered) => {
-            for transaction in recovered {
-                tracing::warn!(id = transaction.id, action = transaction.action, "recovered: {}", transaction.reason);
-            }
-        }
-        Err(error) if error.kind() == ErrorKind::Cancelled => {}
-        Err(error) => tracing::warn!("an interrupted transaction could not be recovered: {error}"),
-    }
 }

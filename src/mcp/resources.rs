@@ -68,12 +68,12 @@ pub(super) fn read(shared: &Shared, uri: &str) -> Result<ReadResourceResult, Err
 }
 
 fn log(shared: &Shared) -> Result<String, ErrorData> {
-    let log = shared.engine.log(LISTED, None).map_err(|error| failed(&error))?;
+    let log = shared.engine().and_then(|engine| engine.log(LISTED, None)).map_err(|error| failed(&error))?;
     serde_json::to_string_pretty(&Log::from(&log[..])).map_err(|e| ErrorData::internal_error(e.to_string(), None))
 }
 
 fn diff(shared: &Shared, id: &str) -> Result<String, ErrorData> {
-    let shown = shared.engine.show(id).map_err(|error| match error.kind() {
+    let shown = shared.engine().and_then(|engine| engine.show(id)).map_err(|error| match error.kind() {
         ErrorKind::UnknownTransaction => not_found(&diff_uri(id)),
         _ => failed(&error),
     })?;
@@ -85,13 +85,13 @@ fn not_found(uri: &str) -> ErrorData {
     ErrorData::resource_not_found(message, Some(serde_json::json!({ "uri": uri })))
 }
 
-fn failed(error: &Error) -> ErrorData {
+pub(super) fn failed(error: &Error) -> ErrorData {
     ErrorData::internal_error(error.to_string(), Some(serde_json::json!({ "error_code": error.kind().code() })))
 }
 
 /// The ids that begin with `start`, for `txedit://transactions/{id}/diff`. Blocks.
 pub(super) fn complete(shared: &Shared, start: &str) -> Result<CompletionInfo, ErrorData> {
-    let log = shared.engine.log(usize::MAX, None).map_err(|error| failed(&error))?;
+    let log = shared.engine().and_then(|engine| engine.log(usize::MAX, None)).map_err(|error| failed(&error))?;
     let mut ids: Vec<String> = log.into_iter().map(|logged| logged.id).filter(|id| id.starts_with(start)).collect();
     let total = u32::try_from(ids.len()).unwrap_or(u32::MAX);
     let has_more = ids.len() > CompletionInfo::MAX_VALUES;

@@ -15,7 +15,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 
 use super::shared::Shared;
 use super::subscriptions::Sink;
-use super::{call, prompts, resources};
+use super::{call, prompts, resources, roots};
 
 /// What a model is told of the server; the root comes on top.
 const INSTRUCTIONS: &str = include_str!("instructions.md");
@@ -24,7 +24,7 @@ const INSTRUCTIONS: &str = include_str!("instructions.md");
 #[derive(Debug)]
 pub(super) struct Server {
     shared: Arc<Shared>,
-    /// Tells its subscriptions from those of others.
+    /// Tells its subscriptions and commits from those of others.
     owner: u64,
 }
 
@@ -53,6 +53,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.shared.subscriptions.remove(self.owner, None);
+        self.shared.commits.forget(self.owner);
     }
 }
 
@@ -68,10 +69,11 @@ impl ServerHandler for Server {
         let program = Implementation::new("txedit", env!("CARGO_PKG_VERSION"))
             .with_title("txedit: edits as transactions")
             .with_description(env!("CARGO_PKG_DESCRIPTION"));
-        let root = self.shared.engine.root().display();
-        ServerConfig::new(capabilities)
-            .with_server_info(program)
-            .with_instructions(format!("{INSTRUCTIONS}\nThe root, to which all paths belong: {root}\n"))
+        let root = match self.shared.engine() {
+            Ok(engine) => format!("The root, to which all paths belong: {}", engine.root().display()),
+            Err(_) => "The root, to which all paths belong, is yours (roots/list), else the current folder.".to_owned(),
+        };
+        ServerConfig::new(capabilities).with_server_info(program).with_instructions(format!("{INSTRUCTIONS}\n{root}\n"))
     }
 
     async fn list_tools(
@@ -90,7 +92,7 @@ impl ServerHandler for Server {
         let Some(tool) = self.shared.tool(&request.name) else {
             return Err(ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None));
         };
-        let answer = call::run(&self.shared, tool, request.arguments.unwrap_or_default(), &context).await;
+        let answer = call::run(&self.shared, self.owner, tool, request.arguments.unwrap_or_default(), &context).await;
         Ok(answer.into_result(self.shared.options.max_answer_bytes).into())
     }
 
@@ -129,16 +131,18 @@ impl ServerHandler for Server {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        roots::settle(&self.shared, &context).await.map_err(|error| resources::failed(&error))?;
         self.blocking(move |shared| resources::read(shared, &request.uri).map(Into::into)).await
     }
 
     async fn complete(
         &self,
         request: CompleteRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
+        roots::settle(&self.shared, &context).await.map_err(|error| resources::failed(&error))?;
         let completion = match &request.r#ref {
             Reference::Resource(template) if template.uri == resources::DIFF && request.argument.name == "id" => {
                 let start = request.argument.value;

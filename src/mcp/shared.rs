@@ -4,18 +4,22 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::Options;
+use super::commits::Commits;
+use super::roots::Workspace;
 use super::subscriptions::Subscriptions;
 use super::tools::{self, Definition};
-use crate::engine::Engine;
+use crate::engine::{Engine, RecoverOptions};
+use crate::error::{ErrorKind, Result};
 
 /// The one server behind all connections.
 #[derive(Debug)]
 pub(super) struct Shared {
-    pub(super) engine: Engine,
+    pub(super) workspace: Workspace,
     pub(super) options: Options,
     /// Those of the toolsets, in the order in which they are listed.
     pub(super) tools: Vec<&'static Definition>,
     pub(super) subscriptions: Subscriptions,
+    pub(super) commits: Commits,
     /// Cancelled when the server is to end.
     pub(super) stop: CancellationToken,
     /// Calls of the engine.
@@ -23,15 +27,55 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(engine: Engine, options: Options) -> Self {
+    pub(super) fn new(workspace: Workspace, options: Options) -> Self {
         let tools = tools::all().filter(|tool| options.toolsets.contains(tool.toolset)).collect();
         Self {
-            engine,
+            workspace,
             options,
             tools,
             subscriptions: Subscriptions::default(),
+            commits: Commits::default(),
             stop: CancellationToken::new(),
             running: TaskTracker::new(),
+        }
+    }
+
+    /// The engine, once it is known where to work.
+    pub(super) fn engine(&self) -> Result<&Engine> {
+        self.workspace.engine()
+    }
+
+    /// What is due before the first call in a workspace.
+    pub(super) fn started(&self, engine: &Engine) -> Result<()> {
+        self.check_delegates(engine)?;
+        self.recover(engine);
+        Ok(())
+    }
+
+    /// What is wrong with the configuration is told at once, not at the first call of a delegate.
+    pub(super) fn check_delegates(&self, engine: &Engine) -> Result<()> {
+        #[cfg(feature = "delegate")]
+        if self.options.toolsets.contains(super::toolsets::Toolset::Delegate) {
+            crate::delegate::Settings::load(engine, &self.options.delegate)?;
+        }
+        Ok(())
+    }
+
+    /// Finishes or takes back what an earlier process left. What cannot be recovered blocks only those whose files it
+    /// touches, and they are told.
+    pub(super) fn recover(&self, engine: &Engine) {
+        if self.options.read_only {
+            return;
+        }
+        match engine.recover(None, RecoverOptions::default()) {
+            Ok(recovered) => {
+                for transaction in recovered {
+                    let (id, action) = (transaction.id, transaction.action);
+                    tracing::warn!(id, action, "recovered: {}", transaction.reason);
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::Cancelled => {}
+            Err(error) => tracing::warn!("an interrupted transaction could not be recovered: {error}"),
         }
     }
 

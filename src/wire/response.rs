@@ -111,6 +111,13 @@ pub struct MultiSuccess {
     /// The transaction that undid it since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undone_by: Option<String>,
+    /// Of an undo: the transaction that it takes back, and who committed that, and its label.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reverts: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
 }
 
 /// A check that was run.
@@ -189,6 +196,9 @@ pub fn success_multi(report: &Report, request: &Request) -> MultiSuccess {
         attempts: several(report.attempts),
         already_applied: report.already_applied.then_some(true),
         undone_by: report.undone_by.clone(),
+        reverts: report.reverts.as_ref().map(|reverted| reverted.id.clone()),
+        owner: report.reverts.as_ref().map(|reverted| reverted.owner.clone()),
+        label: report.reverts.as_ref().and_then(|reverted| reverted.label.clone()),
     }
 }
 

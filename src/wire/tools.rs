@@ -161,7 +161,7 @@ pub struct ListTransactions {
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct UndoTransaction {
-    /// Without one, the newest that is not undone.
+    /// Without one, the newest of your own that is not undone.
     pub transaction_id: Option<String>,
     /// Only show the diff; write nothing.
     pub dry_run: Option<bool>,

@@ -8,6 +8,7 @@ mod http;
 mod lifecycle;
 mod notices;
 mod patches;
+mod roots;
 mod scenario;
 mod transcript;
 

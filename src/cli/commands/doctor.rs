@@ -15,7 +15,10 @@ use crate::fs::probe::{self, Guarantees};
 use crate::path::shown;
 
 pub(super) fn run(args: &DoctorArgs, options: &Options) -> Result<Answer, Failure> {
-    let folder = args.folder.as_ref().map_or_else(|| options.root.clone(), |folder| options.absolute(folder));
+    let folder = match &args.folder {
+        Some(folder) => options.absolute(folder),
+        None => options.root()?.to_owned(),
+    };
     if let Some(rounds) = args.torture {
         return super::torture::run(rounds, &folder, options);
     }

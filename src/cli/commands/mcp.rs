@@ -9,7 +9,7 @@ use crate::cli::options::{self, Options};
 use crate::cli::output::Answer;
 use crate::error::Result;
 use crate::fs::input;
-use crate::mcp::{self, Http, Token, Toolsets, Verbosity};
+use crate::mcp::{self, Http, Token, Toolsets, Verbosity, Workspace};
 
 /// The variable with the token, for those who do not want it in a file.
 const TOKEN: &str = "TXEDIT_MCP_TOKEN";
@@ -18,6 +18,7 @@ const TOKEN: &str = "TXEDIT_MCP_TOKEN";
 const TOKEN_BYTES: u64 = 4_096;
 
 pub(super) fn run(args: &McpArgs, options: &Options) -> Result<Answer, Failure> {
+    let workspace = workspace(args, options)?;
     let http = match args.http {
         Some(address) => {
             let token = token(args.token_file.as_deref())?;
@@ -41,9 +42,22 @@ pub(super) fn run(args: &McpArgs, options: &Options) -> Result<Answer, Failure> 
         verbosity: if options.verbose { Verbosity::Calls } else { Verbosity::Quiet },
         http,
     };
-    mcp::run(options.engine()?, server)?;
+    mcp::run(workspace, server)?;
     // Stdout was the protocol's.
     Ok(Answer::for_people(""))
+}
+
+/// Where a client is at the other end of stdin that may know better than the current folder, it is asked. Callers over
+/// HTTP may be anybody.
+fn workspace(args: &McpArgs, options: &Options) -> Result<Workspace> {
+    if args.http.is_some() || options.is_certain() {
+        return Ok(Workspace::known(options.engine()?));
+    }
+    let options = options.clone();
+    Ok(Workspace::of_client(Box::new(move |root| match root {
+        Some(root) => options.engine_of_client(root),
+        None => options.engine(),
+    })))
 }
 
 fn toolsets(list: Option<&str>) -> Result<Toolsets> {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{Definition, Job};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::mcp::answer::{Answer, Changes};
 use crate::mcp::schema::{self, Kind};
 use crate::mcp::toolsets::Toolset;
@@ -49,8 +49,8 @@ pub(super) static UNDO_TRANSACTION: Definition = Definition {
     title: "Undo a transaction",
     toolset: Toolset::History,
     description: "Put every file of a committed transaction back as it was, all or nothing, as a transaction of its \
-                  own; undoing that one is a redo. Use it when a change turned out wrong. Refused (UNDO_CONFLICT) \
-                  where a file has been changed since; not for changes that other programs made. Example: \
+                  own; undoing that one is a redo. Without an id: the newest of yours. Use it when a change turned \
+                  out wrong. Refused (UNDO_CONFLICT) where a file has been changed since; not for changes that other programs made. Example: \
                   {\"transaction_id\": \"20260101T120000Z-…\", \"dry_run\": true}",
     writes: true,
     idempotent: false,
@@ -59,6 +59,9 @@ pub(super) static UNDO_TRANSACTION: Definition = Definition {
         schema::output(&[
             ("dry_run", Kind::Flag, "Whether nothing was written."),
             ("transaction_id", Kind::Text, "The transaction that did the undoing."),
+            ("reverts", Kind::Text, "The transaction that it takes back."),
+            ("owner", Kind::Text, "Who committed that one."),
+            ("label", Kind::Text, "Its label, if it has one."),
             ("files_edited", Kind::Count, "Files that were put back."),
             ("file_results", Kind::Objects, "One for each file."),
             ("conflicts", Kind::Texts, "On UNDO_CONFLICT: the files that were changed since."),
@@ -74,10 +77,29 @@ fn undo(job: &Job<'_>, arguments: Arguments) -> Result<Answer> {
     let UndoTransaction { transaction_id, dry_run } = parse_flat(arguments)?;
     let dry_run = dry_run.unwrap_or(false);
     job.check_writing(dry_run)?;
-    let report = job.engine.undo(transaction_id.as_deref(), dry_run, job.run)?;
+    let id = match transaction_id {
+        Some(id) => id,
+        None => newest_own(job)?,
+    };
+    let report = job.engine.undo(Some(&id), dry_run, job.run)?;
     let mut changes = Changes::of(&report);
-    // Without an id the engine chose one; the log says which. Only subscribers want to know it.
-    let chosen = || job.engine.log(1, None).ok().and_then(|log| log.into_iter().next()?.reverts);
-    changes.reverted = report.transaction.as_ref().and_then(|_| transaction_id.or_else(chosen));
+    changes.reverted = report.transaction.as_ref().and(report.reverts.as_ref()).map(|reverted| reverted.id.clone());
     Ok(Answer::done(&success_multi(&report, &Request::default()), changes))
+}
+
+/// The newest transaction of this connection; where it has none, of its client, as far as it is no other connection's: a
+/// client that was started again is the same one.
+fn newest_own(job: &Job<'_>) -> Result<String> {
+    let own = job.engine.newest_not_undone(&|id, _| job.commits.is_of(id, job.connection))?;
+    if let Some(own) = own {
+        return Ok(own);
+    }
+    let program = job.engine.program(job.run);
+    let is_client = |id: &str, owner: &str| owner == program && job.commits.is_of_nobody(id);
+    let of_client = job.run.observer.client().map(|_| job.engine.newest_not_undone(&is_client)).transpose()?.flatten();
+    of_client.ok_or_else(|| {
+        let message = "you have committed nothing here that is not undone; list_transactions has what others committed: \
+                       name it as transaction_id";
+        Error::new(ErrorKind::UnknownTransaction, message)
+    })
 }

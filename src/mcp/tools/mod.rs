@@ -18,6 +18,7 @@ use std::time::Duration;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 
 use super::answer::Answer;
+use super::commits::Commits;
 use super::toolsets::Toolset;
 use crate::check::Check;
 use crate::engine::{Engine, Run};
@@ -44,6 +45,10 @@ pub(super) struct Definition {
 /// One call of a tool: it may block.
 pub(super) struct Job<'a> {
     pub(super) engine: &'a Engine,
+    /// Who calls.
+    pub(super) connection: u64,
+    /// Who committed what.
+    pub(super) commits: &'a Commits,
     pub(super) run: Run<'a>,
     /// Whether nothing but dry runs may be done.
     pub(super) read_only: bool,

@@ -54,3 +54,19 @@ fn a_root_that_is_no_folder_is_refused_by_name() {
     assert_eq!(json["error_code"], "VALIDATION_FAILED");
     assert!(json["errors"][0]["message"].as_str().unwrap().contains("CLAUDE_PROJECT_DIR"), "{json}");
 }
+
+#[test]
+fn the_home_folder_is_no_workspace_unless_it_is_named() {
+    let home = Workspace::new();
+    home.write("f", "one\n").write("deep/f", "one\n").write(".git/HEAD", "");
+    let edit = |folder: &str, options: &[&str]| {
+        let mut command = home.command(&[&["edit", "f", "--old", "one", "--new", "two"], options].concat());
+        run(command.current_dir(home.path().join(folder)).env("HOME", home.path()))
+    };
+    let ran = edit(".", &[]);
+    assert!(ran.exits(2).stderr.contains("--root"), "{ran:?}");
+    edit("deep", &[]).exits(0);
+    assert!(home.path().join("deep/.txedit").exists() && !home.path().join(".txedit").exists());
+    edit(".", &["--root", "."]).exits(0);
+    run(home.command(&["completions", "bash"]).env("HOME", home.path())).exits(0);
+}

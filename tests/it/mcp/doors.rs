@@ -71,3 +71,28 @@ fn nothing_of_version_control_or_denied_is_written_or_read_over_mcp() {
     }
     assert!(!root.path(".git/hooks/pre-commit").exists() && root.read(".git/config") == "[core]\n");
 }
+
+#[test]
+fn an_undo_without_an_id_takes_back_the_callers_own() {
+    let root = Root::with(&[("a", "one\n"), ("b", "one\n"), ("c", "one\n")]);
+    let edit = |name: &str| json!({"path": root.name(name), "old_string": "one", "new_string": "two"});
+    let (mut first, mut second) = (root.open(&[]), root.open(&[]));
+    let by_first = first.done("edit_file", &edit("a"))["transaction_id"].clone();
+    second.done("edit_file", &edit("b"));
+    let plan = json!({"label": "of a person", "files": [{"file_path": "c", "edits": [{"old_string": "one", "new_string": "two"}]}]});
+    std::fs::write(root.path("plan.json"), plan.to_string()).unwrap();
+    let mut shell = std::process::Command::new(env!("CARGO_BIN_EXE_txedit"));
+    shell.args(["apply", "plan.json"]).current_dir(root.path("")).env("TXEDIT_ROOT", root.path(""));
+    assert!(shell.status().unwrap().success());
+    let undone = first.done("undo_transaction", &json!({}));
+    assert_eq!(undone["reverts"], by_first);
+    assert!(undone["owner"].as_str().unwrap().starts_with("t 1 by txedit"), "{undone}");
+    assert_eq!((root.read("a"), root.read("b"), root.read("c")), ("one\n".into(), "two\n".into(), "two\n".into()));
+    // The one of the same client that no connection of this server claims is next, the person's is nobody's.
+    first.done("undo_transaction", &json!({}));
+    first.failed("undo_transaction", &json!({}), "UNKNOWN_TRANSACTION");
+    assert_eq!((root.read("b"), root.read("c")), ("one\n".into(), "two\n".into()));
+    let log = first.done("list_transactions", &json!({"path": root.name("c")}));
+    let named = first.done("undo_transaction", &json!({"transaction_id": log["transactions"][0]["transaction_id"]}));
+    assert_eq!(named["label"], "of a person");
+}

@@ -18,7 +18,7 @@ pub(super) const REPORTED: &str = "reported\n";
 const MOST: usize = 100_000;
 
 pub(in crate::cli::commands) fn run(args: &TortureChildArgs, options: &Options) -> Result<Answer, Failure> {
-    let mut files = work::look(&options.root)?;
+    let mut files = work::look(options.root()?)?;
     let mut dice = Dice::new(args.seed);
     // Nothing cancels it: it is there to be killed.
     let never = AtomicBool::new(false);

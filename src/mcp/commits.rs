@@ -1,0 +1,39 @@
+//! Which connection committed what, as long as it lives.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::limits;
+
+/// The newest commits of this server, oldest first, with the connection of each.
+#[derive(Debug, Default)]
+pub(super) struct Commits(Mutex<VecDeque<(String, u64)>>);
+
+impl Commits {
+    pub(super) fn add(&self, transaction: &str, connection: u64) {
+        let mut commits = self.lock();
+        if commits.len() == limits::HISTORY_COUNT {
+            commits.pop_front();
+        }
+        commits.push_back((transaction.to_owned(), connection));
+    }
+
+    /// Whether that connection committed it.
+    pub(super) fn is_of(&self, transaction: &str, connection: u64) -> bool {
+        self.lock().iter().any(|(id, by)| id == transaction && *by == connection)
+    }
+
+    /// Whether none of the connections that live committed it.
+    pub(super) fn is_of_nobody(&self, transaction: &str) -> bool {
+        self.lock().iter().all(|(id, _)| id != transaction)
+    }
+
+    /// Forgets a connection that has ended.
+    pub(super) fn forget(&self, connection: u64) {
+        self.lock().retain(|(_, by)| *by != connection);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(String, u64)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,129 @@
+//! Where a server works that nobody gave a root: where its client says, else where it was started.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rmcp::RoleServer;
+use rmcp::service::RequestContext;
+use tokio::sync::OnceCell;
+
+use super::shared::Shared;
+use crate::engine::Engine;
+use crate::error::{Error, ErrorKind, Result};
+
+/// How long a client may take to say where it works.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Opens the workspace that a client names, or that of the current folder, or refuses it.
+pub type Open = Box<dyn Fn(Option<&Path>) -> Result<Engine> + Send + Sync>;
+
+/// The workspace of a server.
+pub struct Workspace {
+    engine: OnceCell<Engine>,
+    open: Option<Open>,
+}
+
+impl fmt::Debug for Workspace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Workspace").field("engine", &self.engine).finish_non_exhaustive()
+    }
+}
+
+impl Workspace {
+    /// The one of this engine.
+    #[must_use]
+    pub fn known(engine: Engine) -> Self {
+        Self { engine: OnceCell::new_with(Some(engine)), open: None }
+    }
+
+    /// The one that the client names, if it can be asked; else that of the current folder. Asked at the first call.
+    #[must_use]
+    pub fn of_client(open: Open) -> Self {
+        Self { engine: OnceCell::new(), open: Some(open) }
+    }
+
+    /// The engine, once it is known.
+    pub(super) fn engine(&self) -> Result<&Engine> {
+        self.engine.get().ok_or_else(|| Error::new(ErrorKind::UnknownError, "the root is not known yet"))
+    }
+}
+
+/// Sees to it that the workspace is known, before a call.
+pub(super) async fn settle(shared: &Shared, context: &RequestContext<RoleServer>) -> Result<()> {
+    let Workspace { engine, open } = &shared.workspace;
+    let Some(open) = open else { return Ok(()) };
+    let opening = async {
+        let roots = roots(context).await;
+        let mut opened = None;
+        for root in &roots {
+            match open(Some(root)) {
+                Ok(engine) => {
+                    opened = Some(engine);
+                    break;
+                }
+                Err(error) => tracing::warn!("the client's root {} is passed over: {error}", root.display()),
+            }
+        }
+        let engine = match opened {
+            Some(engine) => engine,
+            None => open(None)?,
+        };
+        shared.started(&engine)?;
+        Ok(engine)
+    };
+    engine.get_or_try_init(|| opening).await.map(drop)
+}
+
+/// The folders that the client works in, as far as it says so.
+#[expect(deprecated, reason = "clients of older protocols have no other way to say it")]
+async fn roots(context: &RequestContext<RoleServer>) -> Vec<PathBuf> {
+    if context.client_capabilities().is_none_or(|capabilities| capabilities.roots.is_none()) {
+        return Vec::new();
+    }
+    // A newer protocol knows no requests of servers: there it fails at once, and the current folder counts.
+    let asked = tokio::time::timeout(PATIENCE, context.peer.list_roots()).await;
+    match asked {
+        Ok(Ok(listed)) => listed.roots.iter().filter_map(|root| folder(&root.uri)).collect(),
+        Ok(Err(error)) => {
+            tracing::warn!("the client did not say its roots: {error}");
+            Vec::new()
+        }
+        Err(_) => {
+            tracing::warn!("the client did not say its roots in time");
+            Vec::new()
+        }
+    }
+}
+
+/// The folder of a `file:` address of this machine.
+fn folder(uri: &str) -> Option<PathBuf> {
+    let path = uri.strip_prefix("file://")?;
+    let path = path.strip_prefix("localhost").unwrap_or(path);
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut parts = path.strip_prefix('/')?.split('%');
+    bytes.push(b'/');
+    bytes.extend(parts.next()?.bytes());
+    for part in parts {
+        let digits = part.get(..2).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        bytes.extend(part[2..].bytes());
+    }
+    Some(OsString::from_vec(bytes).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_of_this_machine_are_folders() {
+        assert_eq!(folder("file:///a/b%20c%C3%A4"), Some("/a/b cä".into()));
+        assert_eq!(folder("file://localhost/a"), Some("/a".into()));
+        for uri in ["/a", "file://elsewhere/a", "file:///a%2", "file:///a%zz", "https://a/b", "file://"] {
+            assert_eq!(folder(uri), None, "{uri}");
+        }
+    }
+}

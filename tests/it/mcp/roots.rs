@@ -1,0 +1,97 @@
+//! Where a server works that nobody gave a root.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::{Root, Session};
+
+/// The program, about to serve without a root, started in `folder` by a user who is at home in `home`.
+fn server(folder: &Path, home: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_txedit"));
+    command.arg("mcp").current_dir(folder).env("HOME", home);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("TXEDIT_") || name == "CLAUDE_PROJECT_DIR" {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+/// Begins a session as a client that knows `roots`, or nothing of roots.
+fn begin(command: &mut Command, roots: Option<&[String]>) -> Session {
+    let mut session = Session::start(command);
+    let capabilities = if roots.is_some() { json!({"roots": {}}) } else { json!({}) };
+    let client = json!({"protocolVersion": "2025-06-18", "capabilities": capabilities,
+        "clientInfo": {"name": "t", "version": "1"}});
+    session.request("initialize", &client);
+    session.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    session
+}
+
+/// Calls a tool, and says the roots where the server asks for them.
+fn call(session: &mut Session, roots: &[String], tool: &str, arguments: &Value) -> Value {
+    let id = session.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
+    loop {
+        let message = session.receive().expect("an answer");
+        if message["method"] == "roots/list" {
+            let roots: Vec<_> = roots.iter().map(|root| json!({"uri": format!("file://{root}")})).collect();
+            session.send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": {"roots": roots}}));
+        } else if message["id"] == id {
+            return message["result"]["structuredContent"].clone();
+        }
+    }
+}
+
+fn new_file(root: &Root, name: &str) -> Value {
+    json!({"files": [{"file_path": root.name(name), "content": "x"}]})
+}
+
+fn folder(root: &Root) -> String {
+    root.name("").trim_end_matches('/').to_owned()
+}
+
+#[test]
+fn the_roots_of_the_client_are_asked_for_where_nothing_marks_the_folder() {
+    let (home, project) = (Root::with(&[]), Root::with(&[]));
+    for start in [home.path(""), Path::new("/").to_owned()] {
+        let roots = ["/".to_owned(), folder(&home), folder(&project)];
+        let mut session = begin(&mut server(&start, &home.path("")), Some(&roots));
+        let name = format!("from{}", start.components().count());
+        let done = call(&mut session, &roots, "multi_edit_files", &new_file(&project, &name));
+        assert_eq!(done["success"], true, "{done}");
+        let outside = call(&mut session, &roots, "multi_edit_files", &new_file(&home, "y"));
+        assert_eq!(outside["errors"][0]["code"], "OUTSIDE_ROOT", "{outside}");
+    }
+    assert!(!home.path(".txedit").exists() && !Path::new("/.txedit").exists());
+    // Where the folder is a project, or is named, the client is not asked.
+    std::fs::create_dir(home.path("project")).unwrap();
+    std::fs::create_dir(home.path("project/.git")).unwrap();
+    let mut session = begin(&mut server(&home.path("project"), &home.path("")), Some(&[]));
+    session.done("multi_edit_files", &new_file(&home, "project/z"));
+}
+
+#[test]
+fn neither_the_root_folder_nor_the_home_folder_is_a_workspace_unless_it_is_named() {
+    let home = Root::with(&[]);
+    std::fs::create_dir_all(home.path("deep/er")).unwrap();
+    for folder in [home.path(""), Path::new("/").to_owned()] {
+        let mut session = begin(&mut server(&folder, &home.path("")), None);
+        let refused = session.failed("multi_edit_files", &new_file(&home, "x"), "VALIDATION_FAILED");
+        assert!(refused["errors"][0]["message"].as_str().unwrap().contains("--root"), "{refused}");
+        let status = server(&folder, &home.path("")).args(["--http", "127.0.0.1:0"]).output().unwrap().status;
+        assert_eq!(status.code(), Some(2));
+    }
+    assert!(!home.path("x").exists() && !home.path(".txedit").exists());
+    // What stands there marks no folder beneath.
+    let mut named = server(&home.path(""), &home.path(""));
+    named.arg("--root").arg(home.path(""));
+    begin(&mut named, None).done("multi_edit_files", &new_file(&home, "named"));
+    assert!(home.path(".txedit").exists());
+    let mut session = begin(&mut server(&home.path("deep/er"), &home.path("")), None);
+    session.done("multi_edit_files", &new_file(&home, "deep/er/x"));
+    let outside = session.failed("multi_edit_files", &new_file(&home, "deep/x"), "VALIDATION_FAILED");
+    assert_eq!(outside["errors"][0]["code"], "OUTSIDE_ROOT", "{outside}");
+    assert!(home.path("deep/er/.txedit").exists());
+}
