@@ -8,6 +8,8 @@ use super::data::Act;
 use super::judge::{Doing, Judged};
 use super::look::{Look, Marks};
 use super::run::{Answer, Pending, World};
+use crate::error::ErrorKind;
+use crate::fs::FileKind;
 use crate::fs::sim::{Entry, Policy, SimFs};
 use crate::testing::check::told;
 use crate::testing::run::lock;
@@ -57,7 +59,7 @@ impl World {
         tainted: BTreeSet<PathBuf>,
     ) -> Judged {
         let logical = Arc::new(Files::new());
-        self.pending = Some(Pending { allowed, seen, tainted, logical });
+        self.pending = Some(Pending { allowed, seen, tainted, pruned: false, logical });
         self.look_ahead()
     }
 
@@ -96,9 +98,23 @@ impl World {
         if fork.machine.digest() != digest {
             return Err(told("a second recovery changed something".to_owned()));
         }
+        fork.are_staged().map_err(&told)?;
         pending.logical = Arc::new(look.files);
         self.is_stuck |= required;
         self.pending = Some(pending);
+        Ok(())
+    }
+
+    /// What was staged, and acknowledged, is known.
+    fn are_staged(&mut self) -> Judged {
+        for number in self.staged.clone() {
+            match self.call(&Act::Preview(number)) {
+                Err(error) if error.kind() == ErrorKind::UnknownTransaction => {
+                    return Err(format!("what was staged in {number} is gone: {error}"));
+                }
+                _ => {}
+            }
+        }
         Ok(())
     }
 
@@ -124,6 +140,10 @@ impl World {
 /// times of files are free.
 fn is_one_of(pending: &Pending, tainted: &BTreeSet<PathBuf>, files: &Files, any_time: bool) -> Judged {
     let is_free = |path: &PathBuf| tainted.iter().any(|tainted| path.starts_with(tainted) || tainted.starts_with(path));
+    let is_forgotten = |path: &PathBuf| {
+        let is_folder = |files: &Files| files.get(path).is_some_and(|entry| entry.kind == FileKind::Folder);
+        pending.pruned && is_folder(files) && is_folder(&pending.seen)
+    };
     let fits = |state: &Files| {
         let path = state.keys().chain(files.keys()).filter(|path| !is_free(path)).find(|path| {
             let unchanged = same(pending.seen.get(*path), state.get(*path), true);
@@ -132,7 +152,8 @@ fn is_one_of(pending: &Pending, tainted: &BTreeSet<PathBuf>, files: &Files, any_
                 .zip(should)
                 .filter(|_| any_time)
                 .map(|(is, should)| Entry { modified: should.modified, ..is.clone() });
-            !same(timed.as_ref().or(is), should, unchanged)
+            let is_fine = same(timed.as_ref().or(is), should, unchanged);
+            !(is_fine || should.is_none() && is_forgotten(path))
         });
         path.map_or(Ok(()), |path| {
             let (is, should) = (told(files, path), told(state, path));

@@ -32,6 +32,8 @@ pub struct Profile {
     pub reuse: bool,
     /// There is no state folder yet.
     pub cold: bool,
+    /// A sync of the whole file system does nothing, as with most FUSE servers.
+    pub fuse: bool,
 }
 
 /// Something that is there at first. Paths are relative to the workspace.

@@ -11,6 +11,7 @@ use super::data::{Deed, Gate, Held};
 use super::deed::perform;
 use super::look::{Look, Marks, alike, differences, marks};
 use crate::check::{Call, Checker, Ended, Verdict};
+use crate::fs::FileKind;
 use crate::fs::sim::{self, Entry, SimFs};
 use crate::path::STATE_FOLDER;
 use crate::testing::run::lock;
@@ -18,6 +19,7 @@ use crate::testing::script::ROOT;
 
 /// All foreign programs together.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "what happened, each independent of the others")]
 pub(super) struct Foreigners {
     /// The files that they have open, and where each was opened.
     held: Held<(PathBuf, sim::Held)>,
@@ -31,6 +33,8 @@ pub(super) struct Foreigners {
     pub(super) touched: BTreeSet<PathBuf>,
     /// What stood at those paths before and after the last of them that came one upon the other.
     pub(super) left: BTreeMap<PathBuf, [Option<Entry>; 2]>,
+    /// A folder was moved.
+    moved_folder: bool,
     /// A folder was moved, and only then a target was swapped.
     pub(super) moved_before_swap: bool,
     /// The act has a check, which foreign programs cannot be told from.
@@ -51,6 +55,7 @@ impl Foreigners {
             done: Vec::new(),
             touched: BTreeSet::new(),
             left: BTreeMap::new(),
+            moved_folder: false,
             moved_before_swap: false,
             is_checked: self.is_checked,
             were_here: self.were_here,
@@ -63,6 +68,7 @@ impl Foreigners {
         self.done.clear();
         self.touched.clear();
         self.left.clear();
+        self.moved_folder = false;
         self.moved_before_swap = false;
         self.fresh.clear();
     }
@@ -83,6 +89,9 @@ impl Foreigners {
         self.fresh.extend(after.beside(&new));
         self.fresh.extend(new);
         let changed = differences(&before.files, &after.files);
+        // Names, too: what they moved or linked is durable only when they sync it.
+        let moved = changed.iter().filter_map(|path| before.files.get(*path));
+        self.fresh.extend(moved.flat_map(|entry| marks(&String::from_utf8_lossy(&entry.content))));
         let is_seen = !changed.is_empty() || matches!(deed, Deed::Hold(..) | Deed::Late(..));
         let mut paths: BTreeSet<PathBuf> = deed.paths().into_iter().map(PathBuf::from).collect();
         // What a check moves is its own, with all that is in it.
@@ -101,6 +110,9 @@ impl Foreigners {
         if let Deed::Late(number, _) = deed {
             self.touched.extend(self.held.get(number).map(|(path, _)| path.clone()));
         }
+        if let Deed::Move(from, _) = deed {
+            self.moved_folder |= before.files.get(Path::new(from)).is_some_and(|entry| entry.kind == FileKind::Folder);
+        }
         self.were_here |= !matches!(deed, Deed::Hold(..));
         // One that changes nothing, such as a mode that is there already, nobody can tell from none.
         if is_seen {
@@ -112,7 +124,7 @@ impl Foreigners {
     pub(super) fn note(&mut self, call: &sim::Call<'_>) {
         let inside = |path: &Path| path.starts_with(Path::new(ROOT).join(STATE_FOLDER));
         let swaps = call.verb == "rename" && call.to.is_some_and(|to| inside(to) != inside(call.path));
-        self.moved_before_swap |= swaps && self.done.iter().any(|(deed, _)| matches!(deed, Deed::Move(..)));
+        self.moved_before_swap |= swaps && self.moved_folder;
     }
 
     /// The machine was cut off: handles are gone.

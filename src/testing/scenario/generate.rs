@@ -94,6 +94,7 @@ impl Dice {
             no_births: self.one_in(8),
             reuse: self.one_in(6),
             cold: self.one_in(8),
+            fuse: self.one_in(4),
         }
     }
 

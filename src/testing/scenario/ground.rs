@@ -30,6 +30,7 @@ fn new_ground(profile: Profile) -> SimFs {
             volume.sync_each = profile.sync_each;
             volume.birth_times = !profile.no_births;
             volume.reuse_inodes = profile.reuse;
+            volume.syncs_whole = !profile.fuse;
         })
     });
     assert!(made.is_ok(), "{made:?}");

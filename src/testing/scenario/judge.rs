@@ -204,9 +204,9 @@ impl World {
         let look = self.look();
         if let Some(pending) = &mut self.pending {
             pending.tainted.extend(lock(&self.foreigners).touched.iter().cloned());
+            pending.pruned |= matches!(act, Act::Prune(_));
         }
-        let said = format!("the answer: {answer:?}");
-        let told = |what: String| format!("{what}\n  {said}");
+        let told = |what: String| format!("{what}\n  the answer: {answer:?}");
         if act.only_looks() || matches!(answer, Ok(Answer::Idle)) {
             self.sync_deeds();
             return self.look_ahead().map_err(told);

@@ -100,6 +100,12 @@ impl Look {
         marks_of(self.files.values().filter(|entry| entry.kind == FileKind::File).chain(stored))
     }
 
+    /// The same without what is in the trash.
+    pub(super) fn out_of_trash(&self) -> Marks {
+        let stored = self.kept.iter().chain(&self.history).chain(&self.slots).map(|(_, entry)| entry);
+        marks_of(self.files.values().filter(|entry| entry.kind == FileKind::File).chain(stored))
+    }
+
     /// The same with what is in the trash: not lost yet.
     pub(super) fn anywhere(&self) -> Marks {
         let mut marks = self.in_reach();
@@ -143,7 +149,8 @@ impl Look {
         for (folder, bytes) in &self.journals {
             let Ok(journal) = journal::scan(bytes) else { continue };
             let slots = self.history.iter().chain(&self.pruned).filter(|(path, _)| path.starts_with(folder));
-            for (path, entry) in slots {
+            // One with other names was copied: whoever writes to it finds it there.
+            for (path, entry) in slots.filter(|(_, entry)| entry.names < 2) {
                 let slot = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse::<usize>().ok());
                 let before = slot.and_then(|slot| journal.entries.get(slot)?.change.before());
                 if before.is_some_and(|before| before.digest != Digest::of(&entry.content)) {

@@ -1,11 +1,11 @@
 //! Acts that came to their end: what is said of them, and what is seen.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::answer::{Compared, digest, judge_answer, named, places};
-use super::data::{Act, Ask, Deed, request};
+use super::data::{Act, Ask, Deed, Terms, request};
 use super::judge::{Doing, Judged};
 use super::look::{Look, Marks, alike, differences, mark_text};
 use super::run::{Answer, Committed, World};
@@ -53,13 +53,7 @@ impl World {
             _ => {}
         }
         let Answer::Report(report) = answer else { return Ok(()) };
-        let compared =
-            Compared { before: base, after: &look.files, touched: &self.touched_by(act), checked: self.had_check };
-        let asked = match act {
-            Act::Apply(asks, terms) => Some(request(asks, terms)),
-            _ => None,
-        };
-        judge_answer(compared, asked.as_ref(), Ok(report))?;
+        let base = &self.true_base(act, base, look, report)?;
         self.is_in_place(report, base, look)?;
         let reverts = match act {
             Act::Undo(Some(back)) => self.committed.len().checked_sub(back + 1),
@@ -78,6 +72,26 @@ impl World {
         Ok(())
     }
 
+    /// What was there before the act, so that its answer is true. A recovery that came first may have gone the other way
+    /// than it would have without the foreign acts.
+    fn true_base(&self, act: &Act, base: &Arc<Files>, look: &Look, report: &Report) -> Judged<Arc<Files>> {
+        let touched = self.touched_by(act);
+        let asked = match act {
+            Act::Apply(asks, terms) => Some(request(asks, terms)),
+            _ => None,
+        };
+        let is_true = |before: &Files| {
+            let compared = Compared { before, after: &look.files, touched: &touched, checked: self.had_check };
+            judge_answer(compared, asked.as_ref(), Ok(report))
+        };
+        let wrong = match is_true(base) {
+            Ok(()) => return Ok(Arc::clone(base)),
+            Err(wrong) => wrong,
+        };
+        let others = self.pending.iter().filter(|_| act.recovers()).flat_map(|pending| &pending.allowed);
+        others.into_iter().find(|other| is_true(other).is_ok()).cloned().ok_or(wrong)
+    }
+
     /// Where a folder was moved before the last swap, what is told of its files must still be true of their paths.
     fn is_in_place(&self, report: &Report, base: &Files, look: &Look) -> Judged {
         let foreigners = lock(&self.foreigners);
@@ -85,9 +99,14 @@ impl World {
         if !foreigners.moved_before_swap || !by_moves {
             return Ok(());
         }
+        // A file that was moved by itself may have been so afterwards.
+        let is_moved = |path: &Path| {
+            let moves = |deed: &Deed| deed.paths().iter().any(|moved| Path::new(moved) == path);
+            foreigners.done.iter().any(|(deed, _)| moves(deed))
+        };
         let wrong = report.files.iter().filter(|file| file.operation != Operation::None).find(|file| {
             let (_, goal) = places(file, base);
-            digest(&look.files, &goal) != file.hash_after
+            !is_moved(&goal) && digest(&look.files, &goal) != file.hash_after
         });
         wrong.map_or(Ok(()), |file| Err(format!("a folder was moved before the last swap, and {file:?} is not there")))
     }
@@ -159,9 +178,11 @@ impl World {
                 is_theirs && alike(after.as_ref(), look.files.get(path))
             });
             let is_named = error.not_old().iter().any(|left| left.on_top && left.path.ends_with(path));
+            // A folder that was moved away is made again as it is there.
+            let is_made_again = only_gone && [base.get(path), look.files.get(path)].iter().all(|at| is_folder(*at));
             // What a recovery puts aside, `status` lists.
-            let is_kept = kept(path) || recovered.is_some();
-            if !(is_left || is_named || is_as_recovered(path) || (is_back && (is_kept || only_gone))) {
+            let is_fine = is_back && (recovered.is_some() || only_gone) || is_made_again;
+            if !(kept(path) || is_left || is_named || is_as_recovered(path) || is_fine) {
                 let (is, was) = (told(&look.files, path), told(&expected, path));
                 return Err(format!(
                     "{:?}, and {} is {is}; without the act it would be {was}, and nothing tells of it",
@@ -178,11 +199,11 @@ impl World {
         let mut foreigners = lock(&self.foreigners);
         match act {
             Act::Prune(_) => {
-                let (pruned, there) = (before.originals(), after.in_reach());
+                let (pruned, there) = (before.originals(), after.out_of_trash());
                 foreigners.alive.retain(|mark| there.contains(mark) || !pruned.contains(mark));
             }
             Act::Drop => {
-                let (dropped, there) = (before.put_aside(), after.in_reach());
+                let (dropped, there) = (before.put_aside(), after.out_of_trash());
                 foreigners.alive.retain(|mark| there.contains(mark) || !dropped.contains(mark));
             }
             _ => {}
@@ -233,29 +254,54 @@ fn is_as(expected: &Files, base: &Files, files: &Files, leeway: Leeway<'_>) -> J
     Ok(())
 }
 
-/// Whether the files are what comes of the act and the deeds one after the other, in some place among them.
+fn is_folder(entry: Option<&Entry>) -> bool {
+    entry.is_some_and(|entry| entry.kind == FileKind::Folder)
+}
+
+/// The same act with a check that does these first.
+fn doing_first(act: &Act, deeds: &[Deed]) -> Option<Act> {
+    let mut act = act.clone();
+    let (Act::Apply(_, Terms { check: Some(gate), .. }) | Act::Commit(_, Some(gate))) = &mut act else { return None };
+    gate.deeds.splice(0..0, deeds.iter().cloned());
+    Some(act)
+}
+
+/// Whether the files are what comes of the act, its check and the deeds one after the other, in some place among them.
 fn is_serial(start: &World, act: &Act, deeds: &[Deed], files: &Files) -> Judged {
-    let mut found = Vec::new();
+    let mut wrong = Vec::new();
     for place in (0..=deeds.len()).rev() {
-        let mut fork = start.fork();
-        for deed in &deeds[..place] {
-            lock(&fork.foreigners).act(&fork.machine, deed, false);
+        match is_as_after(start, act, deeds.split_at(place), files) {
+            Ok(()) => return Ok(()),
+            Err(how) => wrong.push(format!("after {place} foreign acts {how}")),
         }
-        if fork.call(act).is_err() {
-            found.push(format!("after {place} foreign acts it is refused"));
-            continue;
+        for later in place + 1..=deeds.len() {
+            let Some(act) = doing_first(act, &deeds[place..later]) else { break };
+            if is_as_after(start, &act, (&deeds[..place], &deeds[later..]), files).is_ok() {
+                return Ok(());
+            }
         }
-        for deed in &deeds[place..] {
-            lock(&fork.foreigners).act(&fork.machine, deed, false);
-        }
-        let expected = fork.look().files;
-        // An empty folder that one of the two would have taken away harms nobody.
-        let is_folder =
-            |files: &Files, path: &PathBuf| files.get(path).is_none_or(|entry| entry.kind == FileKind::Folder);
-        let wrong = |path: &&PathBuf| !(is_folder(&expected, path) && is_folder(files, path));
-        let Some(path) = differences(&expected, files).into_iter().find(wrong) else { return Ok(()) };
-        let (is, should) = (told(files, path), told(&expected, path));
-        found.push(format!("after {place} foreign acts {} should be {should}, and is {is}", path.display()));
     }
-    Err(format!("acknowledged, and not what the two do one after the other: {}", found.join("; ")))
+    Err(format!("acknowledged, and not what the two do one after the other: {}", wrong.join("; ")))
+}
+
+/// Whether the files are what comes of some deeds, the act, and the other deeds.
+fn is_as_after(start: &World, act: &Act, (before, after): (&[Deed], &[Deed]), files: &Files) -> Judged {
+    let mut fork = start.fork();
+    let others = |fork: &World, deeds: &[Deed]| {
+        for deed in deeds {
+            lock(&fork.foreigners).act(&fork.machine, deed, false);
+        }
+    };
+    others(&fork, before);
+    if fork.call(act).is_err() {
+        return Err("it is refused".to_owned());
+    }
+    others(&fork, after);
+    let expected = fork.look().files;
+    // An empty folder that one of the two would have taken away harms nobody.
+    let is_folder = |files: &Files, path: &PathBuf| files.get(path).is_none_or(|entry| entry.kind == FileKind::Folder);
+    let wrong = |path: &&PathBuf| !(is_folder(&expected, path) && is_folder(files, path));
+    let Some(path) = differences(&expected, files).into_iter().find(wrong) else { return Ok(()) };
+    let (is, should) = (told(files, path), told(&expected, path));
+    Err(format!("{} should be {should}, and is {is}", path.display()))
 }

@@ -145,6 +145,7 @@ fn profile(words: &mut Words<'_>) -> Result<Profile, String> {
             "no_births" => profile.no_births = true,
             "reuse" => profile.reuse = true,
             "cold" => profile.cold = true,
+            "fuse" => profile.fuse = true,
             other => return words.unknown(other),
         }
     }

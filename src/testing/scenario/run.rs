@@ -38,6 +38,8 @@ pub(super) struct Pending {
     pub(super) seen: Arc<Files>,
     /// The paths that somebody else changed since, and those that depend on them.
     pub(super) tainted: BTreeSet<PathBuf>,
+    /// History was pruned since: which folders a transaction had made is forgotten.
+    pub(super) pruned: bool,
     /// The files as a recovery would leave them now.
     pub(super) logical: Arc<Files>,
 }
@@ -50,6 +52,8 @@ pub(super) struct World {
     pub(super) foreigners: Arc<Mutex<Foreigners>>,
     /// Open transactions by their number in the script.
     pub(super) open: Vec<Option<String>>,
+    /// Those of them whose stage was acknowledged, and that nobody tried to commit or drop.
+    pub(super) staged: BTreeSet<usize>,
     pub(super) committed: Vec<Committed>,
     /// What a recovery may leave, where one is due.
     pub(super) pending: Option<Pending>,
@@ -96,6 +100,7 @@ impl World {
             profile,
             foreigners: Arc::default(),
             open: Vec::new(),
+            staged: BTreeSet::new(),
             committed: Vec::new(),
             pending: None,
             is_blurred: false,
@@ -116,6 +121,7 @@ impl World {
         Self {
             foreigners: Arc::new(Mutex::new(foreigners)),
             open: self.open.clone(),
+            staged: self.staged.clone(),
             committed: self.committed.clone(),
             pid: self.pid + 1000,
             ..Self::on(machine, self.profile)
@@ -156,6 +162,9 @@ impl World {
     }
 
     fn perform(&mut self, engine: &Engine, act: &Act) -> Result<Answer> {
+        if let Act::Commit(number, _) | Act::RollBack(number) = act {
+            self.staged.remove(number);
+        }
         match act {
             Act::Apply(asks, terms) => {
                 let request = request(asks, terms);
@@ -173,6 +182,9 @@ impl World {
                 let request = request(asks, &super::data::Terms::default());
                 let staged = run(|run| engine.stage(&request, self.open_id(*number), run))?;
                 self.open.resize(self.open.len().max(*number + 1), None);
+                if staged.id.is_some() {
+                    self.staged.insert(*number);
+                }
                 self.open[*number] = staged.id;
                 Ok(Answer::Staged)
             }

@@ -54,6 +54,7 @@ fn candidates(scenario: &Scenario) -> Vec<Scenario> {
     add(&|scenario| scenario.machine = super::data::Profile { no_births: false, ..machine });
     add(&|scenario| scenario.machine = super::data::Profile { reuse: false, ..machine });
     add(&|scenario| scenario.machine = super::data::Profile { cold: false, ..machine });
+    add(&|scenario| scenario.machine = super::data::Profile { fuse: false, ..machine });
     found
 }
 

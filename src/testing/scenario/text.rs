@@ -34,6 +34,7 @@ impl fmt::Display for Profile {
             (self.no_births, "no_births"),
             (self.reuse, "reuse"),
             (self.cold, "cold"),
+            (self.fuse, "fuse"),
         ];
         all.iter().filter(|(on, _)| *on).try_for_each(|(_, word)| write!(f, " {word}"))?;
         writeln!(f)

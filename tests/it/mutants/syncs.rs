@@ -12,7 +12,7 @@ use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
 use txedit::fs::sim::SimFs;
 use txedit::testing::{Deed, Explorer, Foreign, Role, Script};
 
-use crate::explore::scripts;
+use crate::explore::{as_on_fuse, scripts};
 
 /// What a sync is of, without the id of its transaction.
 fn site(call: &Call) -> String {
@@ -122,7 +122,27 @@ fn of_a_commit_on_ext4() {
 }
 
 #[test]
-fn of_all_folders_on_ext4() {
+fn of_a_commit_on_fuse() {
+    // A barrier there syncs each thing that it rests on, whether or not that was durable before: the original and all
+    // that the first barrier had, in the second one once more. Of its renames both folders know, which
+    // `of_all_folders` leaves out together.
+    let script = as_on_fuse(&scripts::edit());
+    let mut missed = Vec::new();
+    for nth in 1.. {
+        let sites = Sites::default();
+        let explorer = Explorer { images: 12, images_in_recovery: 4, depth: 1, ..Explorer::default() };
+        let is_noticed = explorer.explore(&leaving_out(script.clone(), Role::Act, nth, &sites)).is_err();
+        let sites = std::mem::take(&mut *sites.lock().unwrap());
+        if sites.is_empty() {
+            break;
+        }
+        missed.extend(sites.into_iter().filter(|_| is_noticed));
+    }
+    assert_eq!(missed, [".journal", "000000", "its folder", "txn"]);
+}
+
+#[test]
+fn of_all_folders() {
     let folders = |_: &SimFs, role, fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
         if role != Role::Act {
             return fs;
@@ -136,6 +156,7 @@ fn of_all_folders_on_ext4() {
         Arc::new(faults)
     };
     assert!(is_noticed_alone(&on_ext4().disturb(folders)));
+    assert!(is_noticed_alone(&as_on_fuse(&scripts::edit()).disturb(folders)));
 }
 
 /// Each function of the engine that syncs, with a test that misses the sync, or why none does.

@@ -14,6 +14,7 @@ use txedit::check::Check;
 use txedit::engine::report::Report;
 use txedit::engine::{Durability, Engine, RecoverOptions, Retention, Run, Settings, UndoOptions, Unobserved};
 use txedit::error::{Error, ErrorKind, Outcome};
+use txedit::fs::FileKind;
 use txedit::fs::fault::{Call, FaultFs, Rule};
 use txedit::fs::os::OsFs;
 use txedit::testing::scenario::{
@@ -65,6 +66,19 @@ impl Others {
     }
 }
 
+/// These paths, and all others that lead to the same files.
+fn with_other_names(files: &Files, paths: Vec<String>) -> BTreeSet<PathBuf> {
+    let mut found: BTreeSet<PathBuf> = paths.into_iter().map(PathBuf::from).collect();
+    let targets = found.iter().filter_map(|path| files.get(path)).filter(|entry| entry.kind == FileKind::Symlink);
+    let targets: Vec<PathBuf> =
+        targets.map(|entry| PathBuf::from(String::from_utf8_lossy(&entry.content).into_owned())).collect();
+    found.extend(targets);
+    let inodes: BTreeSet<u64> = found.iter().filter_map(|path| Some(files.get(path)?.identity.inode)).collect();
+    found
+        .extend(files.iter().filter(|(_, entry)| inodes.contains(&entry.identity.inode)).map(|(path, _)| path.clone()));
+    found
+}
+
 fn marks_in(files: &Files) -> BTreeSet<(u8, u32)> {
     files.values().flat_map(|entry| marks(&String::from_utf8_lossy(&entry.content))).collect()
 }
@@ -75,6 +89,8 @@ struct World {
     committed: Vec<String>,
     open: Vec<Option<String>>,
     checked: bool,
+    /// What a check may have taken away in this act.
+    spent: BTreeSet<(u8, u32)>,
 }
 
 /// Runs a scenario in a folder of its own.
@@ -90,6 +106,7 @@ pub(super) fn run(root: &Path, scenario: &Scenario) -> Judged {
         committed: Vec::new(),
         open: Vec::new(),
         checked: false,
+        spent: BTreeSet::new(),
     };
     for (index, step) in scenario.steps.iter().enumerate() {
         let judged = match step {
@@ -190,14 +207,24 @@ impl World {
     fn act(&mut self, act: &Act, disturbances: &[Disturbance]) -> Judged {
         self.others.lock().unwrap().touched.clear();
         self.checked |= act.gate().is_some();
-        for deed in act.gate().iter().flat_map(|gate| &gate.deeds) {
-            self.others.lock().unwrap().touched.extend(deed.paths().into_iter().map(PathBuf::from));
-        }
         let before = files(&self.root);
+        self.spent.clear();
+        for deed in act.gate().iter().flat_map(|gate| &gate.deeds) {
+            let touched = with_other_names(&before, deed.paths());
+            let at_risk = before.iter().filter(|(path, _)| touched.iter().any(|touched| path.starts_with(touched)));
+            self.spent.extend(at_risk.flat_map(|(_, entry)| marks(&String::from_utf8_lossy(&entry.content))));
+            // What others write there meanwhile may be there when the check comes.
+            let theirs = disturbances.iter().filter_map(|disturbance| match &disturbance.what {
+                What::Deed(deed) => deed.text(),
+                _ => None,
+            });
+            self.spent.extend(theirs.flat_map(marks));
+            self.others.lock().unwrap().touched.extend(touched);
+        }
         let kill = |disturbance: &&Disturbance| disturbance.what == What::Kill;
         let expected = report_of(&self.plain()?, act, true);
         if disturbances.iter().any(|disturbance| kill(&disturbance)) && expected.is_some() {
-            let is_done = self.killed(act, disturbances);
+            let is_done = self.killed(act, disturbances, &before);
             return self.settle(&before, expected, is_done);
         }
         let rest: Vec<Disturbance> = disturbances.iter().filter(|it| !kill(it)).cloned().collect();
@@ -240,8 +267,16 @@ impl World {
             self.committed.push(id.clone());
         }
         self.is_alive()?;
-        self.others.lock().unwrap().alive.extend(marks_in(&after));
+        self.settle_marks(&after);
         Ok(())
+    }
+
+    /// What is there after an act must not be lost; what its check took away is.
+    fn settle_marks(&self, after: &Files) {
+        let there = in_reach(&self.root);
+        let mut others = self.others.lock().unwrap();
+        others.alive.retain(|mark| there.contains(mark) || !self.spent.contains(mark));
+        others.alive.extend(marks_in(after));
     }
 
     /// After a kill: recovered, everything is as it was, or as it was to be.
@@ -273,10 +308,10 @@ impl World {
     }
 
     /// Does it in a child process, which is killed; whether it said before that it was done.
-    fn killed(&self, act: &Act, disturbances: &[Disturbance]) -> bool {
+    fn killed(&self, act: &Act, disturbances: &[Disturbance], before: &Files) -> bool {
         for disturbance in disturbances {
             if let What::Deed(deed) = &disturbance.what {
-                self.others.lock().unwrap().touched.extend(deed.paths().into_iter().map(PathBuf::from));
+                self.others.lock().unwrap().touched.extend(with_other_names(before, deed.paths()));
             }
         }
         let step = Scenario { steps: vec![Step::Act(act.clone(), disturbances.to_vec())], ..Scenario::default() };
@@ -308,9 +343,8 @@ impl World {
             Act::Status => drop(engine.status()),
             _ => drop(engine.recover(None, RecoverOptions::default())),
         }
-        let now = marks_in(&files(&self.root));
         self.is_alive()?;
-        self.others.lock().unwrap().alive.extend(now);
+        self.settle_marks(&files(&self.root));
         Ok(())
     }
 
@@ -331,7 +365,7 @@ impl World {
 
     fn is_alive(&self) -> Judged {
         let (there, others) = (in_reach(&self.root), self.others.lock().unwrap());
-        let lost: Vec<_> = others.alive.difference(&there).collect();
+        let lost: Vec<_> = others.alive.difference(&there).filter(|mark| !self.spent.contains(*mark)).collect();
         if lost.is_empty() { Ok(()) } else { Err(format!("out of reach: {lost:?}")) }
     }
 }
