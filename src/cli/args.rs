@@ -303,11 +303,10 @@ pub(crate) struct EditArgs {
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct ReplaceArgs {
-    /// The text to replace; with --regex, a regular expression in which ^ and $ are the ends of a line
-    #[arg(allow_hyphen_values = true)]
+    /// The text to replace; with --regex, a regular expression in which ^ and $ are the ends of a line; after a --
+    /// where it begins with a hyphen
     pub(crate) pattern: String,
     /// The text that takes its place; with --regex, $1 and ${name} are what the groups matched
-    #[arg(allow_hyphen_values = true)]
     pub(crate) replacement: String,
     /// Files and folders [default: the current folder]; what .gitignore names is left out
     pub(crate) paths: Vec<PathBuf>,
@@ -406,7 +405,7 @@ pub(crate) struct CompletionsArgs {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
-    use clap::error::ErrorKind::{ArgumentConflict, MissingRequiredArgument};
+    use clap::error::ErrorKind::{ArgumentConflict, MissingRequiredArgument, UnknownArgument};
 
     use super::*;
 
@@ -422,6 +421,18 @@ mod tests {
             panic!("another command");
         };
         assert_eq!((edit.old, edit.new), ("--x".into(), "-y".into()));
+    }
+
+    #[test]
+    fn an_unknown_option_is_no_pattern() {
+        let refused = CommandLine::try_parse_from(["txedit", "replace", "-i", "src", "lib"]).unwrap_err();
+        assert_eq!(refused.kind(), UnknownArgument);
+        assert!(refused.to_string().contains("'-- -i'"), "{refused}");
+        let line = ["txedit", "replace", "--word", "--", "-i", "--in-place", "lib"];
+        let Command::Replace(replace) = CommandLine::try_parse_from(line).unwrap().command else {
+            panic!("another command");
+        };
+        assert_eq!((&*replace.pattern, &*replace.replacement, replace.paths.len()), ("-i", "--in-place", 1));
     }
 
     #[test]

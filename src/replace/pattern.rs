@@ -1,5 +1,7 @@
 //! What is looked for, and what takes its place.
 
+use std::ops::Range;
+
 use regex::bytes::{Regex, RegexBuilder};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -80,7 +82,11 @@ impl Pattern {
                 ranges(content, matches)
             }
             Kind::Regex(regex) => {
-                let matches = regex.captures_iter(content).map(|captures| {
+                // What follows the last line break is no line: `^` and `$` stand for those that are there.
+                let has_no_last_line = content.last().is_none_or(|byte| *byte == b'\n');
+                let is_beyond = |range: &Range<usize>| has_no_last_line && *range == (content.len()..content.len());
+                let captures = regex.captures_iter(content);
+                let matches = captures.filter(|captures| !is_beyond(&captures.get_match().range())).map(|captures| {
                     let mut text = Vec::new();
                     captures.expand(&self.replacement, &mut text);
                     (captures.get_match().range(), text)
@@ -100,9 +106,9 @@ impl Pattern {
 }
 
 /// Edits of places, each counted in what the ones before left.
-fn ranges(content: &[u8], matches: impl Iterator<Item = (std::ops::Range<usize>, Vec<u8>)>) -> Vec<Edit> {
+fn ranges(content: &[u8], matches: impl Iterator<Item = (Range<usize>, Vec<u8>)>) -> Vec<Edit> {
     let mut grown = 0isize;
-    let edit = |(range, replacement): (std::ops::Range<usize>, Vec<u8>)| {
+    let edit = |(range, replacement): (Range<usize>, Vec<u8>)| {
         let expected = content[range.clone()].to_vec();
         let moved = |offset: usize| offset.saturating_add_signed(grown);
         let range = moved(range.start)..moved(range.end);
@@ -174,6 +180,10 @@ mod tests {
         becomes(&query(r"(\w+)=(?<v>\d+)", "${v}=$1$$", true, false), "a=1 bb=22", "1=a$ 22=bb$", 2);
         becomes(&query("^", "> ", true, false), "a\nb", "> a\n> b", 2);
         becomes(&query("a$", "b", true, false), "a\r\nca\n", "b\r\ncb\n", 2);
+        // Behind the last line break there is no line, as for sed, perl and rg.
+        becomes(&query("^", "> ", true, false), "a\n\nb\n", "> a\n> \n> b\n", 3);
+        becomes(&query("$", ";", true, false), "a\r\nb\n", "a;\r\nb;\n", 2);
+        becomes(&query("x*", "-", true, false), "", "", 0);
         becomes(&query("a|ab", "x", true, true), "ab a abc", "x x abc", 2);
         becomes(&query("é", "e", true, false), "\u{e9}t\u{e9}", "ete", 2);
     }
