@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::fence::Fences;
 use super::files::{self, Files, rename_to};
 use super::{excerpt, malformed};
 use crate::error::Result;
@@ -13,6 +14,7 @@ const DELETE: &[u8] = b"*** Delete File:";
 const UPDATE: &[u8] = b"*** Update File:";
 const MOVE: &[u8] = b"*** Move to:";
 const END_OF_FILE: &[u8] = b"*** End of File";
+const BEGIN: &[u8] = b"*** Begin Patch";
 const END: &[u8] = b"*** End Patch";
 
 /// Whether a line starts a file of an envelope.
@@ -20,44 +22,39 @@ pub(super) fn is_section(line: &[u8]) -> bool {
     [ADD, DELETE, UPDATE].iter().any(|start| line.starts_with(start))
 }
 
-/// Reads an envelope. What stands around it, as in a shell command, is passed over; a missing frame is forgiven.
+/// Reads all envelopes. What stands around them, as in a shell command, is passed over; a frame that is missing whole is
+/// forgiven. One that begins and does not end was cut off, and with it perhaps a part of the last file.
 pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
-    let lines = patch.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect();
-    let mut reader = Reader { lines, at: 0, matching };
-    let begin = reader.lines.iter().position(|line| line.trim_ascii() == b"*** Begin Patch");
-    let first = reader.lines.iter().position(|line| is_section(line));
-    reader.at = begin.map_or_else(|| first.unwrap_or(0), |begin| begin + 1);
+    let mut reader =
+        Reader { lines: patch.split(|byte| *byte == b'\n').collect(), at: 0, matching, fences: Fences::default() };
     let mut files = Files::default();
-    while let Some(line) = reader.peek() {
-        let start = reader.at + 1;
-        if line.trim_ascii() == END {
-            break;
-        } else if let Some(name) = line.strip_prefix(ADD) {
+    let is_framed = reader.lines.iter().any(|line| is_begin(line));
+    let mut end = 0;
+    if is_framed {
+        while let Some(begin) = reader.seek(is_begin) {
             reader.at += 1;
-            let content = reader.added()?;
-            files.create(named(line, name, start)?, content, None);
-        } else if let Some(name) = line.strip_prefix(DELETE) {
-            reader.at += 1;
-            files.delete(named(line, name, start)?, None);
-        } else if let Some(name) = line.strip_prefix(UPDATE) {
-            reader.at += 1;
-            reader.update(named(line, name, start)?, &mut files)?;
-        } else if line.trim_ascii().is_empty() {
-            reader.at += 1;
-        } else if begin.is_none() {
-            break;
-        } else {
-            let expected = format!(
-                "`*** Add File:`, `*** Delete File:`, `*** Update File:` or `*** End Patch`, not {}",
-                excerpt(line)
-            );
-            return Err(malformed(start, 1, expected));
+            reader.sections(&mut files, false)?;
+            end = reader.at;
+            if reader.peek().is_none() {
+                let expected =
+                    format!("`*** End Patch` for the envelope that line {begin} begins: send the whole patch");
+                return Err(malformed(reader.lines.len(), 1, expected));
+            }
         }
+    } else {
+        reader.seek(is_section);
+        reader.sections(&mut files, true)?;
+        reader.seek(|_| false);
+        reader.fences.check_closed(reader.lines.len())?;
     }
     if files.list.is_empty() {
-        return Err(malformed(reader.at + 1, 1, "`*** Add File:`, `*** Delete File:` or `*** Update File:`"));
+        return Err(malformed(end + 1, 1, "`*** Add File:`, `*** Delete File:` or `*** Update File:`"));
     }
     Ok(files)
+}
+
+fn is_begin(line: &[u8]) -> bool {
+    line.trim_ascii() == BEGIN
 }
 
 /// The path in a line of which `rest` is what follows its keyword.
@@ -69,27 +66,76 @@ fn named(line: &[u8], rest: &[u8], number: usize) -> Result<PathBuf> {
 }
 
 struct Reader<'p> {
+    /// Without their line feeds.
     lines: Vec<&'p [u8]>,
     at: usize,
     matching: Matching,
+    /// Those around the patch.
+    fences: Fences,
 }
 
 impl<'p> Reader<'p> {
+    /// The line to be read next, without its line break.
     fn peek(&self) -> Option<&'p [u8]> {
-        self.lines.get(self.at).copied()
+        self.lines.get(self.at).map(|line| without_break(line))
+    }
+
+    /// Goes on to the next such line; answers its number, from 1.
+    fn seek(&mut self, is_wanted: impl Fn(&[u8]) -> bool) -> Option<usize> {
+        while let Some(line) = self.peek() {
+            if is_wanted(line) {
+                return Some(self.at + 1);
+            }
+            self.at += 1;
+            self.fences.see(line, self.at);
+        }
+        None
+    }
+
+    /// Reads the sections up to the end of the envelope; `frameless` where only what is no section tells it.
+    fn sections(&mut self, files: &mut Files, frameless: bool) -> Result<()> {
+        while let Some(line) = self.peek() {
+            let start = self.at + 1;
+            if line.trim_ascii() == END {
+                break;
+            } else if let Some(name) = line.strip_prefix(ADD) {
+                let is_crlf = self.lines[self.at].ends_with(b"\r");
+                self.at += 1;
+                let content = self.added(is_crlf)?;
+                files.create(named(line, name, start)?, content, None);
+            } else if let Some(name) = line.strip_prefix(DELETE) {
+                self.at += 1;
+                files.delete(named(line, name, start)?, None);
+            } else if let Some(name) = line.strip_prefix(UPDATE) {
+                self.at += 1;
+                self.update(named(line, name, start)?, files)?;
+            } else if line.trim_ascii().is_empty() {
+                self.at += 1;
+            } else if frameless {
+                break;
+            } else {
+                let expected = format!(
+                    "`*** Add File:`, `*** Delete File:`, `*** Update File:` or `*** End Patch`, not {}",
+                    excerpt(line)
+                );
+                return Err(malformed(start, 1, expected));
+            }
+        }
+        Ok(())
     }
 
     /// Whether the section of a file ends here.
     fn ends(&self) -> bool {
-        let is_end = |line: &[u8]| is_section(line) || line.trim_ascii() == END;
+        let is_end = |line: &[u8]| is_section(line) || line.trim_ascii() == END || self.fences.closes(line);
         self.peek().is_none_or(is_end) || self.lines[self.at..].iter().all(|line| line.trim_ascii().is_empty())
     }
 
-    /// The content of a new file.
-    fn added(&mut self) -> Result<Vec<u8>> {
+    /// The content of a new file. Carriage returns belong to it unless the patch as a whole has them (`is_crlf`).
+    fn added(&mut self, is_crlf: bool) -> Result<Vec<u8>> {
         let mut content = Vec::new();
         while !self.ends() {
-            match self.lines[self.at] {
+            let line = self.lines[self.at];
+            match if is_crlf { without_break(line) } else { line } {
                 [b'+', line @ ..] => content.extend_from_slice(&[line, b"\n"].concat()),
                 // Between this file and the next.
                 line if line.trim_ascii().is_empty() => {}
@@ -134,7 +180,7 @@ impl<'p> Reader<'p> {
         Ok(())
     }
 
-    /// Whether an empty line is none of a hunk: nothing but such lines is left of the section, or a `@@` follows.
+    /// Whether nothing but empty lines is left of what comes before the next `@@` or section.
     fn is_between(&self) -> bool {
         let next = self.lines[self.at..].iter().find(|line| !line.trim_ascii().is_empty());
         next.is_none_or(|line| line.starts_with(b"***") || line.starts_with(b"@@"))
@@ -152,7 +198,7 @@ impl<'p> Reader<'p> {
             }
         }
         while !self.ends() {
-            let line = self.lines[self.at];
+            let line = without_break(self.lines[self.at]);
             if line.trim_ascii_end() == END_OF_FILE {
                 self.at += 1;
                 hunk.at_end = true;
@@ -173,17 +219,24 @@ impl<'p> Reader<'p> {
                     return Err(malformed(self.at + 1, 1, expected));
                 }
             };
-            if line.trim_ascii().is_empty() && self.is_between() {
-                break;
-            }
+            // An empty line in front of what follows is context, or only sets it off: the file tells.
+            hunk.loose_tail = if line.is_empty() { hunk.loose_tail + 1 } else { 0 };
             hunk.lines.push(HunkLine { side, text: [text, b"\n"].concat() });
             self.at += 1;
         }
         if !hunk.lines.iter().any(|line| line.side != Side::Both) {
             return Err(malformed(self.at + 1, 1, "a line with - or +"));
         }
+        if hunk.count(Side::Old) == hunk.loose_tail {
+            hunk.lines.truncate(hunk.lines.len() - hunk.loose_tail);
+            hunk.loose_tail = 0;
+        }
         // Without a line to hold on to, and without a header, new lines go to the end.
         hunk.at_end |= hunk.count(Side::Old) == 0;
         Ok(hunk)
     }
+}
+
+fn without_break(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
 }

@@ -5,6 +5,7 @@
 
 mod ast_grep;
 mod envelope;
+mod fence;
 mod files;
 mod json;
 mod search_replace;

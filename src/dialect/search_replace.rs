@@ -1,5 +1,6 @@
 //! SEARCH/REPLACE blocks, alone or in the middle of a chat answer.
 
+use super::fence::Fences;
 use super::files::{self, Files};
 use super::{excerpt, malformed};
 use crate::error::Result;
@@ -33,9 +34,10 @@ fn is_mark(line: &[u8], sign: u8) -> bool {
 
 /// Reads all blocks; what stands around them is passed over.
 pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
-    let lines: Vec<&[u8]> =
-        patch.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect();
+    let raw: Vec<&[u8]> = patch.split(|byte| *byte == b'\n').collect();
+    let lines: Vec<&[u8]> = raw.iter().map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect();
     let mut files = Files::default();
+    let mut fences = Fences::default();
     let mut name: Option<Vec<u8>> = None;
     let mut at = 0;
     let mut end_of_last = 0;
@@ -45,6 +47,7 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
         }
         if !is_head(lines[at]) {
             at += 1;
+            fences.see(lines[at - 1], at);
             continue;
         }
         let head = at;
@@ -57,15 +60,23 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
         let (search, replace) = (&lines[head + 1..divider], &lines[divider + 1..end]);
         let (line, search) = numbered(search);
         let file = files::path(name);
-        if search.iter().all(|line| line.trim_ascii().is_empty()) {
-            files.create(file, joined(replace), None);
+        if search.is_empty() {
+            // Carriage returns belong to the file unless the patch as a whole has them.
+            let is_crlf = raw[head].ends_with(b"\r");
+            let content = if is_crlf { joined(replace) } else { joined(&raw[divider + 1..end]) };
+            files.create(file, content, None);
+        } else if search.iter().all(|line| line.trim_ascii().is_empty()) {
+            // Some mean a new file by it; taken for one, it would be an invitation to wipe the one that is there.
+            return Err(malformed(head + 2, 1, "a text to search for, or nothing at all for a new file"));
         } else {
-            let hunk = Hunk { lines: hunk_lines(search, replace), line, loose_end: true, matching, ..Hunk::default() };
+            let lines = hunk_lines(search, replace);
+            let hunk = Hunk { lines, line, loose_end: true, repeats_context: true, matching, ..Hunk::default() };
             files.edit(file, vec![hunk.into_edit()], None);
         }
         at = end + 1;
         end_of_last = at;
     }
+    fences.check_closed(lines.len())?;
     if files.list.is_empty() {
         return Err(malformed(1, 1, "`<<<<<<< SEARCH`"));
     }

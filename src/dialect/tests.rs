@@ -174,7 +174,7 @@ fn an_envelope_of_every_kind_of_change() {
         [("b", "1"), ("edit", "x\n    a\n    b\ndef f():\n    a\n    B\nend\nEND"), ("new", "n\n\n"), ("to", "F\n")];
     check(Format::Envelope, &before, patch, &after);
     // Without its frame and its first @@; white space as lenient as its own tools are; new lines at the end.
-    check(Format::Envelope, &[("x", "\ta \n\tb\n")], "*** Update File: x\n a\n-b\n+c\n", &[("x", "\ta \n\tc\n")]);
+    check(Format::Envelope, &[("x", "a \nb\n")], "*** Update File: x\n a\n-b\n+c\n", &[("x", "a \nc\n")]);
     check(
         Format::Envelope,
         &[("x", "a\n")],
@@ -185,6 +185,73 @@ fn an_envelope_of_every_kind_of_change() {
     assert_eq!(applied(&tree(&[("x", "a \nb\n")]), &exact), Err(ErrorKind::MatchNotFound));
     let twice = read("*** Begin Patch\n*** Update File: x\n@@\n-a\n+b\n*** End Patch", Format::Envelope);
     assert_eq!(applied(&tree(&[("x", "a\nc\na\n")]), &twice), Err(ErrorKind::AmbiguousMatch));
+}
+
+#[test]
+fn a_patch_that_was_cut_off_is_refused() {
+    let cut = |format, patch: &str, words: &str| is_malformed(format, patch, words);
+    let hunk = "*** Update File: x\n@@\n a\n-b\n+B\n";
+    let begin = "*** Begin Patch\n";
+    cut(Format::Envelope, &format!("{begin}{hunk}"), "line 7, column 1: expected `*** End Patch` for the envelope");
+    cut(Format::Envelope, &format!("text\n{begin}*** Add File: x\n+a"), "that line 2 begins");
+    cut(Format::Envelope, &format!("{begin}*** Delete File: x\n"), "`*** End Patch`");
+    let whole = format!("{begin}*** Delete File: y\n*** End Patch\n");
+    cut(Format::Envelope, &format!("{whole}and\n{begin}{hunk}"), "that line 5 begins");
+    cut(Format::Envelope, &format!("```\n{hunk}"), "the fence that closes the one of line 1");
+    let diff = "--- a/x\n+++ b/x\n@@ ... @@\n a\n-b\n+B\n";
+    cut(Format::Unified, &format!("````diff\n{diff}```\n"), "the fence that closes the one of line 1");
+    let block = "x\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n";
+    cut(Format::SearchReplace, &format!("1.\n```\n{block}```\n\n```rust\ny\n{block}"), "the one of line 11");
+    // What is missing whole is forgiven, and what is whole is read, however often it begins.
+    let (before, after) = ([("x", "a\nb\n"), ("y", "")], [("x", "a\nB\n")]);
+    for frameless in [hunk.to_owned(), format!("```\n{hunk}```\nThat is `all`.\n"), diff.to_owned()] {
+        let format = detect(frameless.as_bytes()).unwrap();
+        check(format, &before[..1], &frameless, &after);
+    }
+    check(Format::Envelope, &before, &format!("{whole}and\n{begin}{hunk}*** End Patch\n"), &after);
+}
+
+#[test]
+fn an_empty_line_at_the_end_of_a_hunk_is_context_where_the_file_has_it() {
+    let patch = |tail: &str| format!("*** Begin Patch\n*** Update File: x\n@@\n-a\n+A\n\n{tail}*** End Patch\n");
+    let twice = [("x", "a\nx\na\n\nb\n")];
+    for tail in ["", "@@\n-b\n+B\n", "*** Add File: n\n+n\n"] {
+        let mut after = vec![("x", if tail.contains('B') { "a\nx\nA\n\nB\n" } else { "a\nx\nA\n\nb\n" })];
+        after.extend(tail.contains("Add").then_some(("n", "n\n")));
+        check(Format::Envelope, &twice, &patch(tail), &after);
+    }
+    check(Format::Envelope, &[("x", "a\nx\na\n\n")], &patch("*** End of File\n"), &[("x", "a\nx\nA\n\n")]);
+    // Where it does not stand there it only sets the hunk off; one that has its space is context and nothing else.
+    check(Format::Envelope, &[("x", "a\nb\n")], &patch(""), &[("x", "A\nb\n")]);
+    let spaced = "*** Begin Patch\n*** Update File: x\n@@\n-a\n+A\n \n*** End Patch\n";
+    assert_eq!(applied(&tree(&[("x", "a\nb\n")]), &read(spaced, Format::Envelope)), Err(ErrorKind::MatchNotFound));
+    let loose = "--- a/x\n+++ b/x\n@@ ... @@\n-a\n+A\n\n";
+    check(Format::Unified, &twice, &format!("{loose}@@ ... @@\n-b\n+B\n"), &[("x", "a\nx\nA\n\nB\n")]);
+    check(Format::Unified, &[("x", "a\nb\n")], loose, &[("x", "A\nb\n")]);
+}
+
+#[test]
+fn new_lines_without_old_ones_do_not_go_to_the_end_of_a_file_that_has_content() {
+    let other = "--- a/y\n+++ b/y\n@@ -1,2 +1,2 @@\n a\n-b\n+B\n";
+    for header in ["@@ -0,0 +1 @@", "@@ -1,0 +1 @@", "@@ -1,0 +2 @@"] {
+        let bare = format!("--- a/x\n+++ b/x\n{header}\n+n\n");
+        for patch in [bare.clone(), format!("{bare}{other}"), format!("{other}{bare}")] {
+            let before = tree(&[("x", "a\n"), ("y", "a\nb\n")]);
+            assert_eq!(applied(&before, &read(&patch, Format::Unified)), Err(ErrorKind::AmbiguousMatch), "{patch}");
+        }
+    }
+}
+
+#[test]
+fn a_new_file_keeps_its_carriage_returns() {
+    let lines = ["*** Begin Patch", "*** Add File: n", "+a\r", "+b", "*** End Patch", ""];
+    check(Format::Envelope, &[], &lines.join("\n"), &[("n", "a\r\nb\n")]);
+    let block = ["n", "<<<<<<< SEARCH", "=======", "a\r", "b", ">>>>>>> REPLACE", ""];
+    check(Format::SearchReplace, &[], &block.join("\n"), &[("n", "a\r\nb\n")]);
+    // A patch that has them on its own lines, too, was converted as a whole.
+    check(Format::Envelope, &[], &lines.join("\n").replace("a\r", "a").replace('\n', "\r\n"), &[("n", "a\nb\n")]);
+    let converted = block.join("\n").replace("a\r", "a").replace('\n', "\r\n");
+    check(Format::SearchReplace, &[], &converted, &[("n", "a\nb\n")]);
 }
 
 #[test]
@@ -218,7 +285,9 @@ fn blocks_with_the_names_where_they_usually_are() {
         "<path>x.rs</path>\n<diff>\n",
         "# x.rs:\n",
     ] {
-        check(Format::SearchReplace, &[("x.rs", "a\n")], &format!("Sure.\n\n{name}{one}"), &[("x.rs", "b\n")]);
+        let close = if name.contains("```") { "```\n" } else { "" };
+        let patch = format!("Sure.\n\n{name}{one}{close}");
+        check(Format::SearchReplace, &[("x.rs", "a\n")], &patch, &[("x.rs", "b\n")]);
     }
     let two = format!(
         "I will do both.\n\nx.rs\n```\n{}```\n\nThen:\n\n```\n{}```\nnew.rs\n{}",
@@ -236,8 +305,11 @@ fn blocks_with_the_names_where_they_usually_are() {
     check(Format::SearchReplace, &[("x.rs", "a\n")], &chain, &[("x.rs", "c\n")]);
     let ambiguous = read(&format!("x.rs\n{one}"), Format::SearchReplace);
     assert_eq!(applied(&tree(&[("x.rs", "a\na\n")]), &ambiguous), Err(ErrorKind::AmbiguousMatch));
-    let tolerant = Patch::read(format!("x.rs\n{one}").as_bytes(), None, Some(Matching::Tolerant)).unwrap();
-    assert_eq!(applied(&tree(&[("x.rs", "\ta\n")]), &tolerant), Ok(tree(&[("x.rs", "\tb\n")])));
+    let shared = format!("x.rs\n{}", block("a\nk\n", "b\nk\n"));
+    let tolerant = Patch::read(shared.as_bytes(), None, Some(Matching::Tolerant)).unwrap();
+    assert_eq!(applied(&tree(&[("x.rs", "\ta\n\tk\n")]), &tolerant), Ok(tree(&[("x.rs", "\tb\n\tk\n")])));
+    let untold = Patch::read(format!("x.rs\n{one}").as_bytes(), None, Some(Matching::Tolerant)).unwrap();
+    assert_eq!(applied(&tree(&[("x.rs", "\ta\n")]), &untold), Err(ErrorKind::MatchNotFound));
 }
 
 #[test]
@@ -265,6 +337,7 @@ fn what_blocks_must_not_be() {
     bad("x\n<<<<<<< SEARCH\na\n>>>>>>> REPLACE\n", "line 4, column 1: expected `=======` in front of");
     bad("x\n>>>>>>> REPLACE\n", "line 2, column 1");
     bad("x\n", "`<<<<<<< SEARCH`");
+    bad("x\n<<<<<<< SEARCH\n \n\n=======\nb\n>>>>>>> REPLACE\n", "line 3, column 1: expected a text to search for");
 }
 
 #[test]

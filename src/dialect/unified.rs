@@ -3,6 +3,7 @@
 mod header;
 mod names;
 
+use super::fence::Fences;
 use super::files::{self, Files, rename_to};
 use super::{excerpt, malformed};
 use crate::error::{Error, ErrorKind, Result};
@@ -14,6 +15,7 @@ use header::{Extended, Kind, Ranges};
 pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
     let mut reader = Reader { lines: patch.split_inclusive(|byte| *byte == b'\n').collect(), at: 0, matching };
     let mut files = Files::default();
+    let mut fences = Fences::default();
     while let Some(line) = reader.peek() {
         if line.starts_with(b"diff --git ") {
             reader.git_section(&mut files)?;
@@ -27,9 +29,11 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
         } else if line.starts_with(b"Binary files ") {
             return Err(binary(reader.number(), &excerpt(line)));
         } else {
+            fences.see(line, reader.number());
             reader.at += 1;
         }
     }
+    fences.check_closed(reader.lines.len())?;
     if files.list.is_empty() {
         return Err(malformed(1, 1, "`diff --git a/NAME b/NAME`, or `--- NAME` and `+++ NAME`"));
     }
@@ -219,9 +223,11 @@ impl<'p> Reader<'p> {
             }
             let mut hunk = Hunk { lines, matching: self.matching, ..Hunk::default() };
             hunk.continues = !hunks.list.is_empty();
-            match ranges {
-                Some(ranges) => anchor(&mut hunk, &ranges),
-                None => hunk.loose_end = true,
+            if let Some(ranges) = ranges {
+                anchor(&mut hunk, &ranges);
+            } else {
+                hunk.loose_end = true;
+                hunk.loose_tail = self.empty_lines_before();
             }
             hunks.list.push(hunk);
         }
@@ -274,11 +280,12 @@ impl<'p> Reader<'p> {
                 _ => break,
             }
         }
-        // Empty lines between this and what follows are no context.
-        while lines.last().is_some_and(|line| line.side == Side::Both && line.text.trim_ascii().is_empty()) {
-            lines.pop();
-        }
         lines
+    }
+
+    /// How many of the lines read last are empty: they lost their space, or only set the hunk off from what follows.
+    fn empty_lines_before(&self) -> usize {
+        self.lines[..self.at].iter().rev().take_while(|line| matches!(line, [b'\n'] | [b'\r', b'\n'])).count()
     }
 
     /// Takes one line in.

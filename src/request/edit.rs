@@ -110,8 +110,13 @@ pub struct Hunk {
     pub only_there: bool,
     /// Whether its format cannot say that the last line has no line break: if that of the file has none, it stays so.
     pub loose_end: bool,
+    /// How many of its last lines are empty ones that may only set it off from what follows: where they do not stand in
+    /// the file with the others, they are left out.
+    pub loose_tail: usize,
     /// Whether it belongs to the same section as the hunk before it: it is behind that one, and `line` moves with it.
     pub continues: bool,
+    /// Whether its format writes a line that stays on each of the two sides.
+    pub repeats_context: bool,
     /// How its old lines are compared.
     pub matching: Matching,
 }

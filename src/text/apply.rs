@@ -11,7 +11,7 @@ use super::hunk::{self, Misplaced};
 use super::locate::{Needle, Overlap, places};
 use super::newline::{Ending, breaks, convert};
 use super::position::{self, BadPosition};
-use super::tolerant::{self, LADDER};
+use super::tolerant::{self, LADDER, Tolerated};
 use super::{Applied, Edited, MatchKind, Refused};
 use crate::error::{Detail, ErrorKind};
 use crate::request::edit::{Anchor, Count, Edit, Encoding, Hunk, Matching, Position, Side};
@@ -65,12 +65,6 @@ fn inserts(anchor: &Anchor) -> bool {
 
 fn refused(edit: usize, kind: ErrorKind, message: impl Into<String>, detail: Detail) -> Refused {
     Refused { edit, kind, message: message.into(), detail }
-}
-
-fn unshifted(index: usize) -> Refused {
-    let message = "old_string matches with another indentation, but a line of new_string is indented less than what is \
-                   taken away: indent new_string as the file is";
-    refused(index, ErrorKind::MatchNotFound, message, Detail::None)
 }
 
 fn times(count: usize) -> String {
@@ -182,9 +176,12 @@ impl<'a> Editor<'a> {
             if !places.is_empty() {
                 let ranges: Vec<_> = places.iter().map(|place| place.range.clone()).collect();
                 self.check_count(index, count, &ranges, ranges.len())?;
-                let fitted = places.iter().map(|place| Some(tolerant::fit(place, &edit.replacement)));
-                let fitted: Option<Vec<_>> = fitted.collect::<Option<Option<Vec<_>>>>().flatten();
-                let fitted = fitted.ok_or_else(|| unshifted(index))?;
+                let fit = |place: &Tolerated| {
+                    let there = self.content.bytes(place.range.clone());
+                    tolerant::fit(place, kind, text, &there, &edit.replacement)
+                };
+                let fitted: Option<Vec<_>> = places.iter().map(fit).collect();
+                let fitted = fitted.ok_or_else(|| self.untold(index, text, &edit.replacement))?;
                 let matches = ranges.into_iter().zip(fitted.into_iter().map(Some)).collect();
                 return Ok(Found { matches, kind, converts: true });
             }
@@ -265,7 +262,7 @@ impl<'a> Editor<'a> {
                                context";
                 refused(index, ErrorKind::AmbiguousMatch, message, Detail::None)
             }
-            Misplaced::Unshifted => unshifted(index),
+            Misplaced::Untold => self.untold(index, &hunk.old(), &edit.replacement),
         })
     }
 
@@ -341,6 +338,17 @@ impl<'a> Editor<'a> {
             changes.push(range.clone(), span);
         }
         changes
+    }
+
+    /// The old text stands there, but not as it is written, and nothing tells how the new one is meant.
+    fn untold(&self, index: usize, text: &[u8], replacement: &[u8]) -> Refused {
+        let diagnosis = diagnose::diagnose(&self.content.bytes(0..self.content.len()), text, replacement);
+        let message = format!(
+            "the old text stands at line {} in another indentation or spelling, and nothing tells whether the new text \
+             has that of the file: write both as the file is",
+            diagnosis.line
+        );
+        refused(index, ErrorKind::MatchNotFound, message, Detail::NoMatch(Box::new(diagnosis)))
     }
 
     fn not_found(&self, index: usize, edit: &Edit, text: &[u8]) -> Refused {

@@ -1,11 +1,13 @@
 //! Placing a hunk of a patch, and what it changes there.
 
+use std::collections::VecDeque;
 use std::ops::{ControlFlow, Range};
 
 use super::MatchKind;
 use super::content::Content;
 use super::locate::{Needle, Overlap};
-use super::newline::{Ending, breaks, convert};
+use super::newline::{Ending, breaks, convert, segments};
+use super::tolerant::frame::{self, Lines, Pair};
 use super::tolerant::indent::Indent;
 use super::tolerant::{self, LADDER, Tolerated};
 use crate::request::edit::{Hunk, HunkLine, Matching, Side};
@@ -46,8 +48,8 @@ pub(super) enum Misplaced {
     Several(Vec<Range<usize>>, usize),
     /// It has no old lines, and nothing else says where it goes.
     Bare,
-    /// One of its new lines cannot be shifted as the old ones are.
-    Unshifted,
+    /// Its old lines are there in another indentation or spelling, and nothing tells in which its new lines are.
+    Untold,
 }
 
 /// What a hunk does.
@@ -63,8 +65,16 @@ pub(super) fn apply(content: &Content<'_>, hunk: &Hunk, progress: &mut Progress)
     if !hunk.continues {
         *progress = Progress::default();
     }
-    let placed = place(content, hunk, progress)?;
-    let changes = changes(content, hunk, &placed).ok_or(Misplaced::Unshifted)?;
+    let mut shorter = None;
+    let placed = place(content, hunk, progress).or_else(|misplaced| {
+        let without = without_loose_tail(hunk).ok_or_else(|| misplaced.clone())?;
+        match misplaced {
+            Misplaced::Nowhere | Misplaced::NotAtEdge(_) => place(content, shorter.insert(without), progress),
+            _ => Err(misplaced),
+        }
+    })?;
+    let hunk = shorter.as_ref().unwrap_or(hunk);
+    let changes = changes(content, hunk, &placed).ok_or(Misplaced::Untold)?;
     progress.added += hunk.count(Side::New).cast_signed() - hunk.count(Side::Old).cast_signed();
     progress.moved |= !placed.was_told;
     let grown: usize = changes.iter().map(|(_, text)| text.len()).sum();
@@ -73,10 +83,17 @@ pub(super) fn apply(content: &Content<'_>, hunk: &Hunk, progress: &mut Progress)
     Ok(Outcome { changes, kind: placed.kind })
 }
 
+/// The hunk without the empty lines that may not be part of it.
+fn without_loose_tail(hunk: &Hunk) -> Option<Hunk> {
+    let rest = hunk.lines.len().checked_sub(hunk.loose_tail).filter(|_| hunk.loose_tail > 0)?;
+    Some(Hunk { lines: hunk.lines[..rest].to_vec(), loose_tail: 0, ..hunk.clone() })
+}
+
 fn place(content: &Content<'_>, hunk: &Hunk, progress: &Progress) -> Result<Placed, Misplaced> {
     let old = hunk.old();
     if old.is_empty() {
-        let goes_there = content.len() == 0 || (hunk.at_end && hunk.headers.is_empty());
+        let is_end_named = hunk.at_end && !hunk.at_start && hunk.headers.is_empty();
+        let goes_there = content.len() == 0 || is_end_named;
         let range = content.len()..content.len();
         let placed = Placed { range, kind: MatchKind::Exact, indent: Indent::Same, was_told: true };
         return goes_there.then_some(placed).ok_or(Misplaced::Bare);
@@ -257,9 +274,34 @@ impl Sought<'_> {
     }
 }
 
-/// What changes where the hunk is placed: lines that stay keep every byte. `None` where a line cannot be shifted.
+/// The new lines of a hunk as they belong to a place where `there` stands for its old ones.
+fn fitted(hunk: &Hunk, placed: &Placed, there: &[u8]) -> Option<VecDeque<Vec<u8>>> {
+    let (mut old, mut context, mut new) = (Vec::new(), Vec::new(), Vec::new());
+    let mut file = segments(there).into_iter();
+    for HunkLine { side, text } in &hunk.lines {
+        let line = segments(text)[0];
+        // A line that is written once for both sides says nothing of how the new ones are written.
+        let is_written = *side != Side::Both || hunk.repeats_context;
+        let there = if *side == Side::New { None } else { Some(file.next()?) };
+        if let Some(file) = there {
+            if is_written { &mut old } else { &mut context }.push(Pair { anchor: line, file });
+        }
+        if *side != Side::Old && is_written {
+            new.push((*side, line));
+        }
+    }
+    let lines: Vec<&[u8]> = new.iter().map(|(_, line)| *line).collect();
+    let lines = Lines { old: &old, new: &lines, context: &context, starts_line: true, ends_line: true };
+    let fitted = frame::fit(placed.kind, &placed.indent, &lines)?;
+    let only_new = fitted.into_iter().zip(new).filter(|(_, (side, _))| *side == Side::New);
+    Some(only_new.map(|(line, _)| line).collect())
+}
+
+/// What changes where the hunk is placed: lines that stay keep every byte. `None` where nothing tells how the new lines
+/// belong there.
 fn changes(content: &Content<'_>, hunk: &Hunk, placed: &Placed) -> Option<Vec<(Range<usize>, Vec<u8>)>> {
     let text = content.bytes(placed.range.clone());
+    let mut fitted = if placed.kind == MatchKind::Exact { None } else { Some(fitted(hunk, placed, &text)?) };
     let as_written = placed.kind == MatchKind::Exact && *text == *hunk.old();
     let mut there = text.split_inclusive(|byte| *byte == b'\n');
     let usual = || {
@@ -286,8 +328,14 @@ fn changes(content: &Content<'_>, hunk: &Hunk, placed: &Placed) -> Option<Vec<(R
             at += there.next()?.len();
             range.end = at;
         } else {
-            let place = Tolerated { range: 0..0, indent: placed.indent.clone(), starts_line: true };
-            with.extend_from_slice(&convert(&tolerant::fit(&place, text)?, &[], usual));
+            let line = match &mut fitted {
+                Some(fitted) => {
+                    let ending = breaks(text).next().map_or(&b""[..], |(_, ending)| ending.bytes());
+                    [fitted.pop_front()?.as_slice(), ending].concat()
+                }
+                None => text.clone(),
+            };
+            with.extend_from_slice(&convert(&line, &[], usual));
         }
     }
     if hunk.loose_end {

@@ -13,10 +13,12 @@ use memchr::memmem;
 use super::MatchKind;
 use super::diagnose::fold::{Folded, Folds};
 use super::locate::Overlap;
-use super::newline::segments;
+use super::newline::{breaks, segments};
 
+pub(super) mod frame;
 pub(super) mod indent;
 
+use frame::{Lines, Pair};
 use indent::{Indent, leading};
 
 /// The steps in their order. Each allows for the differences of those before it, too.
@@ -56,23 +58,32 @@ pub(super) fn find(text: &[u8], anchor: &[u8], kind: MatchKind, overlap: Overlap
     found
 }
 
-/// The replacement as it belongs to a place; `None` where one of its lines cannot be shifted with the others.
-pub(super) fn fit(place: &Tolerated, replacement: &[u8]) -> Option<Vec<u8>> {
-    if place.indent == Indent::Same {
-        return Some(replacement.to_vec());
+/// The replacement as it belongs to a place where `there` stands for `anchor`; `None` where nothing tells in whose
+/// indentation or spelling it is written.
+pub(super) fn fit(
+    place: &Tolerated,
+    kind: MatchKind,
+    anchor: &[u8],
+    there: &[u8],
+    replacement: &[u8],
+) -> Option<Vec<u8>> {
+    let pairs = segments(anchor).into_iter().zip(segments(there));
+    let mut old: Vec<Pair<'_>> = pairs.map(|(anchor, file)| Pair { anchor, file }).collect();
+    let mut new = segments(replacement);
+    // Behind the last line break of both there is nothing that could be compared.
+    let ends_line = anchor.ends_with(b"\n") && replacement.ends_with(b"\n");
+    if ends_line {
+        old.pop();
+        new.pop();
     }
+    // What starts in the middle of a line has the indentation that is there.
+    let lines = Lines { old: &old, new: &new, context: &[], starts_line: place.starts_line, ends_line };
+    let lines = frame::fit(kind, &place.indent, &lines)?;
     let mut fitted = Vec::with_capacity(replacement.len());
-    let lines: Vec<&[u8]> = replacement.split(|byte| *byte == b'\n').collect();
-    for (index, line) in lines.iter().enumerate() {
-        if index > 0 {
-            fitted.push(b'\n');
-        }
-        let is_last = index + 1 == lines.len();
-        if index == 0 && !place.starts_line || is_blank(line) && !is_last {
-            fitted.extend_from_slice(line);
-        } else if !line.is_empty() {
-            fitted.extend_from_slice(&place.indent.apply(line)?);
-        }
+    let mut endings = breaks(replacement).map(|(_, ending)| ending.bytes());
+    for line in lines {
+        fitted.extend_from_slice(&line);
+        fitted.extend_from_slice(endings.next().unwrap_or_default());
     }
     Some(fitted)
 }
@@ -258,11 +269,20 @@ impl Needle {
         let head = &self.segments[0];
         if self.segments.len() > 1 && is_blank(head) {
             // It starts with what stands at the end of a line.
-            let start = if head.is_empty() { line.end() } else { line.end_at(column)? };
-            return Some((start, self.indent(view, first, 1)?, false));
+            let indent = self.indent(view, first, 1)?;
+            return if is_blank(line.raw) {
+                Some((line.start, indent, true))
+            } else if head.is_empty() {
+                Some((line.end(), indent, false))
+            } else {
+                // A blank line is no end of another, unless that ends in just these blanks.
+                line.raw.ends_with(head).then(|| (line.end() - head.len(), indent, false))
+            };
         }
         if self.kind == MatchKind::TrailingSpace {
-            return Some((line.start_at(column)?, Indent::Same, false));
+            // From the middle of an indentation on, that is what differs: the next step compares it.
+            let is_indented = column > 0 && is_blank(&line.raw[..column]);
+            return (!is_indented).then(|| line.start_at(column))?.map(|start| (start, Indent::Same, column == 0));
         }
         if column == 0
             && let Some(indent) = self.indent(view, first, 0)
@@ -289,5 +309,7 @@ impl Needle {
     }
 }
 
+#[cfg(test)]
+mod damage;
 #[cfg(test)]
 mod tests;

@@ -112,7 +112,14 @@ fn headers_lead_to_their_block() {
 #[test]
 fn a_tolerant_hunk_keeps_the_lines_that_stay() {
     let tolerant = |text| Hunk { matching: Matching::Tolerant, loose_end: true, ..hunk(text) };
-    becomes("\ta  \n\tb\n\t“c”\n", [tolerant(" a\n-b\n+x\n \"c\"\n")], "\ta  \n\tx\n\t“c”\n");
+    let base = "\ta  \n\tb\n\tk\n\t“c”\n";
+    // A line that goes and comes again tells in whose indentation the new ones are; one that is written once does not.
+    becomes(base, [tolerant(" a\n-b\n-k\n+x\n+k\n \"c\"\n")], "\ta  \n\tx\n\tk\n\t“c”\n");
+    becomes(base, [tolerant(" a\n-b\n-k\n+\tx\n+\tk\n \"c\"\n")], "\ta  \n\tx\n\tk\n\t“c”\n");
+    assert_eq!(run(base, [tolerant(" a\n-b\n+x\n k\n")]), Err(ErrorKind::MatchNotFound));
+    let twice = |text| Hunk { repeats_context: true, ..tolerant(text) };
+    becomes(base, [twice(" a\n-b\n+x\n k\n")], "\ta  \n\tx\n\tk\n\t“c”\n");
+    becomes(base, [tolerant(" a\n-b\n k\n")], "\ta  \n\tk\n\t“c”\n");
     let edits = [tolerant(" a\n-b\n+c\n").into_edit()];
     assert_eq!(edit(b"a \nb\n", &edits).unwrap().applied[0].match_kind, MatchKind::TrailingSpace);
     assert_eq!(run("a \nb\na\t\nb\n", [tolerant(" a\n-b\n+c\n")]), Err(ErrorKind::AmbiguousMatch));

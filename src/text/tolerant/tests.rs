@@ -40,7 +40,10 @@ fn white_space_at_the_ends_of_lines() {
         // The end of the range is where the anchor's is: what it does not have is left.
         ("a  \nb  \nc\n", "a\nb", "x", "x  \nc\n", TrailingSpace),
         ("a  \nb  \nc\n", "a\nb ", "x", "x\nc\n", TrailingSpace),
-        ("f(a) \n\t\n  g\n", "f(a)\n\n  g", "f()\n\n  h", "f()\n\n  h\n", TrailingSpace),
+        ("f(a) \n\t\n  g\n", "f(a)\n\n  g", "f()\n\n  h", "f()\n\t\n  h\n", TrailingSpace),
+        // A line that is written alike in both keeps every byte.
+        ("f(a) \n\t\n  g\n", "f(a)\n\n  g", "f(a)\n\n  h", "f(a) \n\t\n  h\n", TrailingSpace),
+        ("a \nb\nc \n", "a\nb\nc\n", "a\nx\ny\nc\n", "a \nx\ny\nc \n", TrailingSpace),
         // From the middle of a line to the middle of another.
         ("let x = f( \n  1);\n", "f(\n  1", "g(\n  2", "let x = g(\n  2);\n", TrailingSpace),
         ("one \n    two\n", "one\n    ", "1\n    ", "1\n    two\n", TrailingSpace),
@@ -53,12 +56,12 @@ fn white_space_at_the_ends_of_lines() {
 }
 
 #[test]
-fn one_shift_of_the_indentation() {
+fn a_replacement_in_the_indentation_of_its_anchor_is_shifted() {
     use MatchKind::Indentation;
     check(&[
         ("  if x:\n    y()\n", "if x:\n  y()\n", "if x:\n  z()\n  w()\n", "  if x:\n    z()\n    w()\n", Indentation),
         ("if x:\n  y()\n", "    if x:\n      y()\n", "    if z:\n      y()\n", "if z:\n  y()\n", Indentation),
-        ("\t\tf(\n\t\t\t1);\n", "f(\n\t1);", "g(\n\t2,\n\n\t3);", "\t\tg(\n\t\t\t2,\n\n\t\t\t3);\n", Indentation),
+        ("\t\tf(\n\t\t\t1);\n", "f(\n\t1);", "f(\n\t2,\n\n\t3);", "\t\tf(\n\t\t\t2,\n\n\t\t\t3);\n", Indentation),
         // Tabs there, spaces here, and the other way round.
         (
             "\tif x {\n\t\ty\n\t}\n",
@@ -68,41 +71,85 @@ fn one_shift_of_the_indentation() {
             Indentation,
         ),
         ("  a {\n    b\n  }\n", "\ta {\n\t\tb\n\t}\n", "\ta {\n\t\t\tc\n\t}\n", "  a {\n      c\n  }\n", Indentation),
+        // Then the kind of blanks tells by itself.
         ("\tx = 1\n", "    x = 1", "    x = 2\n    y = 3", "\tx = 2\n\ty = 3\n", Indentation),
         // What is no whole step of it stays.
-        ("\tf(a,\n", "    f(a,\n", "    f(a,\n      b,\n", "\tf(a,\n\t  b,\n", Indentation),
-        // Blank lines have no indentation, and white space at the ends is looked away from as well.
-        ("    a\n\n    b  \n", "a\n\nb\n", "c\n\nd\n", "    c\n\n    d\n", Indentation),
-        ("  a\r\n  b\r\n", "a\nb\n", "c\nd\n", "  c\r\n  d\r\n", Indentation),
+        ("g\n\tf(a,\n", "g\n    f(a,\n", "g\n    f(a,\n      b,\n", "g\n\tf(a,\n\t  b,\n", Indentation),
+        // Blank lines have no indentation, and white space at the ends is ignored as well.
+        ("    a\n\n    b  \n", "a\n\nb\n", "c\n\nb\n", "    c\n\n    b  \n", Indentation),
+        ("  a\r\n  b\r\n", "a\nb\n", "a\nd\n", "  a\r\n  d\r\n", Indentation),
         ("x\n  a\n    b\n", "\na\n  b\n", "\nc\n  b\n", "x\n  c\n    b\n", Indentation),
         ("    a\n    b\n", "a\nb\n", "", "", Indentation),
+        ("    a\n    b\n    c\n", "a\nb\nc\n", "a\nc\n", "    a\n    c\n", Indentation),
     ]);
     // Two lines shifted by different amounts are no shift.
     is_refused("  a\n      b\n", "a\n  b\n", "c\n", ErrorKind::MatchNotFound);
     is_refused("\t a\n", "   a\n", "c\n", ErrorKind::MatchNotFound);
     is_refused("  a\n  b\nx\n   a\n   b\n", "a\nb\n", "c\n", ErrorKind::AmbiguousMatch);
-    // A line that cannot go as far to the left as the others.
-    is_refused("a\nb\n", "  a\n  b\n", " c\n", ErrorKind::MatchNotFound);
+}
+
+#[test]
+fn a_replacement_in_the_indentation_of_the_file_is_taken_as_it_is() {
+    use MatchKind::Indentation;
+    check(&[
+        (
+            "    if x:\n        y()\n",
+            "if x:\n    y()\n",
+            "    if x:\n        z()\n",
+            "    if x:\n        z()\n",
+            Indentation,
+        ),
+        ("a\nb\n", "    a\n    b\n", "c\nb\n", "c\nb\n", Indentation),
+        ("\tx = 1\n", "    x = 1", "\tx = 2", "\tx = 2\n", Indentation),
+        ("\ta\n\tb\n", "    a\n    b\n", "\ta\n\tc\n", "\ta\n\tc\n", Indentation),
+    ]);
+}
+
+#[test]
+fn a_replacement_of_which_nothing_tells_the_indentation_is_refused() {
+    for (base, old, new) in [
+        // No line is in both.
+        ("    a\n    b\n", "a\nb\n", "c\nd\n"),
+        ("    a\n    b\n", "a\nb\n", "    c\n    d\n"),
+        ("a\nb\n", "  a\n  b\n", " c\n"),
+        // Only the indentation changes.
+        ("    a\n    b\n", "a\nb\n", "    a\n    b\n"),
+        ("    a\n    b\n", "a\nb\n", "        a\n        b\n"),
+        // Lines are put into a block, or taken out of one: what they say is not what the outermost line says.
+        ("    a()\n    b()\n", "a()\nb()\n", "if x:\n    a()\n    b()\n"),
+        ("    if x:\n        a()\n", "if x:\n    a()\n", "    a()\n"),
+        // One says this, one that.
+        ("    a\n    b\n    c\n", "a\nb\nc\n", "a\nx\n    c\n"),
+        // Tabs and spaces in the new lines.
+        ("\ta\n", "    a\n", "    b\n\tc\n"),
+    ] {
+        is_refused(base, old, new, ErrorKind::MatchNotFound);
+    }
 }
 
 #[test]
 fn punctuation_that_looks_the_same() {
     use MatchKind::LookAlikes;
     check(&[
-        ("say(“it’s”)\n", "say(\"it's\")", "say(\"no\")", "say(\"no\")\n", LookAlikes),
+        ("say(“it’s”)\n", "say(\"it's\")", "say(no)", "say(no)\n", LookAlikes),
+        ("a\nsay(“it’s”)\nb\n", "a\nsay(\"it's\")\nb", "c\nsay(\"it's\")\nb", "c\nsay(“it’s”)\nb\n", LookAlikes),
         ("x = 'a' - b\n", "‘a’ – b", "c", "x = c\n", LookAlikes),
         ("a\u{a0}b\n", "a b", "c", "c\n", LookAlikes),
         ("a b\n", "a\u{a0}b", "c", "c\n", LookAlikes),
         ("wait…\n", "wait...", "go", "go\n", LookAlikes),
         ("a\u{200b}b c\n", "ab", "x", "x c\n", LookAlikes),
-        ("    “a” \n    b\n", "\"a\"\nb\n", "c\nd\n", "    c\n    d\n", LookAlikes),
+        ("    “a” \n    b\n", "\"a\"\nb\n", "c\nb\n", "    c\n    b\n", LookAlikes),
         ("\u{a0}\u{a0}a\n", "  a\n", "  b\n", "  b\n", LookAlikes),
         ("f(“a”,  \n  b)\r\n", "\"a\",\n  b", "c,\n  d", "f(c,\n  d)\r\n", LookAlikes),
+        ("say(“a”) – b\n", "say(\"a\") - b", "say(a) + b", "say(a) + b\n", LookAlikes),
         ("é “a”\n", "é \"a\"", "é b", "é b\n", LookAlikes),
     ]);
     is_refused("“a”\n‘“a”’\n", "\"a\"", "b", ErrorKind::AmbiguousMatch);
     // Not half of a character that stands for three.
     is_refused("wait…\n", "wait..", "go", ErrorKind::MatchNotFound);
+    // Nothing tells whether the file's spelling is meant, or that of the anchor.
+    is_refused("say(“it’s”)\n", "say(\"it's\")", "say(\"no\")", ErrorKind::MatchNotFound);
+    is_refused("say(“it’s”)\n", "say(\"it's\")", "say(“no”)", ErrorKind::MatchNotFound);
     // Letters are letters.
     is_refused("сat\n", "cat", "dog", ErrorKind::MatchNotFound);
 }
@@ -110,8 +157,8 @@ fn punctuation_that_looks_the_same() {
 #[test]
 fn each_step_finds_as_many_as_are_asked_for() {
     let base = "  a\n  b\n a\n b\nx\n";
-    let edited = edit(base.as_bytes(), &[tolerant("a\nb\n", "c\n", Count::All)]).unwrap();
-    assert_eq!(edited.splices.apply(base.as_bytes()), b"  c\n c\nx\n");
+    let edited = edit(base.as_bytes(), &[tolerant("a\nb\n", "a\nc\n", Count::All)]).unwrap();
+    assert_eq!(edited.splices.apply(base.as_bytes()), b"  a\n  c\n a\n c\nx\n");
     assert_eq!((edited.applied[0].replaced, edited.applied[0].lines.as_slice()), (2, &[1, 3][..]));
     let refused = edit(base.as_bytes(), &[tolerant("a\nb\n", "c\n", Count::Exactly(3))]).unwrap_err();
     assert_eq!(refused.kind, ErrorKind::MatchCountMismatch);

@@ -1,0 +1,214 @@
+//! How a replacement is written where its anchor was found with another indentation or with look-alikes: as the anchor
+//! is, or already as the file is. The lines that both share tell; where they do not, nothing is guessed.
+
+use std::collections::{BTreeSet, HashMap};
+
+use imara_diff::{Algorithm, Diff, InternedInput};
+
+use super::indent::{Indent, leading};
+use super::{LOOK_ALIKES, is_blank, shown, trim_end};
+use crate::text::MatchKind;
+use crate::text::diagnose::fold::Folded;
+
+/// A line of an anchor, and the line of the file that it was found as; both without line breaks.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::text) struct Pair<'a> {
+    pub(in crate::text) anchor: &'a [u8],
+    pub(in crate::text) file: &'a [u8],
+}
+
+/// Which of the two indentations the new lines have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Frame {
+    Anchor,
+    File,
+}
+
+/// A line that stands once in the anchor and once in the replacement, but for white space at its ends; or a blank one. By
+/// their indices.
+type Shared = (usize, usize);
+
+/// What is compared: the lines of an anchor and those of its replacement.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::text) struct Lines<'a> {
+    pub(in crate::text) old: &'a [Pair<'a>],
+    pub(in crate::text) new: &'a [&'a [u8]],
+    /// Lines of the anchor that stay, and are not written again.
+    pub(in crate::text) context: &'a [Pair<'a>],
+    /// Whether the first of them is a whole line: else its indentation stands in front of it, whatever is done to it.
+    pub(in crate::text) starts_line: bool,
+    /// Whether the last of them is one with its end.
+    pub(in crate::text) ends_line: bool,
+}
+
+impl Lines<'_> {
+    /// How many lines at the beginning have no indentation that could be told or shifted.
+    fn bare(&self) -> usize {
+        usize::from(!self.starts_line)
+    }
+
+    /// Whether both lines have their end, or neither.
+    fn end_alike(&self, (old, new): (usize, usize)) -> bool {
+        self.ends_line || (old + 1 == self.old.len()) == (new + 1 == self.new.len())
+    }
+}
+
+/// New lines as they belong into the file; `None` where nothing tells that, or where one cannot be shifted.
+///
+/// A line that is written alike in anchor and replacement keeps every byte that it has in the file.
+pub(in crate::text) fn fit(kind: MatchKind, shift: &Indent, lines: &Lines<'_>) -> Option<Vec<Vec<u8>>> {
+    let shared = shared(kind, lines);
+    let frame = frame(shift, lines, &shared)?;
+    let known = if frame == Frame::Anchor { known(lines) } else { HashMap::new() };
+    let bare = lines.bare();
+    let mut fitted = Vec::with_capacity(lines.new.len());
+    let mut fresh = Vec::new();
+    for (index, line) in lines.new.iter().enumerate() {
+        let is_part = index < bare || (!lines.ends_line && index + 1 == lines.new.len());
+        let as_known = known.get(line).copied().flatten().filter(|_| !is_part);
+        let pair = old_of(&shared, index).map(|at| (at, lines.old[at]));
+        // A blank line has no indentation; the last one may be that of the text behind it.
+        let is_bare = index < bare || line.is_empty() || (is_blank(line) && index + 1 < lines.new.len());
+        if as_known.is_none() && pair.is_none() {
+            fresh.push(*line);
+        }
+        let shifted = |line: &[u8]| match frame {
+            Frame::Anchor if is_bare => Some(line.to_vec()),
+            Frame::File => Some(line.to_vec()),
+            Frame::Anchor if is_unsure(shift, lines.old, line) => None,
+            Frame::Anchor => shift.apply(line),
+        };
+        let as_shared = pair.filter(|(_, pair)| text(pair.anchor) == text(line));
+        fitted.push(match (as_known, as_shared) {
+            (Some(file), _) => file.to_vec(),
+            (None, Some((at, pair))) if at < bare && index < bare => pair.file.to_vec(),
+            // The same text, perhaps with other blanks in front of it.
+            (None, Some((_, pair))) => [&shifted(&line[..leading(line)])?, &pair.file[leading(pair.file)..]].concat(),
+            (None, None) => shifted(line)?,
+        });
+    }
+    let is_told = kind != MatchKind::LookAlikes || !is_disputed(lines, &fresh);
+    is_told.then_some(fitted)
+}
+
+/// A line without the white space at its ends.
+fn text(line: &[u8]) -> &[u8] {
+    trim_end(&line[leading(line)..])
+}
+
+/// The whole lines of the anchor as it is written, each with what it is in the file, if it is the same wherever it stands.
+fn known<'a>(lines: &Lines<'a>) -> HashMap<&'a [u8], Option<&'a [u8]>> {
+    let whole = lines.old.len() - usize::from(!lines.ends_line);
+    let mut known = HashMap::new();
+    for pair in lines.old.iter().take(whole).skip(lines.bare()) {
+        let file = known.entry(pair.anchor).or_insert(Some(pair.file));
+        *file = file.filter(|file| *file == pair.file);
+    }
+    known
+}
+
+/// The lines that a comparison of anchor and replacement leaves as they are. One that stands there twice is not among them:
+/// it could be either that is meant.
+fn shared(kind: MatchKind, lines: &Lines<'_>) -> Vec<Shared> {
+    let old: Vec<_> = lines.old.iter().map(|pair| shown(pair.anchor, kind)).collect();
+    let new: Vec<_> = lines.new.iter().map(|line| shown(line, kind)).collect();
+    let mut input: InternedInput<&[u8]> = InternedInput::default();
+    input.update_before(old.iter().map(|line| &**line));
+    input.update_after(new.iter().map(|line| &**line));
+    let diff = Diff::compute(Algorithm::Myers, &input);
+    let kept_old = (0..).zip(&input.before).filter(|(at, _)| !diff.is_removed(*at)).map(|(at, _)| at as usize);
+    let kept_new = (0..).zip(&input.after).filter(|(at, _)| !diff.is_added(*at)).map(|(at, _)| at as usize);
+    let mut count = vec![0_usize; input.interner.num_tokens() as usize];
+    input.before.iter().chain(&input.after).for_each(|token| count[token.0 as usize] += 1);
+    let is_certain = |at: usize| old[at].is_empty() || count[input.before[at].0 as usize] == 2;
+    kept_old.zip(kept_new).filter(|pair| lines.end_alike(*pair) && is_certain(pair.0)).collect()
+}
+
+/// The old line that shares its text with the new one of this index.
+fn old_of(shared: &[Shared], new: usize) -> Option<usize> {
+    shared.binary_search_by_key(&new, |pair| pair.1).ok().map(|at| shared[at].0)
+}
+
+/// In whose indentation the new lines are, if that can be told: all shared lines must say the same, and the outermost
+/// new line must agree with them. That excludes an edit that indents lines anew by just what the anchor is off.
+fn frame(shift: &Indent, lines: &Lines<'_>, shared: &[Shared]) -> Option<Frame> {
+    let bare = lines.bare();
+    let (old, new) = (lines.old.get(bare..)?, lines.new.get(bare..)?);
+    let shared = shared.iter().filter(|(at, new_at)| *at.min(new_at) >= bare);
+    let shared = shared.map(|(at, new_at)| (old[at - bare], new[new_at - bare]));
+    let has_text = |line: &&[u8]| !is_blank(line);
+    if *shift == Indent::Same || !new.iter().any(has_text) {
+        return Some(Frame::Anchor);
+    }
+    let blanks = |line: &[u8]| line[..leading(line)].to_vec();
+    let telling = shared.filter(|(pair, _)| !is_blank(pair.anchor));
+    let telling: Vec<_> = telling.map(|(pair, line)| (pair, blanks(line))).collect();
+    if telling.is_empty() {
+        return by_kind_of_blanks(shift, new);
+    }
+    let old_texts = || old.iter().filter(|pair| !is_blank(pair.anchor));
+    let new_texts = || new.iter().filter(|line| has_text(line));
+    // Only the indentation changes: that is the very thing in which the anchor is not exact.
+    let is_reindented = telling.len() == old_texts().count() && telling.len() == new_texts().count();
+    let is_all = |frame| {
+        let of = |pair: &Pair<'_>| if frame == Frame::Anchor { blanks(pair.anchor) } else { blanks(pair.file) };
+        let outermost = old_texts().map(|pair| of(pair).len()).min();
+        outermost == new_texts().map(|line| leading(line)).min() && telling.iter().all(|(pair, new)| of(pair) == *new)
+    };
+    match (is_all(Frame::Anchor), is_all(Frame::File)) {
+        _ if is_reindented => None,
+        (true, false) => Some(Frame::Anchor),
+        (false, true) => Some(Frame::File),
+        _ => None,
+    }
+}
+
+/// Whether nothing tells how the blanks in front of a new line are shifted: no line of the anchor has the same, and they
+/// are of another kind than what is added, or the width of a tab is known from one indentation only, which may be short of
+/// some levels as well.
+fn is_unsure(shift: &Indent, old: &[Pair<'_>], line: &[u8]) -> bool {
+    let lead = &line[..leading(line)];
+    let mut leads = old.iter().filter(|pair| !is_blank(pair.anchor)).map(|pair| &pair.anchor[..leading(pair.anchor)]);
+    if lead.is_empty() || leads.clone().any(|known| known == lead) {
+        return false;
+    }
+    match shift {
+        Indent::Add(more) => lead.iter().any(|byte| !more.contains(byte)),
+        Indent::Tabs(_) | Indent::Spaces(_) => leads.next().is_none_or(|first| leads.all(|other| other == first)),
+        Indent::Same | Indent::Remove(_) => false,
+    }
+}
+
+/// Where the anchor has spaces for the file's tabs, or the other way round, blanks of one kind tell by themselves.
+fn by_kind_of_blanks(shift: &Indent, new: &[&[u8]]) -> Option<Frame> {
+    let (anchor, file) = match shift {
+        Indent::Tabs(_) => (b' ', b'\t'),
+        Indent::Spaces(_) => (b'\t', b' '),
+        _ => return None,
+    };
+    let mut indented = new.iter().filter(|line| !is_blank(line)).map(|line| &line[..leading(line)]).peekable();
+    indented.peek()?;
+    let is_all = |blank: u8| indented.clone().all(|lead| !lead.is_empty() && lead.iter().all(|byte| *byte == blank));
+    match (is_all(anchor), is_all(file)) {
+        (true, _) => Some(Frame::Anchor),
+        (_, true) => Some(Frame::File),
+        _ => None,
+    }
+}
+
+/// Whether one of these new lines has a character of which anchor and file have different spellings.
+fn is_disputed(lines: &Lines<'_>, fresh: &[&[u8]]) -> bool {
+    let differing = lines.old.iter().chain(lines.context).flat_map(|pair| {
+        let (anchor, file) = (spellings(pair.anchor), spellings(pair.file));
+        anchor.symmetric_difference(&file).map(|(class, _)| *class).collect::<Vec<_>>()
+    });
+    let differing: BTreeSet<u8> = differing.collect();
+    fresh.iter().any(|line| spellings(line).iter().any(|(class, _)| differing.contains(class)))
+}
+
+/// The characters of a line without the white space at its ends, each with the one that it looks like.
+fn spellings(line: &[u8]) -> BTreeSet<(u8, char)> {
+    let text = String::from_utf8_lossy(text(line)).into_owned();
+    let looks_like = |char: char| Folded::new(char.to_string().as_bytes(), LOOK_ALIKES).bytes.first().copied();
+    text.chars().filter_map(|char| Some((looks_like(char)?, char))).collect()
+}
