@@ -14,6 +14,15 @@ pub const FOREIGN_FILES: usize = 20;
 /// Edits of one file in one request.
 pub const EDITS: usize = 100_000;
 
+/// Connections of an HTTP server at a time: what comes beyond them waits.
+pub const CONNECTIONS: usize = 512;
+
+/// Sessions of an HTTP server at a time; one that is idle for five minutes ends.
+pub const SESSIONS: usize = 256;
+
+/// How long an HTTP client may take for the head of a request, before anybody has asked it for a token.
+pub const HEADER_TIME: Duration = Duration::from_secs(10);
+
 /// Bytes of a request's label: a line in a log, and a part of one journal line.
 pub const LABEL_BYTES: usize = 1_024;
 

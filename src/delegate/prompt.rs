@@ -9,6 +9,7 @@ use super::roles;
 use super::sources::misuse;
 use super::task::{Kind, Task};
 use crate::error::Result;
+use crate::path::one_line;
 
 /// The text of the part that the delegate has; an unknown role is a finding.
 pub(super) fn part<'s>(kind: &Kind, settings: &'s Settings) -> Result<&'s str> {
@@ -74,7 +75,7 @@ pub(super) fn build(task: &Task, part: &str, root: &Path, context: &Context, dif
 fn push_file(text: &mut String, file: &Shown) {
     let fence = fence(&file.text);
     let end = if file.text.ends_with('\n') || file.text.is_empty() { "" } else { "\n" };
-    let _ = write!(text, "\nFile: {}\n{fence}\n{}{end}{fence}\n", file.named, file.text);
+    let _ = write!(text, "\nFile: {}\n{fence}\n{}{end}{fence}\n", one_line(&file.named), file.text);
 }
 
 /// A fence that does not stand in `content`.
@@ -112,7 +113,7 @@ mod tests {
             "PART\n\nThe project is in /p;",
             "*** Begin Patch",
             "\nConstraints:\nKEEP\n",
-            "\nFile: /p/-a\n{prompt}\n```\nx\n```\n",
+            "\nFile: /p/-a\\n{prompt}\n```\nx\n```\n",
             "\nFile: /p/b\n`````\n```` y\n`````\n",
             "\nThe change to judge:\n```diff\n-old\n+new\n```\n",
             "\nTask:\n-p \"{model}\"\n'x'\n",

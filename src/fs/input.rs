@@ -4,6 +4,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -12,6 +13,12 @@ use crate::error::{Error, ErrorKind, Result};
 pub fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
     read_all(file, path, limit)
+}
+
+/// Whether users besides its owner may read or write the file.
+pub fn is_open_to_others(path: &Path) -> Result<bool> {
+    let metadata = path.metadata().map_err(|e| Error::io("look at", path, e))?;
+    Ok(metadata.permissions().mode() & 0o077 != 0)
 }
 
 /// All that standard input has, of `limit` bytes at most.

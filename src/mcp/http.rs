@@ -9,10 +9,15 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::serve::ListenerExt;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::service::TowerToHyperService;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use super::server::Server;
 use super::shared::Shared;
@@ -26,6 +31,12 @@ const PATH: &str = "/mcp";
 /// How long open streams may take to end once the server is to end.
 const CLOSING: Duration = Duration::from_secs(1);
 
+/// How long to wait where a connection could not be taken.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The header by which a session is known.
+const SESSION: &str = "mcp-session-id";
+
 /// Serves until the server is to end.
 pub(super) async fn serve(shared: &Arc<Shared>, http: &Http) -> Result<()> {
     check(http)?;
@@ -33,20 +44,59 @@ pub(super) async fn serve(shared: &Arc<Shared>, http: &Http) -> Result<()> {
         TcpListener::bind(http.address).await.map_err(|e| Error::io("listen on", http.address.to_string(), e))?;
     let address = listener.local_addr().map_err(|e| Error::io("listen on", http.address.to_string(), e))?;
     announce(address);
-    let listener = listener.tap_io(|stream| {
-        // Answers are small and awaited; a stream that cannot be told so works all the same.
-        let _ = stream.set_nodelay(true);
-    });
-    let stop = shared.stop.clone();
-    let serving = axum::serve(listener, router(shared, http, address))
-        .with_graceful_shutdown({
-            let stop = stop.clone();
-            async move { stop.cancelled().await }
-        })
-        .into_future();
+    let stop = &shared.stop;
     tokio::select! {
-        served = serving => served.map_err(|e| Error::io("serve", address.to_string(), e)),
-        () = async { stop.cancelled().await; tokio::time::sleep(CLOSING).await } => Ok(()),
+        () = accept(&listener, router(shared, http, address), stop) => {}
+        () = async { stop.cancelled().await; tokio::time::sleep(CLOSING).await } => {}
+    }
+    Ok(())
+}
+
+/// Takes connections until the server is to end, then waits for those that are open.
+async fn accept(listener: &TcpListener, router: Router, stop: &CancellationToken) {
+    let room = Arc::new(Semaphore::new(limits::CONNECTIONS));
+    let open = TaskTracker::new();
+    while let Ok(place) = Arc::clone(&room).acquire_owned().await {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = stop.cancelled() => break,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                let (router, stop) = (router.clone(), stop.clone());
+                open.spawn(async move {
+                    converse(stream, router, &stop).await;
+                    drop(place);
+                });
+            }
+            Err(error) => {
+                // Files that are open elsewhere may be closed by then.
+                tracing::warn!("a connection could not be taken: {error}");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+    open.close();
+    open.wait().await;
+}
+
+/// Serves one connection. Who does not come to the end of a head in time is gone, whether a token is asked for or not.
+async fn converse(stream: TcpStream, router: Router, stop: &CancellationToken) {
+    // Answers are small and awaited; a stream that cannot be told so works all the same.
+    let _ = stream.set_nodelay(true);
+    let mut builder = Builder::new(TokioExecutor::new()).http1_only();
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(limits::HEADER_TIME);
+    let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    tokio::pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stop.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!("a connection failed: {error}");
     }
 }
 
@@ -80,8 +130,9 @@ fn router(shared: &Arc<Shared>, http: &Http, address: SocketAddr) -> Router {
         let shared = Arc::clone(shared);
         move || Ok(Server::new(Arc::clone(&shared)))
     };
-    let service = StreamableHttpService::new(connection, Arc::new(LocalSessionManager::default()), config);
-    let router = Router::new().route_service(PATH, service);
+    let sessions = Arc::new(LocalSessionManager::default());
+    let service = StreamableHttpService::new(connection, Arc::clone(&sessions), config);
+    let router = Router::new().route_service(PATH, service).layer(middleware::from_fn_with_state(sessions, bound));
     match &http.token {
         Some(token) => router.layer(middleware::from_fn_with_state(token.clone(), authorise)),
         None => router,
@@ -105,6 +156,16 @@ fn origins(http: &Http, address: SocketAddr) -> Vec<String> {
     let local = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"].map(str::to_owned);
     let local = local.into_iter().filter(|_| address.ip().is_loopback());
     local.chain(http.origins.iter().cloned()).collect()
+}
+
+/// Opens no more sessions than there may be. The token is asked for before.
+async fn bound(State(sessions): State<Arc<LocalSessionManager>>, request: Request, next: Next) -> Response {
+    let is_new = !request.headers().contains_key(SESSION);
+    if is_new && sessions.sessions.read().await.len() >= limits::SESSIONS {
+        let message = "too many sessions are open: end one (DELETE), or wait until an idle one lapses";
+        return (StatusCode::SERVICE_UNAVAILABLE, message).into_response();
+    }
+    next.run(request).await
 }
 
 /// Lets those pass who know the token.

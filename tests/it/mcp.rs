@@ -4,6 +4,7 @@
 mod delegate;
 mod doors;
 mod errors;
+mod hostile;
 mod http;
 mod lifecycle;
 mod notices;

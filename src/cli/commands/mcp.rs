@@ -6,10 +6,11 @@ use std::path::Path;
 use crate::cli::args::McpArgs;
 use crate::cli::failure::Failure;
 use crate::cli::options::{self, Options};
-use crate::cli::output::Answer;
+use crate::cli::output::{self, Answer};
 use crate::error::Result;
 use crate::fs::input;
 use crate::mcp::{self, Http, Token, Toolsets, Verbosity, Workspace};
+use crate::path::shown;
 
 /// The variable with the token, for those who do not want it in a file.
 const TOKEN: &str = "TXEDIT_MCP_TOKEN";
@@ -68,7 +69,13 @@ fn toolsets(list: Option<&str>) -> Result<Toolsets> {
 /// The token that was given, if one was. One that is empty or short is a mistake, not none.
 fn token(file: Option<&Path>) -> Result<Option<Token>> {
     let (name, text) = match file {
-        Some(file) => ("--token-file", String::from_utf8_lossy(&input::read_file(file, TOKEN_BYTES)?).into_owned()),
+        Some(file) => {
+            if input::is_open_to_others(file)? {
+                let file = shown(file);
+                output::note(format!("warning: {file} holds the token, and others can read it: chmod 600 {file}"));
+            }
+            ("--token-file", String::from_utf8_lossy(&input::read_file(file, TOKEN_BYTES)?).into_owned())
+        }
         None => match env::var(TOKEN) {
             Ok(text) => (TOKEN, text),
             Err(env::VarError::NotPresent) => return Ok(None),

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -144,4 +145,42 @@ fn it_ends_with_streams_open() {
     terminate(&server.process);
     assert!(wait(&mut server.process, Duration::from_secs(3)).success());
     assert!(!fs::exists(root.path(".txedit")).unwrap());
+}
+
+#[test]
+fn who_does_not_finish_its_head_is_let_go_before_a_token_is_asked_for() {
+    let root = Root::with(&[]);
+    let server = Server::start(&root, &[], Some("a-token-of-some-length"));
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    // Far longer than it takes; without a deadline it would never end.
+    stream.set_read_timeout(Some(Duration::from_mins(2))).unwrap();
+    stream.write_all(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n").unwrap();
+    let mut rest = Vec::new();
+    stream.read_to_end(&mut rest).expect("the server ends the connection");
+    assert!(!String::from_utf8_lossy(&rest).contains("200"), "{rest:?}");
+}
+
+#[test]
+fn sessions_are_bounded() {
+    let root = Root::with(&[]);
+    let server = Server::start(&root, &[], None);
+    let statuses: Vec<_> = (0..=txedit::limits::SESSIONS).map(|_| server.status(&[], INITIALIZE)).collect();
+    assert!(statuses[..txedit::limits::SESSIONS].iter().all(|status| *status == 200), "{statuses:?}");
+    assert_eq!(statuses.last(), Some(&503));
+}
+
+#[test]
+fn a_token_that_others_can_read_is_warned_of() {
+    let root = Root::with(&[("token", "a-token-of-some-length\n")]);
+    for (mode, is_warned) in [(0o644, true), (0o600, false)] {
+        fs::set_permissions(root.path("token"), fs::Permissions::from_mode(mode)).unwrap();
+        let mut command = root.command(&["--http", "127.0.0.1:0", "--token-file", &root.name("token")]);
+        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut url = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut url).unwrap();
+        terminate(&process);
+        let output = process.wait_with_output().unwrap();
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(words.contains("chmod 600"), is_warned, "{words}");
+    }
 }
