@@ -29,6 +29,7 @@ impl World {
         let told = look.kept.iter().filter(|(path, _)| is_told(path));
         let mut found = look.in_files();
         found.extend(look.originals());
+        found.extend(look.interrupted_slots());
         told.for_each(|(_, entry)| found.extend(marks(&String::from_utf8_lossy(&entry.content))));
         for (path, entry) in look.kept.iter().filter(|(path, _)| !is_told(path)) {
             let mut missed = marks(&String::from_utf8_lossy(&entry.content));

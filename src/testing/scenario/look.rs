@@ -100,13 +100,18 @@ impl Look {
         marks_of(self.files.values().filter(|entry| entry.kind == FileKind::File).chain(stored))
     }
 
-    /// The same without what is in the trash.
-    pub(super) fn out_of_trash(&self) -> Marks {
-        let stored = self.kept.iter().chain(&self.history).chain(&self.slots).map(|(_, entry)| entry);
+    /// The same without what is in the trash, or in the slots of what is interrupted.
+    pub(super) fn for_good(&self) -> Marks {
+        let stored = self.kept.iter().chain(&self.history).map(|(_, entry)| entry);
         marks_of(self.files.values().filter(|entry| entry.kind == FileKind::File).chain(stored))
     }
 
-    /// The same with what is in the trash: not lost yet.
+    /// The marks in the slots of what is interrupted.
+    pub(super) fn interrupted_slots(&self) -> Marks {
+        marks_of(self.slots.iter().map(|(_, entry)| entry))
+    }
+
+    /// What is in reach, and what is in the trash: not lost yet.
     pub(super) fn anywhere(&self) -> Marks {
         let mut marks = self.in_reach();
         marks.extend(marks_of(self.trashed.iter().chain(&self.pruned).map(|(_, entry)| entry)));

@@ -10,7 +10,7 @@ use super::judge::{Doing, Judged};
 use super::look::{Look, Marks, alike, differences, mark_text};
 use super::run::{Answer, Committed, World};
 use crate::engine::report::{Operation, Report};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::fs::FileKind;
 use crate::fs::sim::Entry;
 use crate::testing::check::told;
@@ -122,6 +122,12 @@ impl World {
         all.filter(|(index, committed)| committed.reverts.is_none() && !undone.contains(index)).map(|(i, _)| i).next()
     }
 
+    /// Whether there is something to undo, in a workspace that nobody else was in, unless history forgot it.
+    fn must_be_undone(&self, act: &Act) -> bool {
+        let is_known = !self.is_blurred && self.newest_not_undone().is_some();
+        matches!(act, Act::Undo(None)) && is_known && !lock(&self.foreigners).were_here
+    }
+
     /// What an undo must have brought back.
     fn is_undone(&self, index: usize, touched: &BTreeSet<PathBuf>, files: &Files) -> Judged {
         let Committed { before, named, .. } = &self.committed[index];
@@ -137,6 +143,9 @@ impl World {
     /// An act that was refused, or taken back: nothing but what others did is seen of it.
     pub(super) fn judge_refused(&self, doing: &Doing<'_>, look: &Look, error: &Error) -> Judged {
         let Doing { act, start, base, .. } = doing;
+        if !doing.failed && self.must_be_undone(act) && error.kind() != ErrorKind::UnknownTransaction {
+            return Err("an undo is refused, though nobody interfered".to_owned());
+        }
         let touched = self.touched_by(act);
         let compared = Compared { before: base, after: &look.files, touched: &touched, checked: self.had_check };
         let around: BTreeSet<PathBuf> = touched.iter().flat_map(|path| path.ancestors().map(PathBuf::from)).collect();
@@ -199,11 +208,11 @@ impl World {
         let mut foreigners = lock(&self.foreigners);
         match act {
             Act::Prune(_) => {
-                let (pruned, there) = (before.originals(), after.out_of_trash());
+                let (pruned, there) = (before.originals(), after.for_good());
                 foreigners.alive.retain(|mark| there.contains(mark) || !pruned.contains(mark));
             }
             Act::Drop => {
-                let (dropped, there) = (before.put_aside(), after.out_of_trash());
+                let (dropped, there) = (before.put_aside(), after.for_good());
                 foreigners.alive.retain(|mark| there.contains(mark) || !dropped.contains(mark));
             }
             _ => {}
