@@ -15,7 +15,7 @@ use crate::journal::Change;
 use crate::journal::recover::Seen;
 use crate::journal::reverse::{Carried, is_as_left};
 use crate::limits;
-use crate::path::{RelPath, shown};
+use crate::path::RelPath;
 use crate::plan::FileState;
 use crate::text::diff;
 use crate::text::rebase::rebase;
@@ -52,7 +52,7 @@ impl Engine {
         };
         let new = splices.apply(&current);
         let mode = if found.mode == after.mode { before.mode } else { found.mode };
-        let name = shown(record.path.as_path());
+        let name = record.path.as_path().display().to_string();
         Ok(Some(Carried {
             state: FileState { digest: Digest::of(&new), size: new.len() as u64, mode, access: found.access },
             foreign_diff: diff::unified(&left, &current, &name, &name, limits::DIFF_BYTES),
@@ -138,7 +138,7 @@ impl Engine {
         };
         if let Some(left) = left {
             let current = self.current(&record.path, run.cancel)?.unwrap_or_default();
-            let name = shown(path);
+            let name = path.display().to_string();
             conflict.diff = Some(diff::unified(&left, &current, &name, &name, limits::DIFF_BYTES));
         }
         Ok(conflict)

@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Fs, Handle, Name, Stat};
 use crate::journal::{self, Change, Header, Journal, Mark, original_name, slot_name};
 use crate::limits;
-use crate::path::{RelPath, STATE_FOLDER, shown};
+use crate::path::{RelPath, STATE_FOLDER};
 use crate::text::diff;
 
 /// What a file was and became, where it is known.
@@ -273,7 +273,7 @@ fn shown_file(path: &RelPath, change: &Change, old: Option<&[u8]>, new: Option<&
         _ if matches!(change, Change::Folder { .. }) => (0, 0, String::new()),
         (Some(old), Some(new)) => {
             let name = |state: Option<_>, side: char| match state {
-                Some(_) => format!("{side}/{}", shown(&path)),
+                Some(_) => format!("{side}/{}", path.display()),
                 None => "/dev/null".to_owned(),
             };
             let (old_name, new_name) = (name(change.before(), 'a'), name(change.after(), 'b'));

@@ -19,7 +19,7 @@ use crate::fs::{FileKind, Name};
 use crate::journal::reverse::{Now, conflict, reverse};
 use crate::journal::{Change, Header, original_name, slot_name};
 use crate::limits;
-use crate::path::{AskedPath, RelPath, shown};
+use crate::path::{AskedPath, RelPath};
 use crate::plan::SourceId;
 use crate::text::diff;
 
@@ -274,7 +274,7 @@ impl Engine {
                     (None, Some(_)) => self.original(loaded, entry, run.cancel)?.unwrap_or_default(),
                     (None, None) => Vec::new(),
                 };
-                let name = shown(&path);
+                let name = path.display().to_string();
                 Some(diff::unified(&old, &new, &name, &name, limits::DIFF_BYTES))
             } else {
                 None

@@ -4,7 +4,6 @@ use crate::engine::draft::Source;
 use crate::engine::report::{Extra, FileReport, Operation};
 use crate::engine::resolve::Place;
 use crate::limits;
-use crate::path::shown;
 use crate::plan::build::Roles;
 use crate::plan::{Content, New};
 use crate::request::{Change, Request};
@@ -52,8 +51,8 @@ impl Asked<'_> {
         };
         let destination = renamed_to.as_ref().map_or(&entry.path, |path| path);
         let diff = self.request.dry_run.then(|| {
-            let old_name = if before.is_some() { shown(&entry.path) } else { "/dev/null".to_owned() };
-            let new_name = if new.is_some() { shown(destination) } else { "/dev/null".to_owned() };
+            let old_name = if before.is_some() { entry.path.display().to_string() } else { "/dev/null".to_owned() };
+            let new_name = if new.is_some() { destination.display().to_string() } else { "/dev/null".to_owned() };
             let old = if before.is_some() { old } else { &[] };
             diff::unified(old, content.as_deref().unwrap_or_default(), &old_name, &new_name, limits::DIFF_BYTES)
         });

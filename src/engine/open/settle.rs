@@ -12,7 +12,7 @@ use crate::engine::roles::vacates;
 use crate::engine::{Engine, Run};
 use crate::error::{Detail, Diverged, Error, ErrorKind, Result};
 use crate::limits;
-use crate::path::{RelPath, shown};
+use crate::path::RelPath;
 use crate::request::edit::{Anchor, Edit};
 use crate::request::{Change, FileRequest, Request};
 use crate::text::rebase::rebase;
@@ -202,13 +202,13 @@ fn places(content: &[u8], splices: &Splices) -> Vec<Edit> {
 }
 
 fn foreign(entry: &FileRequest, old: &[u8], current: &[u8]) -> String {
-    let name = shown(&entry.path);
+    let name = entry.path.display().to_string();
     diff::unified(old, current, &name, &name, limits::DIFF_BYTES)
 }
 
 /// The error of a file that changed where something is staged, with both sides.
 fn diverged(entry: &FileRequest, old: &[u8], current: &[u8]) -> Error {
-    let name = shown(&entry.path);
+    let name = entry.path.display().to_string();
     let ours = match &entry.change {
         Change::Edit { edits, .. } => {
             text::edit(old, edits).map(|edited| edited.splices.apply(old)).unwrap_or_default()

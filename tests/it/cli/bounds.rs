@@ -128,3 +128,12 @@ fn the_user_and_the_environment_deny_too_and_no_flag_takes_that_back() {
     settings(&here, "[delegate]\nmodel = \"x\"\n");
     run(here.command(&line).env("XDG_CONFIG_HOME", &config)).exits(0);
 }
+
+#[test]
+fn the_first_commit_in_a_folder_says_that_old_contents_are_kept() {
+    let here = workspace();
+    let edit = |old: &str, new: &str| here.run(&["edit", "a", "--old", old, "--new", new]);
+    let first = edit("one", "two");
+    assert!(first.exits(0).stderr.contains("keeps old contents"), "{first:?}");
+    assert_eq!(edit("two", "one").exits(0).stderr, "");
+}
