@@ -95,6 +95,8 @@ impl<'p> Reader<'p> {
     /// Reads the sections up to the end of the envelope; `frameless` where only what is no section tells it.
     fn sections(&mut self, files: &mut Files, frameless: bool) -> Result<()> {
         while let Some(line) = self.peek() {
+            // Where no content can stand, blanks in front of a section say nothing.
+            let line = line.trim_ascii_start();
             let start = self.at + 1;
             if line.trim_ascii() == END {
                 break;
@@ -139,6 +141,7 @@ impl<'p> Reader<'p> {
                 [b'+', line @ ..] => content.extend_from_slice(&[line, b"\n"].concat()),
                 // Between this file and the next.
                 line if line.trim_ascii().is_empty() => {}
+                line if is_section(line.trim_ascii_start()) => break,
                 line => return Err(malformed(self.at + 1, 1, format!("a line with +, not {}", excerpt(line)))),
             }
             self.at += 1;

@@ -243,6 +243,23 @@ fn new_lines_without_old_ones_do_not_go_to_the_end_of_a_file_that_has_content() 
 }
 
 #[test]
+fn blanks_in_front_of_a_section_say_nothing_where_no_content_can_stand() {
+    let patch = "*** Begin Patch\n  *** Add File: n\n+n\n\t*** Delete File: y\n *** Update File: x\n@@\n-a\n+A\n*** End Patch\n";
+    check(Format::Envelope, &[("x", "a\n"), ("y", "")], patch, &[("n", "n\n"), ("x", "A\n")]);
+    // In a hunk it is a line of context.
+    let context = "*** Begin Patch\n*** Update File: x\n@@\n-a\n+A\n *** Delete File: y\n*** End Patch\n";
+    let before = [("x", "a\n*** Delete File: y\n")];
+    check(Format::Envelope, &before, context, &[("x", "A\n*** Delete File: y\n")]);
+}
+
+#[test]
+fn a_workspace_edit_without_a_change_is_refused() {
+    for edit in [r#"{"changes":{}}"#, r#"{"documentChanges":[]}"#, r#"{"changes":{"file:///x":[]}}"#] {
+        is_malformed(Format::WorkspaceEdit, edit, "a change in");
+    }
+}
+
+#[test]
 fn a_new_file_keeps_its_carriage_returns() {
     let lines = ["*** Begin Patch", "*** Add File: n", "+a\r", "+b", "*** End Patch", ""];
     check(Format::Envelope, &[], &lines.join("\n"), &[("n", "a\r\nb\n")]);
