@@ -325,23 +325,32 @@ impl Engine {
     /// Recovers whatever is interrupted in this workspace before something else is written. What cannot be recovered
     /// blocks only those whose files it touches.
     fn recover_own(&self, warnings: &mut Vec<String>, run: Run<'_>) -> Result<()> {
+        let failure = self.try_to_recover(warnings, run)?;
+        warnings.extend(failure.map(|error| format!("an interrupted transaction could not be recovered: {error}")));
+        Ok(())
+    }
+
+    /// Recovers what is interrupted; answers why, if that failed.
+    fn try_to_recover(&self, warnings: &mut Vec<String>, run: Run<'_>) -> Result<Option<Error>> {
         let state = match State::find(&*self.fs, &self.root, self.protocol)? {
             Found::State(state) => state,
-            Found::Nothing | Found::Ignored(_) => return Ok(()),
+            Found::Nothing | Found::Ignored(_) => return Ok(None),
         };
         let fs = &*self.fs;
         open::sweep(fs, &state)?;
-        let Some(section) = state.section(fs, Section::Transactions)? else { return Ok(()) };
+        let Some(section) = state.section(fs, Section::Transactions)? else { return Ok(None) };
         let names = fs.list(&section).map_err(|e| Error::io("list", section.path(), e))?;
         if names.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let patience = Patience::new(self.settings.lock_timeout, run.cancel);
         match recovery::recover_all(fs, &state, RecoverOptions::default(), patience, run) {
-            Ok(recovered) => warnings.extend(recovered.iter().filter_map(recovery::told)),
-            Err(error) => warnings.push(format!("an interrupted transaction could not be recovered: {error}")),
+            Ok(recovered) => {
+                warnings.extend(recovered.iter().filter_map(recovery::told));
+                Ok(None)
+            }
+            Err(error) => Ok(Some(error)),
         }
-        Ok(())
     }
 
     /// Commits a draft, where it changes anything, and tells what came of it.

@@ -14,7 +14,7 @@ use super::snapshot::{self, Snapshot, Wanted};
 use super::state::Found;
 use super::{Engine, Run};
 use crate::check::Check;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::fs::{FileKind, Name};
 use crate::journal::reverse::{Now, conflict, reverse};
 use crate::journal::{Change, Header, original_name, slot_name};
@@ -47,26 +47,53 @@ impl Engine {
 
     /// The same with more to say about how.
     pub fn undo_with(&self, id: Option<&str>, options: &UndoOptions, run: Run<'_>) -> Result<Report> {
-        let mut warnings = Vec::new();
-        if !options.dry_run {
-            self.recover_own(&mut warnings, run)?;
+        match id {
+            Some(id) => self.take_back_by(id, options, self.recover_for(Some(id), options, run)?, run),
+            None => self.undo_newest(&[&|_, _| true], options, run)?.ok_or_else(nothing_to_undo),
         }
-        let id = match id {
-            Some(id) => id.to_owned(),
-            None => self.newest_not_undone(&|_, _| true)?.ok_or_else(nothing_to_undo)?,
-        };
-        self.take_back_by(&id, options, warnings, run)
+    }
+
+    /// The same with the newest that one of these wants, by its id and who committed it; the first that wants any decides.
+    /// `None` where none does.
+    pub fn undo_newest(
+        &self,
+        wanted: &[&dyn Fn(&str, &str) -> bool],
+        options: &UndoOptions,
+        run: Run<'_>,
+    ) -> Result<Option<Report>> {
+        let warnings = self.recover_for(None, options, run)?;
+        for is_wanted in wanted {
+            if let Some(id) = self.newest_not_undone(is_wanted)? {
+                return self.take_back_by(&id, options, warnings, run).map(Some);
+            }
+        }
+        Ok(None)
     }
 
     /// Undoes an undo: the transaction's changes are there again. Without an id: the newest that is undone. `id` may be
     /// the transaction or its undo. On failure nothing is changed, or the error's outcome says so.
     pub fn redo(&self, id: Option<&str>, options: &UndoOptions, run: Run<'_>) -> Result<Report> {
-        let mut warnings = Vec::new();
-        if !options.dry_run {
-            self.recover_own(&mut warnings, run)?;
-        }
+        let warnings = self.recover_for(id, options, run)?;
         let undo = self.undo_of(id)?;
         self.take_back_by(&undo, options, warnings, run)
+    }
+
+    /// Where no id is given, what could not be recovered may be the newest itself.
+    fn recover_for(&self, id: Option<&str>, options: &UndoOptions, run: Run<'_>) -> Result<Vec<String>> {
+        let mut warnings = Vec::new();
+        if options.dry_run {
+            return Ok(warnings);
+        }
+        if id.is_some() {
+            self.recover_own(&mut warnings, run)?;
+            return Ok(warnings);
+        }
+        let Some(error) = self.try_to_recover(&mut warnings, run)? else { return Ok(warnings) };
+        let message = format!(
+            "an interrupted transaction could not be recovered, and may be the newest: recover it (`txedit recover`), or \
+             name the transaction that is meant (`txedit log`): {error}"
+        );
+        Err(Error::new(ErrorKind::RecoveryRequired, message).outcome_is(Outcome::Unchanged))
     }
 
     /// Tries it again where another program came in between and other lines may change. Else what it wrote is a conflict,
@@ -135,7 +162,7 @@ impl Engine {
 
     /// The newest transaction that is neither undone nor itself an undo, and that is wanted by its id and the program that
     /// committed it.
-    pub fn newest_not_undone(&self, is_wanted: &dyn Fn(&str, &str) -> bool) -> Result<Option<String>> {
+    fn newest_not_undone(&self, is_wanted: &dyn Fn(&str, &str) -> bool) -> Result<Option<String>> {
         let Some(state) = self.state()? else { return Ok(None) };
         let undone = self.reverted(&state)?;
         for loaded in history(&*self.fs, &state)?.rev() {

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use super::{Definition, Job};
+use crate::engine::UndoOptions;
+use crate::engine::report::Report;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mcp::answer::{Answer, Changes};
 use crate::mcp::schema::{self, Kind};
@@ -77,27 +79,24 @@ fn undo(job: &Job<'_>, arguments: Arguments) -> Result<Answer> {
     let UndoTransaction { transaction_id, dry_run } = parse_flat(arguments)?;
     let dry_run = dry_run.unwrap_or(false);
     job.check_writing(dry_run)?;
-    let id = match transaction_id {
-        Some(id) => id,
-        None => newest_own(job)?,
+    let report = match transaction_id {
+        Some(id) => job.engine.undo(Some(&id), dry_run, job.run)?,
+        None => undo_own(job, dry_run)?,
     };
-    let report = job.engine.undo(Some(&id), dry_run, job.run)?;
     let mut changes = Changes::of(&report);
     changes.reverted = report.transaction.as_ref().and(report.reverts.as_ref()).map(|reverted| reverted.id.clone());
     Ok(Answer::done(&success_multi(&report, &Request::default()), changes))
 }
 
-/// The newest transaction of this connection; where it has none, of its client, as far as it is no other connection's: a
-/// client that was started again is the same one.
-fn newest_own(job: &Job<'_>) -> Result<String> {
-    let own = job.engine.newest_not_undone(&|id, _| job.commits.is_of(id, job.connection))?;
-    if let Some(own) = own {
-        return Ok(own);
-    }
+/// Takes back the newest transaction of this connection; where it has none, of its client, as far as it is no other
+/// connection's: a client that was started again is the same one.
+fn undo_own(job: &Job<'_>, dry_run: bool) -> Result<Report> {
     let program = job.engine.program(job.run);
-    let is_client = |id: &str, owner: &str| owner == program && job.commits.is_of_nobody(id);
-    let of_client = job.run.observer.client().map(|_| job.engine.newest_not_undone(&is_client)).transpose()?.flatten();
-    of_client.ok_or_else(|| {
+    let has_name = job.run.observer.client().is_some();
+    let is_own = |id: &str, _: &str| job.commits.is_of(id, job.connection);
+    let is_of_client = |id: &str, owner: &str| has_name && owner == program && job.commits.is_of_nobody(id);
+    let options = UndoOptions { dry_run, ..UndoOptions::default() };
+    job.engine.undo_newest(&[&is_own, &is_of_client], &options, job.run)?.ok_or_else(|| {
         let message = "you have committed nothing here that is not undone; list_transactions has what others committed: \
                        name it as transaction_id";
         Error::new(ErrorKind::UnknownTransaction, message)

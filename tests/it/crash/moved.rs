@@ -16,7 +16,7 @@ use crate::mounts::run;
 /// A commit of `request` that was killed in mid-swap.
 fn interrupted(root: &Path, request: &str) -> Scene {
     let scene = Scene::new(root);
-    fs::create_dir_all(root.join(".git/hooks")).unwrap();
+    fs::create_dir_all(root.join("hooks")).unwrap();
     assert_eq!(child::run(killed_at(command(Role::Apply, &scene.root, request), Moment::Swap(2))), End::Killed);
     scene
 }
@@ -101,15 +101,15 @@ fn use_it(root: &Path) {
 #[test]
 fn a_journal_that_came_with_a_workspace_installs_no_hook() {
     const HOOK: &str = r#"{"files": [
-        {"file_path": ".git/a", "content": "evidence"},
-        {"file_path": ".git/hooks/post-checkout", "content": "evil", "mode": "755"}]}"#;
+        {"file_path": "hooks/a", "content": "evidence"},
+        {"file_path": "hooks/post-checkout", "content": "evil", "mode": "755"}]}"#;
     let scratch = tempfile::tempdir().unwrap();
     let scene = interrupted(&scratch.path().join("evil"), HOOK);
     // What is interrupted would be finished here, where it was born.
-    assert!(scene.root.join(".git/a").exists() && !scene.root.join(".git/hooks/post-checkout").exists());
+    assert!(scene.root.join("hooks/a").exists() && !scene.root.join("hooks/post-checkout").exists());
     let there = copy(&scene.root, &scratch.path().join("unpacked"));
     use_it(&there);
-    assert!(!there.join(".git/hooks/post-checkout").exists());
+    assert!(!there.join("hooks/post-checkout").exists());
     assert_eq!(engine(&there).status().unwrap().interrupted.len(), 1);
 
     // The right inode does not help without the right birth time.
@@ -118,11 +118,11 @@ fn a_journal_that_came_with_a_workspace_installs_no_hook() {
     journal.header.folder.inode = std::os::unix::fs::MetadataExt::ino(&txn.metadata().unwrap());
     fs::write(txn.join("journal"), record::encode(&journal)).unwrap();
     use_it(&there);
-    assert!(!there.join(".git/hooks/post-checkout").exists());
+    assert!(!there.join("hooks/post-checkout").exists());
     assert_eq!(engine(&there).status().unwrap().interrupted.len(), 1);
 
     engine(&scene.root).recover(None, RecoverOptions::default()).unwrap();
-    assert!(scene.root.join(".git/hooks/post-checkout").exists(), "the journal was a perfect one");
+    assert!(scene.root.join("hooks/post-checkout").exists(), "the journal was a perfect one");
 }
 
 #[test]

@@ -21,7 +21,9 @@ fn prompt_model_and_path_are_passed_as_they_are() {
     let prompt = &words[7];
     assert_eq!(words.len(), 8);
     assert!(prompt.ends_with(&format!("\nTask:\n{NASTY}\n")), "{prompt}");
-    assert!(prompt.contains(&format!("\nFile: {}\n```\ncontent\n```\n", file.display())), "{prompt}");
+    // But for line breaks in a name: it has one line of the prompt.
+    let named = file.display().to_string().replace('\n', "\\n");
+    assert!(prompt.contains(&format!("\nFile: {named}\n```\ncontent\n```\n")), "{prompt}");
     assert!(prompt.contains("\nContext:\n-c {prompt}\n"), "{prompt}");
 }
 
