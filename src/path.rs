@@ -134,7 +134,9 @@ impl RelPath {
                 b"" | b"." => return Err(PathProblem::NotNormal),
                 b".." => return Err(PathProblem::Traversal),
                 _ if name.len() > limits::NAME_BYTES => return Err(PathProblem::TooLong),
-                _ if bounds::leads_to(name, STATE_FOLDER) => return Err(PathProblem::StateFolder),
+                // In a folder that folds case, any spelling leads there. The journal's paths are held to no more than that;
+                // those of requests are, see `bounds::leads_to`.
+                _ if name.eq_ignore_ascii_case(STATE_FOLDER.as_bytes()) => return Err(PathProblem::StateFolder),
                 _ => {}
             }
         }

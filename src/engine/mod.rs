@@ -63,7 +63,7 @@ use lock::{Locks, Patience};
 use report::{FileReport, Recovered, Report, Status};
 use resolve::Resolver;
 use state::{Found, Section, State};
-pub use undo::UndoOptions;
+pub use undo::{UndoOptions, Wanting};
 
 /// What a commit waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

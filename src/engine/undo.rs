@@ -27,6 +27,9 @@ fn nothing_to_undo() -> Error {
     Error::new(ErrorKind::UnknownTransaction, "there is no transaction to undo; see `txedit log`")
 }
 
+/// Whether a transaction is wanted, by its id and the program that committed it.
+pub type Wanting<'w> = dyn Fn(&str, &str) -> bool + 'w;
+
 /// How to undo.
 #[derive(Debug, Clone, Default)]
 pub struct UndoOptions {
@@ -55,12 +58,7 @@ impl Engine {
 
     /// The same with the newest that one of these wants, by its id and who committed it; the first that wants any decides.
     /// `None` where none does.
-    pub fn undo_newest(
-        &self,
-        wanted: &[&dyn Fn(&str, &str) -> bool],
-        options: &UndoOptions,
-        run: Run<'_>,
-    ) -> Result<Option<Report>> {
+    pub fn undo_newest(&self, wanted: &[&Wanting<'_>], options: &UndoOptions, run: Run<'_>) -> Result<Option<Report>> {
         let warnings = self.recover_for(None, options, run)?;
         for is_wanted in wanted {
             if let Some(id) = self.newest_not_undone(is_wanted)? {
@@ -162,7 +160,7 @@ impl Engine {
 
     /// The newest transaction that is neither undone nor itself an undo, and that is wanted by its id and the program that
     /// committed it.
-    fn newest_not_undone(&self, is_wanted: &dyn Fn(&str, &str) -> bool) -> Result<Option<String>> {
+    fn newest_not_undone(&self, is_wanted: &Wanting<'_>) -> Result<Option<String>> {
         let Some(state) = self.state()? else { return Ok(None) };
         let undone = self.reverted(&state)?;
         for loaded in history(&*self.fs, &state)?.rev() {

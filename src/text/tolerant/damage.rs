@@ -1,6 +1,6 @@
 //! Tolerant matching, asked with damaged texts: what comes of it is what was meant, or a refusal, never a third thing.
 //!
-//! `TXEDIT_TOLERANT_CASES` says how many cases are tried.
+//! `PROPTEST_CASES` says how many cases are tried, if that is more than are tried anyway.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -134,8 +134,9 @@ fn case(before: &[Line], lines: &[Line], after: &[Line], damage: Damage) -> Opti
 }
 
 fn config() -> ProptestConfig {
-    let cases = std::env::var("TXEDIT_TOLERANT_CASES").map_or(2_000, |text| text.parse().unwrap());
-    ProptestConfig { cases, max_global_rejects: u32::MAX, failure_persistence: None, ..ProptestConfig::default() }
+    let config = ProptestConfig::default();
+    let cases = config.cases.max(2_000);
+    ProptestConfig { cases, max_global_rejects: u32::MAX, failure_persistence: None, ..config }
 }
 
 proptest! {

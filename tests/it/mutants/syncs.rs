@@ -160,7 +160,7 @@ fn of_all_folders() {
 }
 
 /// Each function of the engine that syncs, with a test that misses the sync, or why none does.
-const SYNCS: [(&str, &str, &str); 27] = [
+const SYNCS: [(&str, &str, &str); 28] = [
     ("execute.rs", "first_barrier", "barrier_one_left_out"),
     ("execute.rs", "later_barrier", "acknowledged_before_barrier_two"),
     ("execute.rs", "perform", "removed_folders_not_synced"),
@@ -168,6 +168,7 @@ const SYNCS: [(&str, &str, &str); 27] = [
     ("execute.rs", "drop_folder", "what_is_kept_not_synced_before_the_report"),
     ("execute.rs", "finish", "recovery_without_its_last_sync"),
     ("execute.rs", "sync_all", "an_original_not_synced"),
+    ("execute.rs", "sync_together", "an_original_not_synced"),
     ("files.rs", "put_in_place", "a_stage_acknowledged_before_its_name_is_durable"),
     ("files.rs", "replace", "none: of what is made in a new state folder, and made anew where it is not whole"),
     ("hand_over.rs", "hand_over", "permissions_that_are_not_handed_over"),
