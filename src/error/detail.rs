@@ -15,8 +15,8 @@ pub enum Outcome {
     Unchanged,
     /// Some were swapped, and all of them were put back; that is on the disk.
     RolledBack,
-    /// The same, but for those that another program changed or removed after they were swapped: [`Error::not_old`] names
-    /// them. Nothing is left to be recovered.
+    /// The same, but for those that another program changed or removed after they were swapped:
+    /// [`Error::not_old`](crate::error::Error::not_old) names them. Nothing is left to be recovered.
     PartlyRolledBack,
     /// Files may be part old and part new until a recovery has run.
     RecoveryRequired,
