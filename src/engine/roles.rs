@@ -1,11 +1,12 @@
 //! Which path of a request plays which part, and the two validation layers that need the disk: existence and kind,
 //! then duplicates.
 
+use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use super::resolve::Place;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::fs::FileKind;
 use crate::path::{AskedPath, RelPath};
 use crate::plan::build::Roles;
@@ -23,6 +24,8 @@ struct Part {
     file: usize,
     field: &'static str,
     path: AskedPath,
+    /// Whether the request leaves it.
+    is_left: bool,
 }
 
 /// The places of a request, each once, and the parts that they play for each file.
@@ -53,17 +56,17 @@ impl Cast {
     pub(super) fn of(request: &Request) -> Self {
         let mut parts = Vec::with_capacity(request.files.len());
         for (file, entry) in request.files.iter().enumerate() {
-            parts.push(Part { file, field: SUBJECT, path: entry.path.clone() });
+            parts.push(Part { file, field: SUBJECT, path: entry.path.clone(), is_left: vacates(entry) });
             if let Some((path, _)) = destination(entry) {
-                parts.push(Part { file, field: DESTINATION, path: path.clone() });
+                parts.push(Part { file, field: DESTINATION, path: path.clone(), is_left: false });
             }
             if let Change::Copy { from, .. } = &entry.change {
-                parts.push(Part { file, field: ORIGIN, path: from.clone() });
+                parts.push(Part { file, field: ORIGIN, path: from.clone(), is_left: false });
             }
             if request.backup {
                 let mut name = entry.path.file_name().unwrap_or_default().to_owned();
                 name.push(".bak");
-                parts.push(Part { file, field: BACKUP, path: entry.path.with_file_name(name).into() });
+                parts.push(Part { file, field: BACKUP, path: entry.path.with_file_name(name).into(), is_left: false });
             }
         }
         Self { parts }
@@ -77,17 +80,24 @@ impl Cast {
     pub(super) fn judge(&self, found: Vec<Result<Place>>) -> Result<Vec<Place>> {
         let mut findings = Findings::new();
         let mut places = Vec::with_capacity(found.len());
+        let mut failed = Vec::new();
         for (part, found) in self.parts.iter().zip(found) {
             match found {
-                Ok(place) => places.push(place),
-                Err(error) if is_about_the_path(error.kind()) => {
-                    part.find(&mut findings, error.kind(), error.to_string());
-                }
+                Ok(place) => places.push((part, place)),
+                Err(error) if is_about_the_path(error.kind()) => failed.push((part, error)),
                 Err(error) => return Err(error.in_file(part.file)),
             }
         }
+        let left = LazyCell::new(|| {
+            places.iter().filter(|(part, _)| part.is_left).map(|(_, place)| place.path.as_path()).collect()
+        });
+        for (part, error) in failed {
+            let message = becomes_a_folder(&error, &left).unwrap_or_else(|| error.to_string());
+            part.find(&mut findings, error.kind(), message);
+        }
+        drop(left);
         findings.finish()?;
-        Ok(places)
+        Ok(places.into_iter().map(|(_, place)| place).collect())
     }
 
     /// The parts of each place; `check` says whether what stands there may be touched at all.
@@ -119,8 +129,15 @@ impl Cast {
         check: &dyn Fn(&Place) -> Result<()>,
     ) -> Result<()> {
         let mut findings = Findings::new();
+        let folders: LazyCell<HashSet<&Path>, _> =
+            LazyCell::new(|| vacated.iter().flat_map(|path| path.as_path().ancestors().skip(1)).collect());
         for (part, place) in self.parts.iter().zip(places) {
             let entry = &request.files[part.file];
+            let is_folder = place.stat.as_ref().is_some_and(|stat| stat.kind == FileKind::Folder);
+            if is_folder && folders.contains(place.path.as_path()) {
+                part.find(&mut findings, ErrorKind::NotARegularFile, becomes_a_file(&part.path));
+                continue;
+            }
             // What is only read need not be a file that can be changed.
             let checked = if part.field == ORIGIN { Ok(()) } else { check(place) };
             if let Err(error) = checked {
@@ -245,6 +262,26 @@ impl Part {
             Some(_) => None,
         }
     }
+}
+
+/// Where a path cannot be since a file is in its way that the request takes away: no journal has an entry for both.
+fn becomes_a_folder(error: &Error, left: &HashSet<&Path>) -> Option<String> {
+    let path = error.path().filter(|_| error.kind() == ErrorKind::NotARegularFile)?;
+    let file = path.ancestors().skip(1).find(|above| left.contains(above))?;
+    let (path, file) = (path.display(), file.display());
+    Some(format!(
+        "{path} needs a folder where the file {file} is, and no transaction makes one of the other: delete or move {file} \
+         in a transaction of its own first"
+    ))
+}
+
+/// A folder from which the request takes files away: no journal has an entry that removes one.
+fn becomes_a_file(path: &Path) -> String {
+    let path = path.display();
+    format!(
+        "{path} is a folder, and no transaction removes one: delete or move what is in it in a transaction of its own, \
+         remove the folder (rmdir), then send the rest"
+    )
 }
 
 pub(super) fn is_about_the_path(kind: ErrorKind) -> bool {

@@ -242,7 +242,7 @@ impl Plan {
         }
         let folders: BTreeSet<&RelPath> = entries.iter().map(|entry| &entry.path).collect();
         if let Some(clash) = files.iter().find(|entry| folders.contains(&entry.path)) {
-            let message = format!("{} would be a file and a folder in one transaction; use two", clash.path);
+            let message = format!("{} would be a file and a folder at once: name another file", clash.path);
             let error = Error::new(ErrorKind::NotARegularFile, message).at(clash.path.as_path());
             return Err(match clash.asked_by {
                 Some(file) => error.in_file(file),

@@ -67,6 +67,14 @@ fn refused(edit: usize, kind: ErrorKind, message: impl Into<String>, detail: Det
     Refused { edit, kind, message: message.into(), detail }
 }
 
+/// Whether an edit puts text beyond ASCII into its file that is UTF-8, and would be another in a file that is not. A patch
+/// that is not UTF-8 itself has the bytes of its file.
+fn needs_utf8(edit: &Edit) -> bool {
+    let Anchor::Hunk(hunk) = &edit.anchor else { return !edit.replacement.is_ascii() };
+    hunk.lines.iter().any(|line| line.side == Side::New && !line.text.is_ascii())
+        && hunk.lines.iter().all(|line| std::str::from_utf8(&line.text).is_ok())
+}
+
 fn times(count: usize) -> String {
     if count == 1 { "once".into() } else { format!("{count} times") }
 }
@@ -112,7 +120,7 @@ impl<'a> Editor<'a> {
     }
 
     fn apply(&mut self, index: usize, edit: &Edit) -> Result<Applied, Refused> {
-        if !edit.replacement.is_ascii() && !*self.utf8.get_or_insert_with(|| std::str::from_utf8(self.base).is_ok()) {
+        if needs_utf8(edit) && !*self.utf8.get_or_insert_with(|| std::str::from_utf8(self.base).is_ok()) {
             let message = "the file is not UTF-8, so text beyond ASCII cannot be put into it: convert the file first, \
                            or use ASCII only";
             return Err(refused(index, ErrorKind::InvalidEncoding, message, Detail::None));
@@ -125,13 +133,12 @@ impl<'a> Editor<'a> {
             }
             Anchor::Hunk(hunk) => self.place(index, edit, hunk)?,
         };
-        let (replaced, told) = match edit.anchor {
-            // A hunk is one place, however many of its lines change.
-            Anchor::Hunk(_) => (1, 1),
-            _ => (found.matches.len(), LINES),
-        };
+        // A hunk is one place, however many of its lines change.
+        let is_hunk = matches!(edit.anchor, Anchor::Hunk(_));
+        let told = if is_hunk { 1 } else { LINES };
         let lines = self.content.lines_at(found.matches.iter().take(told).map(|(range, _)| range.start));
         let changes = self.changes(&found, &edit.replacement);
+        let replaced = if is_hunk { 1 } else { self.content.differing(&changes) };
         let back = self.content.replace(&changes);
         self.remember(back);
         Ok(Applied { replaced, lines, match_kind: found.kind })

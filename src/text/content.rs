@@ -160,6 +160,16 @@ impl<'a> Content<'a> {
         (!bytes.is_empty()).then_some(from..from + bytes.len())
     }
 
+    /// How many of `changes` put other bytes where they are made than stand there.
+    pub(super) fn differing(&self, changes: &Changes) -> usize {
+        let differs = |(range, spans): (&Range<usize>, &[Span])| {
+            let there = self.bytes(range.clone());
+            let len: usize = spans.iter().map(ExactSizeIterator::len).sum();
+            len != there.len() || spans.iter().flat_map(|span| self.source(span.clone())).ne(there.iter())
+        };
+        changes.iter().filter(|change| differs(*change)).count()
+    }
+
     /// Makes `changes`, and returns those that would take them back.
     pub(super) fn replace(&mut self, changes: &Changes) -> Changes {
         let mut back = Changes::default();

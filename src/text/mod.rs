@@ -35,7 +35,7 @@ pub struct Edited {
 /// What one edit did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Applied {
-    /// How many places it replaced.
+    /// How many places it changed: none where a text is replaced by itself.
     pub replaced: usize,
     /// The line of each place, from 1, in the content that the edits before left; the first 100.
     pub lines: Vec<usize>,

@@ -35,9 +35,9 @@ pub struct EditFileSuccess {
 
 /// The answer of `edit_file` for a report of one file with one edit. `None` only for a report of no file.
 #[must_use]
-pub fn success_edit_file(report: &Report, identical: bool) -> Option<EditFileSuccess> {
+pub fn success_edit_file(report: &Report) -> Option<EditFileSuccess> {
     let file = report.files.first()?;
-    let replaced = if identical { 0 } else { file.edits.iter().map(|edit| edit.replaced).sum() };
+    let replaced = file.edits.iter().map(|edit| edit.replaced).sum();
     let message = match replaced {
         0 => "No changes made (old_string and new_string identical)".to_owned(),
         1 => "Replaced 1 occurrence".to_owned(),

@@ -2,6 +2,8 @@
 //!
 //! A share of the cases runs by default; `TXEDIT_TEST_CASES=2000` asks for more, and `TXEDIT_TEST_SEED` for others.
 
+mod bytes;
+mod folders;
 mod history;
 mod random;
 

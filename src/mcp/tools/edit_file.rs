@@ -6,7 +6,6 @@ use crate::mcp::answer::{Answer, Changes};
 use crate::mcp::schema::{self, Kind};
 use crate::mcp::toolsets::Toolset;
 use crate::request::Request;
-use crate::request::edit::{Anchor, Edit};
 use crate::request::validate::PathRule;
 use crate::wire::read::success_edit_file;
 use crate::wire::tools::{EditFile, parse_edit_file, place_in_edit_file};
@@ -36,7 +35,7 @@ pub(super) static EDIT_FILE: Definition = Definition {
     run: |job, arguments| match parse_edit_file(arguments).and_then(|it| it.into_request(PathRule::AbsoluteOrRelative))
     {
         Ok(request) => match edit::apply(job, &request) {
-            Ok(report) => Answer::done(&success_edit_file(&report, is_identical(&request)), Changes::of(&report)),
+            Ok(report) => Answer::done(&success_edit_file(&report), Changes::of(&report)),
             Err(error) => failed(&error, Some(&request)),
         },
         Err(error) => failed(&error, None),
@@ -47,13 +46,4 @@ fn failed(error: &Error, request: Option<&Request>) -> Answer {
     let mut failure = failure(error, request, Shape::Single);
     place_in_edit_file(&mut failure);
     Answer::failed(&failure)
-}
-
-/// Whether the text is replaced by itself.
-fn is_identical(request: &Request) -> bool {
-    let edits = request.files.first().map_or(&[][..], |file| match &file.change {
-        crate::request::Change::Edit { edits, .. } => edits,
-        _ => &[],
-    });
-    edits.iter().all(|Edit { anchor, replacement }| matches!(anchor, Anchor::Text { text, .. } if text == replacement))
 }

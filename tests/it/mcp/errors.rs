@@ -175,6 +175,9 @@ fn edit_file_is_as_other_servers_have_it() {
     let same = session.done("edit_file", &edit("a.txt", "one one", "one one"));
     assert_eq!(same["occurrences_replaced"], 0);
     assert_eq!(same["message"], "No changes made (old_string and new_string identical)");
+    let same = json!({"file_path": root.name("a.txt"), "edits": [{"old_string": "one one", "new_string": "one one"}]});
+    let same = session.done("multi_edit", &same);
+    assert_eq!(same["edits"][0]["occurrences_replaced"], 0, "{same}");
     let empty = session.failed("edit_file", &edit("empty", "a", "b"), "EMPTY_FILE");
     assert!(empty["error"].as_str().unwrap().contains("Cannot edit empty file"), "{empty}");
     session.failed("edit_file", &edit("a.txt", "one", "1"), "AMBIGUOUS_MATCH");
