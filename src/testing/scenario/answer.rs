@@ -28,7 +28,7 @@ pub struct Compared<'a> {
 
 impl Compared<'_> {
     /// Whether somebody else had this path, or one above it.
-    fn is_touched(&self, path: &Path) -> bool {
+    pub(super) fn is_touched(&self, path: &Path) -> bool {
         self.touched.iter().any(|touched| path.starts_with(touched))
     }
 

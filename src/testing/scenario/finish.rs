@@ -12,6 +12,7 @@ impl World {
     pub(super) fn finish(&mut self) -> Judged {
         let status = self.status().map_err(|error| format!("status fails: {error}"))?;
         let look = self.look();
+        self.judge_status(&look, &status)?;
         for folder in &look.interrupted {
             let name = folder.file_name().unwrap_or_default().to_string_lossy();
             if !status.interrupted.iter().any(|told| *told.id == *name) {
@@ -58,6 +59,8 @@ impl World {
         self.machine.advance(Duration::from_hours(1));
         let later = Ask::Create("aftermath".to_owned(), "aftermath\n".to_owned());
         self.act(&Act::Apply(vec![later], Terms::default()), &mut Vec::new())?;
-        self.is_alive(&self.look().in_reach())
+        let (status, look) = (self.status().map_err(|error| format!("status fails: {error}"))?, self.look());
+        self.judge_status(&look, &status)?;
+        self.is_alive(&look.in_reach())
     }
 }

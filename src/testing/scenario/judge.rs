@@ -207,6 +207,7 @@ impl World {
             pending.pruned |= matches!(act, Act::Prune(_));
         }
         let told = |what: String| format!("{what}\n  the answer: {answer:?}");
+        self.judge_claims(base, &look, answer).map_err(told)?;
         if act.only_looks() || matches!(answer, Ok(Answer::Idle)) {
             self.sync_deeds();
             return self.look_ahead().map_err(told);

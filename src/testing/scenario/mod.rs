@@ -4,6 +4,7 @@
 //! [`shrink`] makes one that fails short.
 
 mod answer;
+mod claims;
 mod crash;
 mod data;
 mod deed;
@@ -21,6 +22,7 @@ mod shrink;
 mod text;
 
 pub use answer::{Compared, judge_answer};
+pub use claims::{Claimed, warnings};
 pub use data::{Act, Ask, Deed, Disturbance, Gate, Item, Point, Profile, Scenario, Step, Terms, What, request};
 pub use generate::generate;
 pub use judge::{Broken, pin, run_sim};

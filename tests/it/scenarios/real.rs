@@ -4,6 +4,8 @@
 //! `TXEDIT_SCENARIOS_REAL` sets how many are run, over all file systems together.
 
 mod act;
+#[cfg(feature = "cli")]
+mod line;
 mod programs;
 mod tree;
 

@@ -14,7 +14,7 @@ use txedit::testing::scenario::marks;
 pub(super) type Files = BTreeMap<PathBuf, Entry>;
 
 /// Everything beneath a folder, by its path in it.
-fn walk(top: &Path) -> Files {
+pub(super) fn walk(top: &Path) -> Files {
     let mut files = Files::new();
     let mut folders = vec![top.to_owned()];
     while let Some(folder) = folders.pop() {

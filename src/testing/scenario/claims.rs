@@ -1,0 +1,198 @@
+//! What answers claim beside the files of a request, kept contents and warnings, is compared with the disk.
+
+use std::path::{Path, PathBuf};
+
+use super::answer::Compared;
+use super::judge::Judged;
+use super::look::Look;
+use super::run::{Answer, World};
+use crate::digest::Digest;
+use crate::engine::report::{Report, Status};
+use crate::error::{Error, Kept, NotOld};
+use crate::fs::FileKind;
+use crate::fs::sim::Entry;
+use crate::journal::{self, Change, Mark, Record};
+use crate::path::STATE_FOLDER;
+use crate::testing::run::lock;
+use crate::testing::script::ROOT;
+use crate::testing::world::Files;
+
+/// A workspace after an answer, and what was there before the call.
+#[derive(Debug, Clone, Copy)]
+pub struct Claimed<'a> {
+    /// Where it is.
+    pub root: &'a Path,
+    /// Everything in it, the state folder included, by its path in it.
+    pub entries: &'a Files,
+    /// The user's files, and what others had their hands on.
+    pub compared: Compared<'a>,
+}
+
+impl Claimed<'_> {
+    /// Whether each content that is said to be kept is there, and is one that may have to be kept.
+    pub fn judge_kept(&self, kept: &[Kept]) -> Result<(), String> {
+        kept.iter().try_for_each(|kept| {
+            self.judge_one(kept)
+                .map_err(|what| format!("{} {what}; the answer says {kept:?}", kept.kept_path.display()))
+        })
+    }
+
+    fn judge_one(&self, kept: &Kept) -> Result<(), &'static str> {
+        let (path, place) = (self.inside(&kept.path)?, self.inside(&kept.kept_path)?);
+        let Ok(inner) = place.strip_prefix(Path::new(STATE_FOLDER).join("kept")) else {
+            let stays = place == path && (self.entries.contains_key(place) || self.compared.is_touched(path));
+            return if stays { Ok(()) } else { Err("is neither in kept/ nor where it was") };
+        };
+        let entry = self.entries.get(place).ok_or("is not there")?;
+        let mut parts = inner.iter().filter_map(|part| part.to_str());
+        let (Some(id), Some(slot), None) = (parts.next(), parts.next(), parts.next()) else {
+            return Err("is no name in the folder of a transaction");
+        };
+        let record = self.record(id, slot).ok_or("is in a folder whose journal does not tell of it")?;
+        if record.path.as_path() != path {
+            return Err("belongs to another path, by its journal");
+        }
+        // Where somebody came on top of the new content, the original is kept for that.
+        let is_theirs = ["another program's content", "or another program, wrote"];
+        if is_theirs.iter().any(|theirs| kept.reason.contains(theirs)) && is_original(&record, entry) {
+            return Err("holds the original, unchanged, which is nobody else's");
+        }
+        Ok(())
+    }
+
+    /// Each folder of kept contents is told of.
+    pub fn judge_folders(&self, told: &[String]) -> Result<(), String> {
+        let section = Path::new(STATE_FOLDER).join("kept");
+        let mut folders = self.entries.keys().filter(|path| path.parent() == Some(&section));
+        let is_told = |path: &PathBuf| told.iter().any(|id| path.ends_with(id));
+        folders.find(|path| !is_told(path)).map_or(Ok(()), |path| Err(format!("nothing tells of {}", path.display())))
+    }
+
+    /// Whether those that are said not to have been put back can be another program's.
+    pub fn judge_not_old(&self, left: &[NotOld]) -> Result<(), String> {
+        let is_free = !self.compared.touched.is_empty() || self.compared.checked;
+        match left.first() {
+            Some(left) if !is_free => Err(format!("nobody was at {}; the answer says {left:?}", left.path.display())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a warning is true of the paths that it names.
+    pub fn judge_warning(&self, warning: &str) -> Result<(), String> {
+        self.is_true(warning).map_err(|what| format!("{what}; the warning says {warning:?}"))
+    }
+
+    fn is_true(&self, warning: &str) -> Result<(), String> {
+        let is_folder = |path: &Path| self.entries.get(path).is_some_and(|entry| entry.kind == FileKind::Folder);
+        if let Some((path, why)) = warning.split_once(" stays, which the undone transaction had made: ") {
+            let path = self.inside(Path::new(path))?;
+            let is_empty = !self.entries.keys().any(|other| other.parent() == Some(path));
+            let is_wrong = !is_folder(path) || why == "it is not empty" && is_empty;
+            return if is_wrong && !self.compared.is_touched(path) { Err("it does not".to_owned()) } else { Ok(()) };
+        }
+        if let Some((path, rest)) = warning.split_once(" had ")
+            && let Some((links, _)) = rest.split_once(" hard links; ")
+        {
+            let before = self.compared.before.get(Path::new(path));
+            let is_so = before.is_some_and(|before| before.names.to_string() == links);
+            let is_free = self.compared.is_touched(Path::new(path)) || !self.compared.touched.is_empty();
+            return if is_so || is_free { Ok(()) } else { Err(format!("it was {before:?}")) };
+        }
+        if let Some(rest) = warning.strip_prefix("the check changed ")
+            && let Some((path, _)) = rest.split_once("; ")
+        {
+            let is_so = self.compared.is_touched(Path::new(path));
+            return if is_so { Ok(()) } else { Err("nobody changed it".to_owned()) };
+        }
+        if let Some(rest) = warning.strip_prefix("an interrupted transaction, ")
+            && let Some((id, rest)) = rest.split_once(", ")
+        {
+            let is_there = is_folder(&Path::new(STATE_FOLDER).join("txn").join(id));
+            let is_left = rest.starts_with("is left as it is: ");
+            return if is_there == is_left { Ok(()) } else { Err(format!("its folder is there: {is_there}")) };
+        }
+        if let Some((_, slot)) = warning.split_once(" is gone from ") {
+            let is_gone = !self.entries.contains_key(self.inside(Path::new(slot))?);
+            return if is_gone { Ok(()) } else { Err("it is there".to_owned()) };
+        }
+        if let Some((_, rest)) = warning.split_once(" is in ") {
+            let place = rest.split([' ', ',']).next().unwrap_or_default();
+            return self.is_late(self.inside(Path::new(place))?);
+        }
+        Ok(())
+    }
+
+    /// Whether something is at a place in the state folder, and is not the original that its journal tells of.
+    fn is_late(&self, place: &Path) -> Result<(), String> {
+        let entry = self.entries.get(place).ok_or("nothing is there")?;
+        let mut parts = place.iter().filter_map(|part| part.to_str()).skip(2);
+        let (Some(id), Some(slot)) = (parts.next(), parts.next()) else { return Ok(()) };
+        let section = place.iter().nth(1).and_then(|part| part.to_str()).unwrap_or_default();
+        let record = self.record_in(section, id, slot);
+        let is_old = record.is_some_and(|record| is_original(&record, entry));
+        if is_old { Err("the original is there, and nothing else".to_owned()) } else { Ok(()) }
+    }
+
+    fn inside<'p>(&self, path: &'p Path) -> Result<&'p Path, &'static str> {
+        path.strip_prefix(self.root).map_err(|_| "is outside the workspace")
+    }
+
+    /// What the journal of a kept folder says of a slot in it.
+    fn record(&self, id: &str, slot: &str) -> Option<Record> {
+        self.record_in("kept", id, slot)
+    }
+
+    fn record_in(&self, section: &str, id: &str, slot: &str) -> Option<Record> {
+        let folder = Path::new(STATE_FOLDER).join(section).join(id);
+        let journal = Mark::ALL.iter().find_map(|mark| self.entries.get(&folder.join(mark.file_name())))?;
+        let journal = journal::scan(&journal.content).ok()?;
+        let number: usize = slot.split('.').next()?.parse().ok()?;
+        journal.entries.into_iter().nth(number)
+    }
+}
+
+/// Whether an entry is the file that its record says was there before: the same inode, content and permissions.
+fn is_original(record: &Record, entry: &Entry) -> bool {
+    let (Change::Edit { original, .. } | Change::Delete { original, .. }) = &record.change else { return false };
+    let Some(before) = record.change.before() else { return false };
+    let is_file = entry.kind == FileKind::File && entry.identity == *original;
+    let access = before.access.is_none_or(|access| {
+        let is_bare = access.attributes.is_none() && entry.extended.is_empty() && entry.flags == 0;
+        is_bare && (access.user, access.group) == (entry.user, entry.group)
+    });
+    is_file && before.digest == Digest::of(&entry.content) && before.mode == entry.mode && access
+}
+
+/// Everything that a report warns of.
+pub fn warnings(report: &Report) -> impl Iterator<Item = &String> {
+    report.warnings.iter().chain(report.files.iter().flat_map(|file| &file.extras.warnings))
+}
+
+impl World {
+    /// Whether what the answer to an act claims beside its files is so. `before` is what was there before it.
+    pub(super) fn judge_claims(&self, before: &Files, look: &Look, answer: &Result<Answer, Error>) -> Judged {
+        self.claimed(before, look, |claimed| match answer {
+            Ok(Answer::Report(report)) => warnings(report).try_for_each(|warning| claimed.judge_warning(warning)),
+            Ok(Answer::Recovered(all)) => all.iter().try_for_each(|one| claimed.judge_kept(&one.kept)),
+            Ok(_) => Ok(()),
+            Err(error) => claimed.judge_kept(error.kept()).and_then(|()| claimed.judge_not_old(error.not_old())),
+        })
+    }
+
+    /// The same of `status`, which tells of all that is kept.
+    pub(super) fn judge_status(&self, look: &Look, status: &Status) -> Judged {
+        self.claimed(&look.files, look, |claimed| {
+            status.kept.iter().try_for_each(|kept| claimed.judge_kept(&kept.contents))?;
+            status.warnings.iter().try_for_each(|warning| claimed.judge_warning(warning))?;
+            claimed.judge_folders(&status.kept.iter().map(|kept| kept.id.clone()).collect::<Vec<_>>())
+        })
+    }
+
+    fn claimed(&self, before: &Files, look: &Look, judge: impl FnOnce(&Claimed<'_>) -> Judged) -> Judged {
+        let mut touched = lock(&self.foreigners).touched.clone();
+        touched.extend(self.pending.iter().flat_map(|pending| pending.tainted.iter().cloned()));
+        let entries: Files = self.machine.entries(ROOT).unwrap_or_default().into_iter().collect();
+        let compared = Compared { before, after: &look.files, touched: &touched, checked: self.had_check };
+        judge(&Claimed { root: Path::new(ROOT), entries: &entries, compared })
+    }
+}
