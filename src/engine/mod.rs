@@ -55,7 +55,7 @@ use crate::fs::os::OsFs;
 use crate::fs::{Fs, Handle};
 use crate::limits;
 use crate::path::bounds::Bounds;
-use crate::path::{RelPath, STATE_FOLDER};
+use crate::path::{RelPath, STATE_FOLDER, shown};
 use account::Teller;
 use draft::Draft;
 use execute::Committed;
@@ -177,6 +177,12 @@ pub struct RecoverOptions {
     pub trust_journal: bool,
     /// Act on a journal of another machine.
     pub other_host: bool,
+}
+
+/// What a first commit leaves in a folder goes along with whatever packs that folder.
+fn keeps_history(root: &Path) -> String {
+    let state = shown(&root.join(STATE_FOLDER));
+    format!("{state} keeps old contents for undo: leave it out of what packs this folder (.dockerignore, sdist)")
 }
 
 /// The transactions of one workspace.
@@ -379,6 +385,10 @@ impl Engine {
         match self.prune_by_the_way(&state, &committed.id, bytes) {
             Ok(warnings) => committed.warnings.extend(warnings),
             Err(error) => committed.warnings.push(format!("history could not be pruned: {error}")),
+        }
+        match state.tag(&*self.fs) {
+            Ok(is_first) => committed.warnings.extend(is_first.then(|| keeps_history(self.root()))),
+            Err(error) => committed.warnings.push(format!("the state folder could not be tagged: {error}")),
         }
         Ok(committed)
     }

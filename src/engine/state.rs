@@ -80,6 +80,13 @@ pub(super) enum Found {
 /// The mode of everything in a state folder: it holds old contents of files that others may not read.
 const PRIVATE: u32 = 0o700;
 
+/// The file by which programs that back up or pack know a folder that they may leave out: <https://bford.info/cachedir/>.
+const TAG: &str = "CACHEDIR.TAG";
+
+/// What it holds. The first line is the one that counts.
+const TAG_TEXT: &str = "Signature: 8a477f597d28d172789f06886806bc55\n\
+    # Old contents of the files around this folder, kept by txedit for undo. Leave it out of archives.\n";
+
 impl State {
     /// Looks for the state folder of `root`.
     pub(super) fn find(fs: &dyn Fs, root: &Handle, protocol: &'static Protocol) -> Result<Found> {
@@ -125,7 +132,10 @@ impl State {
         let ours = |name: &OsString| {
             let name = name.to_string_lossy();
             name == ".gitignore"
-                || [".exchange-", ".id-", "..gitignore-", "newest."].iter().any(|start| name.starts_with(start))
+                || name == TAG
+                || [".exchange-", ".id-", "..gitignore-", ".CACHEDIR.TAG-", "newest."]
+                    .iter()
+                    .any(|start| name.starts_with(start))
                 || Section::ALL.iter().any(|section| name == section.name())
         };
         Ok((!names.iter().all(ours)).then_some("has no file `id`, and holds what txedit did not put there"))
@@ -206,6 +216,16 @@ impl State {
         text.trim_end().clone_into(&mut self.id);
         replace(fs, &self.folder, "id", text.as_bytes())?;
         Ok(self)
+    }
+
+    /// Tags the folder after the first commit in it, for programs that leave tagged folders out; so that is the commit
+    /// that answers `true`.
+    pub(super) fn tag(&self, fs: &dyn Fs) -> Result<bool> {
+        let name = Name::new(&self.folder, TAG);
+        if fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?.is_some() {
+            return Ok(false);
+        }
+        replace(fs, &self.folder, TAG, TAG_TEXT.as_bytes()).map(|()| true)
     }
 
     /// What the state folder is on.

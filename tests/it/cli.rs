@@ -4,6 +4,7 @@ mod arguments;
 mod bounds;
 mod check;
 mod conflicts;
+mod first;
 mod hard_links;
 mod interrupted;
 mod journal;

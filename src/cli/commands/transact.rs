@@ -1,16 +1,13 @@
 //! What the commands that change files have in common: they are watched, they can be stopped, they report.
 
-use std::path::Path;
-
 use crate::cli::failure::Failure;
 use crate::cli::options::Options;
-use crate::cli::output::{Answer, NOTE, styled};
+use crate::cli::output::Answer;
 use crate::cli::progress::Progress;
 use crate::cli::{report, signals};
 use crate::engine::Run;
 use crate::engine::report::Report;
 use crate::error::{Error, ErrorKind, Result};
-use crate::path::{STATE_FOLDER, shown};
 use crate::request::Request;
 use crate::wire::{self, Shape};
 
@@ -22,26 +19,11 @@ pub(super) fn apply(mut request: Request, shape: Shape, options: &Options) -> Re
         }
         asked.limit = options.check_limit;
     }
-    let state = options.root()?.join(STATE_FOLDER);
-    let is_first = !options.json && state.symlink_metadata().is_err();
     let done = options.engine().and_then(|engine| watched(options, |run| engine.apply(&request, run)));
     match done {
-        Ok(report) => {
-            let is_first = is_first && report.transaction.is_some();
-            let answer = answer(&report, &request, shape, "committed", options)?;
-            Ok(answer.noting(is_first.then(|| keeps_history(&state))))
-        }
+        Ok(report) => Ok(answer(&report, &request, shape, "committed", options)?),
         Err(error) => Err(Failure::of(request, shape)(error)),
     }
-}
-
-/// What a first commit leaves in a folder goes along with whatever packs that folder.
-fn keeps_history(state: &Path) -> String {
-    let state = shown(state);
-    format!(
-        "{} {state} is new and keeps old contents for undo: leave it out of what packs this folder (.dockerignore, sdist)",
-        styled(NOTE, "note:")
-    )
 }
 
 /// A check in a plan is a command of whoever wrote the plan.

@@ -204,7 +204,7 @@ fn judge(place: &Place, outside: &Tree) {
             }
             _ if is_state || names.is_empty() => {}
             _ if names.iter().all(|name| name != "f") => {
-                let ours = ["txn", "open", "history", "kept", "trash", ".gitignore"];
+                let ours = ["txn", "open", "history", "kept", "trash", ".gitignore", "CACHEDIR.TAG"];
                 assert!(names.iter().all(|name| ours.iter().any(|ours| name == ours)), "{names:?}");
             }
             _ => {
