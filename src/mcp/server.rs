@@ -53,7 +53,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.shared.subscriptions.remove(self.owner, None);
-        self.shared.commits.forget(self.owner);
+        self.shared.commits.leave(self.owner);
     }
 }
 

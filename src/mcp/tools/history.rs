@@ -88,13 +88,13 @@ fn undo(job: &Job<'_>, arguments: Arguments) -> Result<Answer> {
     Ok(Answer::done(&success_multi(&report, &Request::default()), changes))
 }
 
-/// Takes back the newest transaction of this connection; where it has none, of its client, as far as it is no other
-/// connection's: a client that was started again is the same one.
+/// Takes back the newest transaction of this connection; where it has none, of its client's connections to this server
+/// that have ended. What another server committed for a client of that name may be another conversation's.
 fn undo_own(job: &Job<'_>, dry_run: bool) -> Result<Report> {
     let program = job.engine.program(job.run);
     let has_name = job.run.observer.client().is_some();
     let is_own = |id: &str, _: &str| job.commits.is_of(id, job.connection);
-    let is_of_client = |id: &str, owner: &str| has_name && owner == program && job.commits.is_of_nobody(id);
+    let is_of_client = |id: &str, owner: &str| has_name && owner == program && job.commits.is_left(id);
     let options = UndoOptions { dry_run, ..UndoOptions::default() };
     job.engine.undo_newest(&[&is_own, &is_of_client], &options, job.run)?.ok_or_else(|| {
         let message = "you have committed nothing here that is not undone; list_transactions has what others committed: \

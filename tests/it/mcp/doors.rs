@@ -88,10 +88,12 @@ fn an_undo_without_an_id_takes_back_the_callers_own() {
     assert_eq!(undone["reverts"], by_first);
     assert!(undone["owner"].as_str().unwrap().starts_with("t 1 by txedit"), "{undone}");
     assert_eq!((root.read("a"), root.read("b"), root.read("c")), ("one\n".into(), "two\n".into(), "two\n".into()));
-    // The one of the same client that no connection of this server claims is next, the person's is nobody's.
-    first.done("undo_transaction", &json!({}));
+    // A server beside it is of a client of the same name, and in another conversation.
     first.failed("undo_transaction", &json!({}), "UNKNOWN_TRANSACTION");
-    assert_eq!((root.read("b"), root.read("c")), ("one\n".into(), "two\n".into()));
+    assert_eq!((root.read("b"), root.read("c")), ("two\n".into(), "two\n".into()));
+    // Neither is what such a client leaves when it ends.
+    assert!(second.end().success());
+    first.failed("undo_transaction", &json!({}), "UNKNOWN_TRANSACTION");
     let log = first.done("list_transactions", &json!({"path": root.name("c")}));
     let named = first.done("undo_transaction", &json!({"transaction_id": log["transactions"][0]["transaction_id"]}));
     assert_eq!(named["label"], "of a person");
