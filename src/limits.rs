@@ -23,6 +23,9 @@ pub const SESSIONS: usize = 256;
 /// How long an HTTP client may take for the head of a request, before anybody has asked it for a token.
 pub const HEADER_TIME: Duration = Duration::from_secs(10);
 
+/// How long it may take for the body that comes with it.
+pub const BODY_TIME: Duration = Duration::from_secs(30);
+
 /// Bytes of a request's label: a line in a log, and a part of one journal line.
 pub const LABEL_BYTES: usize = 1_024;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::{self, Body};
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
@@ -132,7 +133,10 @@ fn router(shared: &Arc<Shared>, http: &Http, address: SocketAddr) -> Router {
     };
     let sessions = Arc::new(LocalSessionManager::default());
     let service = StreamableHttpService::new(connection, Arc::clone(&sessions), config);
-    let router = Router::new().route_service(PATH, service).layer(middleware::from_fn_with_state(sessions, bound));
+    let router = Router::new()
+        .route_service(PATH, service)
+        .layer(middleware::from_fn(in_time))
+        .layer(middleware::from_fn_with_state(sessions, bound));
     match &http.token {
         Some(token) => router.layer(middleware::from_fn_with_state(token.clone(), authorise)),
         None => router,
@@ -166,6 +170,19 @@ async fn bound(State(sessions): State<Arc<LocalSessionManager>>, request: Reques
         return (StatusCode::SERVICE_UNAVAILABLE, message).into_response();
     }
     next.run(request).await
+}
+
+/// Waits for the whole body, and not for ever.
+async fn in_time(request: Request, next: Next) -> Response {
+    let (head, body) = request.into_parts();
+    let refused = |status: StatusCode, message: &'static str| {
+        (status, [(header::CONNECTION, HeaderValue::from_static("close"))], message).into_response()
+    };
+    match tokio::time::timeout(limits::BODY_TIME, body::to_bytes(body, limits::MESSAGE_BYTES)).await {
+        Ok(Ok(whole)) => next.run(Request::from_parts(head, Body::from(whole))).await,
+        Ok(Err(_)) => refused(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large: send the files in several calls"),
+        Err(_) => refused(StatusCode::REQUEST_TIMEOUT, "the body did not come in time: send it at once"),
+    }
 }
 
 /// Lets those pass who know the token.

@@ -8,6 +8,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
+use txedit::fs::Fs as _;
+use txedit::fs::os::OsFs;
+
 use super::{Root, terminate, wait};
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
@@ -158,6 +161,52 @@ fn who_does_not_finish_its_head_is_let_go_before_a_token_is_asked_for() {
     let mut rest = Vec::new();
     stream.read_to_end(&mut rest).expect("the server ends the connection");
     assert!(!String::from_utf8_lossy(&rest).contains("200"), "{rest:?}");
+}
+
+#[test]
+fn who_does_not_finish_its_body_is_let_go() {
+    let root = Root::with(&[]);
+    let server = Server::start(&root, &[], None);
+    // One that announces more than it sends, and one in chunks that never end.
+    let heads = [format!("Content-Length: {}", INITIALIZE.len() + 1), "Transfer-Encoding: chunked".to_owned()];
+    for (head, body) in heads.iter().zip([INITIALIZE.to_owned(), format!("{:x}\r\n{INITIALIZE}\r\n", INITIALIZE.len())])
+    {
+        let mut stream = TcpStream::connect(&server.address).unwrap();
+        // Far longer than it takes; without a deadline it would never end.
+        stream.set_read_timeout(Some(Duration::from_mins(3))).unwrap();
+        let request = format!(
+            "POST /mcp HTTP/1.1\r\nHost: localhost\r\n{head}\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\n\r\n{body}"
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("the server ends the connection");
+        assert!(answer.starts_with("HTTP/1.1 408 "), "{answer:?}");
+    }
+}
+
+#[test]
+fn connections_are_bounded() {
+    let root = Root::with(&[]);
+    let server = Server::start(&root, &[], None);
+    // Room for this program's end of them.
+    OsFs::new().raise_open_files();
+    let mut open: Vec<_> = (0..txedit::limits::CONNECTIONS)
+        .map(|_| {
+            let mut stream = TcpStream::connect(&server.address).unwrap();
+            stream.write_all(b"POST").unwrap();
+            stream
+        })
+        .collect();
+    let mut waiting = server.send(&[], INITIALIZE);
+    waiting.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+    let early = waiting.read(&mut [0; 1]);
+    assert!(early.is_err(), "it is not served before there is room: {early:?}");
+    open.pop();
+    waiting.set_read_timeout(Some(Duration::from_mins(2))).unwrap();
+    let mut line = [0; 15];
+    waiting.read_exact(&mut line).unwrap();
+    assert_eq!(&line, b"HTTP/1.1 200 OK");
 }
 
 #[test]
