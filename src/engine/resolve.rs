@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,8 +10,8 @@ use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Fs, Handle, Name, Stat};
 use crate::limits;
-use crate::path::bounds::Bounds;
-use crate::path::{AskedPath, PathProblem, RelPath};
+use crate::path::bounds::{Bounds, leads_to};
+use crate::path::{AskedPath, PathProblem, RelPath, STATE_FOLDER};
 
 /// A path of a request, resolved.
 #[derive(Debug, Clone)]
@@ -132,6 +133,10 @@ impl<'a> Resolver<'a> {
 
     fn inside(&self, real: &Path, path: &Path) -> Result<RelPath> {
         let beneath = real.strip_prefix(self.root.path()).map_err(|_| self.outside(path))?;
+        // What a symlink leads to is held to the rule for what a request names.
+        if beneath.iter().any(|name| leads_to(name.as_bytes(), STATE_FOLDER)) {
+            return Err(refused(PathProblem::StateFolder, path));
+        }
         RelPath::new(beneath).map_err(|problem| refused(problem, path))
     }
 

@@ -8,7 +8,7 @@ use std::io::Read;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ignore::overrides::OverrideBuilder;
 use ignore::{DirEntry, WalkBuilder, WalkState};
@@ -17,7 +17,7 @@ use super::threads;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use crate::path::STATE_FOLDER;
-use crate::path::bounds::{Bounds, VCS_FOLDERS};
+use crate::path::bounds::{Barred, Bounds, VCS_FOLDERS};
 
 /// Threads that search at most, as many as the walker would take by itself.
 const THREADS: usize = 12;
@@ -51,6 +51,10 @@ pub struct Walked<T> {
     pub searched: usize,
     /// Files that were passed over since they have a NUL byte.
     pub binary: usize,
+    /// Files and folders that were passed over since they are outside, of those that the search came to.
+    pub barred: usize,
+    /// Why the first of them is.
+    pub why_barred: Option<Barred>,
     /// What could not be read, and why; the first few.
     pub warnings: Vec<String>,
 }
@@ -62,7 +66,8 @@ pub fn search<T: Send>(
     cancel: &AtomicBool,
 ) -> Result<Walked<T>> {
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(THREADS);
-    let mut builder = builder(tree)?;
+    let passed = Arc::new(Passed::default());
+    let mut builder = builder(tree, &passed)?;
     let all = Gathered { found: Mutex::default(), warnings: Mutex::default(), searched: 0.into(), binary: 0.into() };
     let visit = |entry: std::result::Result<DirEntry, ignore::Error>, buffer: &mut Vec<u8>| {
         if cancel.load(Ordering::Relaxed) {
@@ -96,10 +101,26 @@ pub fn search<T: Send>(
         warnings: all.warnings.into_inner().unwrap_or_else(PoisonError::into_inner),
         searched: all.searched.into_inner(),
         binary: all.binary.into_inner(),
+        barred: passed.barred.load(Ordering::Relaxed),
+        why_barred: passed.why.get().cloned(),
     })
 }
 
-fn builder(tree: &Tree) -> Result<WalkBuilder> {
+/// What was passed over since it is outside.
+#[derive(Debug, Default)]
+struct Passed {
+    barred: AtomicUsize,
+    why: OnceLock<Barred>,
+}
+
+impl Passed {
+    fn note(&self, why: Barred) {
+        self.barred.fetch_add(1, Ordering::Relaxed);
+        self.why.get_or_init(|| why);
+    }
+}
+
+fn builder(tree: &Tree, passed: &Arc<Passed>) -> Result<WalkBuilder> {
     let mut paths = tree.paths.iter();
     let first = paths.next().unwrap_or(&tree.base);
     let mut builder = WalkBuilder::new(first);
@@ -124,8 +145,11 @@ fn builder(tree: &Tree) -> Result<WalkBuilder> {
     let globs = globs.build().map_err(|error| Error::new(ErrorKind::InvalidPattern, error.to_string()))?;
     // What is in them belongs to a program, whatever is allowed.
     let is_owned = |name: &OsStr| name == STATE_FOLDER || VCS_FOLDERS.iter().any(|folder| name == *folder);
-    let (root, bounds) = (tree.root.clone(), tree.bounds.clone());
-    let is_barred = move |path: &Path| path.strip_prefix(&root).is_ok_and(|inside| bounds.bars(inside).is_some());
+    let (root, bounds, passed) = (tree.root.clone(), tree.bounds.clone(), Arc::clone(passed));
+    let is_barred = move |path: &Path| {
+        let why = path.strip_prefix(&root).ok().and_then(|inside| bounds.bars(inside));
+        why.map(|why| passed.note(why)).is_some()
+    };
     let is_left_out =
         move |entry: &DirEntry| entry.depth() > 0 && (is_owned(entry.file_name()) || is_barred(entry.path()));
     // A .gitignore counts wherever it is, with git or without.

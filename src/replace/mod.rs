@@ -5,12 +5,14 @@
 mod pattern;
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::walk::{self, Tree};
+use crate::path::bounds::Barred;
 use crate::request::{Change, FileRequest, Request};
 
 pub use pattern::{Pattern, Query};
@@ -35,6 +37,10 @@ pub struct Found {
     pub searched: usize,
     /// How many were passed over since they have a NUL byte.
     pub binary: usize,
+    /// How many files and folders were passed over since they are outside, for the reason beside it.
+    pub barred: usize,
+    /// Why the first of them is.
+    pub why_barred: Option<Barred>,
     /// What could not be read, and why.
     pub warnings: Vec<String>,
 }
@@ -62,8 +68,14 @@ pub fn search(query: &Query, tree: &Tree, guard: Guard, cancel: &AtomicBool) -> 
         (!edits.is_empty()).then(|| (Digest::of(content), Pattern::count(&edits), edits))
     };
     let walked = walk::search(tree, &look, cancel)?;
-    let mut found =
-        Found { searched: walked.searched, binary: walked.binary, warnings: walked.warnings, ..Found::default() };
+    let mut found = Found {
+        searched: walked.searched,
+        binary: walked.binary,
+        barred: walked.barred,
+        why_barred: walked.why_barred,
+        warnings: walked.warnings,
+        ..Found::default()
+    };
     let by_path: BTreeMap<_, _> = walked.found.into_iter().collect();
     for (path, (digest, matches, edits)) in by_path {
         found.files.push((path.clone(), matches));
@@ -82,10 +94,17 @@ impl Guard {
             return Err(Error::new(ErrorKind::MatchCountMismatch, message));
         }
         if matches == 0 && self.expected_matches.is_none() {
-            let message = format!(
+            // Not by its path: that there is such a file is not the caller's business either.
+            if let Some(why) = found.why_barred.as_ref().filter(|_| found.searched + found.binary == 0) {
+                return Err(Error::new(ErrorKind::PathDenied, format!("nothing was searched: what is there {why}")));
+            }
+            let mut message = format!(
                 "the pattern was not found in {} files ({} binary ones were skipped)",
                 found.searched, found.binary
             );
+            if found.barred > 0 {
+                let _ = write!(message, "; {} files or folders are denied, and were not searched", found.barred);
+            }
             return Err(Error::new(ErrorKind::MatchNotFound, message));
         }
         if let Some(most) = self.max_files.filter(|most| files > *most) {

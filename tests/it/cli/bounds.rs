@@ -130,10 +130,36 @@ fn the_user_and_the_environment_deny_too_and_no_flag_takes_that_back() {
 }
 
 #[test]
-fn the_first_commit_in_a_folder_says_that_old_contents_are_kept() {
+fn a_search_in_what_is_denied_says_so() {
     let here = workspace();
-    let edit = |old: &str, new: &str| here.run(&["edit", "a", "--old", old, "--new", new]);
-    let first = edit("one", "two");
-    assert!(first.exits(0).stderr.contains("keeps old contents"), "{first:?}");
-    assert_eq!(edit("two", "one").exits(0).stderr, "");
+    here.write("keys/id", "one\n").write("keys/deep/id", "one\n");
+    let search = |paths: &[&str]| {
+        let line = ["replace", "one", "1", "--json", "--deny", "keys/**"];
+        here.run(&[&line[..], paths].concat())
+    };
+    denied(&search(&["keys"]));
+    let elsewhere = here.run(&["replace", "none", "1", "--json", "--deny", "keys/**"]);
+    let json = elsewhere.exits(1).json();
+    assert_eq!(json["error_code"], "MATCH_NOT_FOUND");
+    assert!(json["error"].as_str().unwrap().contains("2 files or folders are denied"), "{json}");
+    assert_eq!(search(&[]).exits(0).json()["files_changed"], 1);
+    assert_eq!(fs::read_to_string(here.path().join("keys/id")).unwrap(), "one\n");
+}
+
+#[test]
+fn a_symlink_leads_into_no_folder_that_a_file_system_may_take_for_the_state() {
+    let here = workspace();
+    for (name, link) in
+        [(".txedit.", "dots"), (".TXEDIT", "case"), (".txe\u{200d}dit", "unseen"), ("txedit~1", "short")]
+    {
+        here.write(&format!("{name}/x"), "one\n");
+        symlink(name, here.path().join(link)).unwrap();
+        symlink(format!("{name}/x"), here.path().join(format!("{link}-file"))).unwrap();
+        for path in [format!("{link}/x"), format!("{link}/new"), format!("{link}-file"), format!("{name}/x")] {
+            let json = apply(&here, &file(&path), &[]).exits(2).json();
+            let code = if json["errors"].is_array() { &json["errors"][0]["code"] } else { &json["error_code"] };
+            assert_eq!(code, "OUTSIDE_ROOT", "{path}: {json}");
+        }
+        assert_eq!(fs::read_to_string(here.path().join(name).join("x")).unwrap(), "one\n");
+    }
 }
