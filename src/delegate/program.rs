@@ -9,10 +9,13 @@ use std::path::Path;
 
 use super::config::{PROGRAM, Settings};
 use super::stream::{Flaw, Reader};
-use crate::check::group::{self, End, Order, Stream, Tail};
+use crate::check::group::{self, End, Order, Ran, Stream, Tail};
 use crate::engine::Run;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
+
+/// The variable by which what a delegate starts is known. It holds the scratch folder, of which each call has its own.
+const DELEGATION: &str = "TXEDIT_DELEGATION";
 
 /// What takes the places in the template.
 #[derive(Debug)]
@@ -78,7 +81,8 @@ pub(super) fn command(settings: &Settings, values: &Values<'_>) -> Vec<OsString>
 
 /// Runs the program to its end; answers what it said last.
 pub(super) fn run(settings: &Settings, command: &[OsString], folder: &Path, run: Run<'_>) -> Result<String> {
-    let order = Order { command, folder, environment: &[], held: None, apart: true, limit: settings.limit };
+    let environment = [(DELEGATION, folder.as_os_str().to_owned())];
+    let order = Order { command, folder, environment: &environment, held: None, apart: true, limit: settings.limit };
     let mut reader = Reader::default();
     let mut errors = Tail::new(limits::DELEGATE_TAIL_BYTES);
     let mut printed = 0;
@@ -96,16 +100,19 @@ pub(super) fn run(settings: &Settings, command: &[OsString], folder: &Path, run:
         ControlFlow::Continue(())
     });
     let fate = Fate { settings, errors: errors.text() };
-    match ran.map(|ran| ran.end) {
-        Err(error) => Err(fate.not_started(&error)),
-        Ok(End::Exited(status)) if status.success() => reader.finish().map_err(|flaw| fate.flawed(flaw)),
-        Ok(End::Exited(status)) => Err(fate.failed(&status.to_string())),
-        Ok(End::TimedOut) => Err(fate.timed_out()),
-        Ok(End::Unheard) => Err(fate.error(&format!(
+    let Ran { end, left } = ran.map_err(|error| fate.not_started(&error))?;
+    if !left.is_empty() {
+        return Err(fate.error(&format!("left what could not be ended: {}; end it yourself", left.join(", "))));
+    }
+    match end {
+        End::Exited(status) if status.success() => reader.finish().map_err(|flaw| fate.flawed(flaw)),
+        End::Exited(status) => Err(fate.failed(&status.to_string())),
+        End::TimedOut => Err(fate.timed_out()),
+        End::Unheard => Err(fate.error(&format!(
             "printed more than {} bytes and was stopped: ask for less at once",
             limits::DELEGATE_OUTPUT_BYTES
         ))),
-        Ok(End::Cancelled) => Err(Error::new(ErrorKind::Cancelled, "cancelled while the delegate worked")),
+        End::Cancelled => Err(Error::new(ErrorKind::Cancelled, "cancelled while the delegate worked")),
     }
 }
 
