@@ -120,17 +120,19 @@ pub(super) struct SealLine {
     pub(super) back_on_crash: bool,
 }
 
+/// An identity as it is written.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct IdentityField {
+pub(crate) struct IdentityField {
     inode: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     born: Option<String>,
 }
 
+/// The state of a file as it is written.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct StateField {
+pub(crate) struct StateField {
     digest: String,
     size: u64,
     mode: String,

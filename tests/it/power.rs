@@ -21,6 +21,7 @@ mod system;
 mod tree;
 mod work;
 
+use std::fmt::Debug;
 use std::time::Instant;
 
 use check::{Broken, Tally, check};
@@ -42,6 +43,16 @@ const IMAGES_A_TRANSACTION: usize = 8;
 
 fn number(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).map_or(otherwise, |text| text.parse().unwrap())
+}
+
+/// What `record` makes, with the disks that it is played on; `None` where it cannot be tried here, which is said.
+fn recorded<T>(on: impl Debug, record: impl FnOnce(&mut Shelf) -> Result<T, String>) -> Option<(T, Shelf)> {
+    if !is_root() {
+        eprintln!("skipped on {on:?}: mounting needs root");
+        return None;
+    }
+    let recorded = Shelf::new().and_then(|mut shelf| Ok((record(&mut shelf)?, shelf)));
+    recorded.inspect_err(|reason| eprintln!("skipped on {on:?}: {reason}")).ok()
 }
 
 /// Records, cuts and checks; `None` where it cannot be tried here, which is said.

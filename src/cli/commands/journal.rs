@@ -12,9 +12,9 @@ use crate::cli::output::{Answer, GOOD, NAME, count, styled};
 use crate::error::{Error, ErrorKind, Finding, Result};
 use crate::fs::input;
 use crate::identity::Identity;
+use crate::journal::record::{IdentityField, StateField};
 use crate::journal::{self, Journal, Mark, Record};
 use crate::limits;
-use crate::plan::FileState;
 
 pub(super) fn run(args: &JournalArgs, options: &Options) -> Result<Answer, Failure> {
     let path = options.absolute(&args.file);
@@ -115,7 +115,7 @@ struct View<'a> {
     state: Option<&'static str>,
     back_on_crash: bool,
     workspace: &'a str,
-    folder: IdentityView,
+    folder: IdentityField,
     boot: &'a str,
     owner: OwnerView<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -145,31 +145,11 @@ struct EntryView {
     kind: &'static str,
     path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    before: Option<StateView>,
+    before: Option<StateField>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    after: Option<StateView>,
+    after: Option<StateField>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    staged: Option<IdentityView>,
-}
-
-#[derive(Serialize)]
-struct StateView {
-    digest: String,
-    size: u64,
-    mode: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    user: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    group: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    attributes: Option<String>,
-}
-
-#[derive(Serialize)]
-struct IdentityView {
-    inode: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    born: Option<String>,
+    staged: Option<IdentityField>,
 }
 
 impl<'a> View<'a> {
@@ -202,29 +182,9 @@ impl EntryView {
             slot: journal::slot_name(slot),
             kind: change.kind(),
             path: record.path.to_string(),
-            before: change.before().map(StateView::from),
-            after: change.after().map(StateView::from),
-            staged: change.staged().map(IdentityView::from),
+            before: change.before().map(StateField::from),
+            after: change.after().map(StateField::from),
+            staged: change.staged().map(IdentityField::from),
         }
-    }
-}
-
-impl From<&FileState> for StateView {
-    fn from(state: &FileState) -> Self {
-        let access = state.access;
-        Self {
-            digest: state.digest.to_hex(),
-            size: state.size,
-            mode: format!("{:04o}", state.mode),
-            user: access.map(|access| access.user),
-            group: access.map(|access| access.group),
-            attributes: access.and_then(|access| access.attributes).map(|digest| digest.to_hex()),
-        }
-    }
-}
-
-impl From<&Identity> for IdentityView {
-    fn from(identity: &Identity) -> Self {
-        Self { inode: identity.inode, born: identity.born.map(|born| born.to_string()) }
     }
 }

@@ -42,8 +42,8 @@ pub(in crate::text) struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    /// How many lines at the beginning have no indentation that could be told or shifted.
-    fn bare(&self) -> usize {
+    /// How many lines at the beginning are cut off at their start, so that no indentation of theirs could be told or shifted.
+    fn cut_at_start(&self) -> usize {
         usize::from(!self.starts_line)
     }
 
@@ -53,6 +53,20 @@ impl Lines<'_> {
     }
 }
 
+/// Where a new line comes from.
+enum Origin<'a> {
+    /// The anchor has it to the byte, and wherever it has, the file has this.
+    Known(&'a [u8]),
+    /// It shares its text with this line of the anchor, and the indentation of both stands in front of them.
+    Cut(Pair<'a>),
+    /// It shares its text with this line of the anchor, perhaps with other blanks in front of it.
+    Text(Pair<'a>),
+    /// It shares its text with a line of the anchor but for characters that look alike.
+    LooksAlike,
+    /// No line of the anchor is like it.
+    Fresh,
+}
+
 /// New lines as they belong into the file; `None` where nothing tells that, or where one cannot be shifted.
 ///
 /// A line that is written alike in anchor and replacement keeps every byte that it has in the file.
@@ -60,35 +74,55 @@ pub(in crate::text) fn fit(kind: MatchKind, shift: &Indent, lines: &Lines<'_>) -
     let shared = shared(kind, lines);
     let frame = frame(shift, lines, &shared)?;
     let known = if frame == Frame::Anchor { known(lines) } else { HashMap::new() };
-    let bare = lines.bare();
     let mut fitted = Vec::with_capacity(lines.new.len());
     let mut fresh = Vec::new();
     for (index, line) in lines.new.iter().enumerate() {
-        let is_part = index < bare || (!lines.ends_line && index + 1 == lines.new.len());
-        let as_known = known.get(line).copied().flatten().filter(|_| !is_part);
-        let pair = old_of(&shared, index).map(|at| (at, lines.old[at]));
         // A blank line has no indentation; the last one may be that of the text behind it.
-        let is_bare = index < bare || line.is_empty() || (is_blank(line) && index + 1 < lines.new.len());
-        if as_known.is_none() && pair.is_none() {
-            fresh.push(*line);
-        }
+        let is_last = index + 1 == lines.new.len();
+        let stays = index < lines.cut_at_start() || line.is_empty() || (is_blank(line) && !is_last);
         let shifted = |line: &[u8]| match frame {
-            Frame::Anchor if is_bare => Some(line.to_vec()),
+            Frame::Anchor if stays => Some(line.to_vec()),
             Frame::File => Some(line.to_vec()),
             Frame::Anchor if is_unsure(shift, lines.old, line) => None,
             Frame::Anchor => shift.apply(line),
         };
-        let as_shared = pair.filter(|(_, pair)| text(pair.anchor) == text(line));
-        fitted.push(match (as_known, as_shared) {
-            (Some(file), _) => file.to_vec(),
-            (None, Some((at, pair))) if at < bare && index < bare => pair.file.to_vec(),
-            // The same text, perhaps with other blanks in front of it.
-            (None, Some((_, pair))) => [&shifted(&line[..leading(line)])?, &pair.file[leading(pair.file)..]].concat(),
-            (None, None) => shifted(line)?,
+        fitted.push(match origin(index, lines, &shared, &known) {
+            Origin::Known(file) => file.to_vec(),
+            Origin::Cut(pair) => pair.file.to_vec(),
+            Origin::Text(pair) => [&shifted(&line[..leading(line)])?, &pair.file[leading(pair.file)..]].concat(),
+            Origin::LooksAlike => shifted(line)?,
+            Origin::Fresh => {
+                fresh.push(*line);
+                shifted(line)?
+            }
         });
     }
     let is_told = kind != MatchKind::LookAlikes || !is_disputed(lines, &fresh);
     is_told.then_some(fitted)
+}
+
+fn origin<'a>(
+    index: usize,
+    lines: &Lines<'a>,
+    shared: &[Shared],
+    known: &HashMap<&'a [u8], Option<&'a [u8]>>,
+) -> Origin<'a> {
+    let (line, cut) = (lines.new[index], lines.cut_at_start());
+    let is_whole = index >= cut && (lines.ends_line || index + 1 < lines.new.len());
+    if let Some(file) = known.get(line).copied().flatten().filter(|_| is_whole) {
+        return Origin::Known(file);
+    }
+    match old_of(shared, index).map(|at| (at, lines.old[at])) {
+        Some((at, pair)) if text(pair.anchor) == text(line) => {
+            if at < cut && index < cut {
+                Origin::Cut(pair)
+            } else {
+                Origin::Text(pair)
+            }
+        }
+        Some(_) => Origin::LooksAlike,
+        None => Origin::Fresh,
+    }
 }
 
 /// A line without the white space at its ends.
@@ -100,7 +134,7 @@ fn text(line: &[u8]) -> &[u8] {
 fn known<'a>(lines: &Lines<'a>) -> HashMap<&'a [u8], Option<&'a [u8]>> {
     let whole = lines.old.len() - usize::from(!lines.ends_line);
     let mut known = HashMap::new();
-    for pair in lines.old.iter().take(whole).skip(lines.bare()) {
+    for pair in lines.old.iter().take(whole).skip(lines.cut_at_start()) {
         let file = known.entry(pair.anchor).or_insert(Some(pair.file));
         *file = file.filter(|file| *file == pair.file);
     }
@@ -132,10 +166,10 @@ fn old_of(shared: &[Shared], new: usize) -> Option<usize> {
 /// In whose indentation the new lines are, if that can be told: all shared lines must say the same, and the outermost
 /// new line must agree with them. That excludes an edit that indents lines anew by just what the anchor is off.
 fn frame(shift: &Indent, lines: &Lines<'_>, shared: &[Shared]) -> Option<Frame> {
-    let bare = lines.bare();
-    let (old, new) = (lines.old.get(bare..)?, lines.new.get(bare..)?);
-    let shared = shared.iter().filter(|(at, new_at)| *at.min(new_at) >= bare);
-    let shared = shared.map(|(at, new_at)| (old[at - bare], new[new_at - bare]));
+    let cut = lines.cut_at_start();
+    let (old, new) = (lines.old.get(cut..)?, lines.new.get(cut..)?);
+    let shared = shared.iter().filter(|(at, new_at)| *at.min(new_at) >= cut);
+    let shared = shared.map(|(at, new_at)| (old[at - cut], new[new_at - cut]));
     let has_text = |line: &&[u8]| !is_blank(line);
     if *shift == Indent::Same || !new.iter().any(has_text) {
         return Some(Frame::Anchor);

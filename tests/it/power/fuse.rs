@@ -13,9 +13,10 @@ use txedit::fs::probe;
 use super::cut::{Cut, Left, Player};
 use super::dice::Dice;
 use super::disk::{Blocks, Event, Served, Shelf};
+use super::recorded;
 use super::system::{Mounted, System};
 use super::work::report;
-use crate::mounts::{is_root, run};
+use crate::mounts::run;
 
 /// More files than are ever synced one by one where there is a choice.
 const FILES: usize = 100;
@@ -172,15 +173,7 @@ fn look(shelf: &mut Shelf, layer: Layer, blocks: Blocks) -> Result<(), String> {
 }
 
 fn survives(layer: Layer) {
-    if !is_root() {
-        eprintln!("skipped on {layer:?}: mounting needs root");
-        return;
-    }
-    let recorded = Shelf::new().and_then(|mut shelf| Ok((record(&mut shelf, layer)?, shelf)));
-    let (recorded, mut shelf) = match recorded {
-        Ok(recorded) => recorded,
-        Err(reason) => return eprintln!("skipped on {layer:?}: {reason}"),
-    };
+    let Some((recorded, mut shelf)) = recorded(layer, |shelf| record(shelf, layer)) else { return };
     let mut dice = Dice::new(1);
     let mut images = 0;
     for (at, second) in recorded.moments.iter().zip(seconds()) {

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use super::cut::{Player, cuts};
 use super::dice::Dice;
 use super::disk::{Blocks, Event, Shelf};
-use super::number;
 use super::system::{Mounted, System};
 use super::tree::NOISE;
 use super::work::{Noise, report};
-use crate::mounts::{is_root, run};
+use super::{number, recorded};
+use crate::mounts::run;
 
 /// Calls, each of which stages an edit of a file of its own.
 const CALLS: usize = 8;
@@ -100,17 +100,9 @@ fn look(shelf: &mut Shelf, system: System, blocks: Blocks, id: &str, acknowledge
 }
 
 fn survives(system: System) {
-    if !is_root() {
-        eprintln!("skipped on {system:?}: mounting needs root");
-        return;
-    }
     let seed = number("TXEDIT_TEST_POWER_SEED", 1);
     let mut dice = Dice::new(seed);
-    let recorded = Shelf::new().and_then(|mut shelf| Ok((record(&mut shelf, system, &mut dice)?, shelf)));
-    let (recorded, mut shelf) = match recorded {
-        Ok(recorded) => recorded,
-        Err(reason) => return eprintln!("skipped on {system:?}: {reason}"),
-    };
+    let Some((recorded, mut shelf)) = recorded(system, |shelf| record(shelf, system, &mut dice)) else { return };
     let Recorded { base, log, start, id } = recorded;
     let images = number("TXEDIT_TEST_POWER_IMAGES", IMAGES as u64) as usize;
     let mut player = Player::new(base, &log);

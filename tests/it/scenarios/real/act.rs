@@ -232,6 +232,9 @@ impl World {
         }
         let kill = |disturbance: &&Disturbance| disturbance.what == What::Kill;
         let expected = report_of(&self.plain()?, act, true);
+        if files(&self.root) != before {
+            return Err(format!("a dry run changed files; its answer: {expected:?}"));
+        }
         if disturbances.iter().any(|disturbance| kill(&disturbance)) && expected.is_some() {
             let is_done = self.killed(act, disturbances, &before);
             return self.settle(&before, expected, is_done);
