@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::super::{FileKind, Timestamp};
@@ -128,20 +129,23 @@ struct Known {
     digest: OnceLock<Digest>,
 }
 
-impl PartialEq for Known {
-    fn eq(&self, other: &Self) -> bool {
-        self.node == other.node
-    }
-}
-
-impl Eq for Known {}
-
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Disk {
     nodes: BTreeMap<Id, Arc<Known>>,
+    version: u64,
 }
 
 impl Disk {
+    /// Two disks with the same version are the same; a change gives a version that no disk ever had.
+    pub(super) fn version(&self) -> u64 {
+        self.version
+    }
+
+    pub(super) fn renew_version(&mut self) {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        self.version = LAST.fetch_add(1, Ordering::Relaxed) + 1;
+    }
+
     pub(super) fn get(&self, id: Id) -> Option<&Node> {
         self.nodes.get(&id).map(|known| &known.node)
     }
@@ -152,16 +156,19 @@ impl Disk {
     }
 
     pub(super) fn get_mut(&mut self, id: Id) -> Option<&mut Node> {
+        self.renew_version();
         let known = self.nodes.get_mut(&id).map(Arc::make_mut)?;
         known.digest = OnceLock::new();
         Some(&mut known.node)
     }
 
     pub(super) fn insert(&mut self, id: Id, node: Node) {
+        self.renew_version();
         self.nodes.insert(id, Arc::new(Known { node, digest: OnceLock::new() }));
     }
 
     pub(super) fn remove(&mut self, id: Id) {
+        self.renew_version();
         self.nodes.remove(&id);
     }
 
@@ -172,6 +179,7 @@ impl Disk {
     /// Takes over an inode as another view has it, with nothing copied.
     pub(super) fn take(&mut self, id: Id, from: &Self) {
         if let Some(node) = from.nodes.get(&id) {
+            self.renew_version();
             self.nodes.insert(id, Arc::clone(node));
         }
     }
@@ -229,6 +237,7 @@ impl Disk {
                 }
             }
         }
+        self.renew_version();
         self.nodes.retain(|id, _| names.contains_key(id));
         for (id, count) in names {
             if self.get(id).is_some_and(|n| n.names != count)

@@ -176,6 +176,12 @@ impl SimFs {
         tree::digest(&state.store.live, &state.store.machine, true)
     }
 
+    /// A number that changes with all that can be seen: machines with the same number show the same.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.shared.lock().store.live.version()
+    }
+
     /// Moves the clock on.
     pub fn advance(&self, by: Duration) {
         self.shared.lock().store.machine.advance(by);
@@ -197,6 +203,7 @@ impl SimFs {
         let (_, id) = state.store.resolve(Actor::ROOT, path.as_ref(), true)?;
         let mount = state.store.node(id)?.mount;
         change(state.store.machine.volume_mut(mount).ok_or(Errno::NODEV)?);
+        state.store.live.renew_version();
         Ok(())
     }
 }

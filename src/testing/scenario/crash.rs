@@ -99,7 +99,7 @@ impl World {
             return Err(told("a second recovery changed something".to_owned()));
         }
         fork.are_staged().map_err(&told)?;
-        pending.logical = Arc::new(look.files);
+        pending.logical = Arc::clone(&look.files);
         self.is_stuck |= required;
         self.pending = Some(pending);
         Ok(())

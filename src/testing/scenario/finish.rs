@@ -40,7 +40,7 @@ impl World {
             }
         }
         // It is a copy of what others wrote, but for what they wrote into it.
-        let mut without = look.clone();
+        let mut without = (*look).clone();
         without.rejected.clear();
         let elsewhere = without.in_reach();
         for (path, entry) in &look.rejected {

@@ -45,7 +45,7 @@ pub(super) struct Doing<'a> {
     /// The files before it, as they are or will be when what is interrupted is recovered.
     pub(super) base: Arc<Files>,
     /// The workspace before it.
-    pub(super) raw: Look,
+    pub(super) raw: Arc<Look>,
     /// What it does undisturbed, where it is disturbed.
     pub(super) clean: Option<Clean>,
     /// Whether a call failed.
@@ -135,7 +135,7 @@ impl World {
     fn base(&self) -> Arc<Files> {
         match &self.pending {
             Some(pending) => Arc::clone(&pending.logical),
-            None => Arc::new(self.look().files),
+            None => Arc::clone(&self.look().files),
         }
     }
 
@@ -195,7 +195,7 @@ impl World {
         if matches!(answer, Ok(Answer::Idle)) {
             return Clean { files: Arc::clone(base), is_done: false };
         }
-        Clean { files: Arc::new(fork.look().files), is_done: answer.is_ok() }
+        Clean { files: Arc::clone(&fork.look().files), is_done: answer.is_ok() }
     }
 
     /// Judges an act that came to its end.
@@ -259,7 +259,7 @@ impl World {
             }
             // What could not be put away is left to the next command.
             let tainted = self.touched_by(act);
-            let now = Arc::new(look.files.clone());
+            let now = Arc::clone(&look.files);
             let mut allowed = vec![Arc::clone(&now)];
             allowed.extend(doing.clean.iter().map(|clean| Arc::clone(&clean.files)));
             self.interrupted(allowed, now, tainted).map_err(&told)?;

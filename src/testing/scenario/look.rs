@@ -3,8 +3,10 @@
 //! Every content that somebody writes has a mark that nobody else writes, such as `F7`. Whoever looks for a content looks
 //! for its mark, wherever it may have gone and whatever was edited around it.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use crate::digest::Digest;
 use crate::fs::FileKind;
@@ -21,7 +23,7 @@ pub type Marks = BTreeSet<(u8, u32)>;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Look {
     /// The user's files and folders, by their path in the workspace.
-    pub(super) files: Files,
+    pub(super) files: Arc<Files>,
     /// Files in `kept/`, by their path in the state folder.
     pub(super) kept: Vec<(PathBuf, Entry)>,
     /// Originals in `history/`.
@@ -42,18 +44,41 @@ pub(super) struct Look {
     pub(super) unnamed: Vec<PathBuf>,
     /// The folders in `trash/`, but for those of transactions that were taken back, or that history forgot.
     pub(super) trash: Vec<PathBuf>,
+    /// What [`late`](Self::late) answers, once somebody asked.
+    late: OnceLock<BTreeSet<PathBuf>>,
 }
 
+/// How many workspaces are remembered: a scenario looks at one state several times, with few others in between.
+const REMEMBERED: usize = 6;
+
 impl Look {
-    /// A workspace on the simulated machine.
-    pub(super) fn of(machine: &SimFs) -> Self {
+    /// A workspace on the simulated machine. One that was seen just now is not read again.
+    pub(super) fn of(machine: &SimFs) -> Arc<Self> {
+        thread_local! {
+            static SEEN: RefCell<VecDeque<(u64, Arc<Look>)>> = const { RefCell::new(VecDeque::new()) };
+        }
+        let version = machine.version();
+        SEEN.with_borrow_mut(|seen| {
+            if let Some((_, look)) = seen.iter().find(|(known, _)| *known == version) {
+                return Arc::clone(look);
+            }
+            let look = Arc::new(Self::read(machine));
+            seen.truncate(REMEMBERED - 1);
+            seen.push_front((version, Arc::clone(&look)));
+            look
+        })
+    }
+
+    fn read(machine: &SimFs) -> Self {
         let mut look = Self::default();
+        let mut files = Files::new();
         for (path, entry) in machine.entries(ROOT).unwrap_or_default() {
             match path.strip_prefix(STATE_FOLDER) {
                 Ok(inner) => look.note(inner, &entry),
-                Err(_) => drop(look.files.insert(path, entry)),
+                Err(_) => drop(files.insert(path, entry)),
             }
         }
+        look.files = Arc::new(files);
         let state = Path::new(ROOT).join(STATE_FOLDER);
         let has = |folder: &Path, mark: Mark| machine.exists(state.join(folder).join(mark.file_name()));
         let was_taken_back = |folder: &Path| [Mark::Undo, Mark::CheckUndo].iter().any(|mark| has(folder, *mark));
@@ -93,8 +118,7 @@ impl Look {
     /// The marks that somebody finds: in files, in what is kept, in history, in the slots of what waits for a person, in
     /// what was taken back as long as it stays, and in what was written into originals that history forgot.
     pub(super) fn in_reach(&self) -> Marks {
-        let late = if self.pruned.is_empty() { BTreeSet::new() } else { self.late() };
-        let pruned = self.pruned.iter().filter(|(path, _)| late.contains(path));
+        let pruned = self.pruned.iter().filter(|(path, _)| self.late().contains(path));
         let stored = self.kept.iter().chain(&self.history).chain(&self.slots).chain(&self.rejected).chain(pruned);
         let stored = stored.map(|(_, entry)| entry);
         marks_of(self.files.values().filter(|entry| entry.kind == FileKind::File).chain(stored))
@@ -149,7 +173,11 @@ impl Look {
     }
 
     /// The originals in history, and those it forgot, that are no longer what their journals say.
-    pub(super) fn late(&self) -> BTreeSet<PathBuf> {
+    pub(super) fn late(&self) -> &BTreeSet<PathBuf> {
+        self.late.get_or_init(|| self.find_late())
+    }
+
+    fn find_late(&self) -> BTreeSet<PathBuf> {
         let mut late = BTreeSet::new();
         for (folder, bytes) in &self.journals {
             let Ok(journal) = journal::scan(bytes) else { continue };

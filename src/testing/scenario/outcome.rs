@@ -160,7 +160,7 @@ impl World {
             for (deed, by_check) in &done {
                 lock(&others.foreigners).act(&others.machine, deed, *by_check);
             }
-            others.look().files
+            Arc::clone(&others.look().files)
         };
         let expected = replayed(false);
         // What was interrupted was recovered first.
@@ -306,7 +306,7 @@ fn is_as_after(start: &World, act: &Act, (before, after): (&[Deed], &[Deed]), fi
         return Err("it is refused".to_owned());
     }
     others(&fork, after);
-    let expected = fork.look().files;
+    let expected = Arc::clone(&fork.look().files);
     // An empty folder that one of the two would have taken away harms nobody.
     let is_folder = |files: &Files, path: &PathBuf| files.get(path).is_none_or(|entry| entry.kind == FileKind::Folder);
     let wrong = |path: &&PathBuf| !(is_folder(&expected, path) && is_folder(files, path));

@@ -110,7 +110,7 @@ impl World {
         }
     }
 
-    pub(super) fn look(&self) -> Look {
+    pub(super) fn look(&self) -> Arc<Look> {
         Look::of(&self.machine)
     }
 
