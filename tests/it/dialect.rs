@@ -6,6 +6,7 @@ mod bytes;
 mod folders;
 mod history;
 mod random;
+mod replay;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,6 +20,7 @@ use tempfile::TempDir;
 use txedit::dialect::Patch;
 use txedit::engine::{Durability, Engine, Retention, Run, Settings, Unobserved};
 use txedit::error::{ErrorKind, Result};
+use txedit::request::Request;
 use txedit::request::validate::{self, PathRule};
 
 /// Files by name: content, and whether it can be executed.
@@ -77,16 +79,19 @@ fn read(folder: &Path) -> Tree {
 
 /// Applies a patch by the engine.
 fn apply(folder: &Path, patch: &[u8]) -> Result<()> {
+    apply_request(folder, &Patch::read(patch, None, None)?.request)
+}
+
+fn apply_request(folder: &Path, request: &Request) -> Result<()> {
     let settings = Settings {
         durability: Durability::Process,
         lock_timeout: Duration::from_secs(10),
         retention: Retention::default(),
         program: "test".to_owned(),
     };
-    let patch = Patch::read(patch, None, None)?;
-    validate::check(&patch.request, PathRule::AbsoluteOrRelative)?;
+    validate::check(request, PathRule::AbsoluteOrRelative)?;
     let never = AtomicBool::new(false);
-    Engine::open(folder, settings)?.apply(&patch.request, Run { cancel: &never, observer: &Unobserved })?;
+    Engine::open(folder, settings)?.apply(request, Run { cancel: &never, observer: &Unobserved })?;
     Ok(())
 }
 

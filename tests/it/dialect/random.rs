@@ -9,17 +9,21 @@ use tempfile::TempDir;
 use super::{Agreement, Tree, compare, git, has_git, output, variable, write};
 
 /// Numbers that are the same for the same seed.
-struct Random(u64);
+pub(super) struct Random(u64);
 
 impl Random {
-    fn below(&mut self, limit: usize) -> usize {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
+    pub(super) fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         usize::try_from(self.0 >> 11).unwrap() % limit
     }
 
-    fn chance(&mut self, percent: usize) -> bool {
+    pub(super) fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
@@ -118,10 +122,10 @@ fn changed(random: &mut Random, before: &Tree) -> Tree {
 }
 
 /// A repository in which diffs are made.
-struct Repository(TempDir);
+pub(super) struct Repository(TempDir);
 
 impl Repository {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let scratch = TempDir::new().unwrap();
         output(git(scratch.path()).args(["init", "-q"])).unwrap();
         Self(scratch)
@@ -142,7 +146,7 @@ impl Repository {
         String::from_utf8(output(git(folder).arg("write-tree")).unwrap()).unwrap().trim().to_owned()
     }
 
-    fn diff(&self, before: &Tree, after: &Tree, options: &[&str]) -> Vec<u8> {
+    pub(super) fn diff(&self, before: &Tree, after: &Tree, options: &[&str]) -> Vec<u8> {
         let (before, after) = (self.tree(before), self.tree(after));
         output(git(self.0.path()).arg("diff").args(options).args([before, after])).unwrap()
     }
@@ -174,7 +178,7 @@ fn git_and_the_engine_agree_on_random_diffs() {
     let repository = Repository::new();
     let mut tally: BTreeMap<(bool, Agreement), usize> = BTreeMap::new();
     for seed in first..first + cases {
-        let random = &mut Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        let random = &mut Random::new(seed);
         let before = tree(random);
         let after = changed(random, &before);
         let options: &[&str] = match random.below(40) {
