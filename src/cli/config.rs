@@ -33,6 +33,15 @@ pub(super) fn denied() -> Result<Vec<String>> {
     Ok(file.deny)
 }
 
+/// Where it really is, or would be.
+pub(super) fn real_file() -> Option<PathBuf> {
+    let path = user_file()?;
+    path.ancestors().find_map(|there| {
+        let real = there.canonicalize().ok()?;
+        Some(real.join(path.strip_prefix(there).ok()?))
+    })
+}
+
 /// `config.toml` in the user's folder for configurations.
 fn user_file() -> Option<PathBuf> {
     let set = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());

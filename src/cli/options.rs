@@ -107,7 +107,12 @@ impl Options {
 
     fn engine_at(&self, root: &Path) -> Result<Engine> {
         let engine = Engine::open(root, self.settings())?.inside_of(self.inside.clone());
-        let engine = engine.with_check(self.check.clone()).with_bounds(self.bounds.clone());
+        let settings = config::real_file().and_then(|file| Some(file.strip_prefix(engine.root()).ok()?.to_owned()));
+        let bounds = match settings {
+            Some(settings) => self.bounds.clone().barring_settings(settings),
+            None => self.bounds.clone(),
+        };
+        let engine = engine.with_check(self.check.clone()).with_bounds(bounds);
         Ok(if self.allow_checks { engine.allowing_checks() } else { engine })
     }
 
@@ -185,11 +190,11 @@ enum Root {
     Unfit(PathBuf),
 }
 
-/// The root of the file system and the user's home folder: programs are started there by the way, and everything is
-/// beneath.
+/// The user's home folder and all above it, up to the root of the file system: programs are started there by the way, and
+/// everything is beneath.
 fn unfit_folders() -> Vec<PathBuf> {
     let home = env::var_os("HOME").map(PathBuf::from).and_then(|home| home.canonicalize().ok());
-    home.into_iter().chain([PathBuf::from("/")]).collect()
+    home.unwrap_or_else(|| "/".into()).ancestors().map(Path::to_owned).collect()
 }
 
 fn unfit(folder: &Path) -> Error {

@@ -10,7 +10,7 @@ use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Fs, Handle, Name, Stat};
 use crate::limits;
-use crate::path::bounds::{Bounds, leads_to};
+use crate::path::bounds::{Barred, Bounds, REPOSITORY, leads_to};
 use crate::path::{AskedPath, PathProblem, RelPath, STATE_FOLDER};
 
 /// A path of a request, resolved.
@@ -41,6 +41,8 @@ pub(super) struct Resolver<'a> {
     bounds: &'a Bounds,
     /// By their paths in the workspace, which are in their normal form: as texts they are found quicker.
     folders: HashMap<OsString, Folder>,
+    /// Whether they are repositories, by their paths.
+    repositories: HashMap<OsString, bool>,
     /// Folders that are open already: one of them that is found again takes no second handle.
     known: Option<&'a Folders>,
 }
@@ -58,7 +60,7 @@ enum Folder {
 
 impl<'a> Resolver<'a> {
     pub(super) fn new(fs: &'a dyn Fs, root: &'a Handle, bounds: &'a Bounds) -> Self {
-        Self { fs, root, bounds, folders: HashMap::new(), known: None }
+        Self { fs, root, bounds, folders: HashMap::new(), repositories: HashMap::new(), known: None }
     }
 
     /// The same for paths that were resolved before.
@@ -98,6 +100,7 @@ impl<'a> Resolver<'a> {
             self.check_bounds(&rel, path)?;
             match self.step(&rel)? {
                 Step::There(mut place) => {
+                    self.check_repositories(&place, path)?;
                     place.is_link = is_link;
                     return Ok(place);
                 }
@@ -143,6 +146,44 @@ impl<'a> Resolver<'a> {
     fn check_bounds(&self, rel: &RelPath, path: &Path) -> Result<()> {
         let Some(why) = self.bounds.bars(rel.as_path()) else { return Ok(()) };
         Err(Error::new(ErrorKind::PathDenied, format!("{} {why}", path.display())).at(path))
+    }
+
+    /// Refuses what is in a folder that git takes for a repository.
+    fn check_repositories(&mut self, place: &Place, path: &Path) -> Result<()> {
+        if self.bounds.allows_vcs() {
+            return Ok(());
+        }
+        for folder in place.folder().ancestors() {
+            if self.is_repository(folder)? {
+                return Err(Error::new(ErrorKind::PathDenied, format!("{} {}", path.display(), Barred::Vcs)).at(path));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_repository(&mut self, folder: &Path) -> Result<bool> {
+        if let Some(known) = self.repositories.get(folder.as_os_str()) {
+            return Ok(*known);
+        }
+        let handle = match self.folders.get(folder.as_os_str()) {
+            Some(Folder::Open(handle, _)) => handle.clone(),
+            _ => match self.fs.open_beneath(self.root, folder) {
+                Ok(handle) => handle,
+                // One that may be passed through and not be opened: git could not either.
+                Err(e) if errno::of(&e) == Some(Errno::ACCESS) => return Ok(false),
+                Err(e) => return Err(Error::io("open", folder, e)),
+            },
+        };
+        let mut is_repository = true;
+        for name in REPOSITORY {
+            let name = Name::new(&handle, name);
+            is_repository &= self.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?.is_some();
+            if !is_repository {
+                break;
+            }
+        }
+        self.repositories.insert(folder.into(), is_repository);
+        Ok(is_repository)
     }
 
     fn outside(&self, path: &Path) -> Error {

@@ -17,7 +17,7 @@ use super::threads;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use crate::path::STATE_FOLDER;
-use crate::path::bounds::{Barred, Bounds, VCS_FOLDERS};
+use crate::path::bounds::{Barred, Bounds, REPOSITORY, VCS_FOLDERS};
 
 /// Threads that search at most, as many as the walker would take by itself.
 const THREADS: usize = 12;
@@ -150,8 +150,12 @@ fn builder(tree: &Tree, passed: &Arc<Passed>) -> Result<WalkBuilder> {
         let why = path.strip_prefix(&root).ok().and_then(|inside| bounds.bars(inside));
         why.map(|why| passed.note(why)).is_some()
     };
-    let is_left_out =
-        move |entry: &DirEntry| entry.depth() > 0 && (is_owned(entry.file_name()) || is_barred(entry.path()));
+    let is_repository = |path: &Path| REPOSITORY.iter().all(|name| path.join(name).symlink_metadata().is_ok());
+    let is_left_out = move |entry: &DirEntry| {
+        let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+        let is_owned = is_owned(entry.file_name()) || is_folder && is_repository(entry.path());
+        entry.depth() > 0 && (is_owned || is_barred(entry.path()))
+    };
     // A .gitignore counts wherever it is, with git or without.
     builder.overrides(globs).hidden(!tree.hidden).require_git(false).filter_entry(move |entry| !is_left_out(entry));
     Ok(builder)

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
@@ -10,11 +10,15 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 /// commands that the next call of the system runs.
 pub const VCS_FOLDERS: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
 
+/// What is in a folder that git takes for a repository, whatever its name: a bare one, or one that a `.git` file names.
+pub const REPOSITORY: [&str; 3] = ["HEAD", "objects", "refs"];
+
 /// What may not be read or written, whoever asks. The default bars version control and nothing else.
 #[derive(Debug, Clone)]
 pub struct Bounds {
     allows_vcs: bool,
     denied: Gitignore,
+    settings: Option<PathBuf>,
 }
 
 /// Why a path is outside.
@@ -26,6 +30,9 @@ pub enum Barred {
          (--allow-vcs)"
     )]
     Vcs,
+    /// It is the operator's own settings, which say what is denied.
+    #[error("holds the settings of whoever started txedit")]
+    Settings,
     /// The operator denies it.
     #[error("is denied by whoever started txedit (--deny {0})")]
     Denied(String),
@@ -42,7 +49,7 @@ pub struct BadGlob {
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { allows_vcs: false, denied: Gitignore::empty() }
+        Self { allows_vcs: false, denied: Gitignore::empty(), settings: None }
     }
 }
 
@@ -51,6 +58,19 @@ impl Bounds {
     #[must_use]
     pub fn allowing_vcs(self) -> Self {
         Self { allows_vcs: true, ..self }
+    }
+
+    /// The same without the file of the operator's settings, by its path relative to the root: a caller could take back in
+    /// it what is denied, and name a program to be run.
+    #[must_use]
+    pub fn barring_settings(self, path: PathBuf) -> Self {
+        Self { settings: Some(path), ..self }
+    }
+
+    /// Whether folders of version control are inside.
+    #[must_use]
+    pub fn allows_vcs(&self) -> bool {
+        self.allows_vcs
     }
 
     /// The same with other globs, written as in a `.gitignore` at the root, in any case. What is in a folder that is
@@ -77,11 +97,14 @@ impl Bounds {
         if !self.allows_vcs && names.any(|name| VCS_FOLDERS.iter().any(|folder| leads_to(name, folder))) {
             return Some(Barred::Vcs);
         }
+        let is_it = |settings: &PathBuf| settings.as_os_str().eq_ignore_ascii_case(path.as_os_str());
+        if self.settings.as_ref().is_some_and(is_it) {
+            return Some(Barred::Settings);
+        }
         if self.denied.is_empty() {
             return None;
         }
-        let plain = path.to_str().map(without_ignorable);
-        self.denies(path).or_else(|| self.denies(plain?.as_ref().as_ref()))
+        self.denies(path).or_else(|| self.denies(folded(path.to_str()?)?.as_ref()))
     }
 
     fn denies(&self, path: &Path) -> Option<Barred> {
@@ -105,6 +128,21 @@ pub fn leads_to(name: &[u8], folder: &str) -> bool {
     let short = &folder[1..folder.len().min(7)];
     let is_number = |rest: &[u8]| !rest.is_empty() && rest.iter().all(u8::is_ascii_digit);
     stem == folder || stem.strip_prefix(short).and_then(|rest| rest.strip_prefix(b"~")).is_some_and(is_number)
+}
+
+/// A path as file systems may take it that fold case, pass over characters without width, or know streams, and no dots or
+/// blanks at the end of a name; `None` where that is the path itself but for its case.
+fn folded(path: &str) -> Option<String> {
+    let is_plain = |name: &str| name.is_ascii() && !name.contains(':') && !name.ends_with(['.', ' ']);
+    if path.split('/').all(is_plain) {
+        return None;
+    }
+    let fold = |name: &str| -> String {
+        let name: String = without_ignorable(name).chars().flat_map(char::to_lowercase).map(unlong).collect();
+        let stem = name.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
+        if stem.is_empty() { name } else { stem.to_owned() }
+    };
+    Some(path.split('/').map(fold).collect::<Vec<_>>().join("/"))
 }
 
 /// A long s folds to an s, which lower case does not tell.
@@ -150,10 +188,13 @@ mod tests {
     #[test]
     fn a_glob_bars_what_it_names_and_all_beneath() {
         let bounds = bounds(&[".env", "/build/", "*.pem", "deep/**/x"]);
-        for path in [".env", "a/.ENV", ".env/x", "build/a/b", "a/k.PEM", "deep/a/b/x", ".e\u{200b}nv"] {
+        let plain = [".env", "a/.ENV", ".env/x", "build/a/b", "a/k.PEM", "deep/a/b/x"];
+        let folded =
+            [".e\u{200b}nv", ".env.", ".env ", ".env::$DATA", "build./x", "de\u{200b}ep/x", "\u{212a}.pem", "x.pem. "];
+        for path in plain.into_iter().chain(folded) {
             assert!(matches!(bounds.bars(path.as_ref()), Some(Barred::Denied(_))), "{path:?}");
         }
-        for path in [".environment", "a/build/x", "build", "pem", "deep/y"] {
+        for path in [".environment", "a/build/x", "build", "pem", "deep/y", ".environ.", "... ", "é"] {
             assert_eq!(bounds.bars(path.as_ref()), None, "{path:?}");
         }
         for glob in ["", " ", "!a", "#a", "{a"] {

@@ -107,6 +107,46 @@ fn what_is_denied_is_outside_by_whatever_name_it_is_reached() {
     }
 }
 
+#[test]
+fn a_repository_is_outside_whatever_its_name() {
+    let here = workspace();
+    for name in ["data", "deep/bare"] {
+        for inside in ["HEAD", "objects/x", "refs/heads/main", "config", "hooks/x"] {
+            here.write(&format!("{name}/{inside}"), "one\n");
+        }
+    }
+    here.write("like/HEAD", "one\n").write("like/refs/x", "one\n");
+    symlink("data/hooks", here.path().join("link")).unwrap();
+    for path in ["data/config", "data/hooks/pre-commit", "data/new/x", "deep/bare/HEAD", "link/x"] {
+        denied(&apply(&here, &file(path), &[]));
+    }
+    denied(&here.run(&["replace", "one", "1", "data", "--json"]));
+    let found = here.run(&["replace", "one", "1", "--json"]).exits(0).json();
+    assert_eq!(found["files_changed"], 3, "a, and what is only like one: {found}");
+    assert_eq!(fs::read_to_string(here.path().join("data/config")).unwrap(), "one\n");
+    apply(&here, &file("data/hooks/pre-commit"), &["--allow-vcs"]).exits(0);
+    // A root that is one itself is one, too.
+    let bare = here.path().join("deep/bare");
+    denied(&run(here
+        .command(&["edit", "config", "--old", "one", "--new", "x", "--json", "--root", "."])
+        .current_dir(bare)));
+}
+
+#[test]
+fn the_settings_that_say_what_is_denied_are_outside() {
+    let here = workspace();
+    let edit = file("txedit/config.toml");
+    // There is none yet, and one that is made is read by the next command.
+    denied(&apply(&here, &edit, &[]));
+    here.write("real.toml", "deny = [\"*.key\"]\n");
+    fs::create_dir(here.path().join("txedit")).unwrap();
+    symlink("../real.toml", here.path().join("txedit/config.toml")).unwrap();
+    for path in ["txedit/config.toml", "real.toml", "b.key"] {
+        denied(&apply(&here, &file(path), &[]));
+    }
+    apply(&here, &file("txedit/other.toml"), &[]).exits(0);
+}
+
 /// The file of the user's own settings, with this in it.
 fn settings(here: &Workspace, text: &str) -> PathBuf {
     here.write("config/txedit/config.toml", text);

@@ -65,6 +65,11 @@ fn the_home_folder_is_no_workspace_unless_it_is_named() {
     };
     let ran = edit(".", &[]);
     assert!(ran.exits(2).stderr.contains("--root"), "{ran:?}");
+    // Nor is what is above it.
+    let mut above = home.command(&["edit", "f", "--old", "one", "--new", "two"]);
+    fs::remove_dir_all(home.path().join(".git")).unwrap();
+    let ran = run(above.env("HOME", home.path().join("deep")));
+    assert!(ran.exits(2).stderr.contains("--root"), "{ran:?}");
     edit("deep", &[]).exits(0);
     assert!(home.path().join("deep/.txedit").exists() && !home.path().join(".txedit").exists());
     edit(".", &["--root", "."]).exits(0);

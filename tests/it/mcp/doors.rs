@@ -46,10 +46,10 @@ fn the_check_of_the_operator_decides_on_every_commit_of_a_server() {
 
 #[test]
 fn nothing_of_version_control_or_denied_is_written_or_read_over_mcp() {
-    let root = Root::with(&[(".env", "KEY=1\n"), ("a", "one\n")]);
+    let root = Root::with(&[(".env", "KEY=1\n"), ("keys", "KEY=1\n"), ("a", "one\n")]);
     std::fs::create_dir_all(root.path(".git/hooks")).unwrap();
     std::fs::write(root.path(".git/config"), "[core]\n").unwrap();
-    let mut session = root.open(&["--deny", ".env"]);
+    let mut session = root.open(&["--deny", ".env", "--deny", "keys"]);
     let hook = root.name(".git/hooks/pre-commit");
     let write = json!({"files": [{"file_path": hook, "content": "#!/bin/sh\n", "mode": "755"}]});
     let mut denied = |tool: &str, arguments: &Value| {
@@ -64,6 +64,9 @@ fn nothing_of_version_control_or_denied_is_written_or_read_over_mcp() {
     denied("apply_patch", &json!({"patch": patch}));
     let envelope = "*** Begin Patch\n*** Add File: .git/hooks/pre-commit\n+x\n*** End Patch\n";
     denied("apply_patch", &json!({"patch": envelope}));
+    // A search passes over them, and replaces what is left.
+    let all = json!({"pattern": "KEY|core|one", "replacement": "x", "regex": true});
+    assert_eq!(session.done("replace_in_files", &all)["files_changed"], 1);
     let read = session.done("read_files", &json!({"paths": [root.name(".git/config"), root.name(".env")]}));
     assert_eq!(read["files"], json!([]));
     for skipped in read["skipped"].as_array().unwrap() {

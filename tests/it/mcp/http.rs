@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
+use std::panic::AssertUnwindSafe;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -106,7 +107,11 @@ fn other_machines_need_a_token() {
         if let Some(token) = token {
             command.env("TXEDIT_MCP_TOKEN", token);
         }
-        let refused = command.output().unwrap();
+        let mut process = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let ended = std::panic::catch_unwind(AssertUnwindSafe(|| wait(&mut process, Duration::from_secs(30))));
+        drop(process.kill());
+        let refused = process.wait_with_output().unwrap();
+        assert!(ended.is_ok(), "it serves");
         assert_eq!(refused.status.code(), Some(2));
         let message = String::from_utf8_lossy(&refused.stderr);
         assert!(message.contains(words), "{message}");
@@ -136,6 +141,9 @@ fn it_ends_with_streams_open() {
             break id.trim().to_owned();
         }
     };
+    // One that has not sent all of its request is not waited for either.
+    let mut half = TcpStream::connect(&server.address).unwrap();
+    half.write_all(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{").unwrap();
     let mut listening = TcpStream::connect(&server.address).unwrap();
     let request = format!(
         "GET /mcp HTTP/1.1\r\nHost: {}\r\nAccept: text/event-stream\r\nMcp-Session-Id: {session}\r\n\r\n",
