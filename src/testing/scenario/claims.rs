@@ -63,7 +63,8 @@ impl Claimed<'_> {
     /// Each folder of kept contents is told of.
     pub fn judge_folders(&self, told: &[String]) -> Result<(), String> {
         let section = Path::new(STATE_FOLDER).join("kept");
-        let mut folders = self.entries.keys().filter(|path| path.parent() == Some(&section));
+        let is_one = |path: &Path, entry: &Entry| path.parent() == Some(&section) && entry.kind == FileKind::Folder;
+        let mut folders = self.entries.iter().filter(|(path, entry)| is_one(path, entry)).map(|(path, _)| path);
         let is_told = |path: &PathBuf| told.iter().any(|id| path.ends_with(id));
         folders.find(|path| !is_told(path)).map_or(Ok(()), |path| Err(format!("nothing tells of {}", path.display())))
     }
@@ -107,9 +108,9 @@ impl Claimed<'_> {
         if let Some(rest) = warning.strip_prefix("an interrupted transaction, ")
             && let Some((id, rest)) = rest.split_once(", ")
         {
-            let is_there = is_folder(&Path::new(STATE_FOLDER).join("txn").join(id));
+            let is_there = self.entries.contains_key(&Path::new(STATE_FOLDER).join("txn").join(id));
             let is_left = rest.starts_with("is left as it is: ");
-            return if is_there == is_left { Ok(()) } else { Err(format!("its folder is there: {is_there}")) };
+            return if is_there == is_left { Ok(()) } else { Err(format!("it is there: {is_there}")) };
         }
         if let Some((_, slot)) = warning.split_once(" is gone from ") {
             let is_gone = !self.entries.contains_key(self.inside(Path::new(slot))?);

@@ -34,7 +34,12 @@ pub struct Profile {
     pub cold: bool,
     /// A sync of the whole file system does nothing, as with most FUSE servers.
     pub fuse: bool,
+    /// History holds [`SMALL_HISTORY`] bytes of originals at most.
+    pub small_history: bool,
 }
+
+/// How many bytes a small history holds: two or three of the contents that are made up.
+pub(super) const SMALL_HISTORY: u64 = 24;
 
 /// Something that is there at first. Paths are relative to the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -163,6 +168,8 @@ pub enum Deed {
     Symlink(String, String),
     /// Gives a file one more name.
     Link(String, String),
+    /// Makes a pipe, which nobody can read like a file.
+    Pipe(String),
     /// Opens a file and keeps it open, by a number.
     Hold(usize, String),
     /// Writes at the end of the file that is held.
@@ -314,6 +321,7 @@ impl Deed {
             | Self::Mkdir(path)
             | Self::Rmdir(path)
             | Self::Symlink(_, path)
+            | Self::Pipe(path)
             | Self::Hold(_, path) => vec![path],
             Self::Move(from, to) | Self::Link(from, to) => vec![from, to],
             Self::Replace(path, _) => return vec![path.clone(), format!("{path}.foreign")],

@@ -34,6 +34,7 @@ pub(super) fn perform(machine: &SimFs, deed: &Deed, held: &mut Held<(PathBuf, si
         Deed::Rmdir(path) => machine.delete_folder(at(path)),
         Deed::Symlink(target, path) => machine.symlink(target, at(path)),
         Deed::Link(path, new) => machine.link(at(path), at(new)),
+        Deed::Pipe(path) => machine.pipe(at(path)),
         Deed::Hold(number, path) => {
             held.insert(*number, (path.into(), machine.open(at(path))?));
             Ok(())

@@ -19,6 +19,12 @@ impl World {
                 return Err(format!("status does not tell of {}", folder.display()));
             }
         }
+        for path in &look.strangers {
+            let text = path.to_string_lossy();
+            if !status.warnings.iter().any(|warning| warning.contains(&*text)) {
+                return Err(format!("status does not tell of {text}, which is no transaction: {:?}", status.warnings));
+            }
+        }
         for path in look.late() {
             let text = path.to_string_lossy();
             if !status.warnings.iter().any(|warning| warning.contains(&*text)) {

@@ -41,6 +41,10 @@ pub(super) struct Foreigners {
     pub(super) is_checked: bool,
     /// Whether any of them did anything, ever.
     pub(super) were_here: bool,
+    /// The paths that they ever changed, or had open.
+    pub(super) ever: BTreeSet<PathBuf>,
+    /// Whether any of them did anything while an act went on.
+    pub(super) meddled: bool,
 }
 
 impl Foreigners {
@@ -59,6 +63,8 @@ impl Foreigners {
             moved_before_swap: false,
             is_checked: self.is_checked,
             were_here: self.were_here,
+            ever: self.ever.clone(),
+            meddled: self.meddled,
         }
     }
 
@@ -110,6 +116,7 @@ impl Foreigners {
         if let Deed::Late(number, _) = deed {
             self.touched.extend(self.held.get(number).map(|(path, _)| path.clone()));
         }
+        self.ever.extend(self.touched.iter().cloned());
         if let Deed::Move(from, _) = deed {
             self.moved_folder |= before.files.get(Path::new(from)).is_some_and(|entry| entry.kind == FileKind::Folder);
         }

@@ -95,6 +95,7 @@ impl Dice {
             reuse: self.one_in(6),
             cold: self.one_in(8),
             fuse: self.one_in(4),
+            small_history: self.one_in(16),
         }
     }
 
@@ -270,7 +271,18 @@ impl Dice {
         }
     }
 
+    /// Something in a section of the state folder that is no transaction.
+    fn stranger(&mut self) -> Deed {
+        let section = self.of(&["txn", "open", "history", "kept", "trash"]);
+        let id = self.of(&["20200101T000000.000000Z-0123456789abcdef", "20990101T000000.000000Z-0123456789abcdef"]);
+        let path = format!(".txedit/{section}/{id}");
+        if self.one_in(2) { Deed::Pipe(path) } else { Deed::Create(path, "no transaction\n".to_owned()) }
+    }
+
     fn deed(&mut self) -> Deed {
+        if self.one_in(40) {
+            return self.stranger();
+        }
         let path = self.there();
         match self.below(22) {
             0..=1 => Deed::Write(path, self.text('F')),

@@ -151,12 +151,14 @@ impl World {
         let mut doing = Doing { act, start, base, raw, clean: None, failed: false };
         if disturbances.is_empty() {
             let answer = self.call(act);
+            self.note_meddling();
             return self.judge(&doing, &answer);
         }
         doing.clean = Some(self.clean(act, disturbances, &doing.base));
         let disturbers = self.disturb(disturbances);
         let answer = self.call(act);
         self.machine.clear_hook();
+        self.note_meddling();
         let fired: Vec<What> =
             lock(&disturbers).iter().filter(|d| d.fired).map(|d| d.disturbance.what.clone()).collect();
         doing.failed = fired.iter().any(|what| !matches!(what, What::Deed(_)));
@@ -170,6 +172,11 @@ impl World {
             }
             None => self.judge(&doing, &answer),
         }
+    }
+
+    fn note_meddling(&self) {
+        let mut foreigners = lock(&self.foreigners);
+        foreigners.meddled |= !foreigners.done.is_empty();
     }
 
     /// What the act does undisturbed, and the calls by which disturbances are named.
@@ -200,8 +207,7 @@ impl World {
 
     /// Judges an act that came to its end.
     fn judge(&mut self, doing: &Doing<'_>, answer: &Result<Answer>) -> Judged {
-        let Doing { act, base, raw, failed, .. } = doing;
-        let look = self.look();
+        let (Doing { act, base, raw, failed, .. }, look) = (doing, self.look());
         if let Some(pending) = &mut self.pending {
             pending.tainted.extend(lock(&self.foreigners).touched.iter().cloned());
             pending.pruned |= matches!(act, Act::Prune(_));

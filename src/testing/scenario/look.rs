@@ -40,6 +40,8 @@ pub(super) struct Look {
     journals: Vec<(PathBuf, Vec<u8>)>,
     /// The folders in `txn/` of transactions that came to a name.
     pub(super) interrupted: Vec<PathBuf>,
+    /// What stands in a section by the name of a transaction, and is none.
+    pub(super) strangers: Vec<PathBuf>,
     /// Those that did not: the next command sweeps them away.
     pub(super) unnamed: Vec<PathBuf>,
     /// The folders in `trash/`, but for those of transactions that were taken back, or that history forgot.
@@ -100,6 +102,9 @@ impl Look {
         let is_slot = |name: &str| name.starts_with(|c: char| c.is_ascii_digit());
         let place = || (path.to_owned(), entry.clone());
         match (section, id, name) {
+            (Some(_), Some(id), None) if entry.kind != FileKind::Folder && journal::is_id(id.as_ref()) => {
+                self.strangers.push(path.to_owned());
+            }
             (Some("txn"), Some(id), None) if id.starts_with('.') => self.unnamed.push(path.to_owned()),
             (Some("txn"), Some(_), None) => self.interrupted.push(path.to_owned()),
             (Some("trash"), Some(_), None) => self.trash.push(path.to_owned()),

@@ -122,10 +122,20 @@ impl World {
         all.filter(|(index, committed)| committed.reverts.is_none() && !undone.contains(index)).map(|(i, _)| i).next()
     }
 
-    /// Whether there is something to undo, in a workspace that nobody else was in, unless history forgot it.
+    /// Whether there is something to undo, whose files nobody else had in hand.
     fn must_be_undone(&self, act: &Act) -> bool {
-        let is_known = !self.is_blurred && self.newest_not_undone().is_some();
-        matches!(act, Act::Undo(None)) && is_known && !lock(&self.foreigners).were_here
+        let Some(newest) = self.newest_not_undone().filter(|_| !self.is_blurred && *act == Act::Undo(None)) else {
+            return false;
+        };
+        let foreigners = lock(&self.foreigners);
+        let is_theirs = |path: &Path| foreigners.ever.iter().any(|at| at.starts_with(path) || path.starts_with(at));
+        !foreigners.were_here || !foreigners.meddled && !self.committed[newest].named.iter().any(|path| is_theirs(path))
+    }
+
+    /// Whether history may have forgotten what is to be undone: it was told to, or there was no room. The newest stays.
+    fn may_be_forgotten(&self) -> bool {
+        let is_newest = self.newest_not_undone().is_some_and(|newest| newest + 1 == self.committed.len());
+        self.is_pruned || self.profile.small_history && !is_newest
     }
 
     /// What an undo must have brought back.
@@ -143,7 +153,8 @@ impl World {
     /// An act that was refused, or taken back: nothing but what others did is seen of it.
     pub(super) fn judge_refused(&self, doing: &Doing<'_>, look: &Look, error: &Error) -> Judged {
         let Doing { act, start, base, .. } = doing;
-        if !doing.failed && self.must_be_undone(act) && error.kind() != ErrorKind::UnknownTransaction {
+        let is_forgotten = error.kind() == ErrorKind::UnknownTransaction && self.may_be_forgotten();
+        if !doing.failed && self.must_be_undone(act) && !is_forgotten {
             return Err("an undo is refused, though nobody interfered".to_owned());
         }
         let touched = self.touched_by(act);
@@ -203,11 +214,11 @@ impl World {
         Ok(())
     }
 
-    /// What the act itself forgets, as it was told to.
+    /// What the act itself forgets, as it was told to, or since history has no room for it.
     pub(super) fn forgotten(&self, act: &Act, before: &Look, after: &Look) {
         let mut foreigners = lock(&self.foreigners);
         match act {
-            Act::Prune(_) => {
+            _ if matches!(act, Act::Prune(_)) || self.profile.small_history && *act != Act::Drop => {
                 let (pruned, there) = (before.originals(), after.for_good());
                 foreigners.alive.retain(|mark| there.contains(mark) || !pruned.contains(mark));
             }

@@ -146,6 +146,7 @@ fn profile(words: &mut Words<'_>) -> Result<Profile, String> {
             "reuse" => profile.reuse = true,
             "cold" => profile.cold = true,
             "fuse" => profile.fuse = true,
+            "small_history" => profile.small_history = true,
             other => return words.unknown(other),
         }
     }
@@ -238,6 +239,7 @@ fn deed(words: &mut Words<'_>) -> Result<Deed, String> {
         "rmdir" => Deed::Rmdir(words.next()?),
         "symlink" => Deed::Symlink(words.next()?, words.next()?),
         "link" => Deed::Link(words.next()?, words.next()?),
+        "pipe" => Deed::Pipe(words.next()?),
         "hold" => Deed::Hold(words.number()?, words.next()?),
         "late" => Deed::Late(words.number()?, words.next()?),
         other => return words.unknown(other),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::data::{Act, Disturbance, Gate, Profile, Scenario, What, request};
+use super::data::{Act, Disturbance, Gate, Profile, SMALL_HISTORY, Scenario, What, request};
 use super::disturb::Disturber;
 use super::foreigner::{Foreigners, OnMachine};
 use super::ground::{ground, make};
@@ -46,6 +46,7 @@ pub(super) struct Pending {
 
 /// The machine of a scenario, and what is known of it.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "what happened, each independent of the others")]
 pub(super) struct World {
     pub(super) machine: SimFs,
     pub(super) profile: Profile,
@@ -61,6 +62,8 @@ pub(super) struct World {
     pub(super) is_blurred: bool,
     /// There was a check: files that went back have another time.
     pub(super) had_check: bool,
+    /// History was told to forget.
+    pub(super) is_pruned: bool,
     /// A person must decide.
     pub(super) is_stuck: bool,
     pid: u32,
@@ -105,6 +108,7 @@ impl World {
             pending: None,
             is_blurred: false,
             had_check: false,
+            is_pruned: false,
             is_stuck: false,
             pid: 10,
         }
@@ -137,13 +141,18 @@ impl World {
         let settings = Settings {
             durability: if self.profile.process { Durability::Process } else { Durability::Power },
             lock_timeout: Duration::ZERO,
-            retention: Retention::default(),
+            retention: self.retention(),
             program: "scenario".to_owned(),
         };
         let process = Arc::new(self.machine.process(self.pid));
         let checker =
             OnMachine { machine: self.machine.clone(), foreigners: Arc::clone(&self.foreigners), gate: gate.cloned() };
         Ok(Engine::with_fs(process, Path::new(ROOT), settings)?.with_checker(Arc::new(checker)))
+    }
+
+    fn retention(&self) -> Retention {
+        let bound = Retention::default();
+        if self.profile.small_history { Retention { bytes: SMALL_HISTORY, ..bound } } else { bound }
     }
 
     /// What the engine says is going on.
@@ -165,6 +174,7 @@ impl World {
         if let Act::Commit(number, _) | Act::RollBack(number) = act {
             self.staged.remove(number);
         }
+        self.is_pruned |= matches!(act, Act::Prune(_));
         match act {
             Act::Apply(asks, terms) => {
                 let request = request(asks, terms);

@@ -55,6 +55,7 @@ fn candidates(scenario: &Scenario) -> Vec<Scenario> {
     add(&|scenario| scenario.machine = super::data::Profile { reuse: false, ..machine });
     add(&|scenario| scenario.machine = super::data::Profile { cold: false, ..machine });
     add(&|scenario| scenario.machine = super::data::Profile { fuse: false, ..machine });
+    add(&|scenario| scenario.machine = super::data::Profile { small_history: false, ..machine });
     found
 }
 

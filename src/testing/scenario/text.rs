@@ -35,6 +35,7 @@ impl fmt::Display for Profile {
             (self.reuse, "reuse"),
             (self.cold, "cold"),
             (self.fuse, "fuse"),
+            (self.small_history, "small_history"),
         ];
         all.iter().filter(|(on, _)| *on).try_for_each(|(_, word)| write!(f, " {word}"))?;
         writeln!(f)
@@ -130,6 +131,7 @@ impl fmt::Display for Deed {
             Self::Rmdir(path) => write!(f, "rmdir {path}"),
             Self::Symlink(target, path) => write!(f, "symlink {target} {path}"),
             Self::Link(path, new) => write!(f, "link {path} {new}"),
+            Self::Pipe(path) => write!(f, "pipe {path}"),
             Self::Hold(number, path) => write!(f, "hold {number} {path}"),
             Self::Late(number, text) => write!(f, "late {number} {text:?}"),
         }

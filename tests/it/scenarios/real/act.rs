@@ -422,7 +422,7 @@ impl World {
         let plain = self.plain()?;
         let first = plain.recover(None, RecoverOptions::default()).map_err(|e| format!("recovery fails: {e}"))?;
         let again = plain.recover(None, RecoverOptions::default()).map_err(|e| format!("recovery fails: {e}"))?;
-        if again.iter().any(|again| !again.required) {
+        if again.iter().any(|again| !again.required && again.action != "left") {
             return Err(format!("a second recovery did something: {again:?}"));
         }
         let left = names(&self.root, "txn");

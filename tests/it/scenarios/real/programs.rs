@@ -31,6 +31,7 @@ pub(super) fn lines(deed: &Deed) -> Option<String> {
         Deed::Rmdir(path) => format!("rmdir {path}"),
         Deed::Symlink(target, path) => format!("ln -s {target} {path}"),
         Deed::Link(path, new) => format!("ln {path} {new}"),
+        Deed::Pipe(path) => format!("mkfifo {path}"),
         Deed::SetAttribute(..) | Deed::RemoveAttribute(..) | Deed::Hold(..) | Deed::Late(..) => return None,
     })
 }

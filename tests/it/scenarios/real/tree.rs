@@ -26,8 +26,10 @@ pub(super) fn walk(top: &Path) -> Files {
                 (FileKind::Folder, Vec::new())
             } else if stat.is_symlink() {
                 (FileKind::Symlink, fs::read_link(&path).unwrap().as_os_str().as_bytes().to_vec())
-            } else {
+            } else if stat.is_file() {
                 (FileKind::File, fs::read(&path).unwrap())
+            } else {
+                (FileKind::Special, Vec::new())
             };
             let entry = Entry {
                 kind,
@@ -71,8 +73,8 @@ pub(super) fn in_reach(root: &Path) -> BTreeSet<(u8, u32)> {
     found
 }
 
-/// The names in a folder of the state folder.
+/// The folders in a section of the state folder.
 pub(super) fn names(root: &Path, section: &str) -> Vec<PathBuf> {
     let Ok(items) = fs::read_dir(root.join(STATE_FOLDER).join(section)) else { return Vec::new() };
-    items.map(|item| item.unwrap().path()).collect()
+    items.map(|item| item.unwrap().path()).filter(|path| path.is_dir()).collect()
 }
