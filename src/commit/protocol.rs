@@ -43,6 +43,8 @@ pub struct Protocol {
     pub touches: fn(&Path, &Path) -> bool,
     /// Whether a folder with this owner and mode is the user's alone: [`is_private`].
     pub is_private: fn(u32, u32, u32) -> bool,
+    /// Whether the `id` of a state folder was written for this folder in this root: [`is_bound`].
+    pub is_bound: fn(&str, &str) -> bool,
     /// Whether a modification time proves nothing: [`recover::is_young`].
     pub is_young: fn(Timestamp, Timestamp) -> bool,
 }
@@ -62,6 +64,7 @@ pub static PROTOCOL: Protocol = Protocol {
     is_born_here: recover::is_born_here,
     touches: recover::touches,
     is_private,
+    is_bound,
     is_young: recover::is_young,
 };
 
@@ -69,4 +72,11 @@ pub static PROTOCOL: Protocol = Protocol {
 #[must_use]
 pub const fn is_private(owner: u32, mode: u32, user: u32) -> bool {
     owner == user && mode & 0o022 == 0
+}
+
+/// Whether an `id` names what was `probed`: the identities of the state folder and of the root. A copy, or a state folder
+/// that somebody moved to another root, brings the old ones along.
+#[must_use]
+pub fn is_bound(id: &str, probed: &str) -> bool {
+    id.split_once(' ').is_some_and(|(_, bound)| bound == probed)
 }

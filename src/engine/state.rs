@@ -187,7 +187,7 @@ impl State {
     /// Whether exchanging names was tried out in this very folder, for this very root. A copy of a workspace brings the
     /// id of the original along, not the identities.
     fn is_probed(&self) -> bool {
-        self.id.split_once(' ').is_some_and(|(_, probed)| probed == self.probed)
+        (self.protocol.is_bound)(&self.id, &self.probed)
     }
 
     /// Tries out what a commit needs, then writes what belongs into a state folder.

@@ -217,13 +217,20 @@ impl State {
 pub struct FaultFs {
     inner: Arc<dyn Fs>,
     state: Mutex<State>,
+    is_parallel: bool,
 }
 
 impl FaultFs {
     /// Puts itself around `inner`; without rules it only counts.
     #[must_use]
     pub fn new(inner: Arc<dyn Fs>) -> Self {
-        Self { inner, state: Mutex::default() }
+        Self { inner, state: Mutex::default(), is_parallel: false }
+    }
+
+    /// Lets calls come from several threads at once, in any order.
+    #[must_use]
+    pub fn in_parallel(self) -> Self {
+        Self { is_parallel: true, ..self }
     }
 
     /// Adds a rule; earlier ones stay.
@@ -330,6 +337,10 @@ impl fmt::Debug for FaultFs {
 impl Fs for FaultFs {
     fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
         self.call(Operation::Canonical, path, || self.inner.canonical(path))
+    }
+
+    fn is_parallel(&self) -> bool {
+        self.is_parallel
     }
 
     fn open_folder(&self, path: &Path) -> io::Result<Handle> {

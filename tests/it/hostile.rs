@@ -9,7 +9,7 @@ mod traced;
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::json;
@@ -18,7 +18,7 @@ use txedit::commit::protocol::{PROTOCOL, Protocol};
 use txedit::digest::Digest;
 use txedit::engine::RecoverOptions;
 use txedit::errno::Errno;
-use txedit::fs::fault::{FaultFs, Operation, Rule};
+use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
 use txedit::fs::os::OsFs;
 use txedit::fs::{Fs as _, Stat};
 use txedit::journal::record::encode;
@@ -64,17 +64,18 @@ fn only(folder: &Path) -> String {
     name.to_str().unwrap().to_owned()
 }
 
-#[test]
-fn what_is_staged_is_deleted_through_the_held_folder() {
+/// The disk is full in the moment in which the state folder is exchanged for a symlink to a folder that has a file by the
+/// name of the staged one: whether that file is still there, and the staged one gone. What is to be deleted is deleted
+/// `by_path` too, as a guard would do it that holds no folder.
+fn a_full_disk_under_attack(by_path: bool) -> bool {
     let place = Place::new();
     let faults = Arc::new(FaultFs::new(Arc::new(OsFs::new())));
     let workspace = Workspace::on(faults.clone(), &place.root);
     workspace.write("a", "old");
-    workspace
-        .apply(&json!({"files": [{"file_path": "a", "edits": [{"old_string": "old", "new_string": "two"}]}]}))
-        .unwrap();
-    // The disk is full in the moment in which the state folder is exchanged for a symlink.
+    edit(&workspace, "old", "two").unwrap();
     let (state, outside) = (place.state(), place.outside.clone());
+    let staged: Arc<Mutex<Option<PathBuf>>> = Arc::default();
+    let seen = Arc::clone(&staged);
     faults.add(
         Rule::before(1, move |call| {
             let slot = call.path.strip_prefix(&state).unwrap();
@@ -82,18 +83,35 @@ fn what_is_staged_is_deleted_through_the_held_folder() {
             fs::write(outside.join(slot), "precious").unwrap();
             fs::rename(&state, state.with_file_name("aside")).unwrap();
             symlink(&outside, &state).unwrap();
+            *seen.lock().unwrap() = Some(call.path.clone());
         })
         .of(Operation::WriteAt),
     );
     faults.add(Rule::fail(1, Errno::NOSPC.raw_os_error()).of(Operation::WriteAt));
-    let request = json!({"files": [{"file_path": "a", "edits": [{"old_string": "two", "new_string": "three"}]}]});
-    workspace.apply(&request).unwrap_err();
+    if by_path {
+        let unlink = move |_: &Call| {
+            let Some(path) = staged.lock().unwrap().take() else { return };
+            fs::remove_file(path).unwrap();
+        };
+        faults.add(Rule::before(1, unlink).matching(|call| call.operation != Operation::WriteAt).from_then_on());
+    }
+    edit(&workspace, "two", "three").unwrap_err();
     let transactions = place.outside.join("txn");
     let slot = transactions.join(only(&transactions)).join("000000");
-    assert_eq!(fs::read_to_string(slot).unwrap(), "precious");
     let trash = place.root.join("aside/trash");
     let names: Vec<_> = fs::read_dir(&trash).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert!(!names.is_empty() && names.iter().all(|left| !left.join("000000").exists()), "{names:?}");
+    fs::read_to_string(slot).is_ok_and(|content| content == "precious")
+}
+
+#[test]
+fn what_is_staged_is_deleted_through_the_held_folder() {
+    assert!(a_full_disk_under_attack(false), "a file outside the root is gone");
+}
+
+#[test]
+fn a_guard_that_unlinks_by_path_is_noticed() {
+    assert!(!a_full_disk_under_attack(true), "it was not noticed");
 }
 
 /// Whether this process may give files away; says so where not.
@@ -299,7 +317,7 @@ fn a_check_runs_in_the_root_that_is_held() {
     let workspace = Workspace::on(faults.clone(), &place.root);
     workspace.write("a", "old");
     let (root, outside) = (place.root.clone(), place.outside.clone());
-    let is_check = |call: &txedit::fs::fault::Call| call.to.iter().any(|to| to.ends_with("journal.check"));
+    let is_check = |call: &Call| call.to.iter().any(|to| to.ends_with("journal.check"));
     faults.add(Rule::after(1, move |_| exchange(&root, &outside)).of(Operation::Rename).matching(is_check));
     let request = json!({
         "files": [{"file_path": "a", "edits": [{"old_string": "old", "new_string": "new"}]}],

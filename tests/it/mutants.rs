@@ -35,6 +35,10 @@
 //! | what a power loss left of new content kept as somebody else's; taken for the original | 7 | crash |
 //! | what was written into a new file that was taken back, taken for torn | 7 | a foreign writer and crash |
 //! | each sync of a commit and an undo left out, one at a time | – | crash, a late writer; [`syncs`] |
+//! | the `id` of a state folder bound to no root; late writes not looked for; a single attempt | – | [`around`] |
+//! | a guard that unlinks by path; a journal read before its header is asked | – | `hostile`, `hostile::crafted` |
+//! | a mark of the newest id that does not move | – | `clock` |
+//! | originals with other names not copied | – | `hard_links` |
 //!
 //! Harmless, each for a reason, and shown to be:
 //! - *The look before the swap left out.* The one after it finds the same.
@@ -60,6 +64,7 @@ use txedit::testing::{Deed, Explorer, Foreign, Role, Script};
 
 use crate::explore::scripts;
 
+mod around;
 mod late;
 mod meanwhile;
 mod played;

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::json;
+use txedit::commit::protocol::{PROTOCOL, Protocol};
 use txedit::engine::{Decision, RecoverOptions};
 use txedit::errno::Errno;
 use txedit::error::Result;
@@ -89,6 +90,31 @@ fn what_is_foreign_costs_a_command_few_reads() {
         assert!(more_calls < calls + 1_000, "{name}: {more_calls} calls, not {calls}");
         assert!(more_bytes < bytes + (4 << 20), "{name}: {more_bytes} bytes, not {bytes}");
     }
+}
+
+#[test]
+fn a_journal_that_is_read_before_its_header_is_asked_is_noticed() {
+    static WHOLE: Protocol = Protocol { is_born_here: |_, _, _, _| true, ..PROTOCOL };
+    let place = Place::new();
+    let (faults, workspace) = counted(&place);
+    let record = |n: usize| Record {
+        path: RelPath::new(Path::new(&format!("made/{n}"))).unwrap(),
+        change: Change::Create { after: state_of("x"), staged: Identity { inode: 1, born: None } },
+    };
+    let folder = place.state().join("txn").join(ID);
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("journal"), encode(&journal(None, (0..ENTRIES).map(record).collect()))).unwrap();
+    let read = |workspace: &Workspace| {
+        faults.reset();
+        workspace.engine.status().unwrap();
+        faults.bytes_read()
+    };
+    let by_header = read(&workspace);
+    let Workspace { engine, .. } = Workspace::on(faults.clone(), &place.root);
+    faults.reset();
+    engine.with_protocol(&WHOLE).status().unwrap();
+    let whole = faults.bytes_read();
+    assert!(by_header < 1 << 20 && whole > 4 << 20, "{by_header} bytes by the header, {whole} without");
 }
 
 /// The calls, and the bytes read, that a command takes.

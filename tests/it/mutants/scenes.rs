@@ -70,6 +70,11 @@ fn settled(prepare: fn(&SimFs)) -> SimFs {
     machine
 }
 
+/// The first commit in a workspace.
+pub(super) fn first_commit(fs: Arc<dyn Fs>) {
+    engine_at("/w", fs, &PROTOCOL).apply(&request(vec![replaces("a", "one", "two")]), ALONE).unwrap();
+}
+
 fn recover(machine: &SimFs, protocol: &'static Protocol) -> Vec<Recovered> {
     let recovered = engine(machine, 3, protocol, plain).recover(None, RecoverOptions::default()).unwrap();
     machine.kill(3);
