@@ -2,9 +2,10 @@
 
 use super::Engine;
 use super::draft::Draft;
-use super::state::Found;
+use super::id::random_hex;
+use super::state::{Found, Section, State};
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{Handle, Stat};
+use crate::fs::{Handle, Name, Stat};
 use crate::limits;
 use crate::plan::{Change, New};
 
@@ -54,20 +55,26 @@ impl Engine {
         Err(Error::new(ErrorKind::RequestTooLarge, message))
     }
 
-    /// Whether no folder gives its project to all that is in it while the state folder does not: a file of another project
-    /// cannot be renamed into such a folder.
+    /// Whether no folder gives another project than that of the state folder to all that is in it: nothing that is staged
+    /// could be renamed into such a folder.
     fn check_projects(&self, draft: &Draft, found: &Found) -> Result<()> {
         let place = if let Found::State(state) = found { &state.folder } else { &self.root };
-        let ask = |folder: &Handle| {
+        let hands_on = |folder: &Handle| {
             self.fs.hands_on_project(folder).map_err(|e| Error::io("ask for the project of", folder.path(), e))
         };
-        if ask(place)? {
-            return Ok(());
-        }
+        let is_handed_on = hands_on(place)?;
         for (_, folder) in draft.parents.values() {
-            if ask(folder)? {
+            if !hands_on(folder)? {
+                continue;
+            }
+            let is_shared = match found {
+                Found::State(state) => self.shares_project(state, folder)?,
+                _ => None,
+            };
+            // Where it cannot be tried, the one is mostly in the project of the other, or in none.
+            if !is_shared.unwrap_or(is_handed_on) {
                 let message = format!(
-                    "{} gives its project id to what is in it (chattr +P), and the state folder of {} has none to give: \
+                    "{} gives its project id to what is in it (chattr +P), and the state folder of {} has another, or none: \
                      nothing that is staged could be moved there (use --root there)",
                     folder.path().display(),
                     self.root().display()
@@ -76,6 +83,14 @@ impl Engine {
             }
         }
         Ok(())
+    }
+
+    /// Whether a folder has the project of what is staged; `None` where that cannot be tried.
+    fn shares_project(&self, state: &State, folder: &Handle) -> Result<Option<bool>> {
+        let Some(section) = state.section(&*self.fs, Section::Transactions)? else { return Ok(None) };
+        let scratch = format!(".project-{}", random_hex(8));
+        let shared = self.fs.shares_project(folder, Name::new(&section, &scratch));
+        shared.map_err(|e| Error::io("ask for the project of", folder.path(), e))
     }
 
     /// Whether each new file can be given to its group: only to one of this process, unless the file system gives all files

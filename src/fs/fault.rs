@@ -482,6 +482,10 @@ impl Fs for FaultFs {
         self.inner.hands_on_project(folder)
     }
 
+    fn shares_project(&self, folder: &Handle, scratch: Name<'_>) -> io::Result<Option<bool>> {
+        self.inner.shares_project(folder, scratch)
+    }
+
     fn raise_open_files(&self) -> u64 {
         self.inner.raise_open_files()
     }

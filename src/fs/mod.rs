@@ -302,6 +302,11 @@ pub trait Fs: fmt::Debug + Send + Sync {
     fn hands_on_project(&self, _folder: &Handle) -> io::Result<bool> {
         Ok(false)
     }
+    /// Whether such a folder has the project of what is made where `scratch` is, a name that is free again afterwards;
+    /// `None` where that cannot be told.
+    fn shares_project(&self, _folder: &Handle, _scratch: Name<'_>) -> io::Result<Option<bool>> {
+        Ok(None)
+    }
     /// Which file system a folder is on.
     fn file_system(&self, folder: &Handle) -> io::Result<FileSystem>;
     /// Who is running.

@@ -252,6 +252,28 @@ fn a_project_is_found_out_before(root: &Path) {
     assert_eq!((inside.read("b"), project("tree/b")), ("two\n".to_owned(), "42".to_owned()));
     inside.undo(None).unwrap();
     assert_eq!((inside.read("b"), project("tree/b")), ("one\n".to_owned(), "42".to_owned()));
+    // A folder in it of another project takes nothing either, one of the same does.
+    fs::create_dir_all(workspace.path("tree/other")).unwrap();
+    fs::create_dir_all(workspace.path("tree/same")).unwrap();
+    workspace.tool("chattr", &["-p", "43"], "tree/other").unwrap();
+    let new = |path: &str| json!({ "files": [{ "file_path": path, "content": "x" }] });
+    for dry_run in [true, false] {
+        let mut request = new("other/c");
+        request["dry_run"] = json!(dry_run);
+        let error = inside.apply(&request).unwrap_err();
+        assert!(error.to_string().contains("chattr +P"), "{error}");
+        assert!(!workspace.path("tree/other/c").exists());
+    }
+    inside.apply(&new("same/c")).unwrap();
+    // One that gives away no project at all takes what is in none.
+    fs::create_dir(workspace.path("none")).unwrap();
+    workspace.tool("chattr", &["+P", "-p", "0"], "none").unwrap();
+    workspace.apply(&edits(&["a"])).unwrap();
+    workspace.apply(&new("none/c")).unwrap();
+    for state in [workspace.path(".txedit/txn"), inside.path(".txedit/txn")] {
+        let names: Vec<_> = fs::read_dir(state).unwrap().map(|name| name.unwrap().file_name()).collect();
+        assert!(names.is_empty(), "{names:?}");
+    }
 }
 
 #[test]

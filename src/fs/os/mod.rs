@@ -16,6 +16,7 @@ mod lock;
 mod metadata;
 mod name;
 mod open;
+mod project;
 mod stat;
 
 use std::ffi::OsString;
@@ -132,6 +133,10 @@ impl Fs for OsFs {
 
     fn hands_on_project(&self, folder: &Handle) -> io::Result<bool> {
         Ok(attributes::flags(file(folder)?)?.is_some_and(|flags| flags & attributes::PROJECT_INHERITANCE != 0))
+    }
+
+    fn shares_project(&self, folder: &Handle, scratch: Name<'_>) -> io::Result<Option<bool>> {
+        project::is_shared(file(folder)?, file(scratch.folder)?, scratch.name)
     }
 
     fn file_system(&self, folder: &Handle) -> io::Result<FileSystem> {

@@ -188,7 +188,9 @@ fn run_to(here: &Workspace, line: &[&str], stdout: Stdio) -> Ran {
 
 #[test]
 fn a_closed_stdout_is_an_answer_that_is_not_wanted() {
-    // The system gives a program that is started without one the null device, which takes everything.
+    // The runtime gives a program that is started without one the null device, which takes everything, opened for reading
+    // and writing. That cannot be told from an answer that is not wanted: Python's `DEVNULL` and Node's `ignore` are
+    // opened in the same way.
     let here = with_key();
     let line = format!("exec {} apply plan.json >&-", env!("CARGO_BIN_EXE_txedit"));
     let mut shell = std::process::Command::new("sh");
