@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use super::foreign::{Deed, Foreign};
 use super::script::Acts;
-use super::world::{Files, Seen, same};
+use super::world::{Files, Seen, same, same_dress};
 use crate::fs::FileKind;
 use crate::fs::sim::Entry;
 
@@ -169,10 +169,20 @@ impl Promise {
         if self.checked
             && let (Some(found), Some(expected)) = (found, expected)
         {
-            let timed = Entry { modified: expected.modified, ..found.clone() };
+            let mut timed = Entry { modified: expected.modified, ..found.clone() };
+            // What the check gave to a file and did not sync, a power loss may take, of one file and not of another.
+            if self.wears(path, found) {
+                let Entry { mode, user, group, flags, extended, .. } = expected.clone();
+                timed = Entry { mode, user, group, flags, extended, ..timed };
+            }
             return same(Some(&timed), Some(expected), state < self.seen || untouched);
         }
         same(found, expected, state < self.seen || untouched)
+    }
+
+    /// Whether a file has the permissions and attributes that it has in one of the states.
+    fn wears(&self, path: &PathBuf, found: &Entry) -> bool {
+        self.states.iter().filter_map(|files| files.get(path)).any(|entry| same_dress(entry, found))
     }
 
     /// Whether this is a folder that somebody else's file is in: it stays, whatever becomes of the transaction that made

@@ -1,6 +1,7 @@
 //! What answers claim beside the files of a request, kept contents and warnings, is compared with the disk.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 use super::answer::Compared;
 use super::judge::Judged;
@@ -173,7 +174,13 @@ impl World {
     /// Whether what the answer to an act claims beside its files is so. `before` is what was there before it.
     pub(super) fn judge_claims(&self, before: &Files, look: &Look, answer: &Result<Answer, Error>) -> Judged {
         self.claimed(before, look, |claimed| match answer {
-            Ok(Answer::Report(report)) => warnings(report).try_for_each(|warning| claimed.judge_warning(warning)),
+            Ok(Answer::Report(report)) => {
+                let is_done = report.transaction.is_some() && !report.already_applied;
+                if is_done && self.wish.in_time.load(Ordering::Relaxed) {
+                    return Err("done, though it was to stop before anything was changed".to_owned());
+                }
+                warnings(report).try_for_each(|warning| claimed.judge_warning(warning))
+            }
             Ok(Answer::Recovered(all)) => all.iter().try_for_each(|one| claimed.judge_kept(&one.kept)),
             Ok(_) => Ok(()),
             Err(error) => claimed.judge_kept(error.kept()).and_then(|()| claimed.judge_not_old(error.not_old())),

@@ -162,6 +162,8 @@ pub enum Deed {
     Mkdir(String),
     /// Renames a file or a folder to a path where nothing is.
     Move(String, String),
+    /// Exchanges two names.
+    Exchange(String, String),
     /// Deletes an empty folder.
     Rmdir(String),
     /// Makes a symlink: what it leads to, and its path.
@@ -207,6 +209,8 @@ pub enum What {
     FailAfter(i32),
     /// It moves one byte at most.
     Short,
+    /// Whoever called wants it to stop.
+    Cancel,
     /// The process is killed.
     Kill,
     /// The power is lost: which of what may be left is, the number chooses.
@@ -323,7 +327,7 @@ impl Deed {
             | Self::Symlink(_, path)
             | Self::Pipe(path)
             | Self::Hold(_, path) => vec![path],
-            Self::Move(from, to) | Self::Link(from, to) => vec![from, to],
+            Self::Move(from, to) | Self::Exchange(from, to) | Self::Link(from, to) => vec![from, to],
             Self::Replace(path, _) => return vec![path.clone(), format!("{path}.foreign")],
             Self::Late(..) => Vec::new(),
         };

@@ -1,6 +1,8 @@
 //! Disturbances, each in wait for its call.
 
 use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::data::{Disturbance, Point, What};
 use super::foreigner::Foreigners;
@@ -16,6 +18,33 @@ pub(super) struct Disturber {
     pub(super) fired: bool,
     /// The function of the call at which it fired.
     verb: &'static str,
+}
+
+/// Whether whoever called wants the act to stop.
+#[derive(Debug, Default)]
+pub(super) struct Wish {
+    pub(super) to_stop: AtomicBool,
+    /// It came before the act had changed anything.
+    pub(super) in_time: AtomicBool,
+    has_changed: AtomicBool,
+}
+
+impl Wish {
+    /// A new act begins.
+    pub(super) fn forget(&self) {
+        for flag in [&self.to_stop, &self.in_time, &self.has_changed] {
+            flag.store(false, Relaxed);
+        }
+    }
+
+    /// The act is about to make this call; these are those that came to pass so far.
+    pub(super) fn note(&self, call: &Call<'_>, disturbers: &[Disturber]) {
+        let is_wanted = disturbers.iter().any(|it| it.fired && it.disturbance.what == What::Cancel);
+        if is_wanted && !self.to_stop.swap(true, Relaxed) {
+            self.in_time.store(!self.has_changed.load(Relaxed), Relaxed);
+        }
+        self.has_changed.fetch_or(call.mutates, Relaxed);
+    }
 }
 
 impl Disturber {
@@ -58,7 +87,7 @@ impl Disturber {
     fn action(&self) -> Action {
         let errno = crate::errno::Errno::from_raw_os_error;
         match self.disturbance.what {
-            What::Deed(_) => Action::Continue,
+            What::Deed(_) | What::Cancel => Action::Continue,
             What::Fail(raw, _) => Action::Fail(errno(raw)),
             What::FailAfter(raw) => Action::FailAfter(errno(raw)),
             What::Short => Action::Short(1),

@@ -117,7 +117,7 @@ impl Foreigners {
             self.touched.extend(self.held.get(number).map(|(path, _)| path.clone()));
         }
         self.ever.extend(self.touched.iter().cloned());
-        if let Deed::Move(from, _) = deed {
+        if let Deed::Move(from, _) | Deed::Exchange(from, _) = deed {
             self.moved_folder |= before.files.get(Path::new(from)).is_some_and(|entry| entry.kind == FileKind::Folder);
         }
         self.were_here |= !matches!(deed, Deed::Hold(..));

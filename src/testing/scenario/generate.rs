@@ -180,7 +180,8 @@ impl Dice {
 
     fn fault(&mut self) -> What {
         let errno = self.of(&ERRNOS).raw_os_error();
-        match self.below(8) {
+        match self.below(9) {
+            8 => What::Cancel,
             0 => What::Short,
             1 => What::FailAfter(Errno::IO.raw_os_error()),
             2 | 3 => What::Fail(errno, true),
@@ -282,6 +283,10 @@ impl Dice {
     fn deed(&mut self) -> Deed {
         if self.one_in(40) {
             return self.stranger();
+        }
+        if self.one_in(40) {
+            let (one, other) = (self.of(&["d", "a", "b"]), self.of(&["g", "k", "c", "n"]));
+            return Deed::Exchange(one.to_owned(), other.to_owned());
         }
         let path = self.there();
         match self.below(22) {

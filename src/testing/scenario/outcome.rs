@@ -95,7 +95,10 @@ impl World {
     /// Where a folder was moved before the last swap, what is told of its files must still be true of their paths.
     fn is_in_place(&self, report: &Report, base: &Files, look: &Look) -> Judged {
         let foreigners = lock(&self.foreigners);
-        let by_moves = foreigners.done.iter().all(|(deed, _)| matches!(deed, Deed::Move(..) | Deed::Mkdir(_)));
+        let by_moves = foreigners
+            .done
+            .iter()
+            .all(|(deed, _)| matches!(deed, Deed::Move(..) | Deed::Exchange(..) | Deed::Mkdir(_)));
         if !foreigners.moved_before_swap || !by_moves {
             return Ok(());
         }

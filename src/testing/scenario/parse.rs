@@ -236,6 +236,7 @@ fn deed(words: &mut Words<'_>) -> Result<Deed, String> {
         "rmfattr" => Deed::RemoveAttribute(words.next()?, words.next()?),
         "mkdir" => Deed::Mkdir(words.next()?),
         "move" => Deed::Move(words.next()?, words.next()?),
+        "exchange" => Deed::Exchange(words.next()?, words.next()?),
         "rmdir" => Deed::Rmdir(words.next()?),
         "symlink" => Deed::Symlink(words.next()?, words.next()?),
         "link" => Deed::Link(words.next()?, words.next()?),
@@ -247,7 +248,7 @@ fn deed(words: &mut Words<'_>) -> Result<Deed, String> {
 }
 
 fn disturbance(word: &str, words: &mut Words<'_>) -> Result<Option<Disturbance>, String> {
-    if !["before", "fail", "fail_on", "fail_after", "short", "kill", "cut"].contains(&word) {
+    if !["before", "fail", "fail_on", "fail_after", "short", "cancel", "kill", "cut"].contains(&word) {
         return Ok(None);
     }
     let errno = match word {
@@ -269,6 +270,7 @@ fn disturbance(word: &str, words: &mut Words<'_>) -> Result<Option<Disturbance>,
         "fail_on" => What::Fail(errno, true),
         "fail_after" => What::FailAfter(errno),
         "short" => What::Short,
+        "cancel" => What::Cancel,
         "kill" => What::Kill,
         _ => {
             let (policy, seed) = cut.unwrap_or((Policy::Unordered, 0));

@@ -6,16 +6,16 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::data::{Act, Disturbance, Gate, Profile, SMALL_HISTORY, Scenario, What, request};
-use super::disturb::Disturber;
+use super::disturb::{Disturber, Wish};
 use super::foreigner::{Foreigners, OnMachine};
 use super::ground::{ground, make};
 use super::look::{Look, Marks};
 use crate::engine::report::{Recovered, Report, Status};
-use crate::engine::{Durability, Engine, RecoverOptions, Retention, Settings, UndoOptions};
+use crate::engine::{Durability, Engine, RecoverOptions, Retention, Run, Settings, UndoOptions, Unobserved};
 use crate::error::Result;
 use crate::fs::sim::{Action, SimFs};
 use crate::testing::run::lock;
-use crate::testing::script::{ROOT, run};
+use crate::testing::script::ROOT;
 use crate::testing::world::Files;
 
 /// A transaction that was acknowledged.
@@ -66,6 +66,8 @@ pub(super) struct World {
     pub(super) is_pruned: bool,
     /// A person must decide.
     pub(super) is_stuck: bool,
+    /// Of the act that goes on.
+    pub(super) wish: Arc<Wish>,
     pid: u32,
 }
 
@@ -110,6 +112,7 @@ impl World {
             had_check: false,
             is_pruned: false,
             is_stuck: false,
+            wish: Arc::default(),
             pid: 10,
         }
     }
@@ -175,22 +178,25 @@ impl World {
             self.staged.remove(number);
         }
         self.is_pruned |= matches!(act, Act::Prune(_));
+        self.wish.forget();
+        let wish = Arc::clone(&self.wish);
+        let run = Run { cancel: &wish.to_stop, observer: &Unobserved };
         match act {
             Act::Apply(asks, terms) => {
                 let request = request(asks, terms);
-                run(|run| engine.apply(&request, run)).map(Answer::Report)
+                engine.apply(&request, run).map(Answer::Report)
             }
             Act::Undo(back) => {
                 let Some(id) = self.id_of(*back) else { return Ok(Answer::Idle) };
-                run(|run| engine.undo(id.as_deref(), false, run)).map(Answer::Report)
+                engine.undo(id.as_deref(), false, run).map(Answer::Report)
             }
             Act::Redo(back) => {
                 let Some(id) = self.id_of(*back) else { return Ok(Answer::Idle) };
-                run(|run| engine.redo(id.as_deref(), &UndoOptions::default(), run)).map(Answer::Report)
+                engine.redo(id.as_deref(), &UndoOptions::default(), run).map(Answer::Report)
             }
             Act::Stage(number, asks) => {
                 let request = request(asks, &super::data::Terms::default());
-                let staged = run(|run| engine.stage(&request, self.open_id(*number), run))?;
+                let staged = engine.stage(&request, self.open_id(*number), run)?;
                 self.open.resize(self.open.len().max(*number + 1), None);
                 if staged.id.is_some() {
                     self.staged.insert(*number);
@@ -200,23 +206,23 @@ impl World {
             }
             Act::Preview(number) => {
                 let Some(id) = self.open_id(*number) else { return Ok(Answer::Idle) };
-                run(|run| engine.preview(id, run)).map(|preview| Answer::Report(preview.report))
+                engine.preview(id, run).map(|preview| Answer::Report(preview.report))
             }
             Act::Commit(number, gate) => {
                 let Some(id) = self.open_id(*number) else { return Ok(Answer::Idle) };
                 let check = gate.as_ref().map(|_| crate::check::Check::new(vec!["check".into()]));
-                run(|run| engine.commit_staged(id, None, check, run)).map(Answer::Report)
+                engine.commit_staged(id, None, check, run).map(Answer::Report)
             }
             Act::RollBack(number) => {
                 let Some(id) = self.open_id(*number) else { return Ok(Answer::Idle) };
-                run(|run| engine.roll_back(id, run)).map(|()| Answer::Done)
+                engine.roll_back(id, run).map(|()| Answer::Done)
             }
             Act::Prune(keep) => engine.prune(&Retention { count: *keep, ..Retention::default() }).map(|_| Answer::Done),
             Act::Status => engine.status().map(|_| Answer::Done),
             Act::Restore => match engine.kept()?.first() {
                 Some(kept) => {
                     let path = kept.contents.first().map(|content| content.path.clone());
-                    run(|run| engine.kept_restore(&kept.id, path.as_deref(), run)).map(Answer::Report)
+                    engine.kept_restore(&kept.id, path.as_deref(), run).map(Answer::Report)
                 }
                 None => Ok(Answer::Idle),
             },
@@ -254,7 +260,7 @@ impl World {
         }
         let shared = Arc::new(Mutex::new(disturbers));
         let (start, machine, foreigners) = (self.machine.calls(), self.machine.clone(), Arc::clone(&self.foreigners));
-        let mine = Arc::clone(&shared);
+        let (mine, wish) = (Arc::clone(&shared), Arc::clone(&self.wish));
         self.machine.set_hook(move |call| {
             let mut action = Action::Continue;
             for disturber in lock(&mine).iter_mut() {
@@ -263,6 +269,7 @@ impl World {
                     action = wanted;
                 }
             }
+            wish.note(call, &lock(&mine));
             lock(&foreigners).note(call);
             action
         });

@@ -128,6 +128,7 @@ impl fmt::Display for Deed {
             Self::RemoveAttribute(path, name) => write!(f, "rmfattr {path} {name}"),
             Self::Mkdir(path) => write!(f, "mkdir {path}"),
             Self::Move(from, to) => write!(f, "move {from} {to}"),
+            Self::Exchange(one, other) => write!(f, "exchange {one} {other}"),
             Self::Rmdir(path) => write!(f, "rmdir {path}"),
             Self::Symlink(target, path) => write!(f, "symlink {target} {path}"),
             Self::Link(path, new) => write!(f, "link {path} {new}"),
@@ -151,6 +152,7 @@ impl fmt::Display for Disturbance {
             What::Fail(raw, true) => write!(f, "fail_on {} at {point}:", errno(*raw)),
             What::FailAfter(raw) => write!(f, "fail_after {} at {point}:", errno(*raw)),
             What::Short => write!(f, "short at {point}:"),
+            What::Cancel => write!(f, "cancel at {point}:"),
             What::Kill => write!(f, "kill at {point}:"),
             What::Cut(policy, seed) => write!(f, "cut {} {seed} at {point}:", policy_word(*policy)),
         }

@@ -23,7 +23,7 @@
 //! | exit status 5 though committed | `cli/once.rs what_was_done_is_told_where_the_answer_cannot_be_written` |
 //! | a write of the same size with its time set back | `a_same_size_write_with_its_time_set_back_is_told` |
 //! | children that outlive a check | `cli/check.rs nothing_that_it_starts_outlives_it` |
-//! | an interrupt unheard while hashing | `cancelled.rs a_call_that_is_to_stop_does_so_within_a_few_bytes` |
+//! | an interrupt unheard while hashing | `an_interrupt_while_files_are_read_is_heard`, `cancelled.rs a_call_that_is_to_stop_does_so_within_a_few_bytes` |
 //! | a check that removes its folder | `a_check_that_removes_its_folder_does_not_stop_recovery` |
 //! | panics without threads, and by times that no clock can tell | `cli/starved.rs without_threads_everything_is_done_by_one`, `cli/starved.rs times_that_no_clock_can_tell_are_as_good_as_for_ever` |
 //! | a crafted state that costs much, or stops every command | `what_is_no_transaction_stops_no_command`, `hostile/crafted.rs what_is_foreign_costs_a_command_few_reads` |

@@ -162,7 +162,7 @@ fn rule(root: &Path, disturbance: &Disturbance, others: &Arc<Mutex<Others>>) -> 
         What::Fail(errno, true) => Rule::fail(nth, *errno).from_then_on(),
         What::FailAfter(errno) => Rule::fail_after(nth, *errno),
         What::Short => Rule::short(nth, 1),
-        What::Kill | What::Cut(..) => Rule::before(nth, |_| {
+        What::Kill | What::Cut(..) | What::Cancel => Rule::before(nth, |_| {
             kill_process(getpid(), Signal::KILL).unwrap();
             // Another thread may be the first to be stopped; this one must not get any further meanwhile.
             std::thread::sleep(Duration::from_millis(500));

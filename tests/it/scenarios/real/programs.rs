@@ -28,6 +28,9 @@ pub(super) fn lines(deed: &Deed) -> Option<String> {
         Deed::Chown(path, user, group) => format!("chown {user}:{group} {path}"),
         Deed::Mkdir(path) => format!("mkdir {path}"),
         Deed::Move(from, to) => format!("[ -e {to} ] || mv {from} {to}"),
+        Deed::Exchange(one, other) => {
+            format!("[ -e {other} ] && mv {one} exchanged && mv {other} {one} && mv exchanged {other}")
+        }
         Deed::Rmdir(path) => format!("rmdir {path}"),
         Deed::Symlink(target, path) => format!("ln -s {target} {path}"),
         Deed::Link(path, new) => format!("ln {path} {new}"),
