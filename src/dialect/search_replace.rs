@@ -38,7 +38,7 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
     let lines: Vec<&[u8]> = raw.iter().map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect();
     let mut files = Files::default();
     let mut fences = Fences::default();
-    let mut name: Option<Vec<u8>> = None;
+    let mut name: Option<Named> = None;
     let mut at = 0;
     let mut end_of_last = 0;
     while at < lines.len() {
@@ -52,7 +52,7 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
         }
         let head = at;
         name = name_before(&lines[end_of_last..head]).or(name);
-        let name = name.as_ref().ok_or_else(|| {
+        let Named { name, has_blanks } = name.as_ref().ok_or_else(|| {
             malformed(head + 1, 1, "the name of the file, on a line of its own in front of the block")
         })?;
         let end = end_of(&lines, head)?;
@@ -61,6 +61,11 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
         let (line, search) = numbered(search);
         let file = files::path(name);
         if search.is_empty() {
+            if *has_blanks {
+                // A sentence that ends in a name would make a file of that whole sentence.
+                let expected = format!("the name of the file, in backticks since it has blanks, not {}", excerpt(name));
+                return Err(malformed(head + 1, 1, expected));
+            }
             // Carriage returns belong to the file unless the patch as a whole has them.
             let is_crlf = raw[head].ends_with(b"\r");
             let content = if is_crlf { joined(replace) } else { joined(&raw[divider + 1..end]) };
@@ -157,13 +162,26 @@ fn hunk_lines(search: &[&[u8]], replace: &[&[u8]]) -> Vec<HunkLine> {
     lines
 }
 
+/// What names the file of a block.
+struct Named {
+    name: Vec<u8>,
+    /// Whether there are blanks in it, and nothing around it.
+    has_blanks: bool,
+}
+
+impl From<&str> for Named {
+    fn from(name: &str) -> Self {
+        Self { name: name.into(), has_blanks: false }
+    }
+}
+
 /// The name of a file in one of the last lines in front of a block: in a line of its own, on the fence, in a tag.
-fn name_before(lines: &[&[u8]]) -> Option<Vec<u8>> {
+fn name_before(lines: &[&[u8]]) -> Option<Named> {
     let told = lines.iter().rev().filter(|line| !line.trim_ascii().is_empty()).take(NAME_LINES);
     told.into_iter().find_map(|line| name_in(line))
 }
 
-fn name_in(line: &[u8]) -> Option<Vec<u8>> {
+fn name_in(line: &[u8]) -> Option<Named> {
     let mut text = std::str::from_utf8(line).ok()?.trim();
     if text.starts_with("```") || text.starts_with("~~~") {
         // A fence: its language, perhaps a name behind it.
@@ -185,9 +203,11 @@ fn name_in(line: &[u8]) -> Option<Vec<u8>> {
     for word in ["File:", "file:", "Filename:", "//"] {
         text = text.strip_prefix(word).unwrap_or(text).trim_start();
     }
-    let is_sentence = text.contains(' ') && !text.rsplit('/').next().is_some_and(has_extension);
+    let has_blanks = text.contains(' ');
+    let is_sentence = (has_blanks && !text.rsplit('/').next().is_some_and(has_extension))
+        || text.ends_with(['.', '!', '?', ',', ';']);
     let is_file = !text.is_empty() && !is_label && !is_sentence && !text.starts_with(['<', '>', '=', '*']);
-    is_file.then(|| text.into())
+    is_file.then(|| Named { name: text.into(), has_blanks })
 }
 
 /// Whether a name ends like that of a file: a dot and a few letters or digits.

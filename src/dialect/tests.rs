@@ -342,6 +342,40 @@ fn a_line_of_a_block_that_looks_like_its_divider() {
 }
 
 #[test]
+fn a_sentence_in_front_of_a_block_names_no_new_file() {
+    let block = "<<<<<<< SEARCH\n=======\nnew\n>>>>>>> REPLACE\n";
+    for told in ["Here is my_file.rs", "It is version 1.5:", "Sure!", "Done.", "**Now this one is added.**"] {
+        is_malformed(Format::SearchReplace, &format!("{told}\n{block}"), "expected the name of the file");
+    }
+    for named in ["`my file.rs`", "Here is `my file.rs`:", "<path>my file.rs</path>"] {
+        check(Format::SearchReplace, &[], &format!("{named}\n{block}"), &[("my file.rs", "new\n")]);
+    }
+    for named in ["Makefile", "docs/a.md", ".gitignore", "# a.rs:"] {
+        let name = named.trim_matches(['#', ' ', ':']);
+        check(Format::SearchReplace, &[], &format!("{named}\n{block}"), &[(name, "new\n")]);
+    }
+    // One that is there has the text, or it is refused.
+    check(
+        Format::SearchReplace,
+        &[("my file.rs", "a\n")],
+        &format!("my file.rs\n{}", block.replace("SEARCH", "SEARCH\na")),
+        &[("my file.rs", "new\n")],
+    );
+}
+
+#[test]
+fn a_file_is_deleted_by_the_first_moment_of_all_times_only() {
+    let patch = |time: &str| format!("--- x\t2020-01-01 10:00:00\n+++ x\t{time}\n@@ -1 +0,0 @@\n-a\n");
+    for first in ["1970-01-01 00:00:00.000000000 +0000", "1970-01-01 01:00:00 +0100", "1969-12-31 19:00:00.0 -0500"] {
+        check(Format::Unified, &[("x", "a\n")], &patch(first), &[]);
+    }
+    // A package of which all times are one second later, as some build tools leave them.
+    for later in ["1970-01-01 00:00:01.000000000 +0000", "1970-01-01 10:00:00 +0000", "1969-12-31 19:00:00 +0000"] {
+        check(Format::Unified, &[("x", "a\n")], &patch(later), &[("x", "")]);
+    }
+}
+
+#[test]
 fn what_blocks_must_not_be() {
     let bad = |patch: &str, words: &str| is_malformed(Format::SearchReplace, patch, words);
     bad("<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", "line 1, column 1: expected the name of the file");

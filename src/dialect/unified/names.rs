@@ -26,7 +26,29 @@ pub(super) fn is_of(text: &[u8], file: &[u8]) -> bool {
 /// Whether the time in such a line is the first of all: the way of `diff -N` to say that there is no file.
 pub(super) fn has_epoch(text: &[u8]) -> bool {
     let time = text.split(|byte| *byte == b'\t').nth(1).unwrap_or_default();
-    time.starts_with(b"1970-01-01 ") || time.starts_with(b"1969-12-31 ")
+    std::str::from_utf8(time).ok().and_then(minutes_since_epoch) == Some(0)
+}
+
+/// The minutes from the first moment of all to a time like `1970-01-01 01:00:00.0 +0100`, if it is near and of a full
+/// minute.
+fn minutes_since_epoch(time: &str) -> Option<i32> {
+    let mut words = time.split_ascii_whitespace();
+    let day = match words.next()? {
+        "1970-01-01" => 0,
+        "1969-12-31" => -24 * 60,
+        _ => return None,
+    };
+    let (clock, seconds) = words.next()?.rsplit_once(':')?;
+    let minutes = |clock: &str| {
+        let (hours, minutes) = clock.split_at_checked(2)?;
+        let minutes = minutes.strip_prefix(':').unwrap_or(minutes);
+        Some(60 * hours.parse::<i32>().ok()? + minutes.parse::<i32>().ok()?)
+    };
+    let zone = words.next().unwrap_or("+0000");
+    let ahead = minutes(zone.get(1..)?)?;
+    let ahead = if zone.starts_with('-') { -ahead } else { ahead };
+    let is_full = seconds.bytes().all(|byte| matches!(byte, b'0' | b'.'));
+    is_full.then_some(day + minutes(clock)? - ahead)
 }
 
 /// Both names without their prefixes, if they are of one file.

@@ -73,6 +73,15 @@ fn the_end_of_a_file_is_as_the_patch_says_or_as_it_was() {
     becomes("a\r\nb", [loose(" a\n b\n+c\n+d\n")], "a\r\nb\r\nc\r\nd");
     becomes("a\nb", [loose(" a\n-b\n")], "a\n");
     becomes("", [at(1, "+a\n")], "a\n");
+    // A last line without a line break is as good a place as any other.
+    for matching in [Matching::Exact, Matching::Tolerant] {
+        let twice = |base| run(base, [Hunk { matching, ..loose("-a\n+c\n") }]);
+        assert_eq!(twice("a\nb\na"), Err(ErrorKind::AmbiguousMatch), "{matching:?}");
+        assert_eq!(twice("a \nb\na\t"), Err([ErrorKind::MatchNotFound, ErrorKind::AmbiguousMatch][matching as usize]));
+    }
+    let second = Hunk { continues: true, ..loose("-a\n+c\n") };
+    becomes("a\nb\na", [loose("-a\n+d\n b\n"), second], "d\nb\nc");
+    becomes("a\n\nb\na\n", [loose(" a\n-\n+c\n")], "a\nc\nb\na\n");
     let at_end = Hunk { at_end: true, loose_end: true, ..hunk("+c\n") };
     becomes("a\n", [at_end.clone()], "a\nc\n");
     becomes("a", [at_end], "a\nc");
