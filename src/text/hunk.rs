@@ -16,7 +16,7 @@ use crate::request::edit::{Hunk, HunkLine, Matching, Side};
 const KEPT: usize = 10_000;
 
 /// How far the hunks of one section have come.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Progress {
     /// Lines that they have added, less those that they have taken away.
     added: isize,
@@ -24,6 +24,30 @@ pub(super) struct Progress {
     moved: bool,
     /// The end of the last one.
     end: usize,
+    /// Lines that they have taken away, in order.
+    gone: Vec<Gone>,
+}
+
+/// A line that is no longer there. The header of a later hunk may name it: a patch is made for the file as it was.
+#[derive(Debug, Clone)]
+struct Gone {
+    /// Where it stood, and where what took its place ends.
+    range: Range<usize>,
+    line: Vec<u8>,
+}
+
+impl Progress {
+    /// Takes in what a hunk changes.
+    fn remember(&mut self, content: &Content<'_>, changes: &[(Range<usize>, Vec<u8>)]) {
+        let mut shift = 0_isize;
+        for (range, text) in changes {
+            let start = range.start.saturating_add_signed(shift);
+            shift += text.len().cast_signed() - range.len().cast_signed();
+            let lines = content.bytes(range.clone());
+            let lines = lines.split(|byte| *byte == b'\n').filter(|line| !tolerant::is_blank(line));
+            self.gone.extend(lines.map(|line| Gone { range: start..start + text.len(), line: line.to_vec() }));
+        }
+    }
 }
 
 /// Where a hunk goes.
@@ -80,6 +104,10 @@ pub(super) fn apply(content: &Content<'_>, hunk: &Hunk, progress: &mut Progress)
     let grown: usize = changes.iter().map(|(_, text)| text.len()).sum();
     let shrunk: usize = changes.iter().map(|(range, _)| range.len()).sum();
     progress.end = placed.range.end + grown - shrunk;
+    // Only a hunk that does not say its line has headers.
+    if hunk.line.is_none() {
+        progress.remember(content, &changes);
+    }
     Ok(Outcome { changes, kind: placed.kind })
 }
 
@@ -243,12 +271,15 @@ impl Sought<'_> {
     /// no deeper, or where there is none, those behind it.
     fn beneath_headers(&self, starts: &[usize]) -> Vec<usize> {
         let text = self.content.bytes(0..self.content.len());
-        let mut lines = Vec::new();
+        let mut lines: Vec<(Range<usize>, &[u8])> = Vec::new();
+        lines.extend(self.progress.gone.iter().map(|gone| (gone.range.clone(), &gone.line[..])));
         let mut at = 0;
         for line in text.split(|byte| *byte == b'\n') {
-            lines.push((at, line));
+            lines.push((at..at + line.len(), line));
             at += line.len() + 1;
         }
+        // Of the lines at one place those that are gone come first.
+        lines.sort_by_key(|(range, _)| range.start);
         let (last, outer) = self.hunk.headers.split_last().expect("only asked with headers");
         let mut from = 0;
         for header in outer {
@@ -265,11 +296,12 @@ impl Sought<'_> {
             }
             let depth = line.len() - line.trim_ascii_start().len();
             // The header itself may be the hunk's first line.
-            let after = lines[index].0;
+            let Range { start: after, end } = lines[index].0;
             let block_end = lines[index + 1..]
                 .iter()
-                .find(|(_, line)| !tolerant::is_blank(line) && line.len() - line.trim_ascii_start().len() <= depth)
-                .map_or(text.len(), |(at, _)| *at);
+                .filter(|(range, line)| range.start >= end && !tolerant::is_blank(line))
+                .find(|(_, line)| line.len() - line.trim_ascii_start().len() <= depth)
+                .map_or(text.len(), |(range, _)| range.start);
             behind.extend(starts.iter().copied().filter(|start| *start >= after));
             inside.extend(starts.iter().copied().filter(|start| (after..=block_end).contains(start)));
         }

@@ -5,6 +5,7 @@
 mod bytes;
 mod folders;
 mod history;
+mod peers;
 mod random;
 mod replay;
 

@@ -59,7 +59,7 @@ const FILE_LINES: usize = 500;
 const FUNCTION_LINES: usize = 70;
 
 /// What stands at the top of the repository; the last three are of a work tree, not of the project.
-const TOP: [&str; 19] = [
+const TOP: [&str; 20] = [
     ".ci",
     ".gitignore",
     "CHANGELOG.md",
@@ -72,6 +72,7 @@ const TOP: [&str; 19] = [
     "benches",
     "clippy.toml",
     "deny.toml",
+    "docs",
     "examples",
     "journal-format.md",
     "rustfmt.toml",

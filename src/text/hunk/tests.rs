@@ -113,6 +113,15 @@ fn headers_lead_to_their_block() {
     assert_eq!(run(base, [beneath(&[], change)]), Err(ErrorKind::AmbiguousMatch));
     assert_eq!(run(base, [beneath(&["def f"], "-    x\n+    y\n")]), Err(ErrorKind::AmbiguousMatch));
     assert_eq!(run(base, [beneath(&["class C"], change)]), Err(ErrorKind::MatchNotFound));
+    // A header that a hunk before has changed is still the one that the patch was made for.
+    let first = hunk("-class B\n+class C\n+  k\n");
+    let under = |headers| Hunk { continues: true, ..beneath(headers, change) };
+    let renamed = second_x(base).replace("class B", "class C\n  k");
+    for headers in [&["class B"][..], &["class C"], &["class B", "  def f"]] {
+        becomes(base, [first.clone(), under(headers)], &renamed);
+    }
+    let gone = [hunk("-class A\n+class C\n"), Hunk { continues: false, ..under(&["class A"]) }];
+    assert_eq!(run(base, gone), Err(ErrorKind::MatchNotFound), "of another section");
     // In order: the second is behind the first.
     let second = Hunk { continues: true, ..beneath(&[], change) };
     becomes(base, [beneath(&["class A"], change), second], &base.replace('x', "y"));
