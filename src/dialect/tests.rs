@@ -223,6 +223,9 @@ fn an_empty_line_at_the_end_of_a_hunk_is_context_where_the_file_has_it() {
         check(Format::Envelope, &twice, &patch(tail), &after);
     }
     check(Format::Envelope, &[("x", "a\nx\na\n\n")], &patch("*** End of File\n"), &[("x", "a\nx\nA\n\n")]);
+    // Nor where the file ends with the hunk.
+    check(Format::Envelope, &[("x", "b\na\n")], &patch("*** Add File: n\n+n\n"), &[("n", "n\n"), ("x", "b\nA\n")]);
+    check(Format::Envelope, &[("x", "b\na")], &patch("*** Add File: n\n+n\n"), &[("n", "n\n"), ("x", "b\nA")]);
     // Where it does not stand there it only sets the hunk off; one that has its space is context and nothing else.
     check(Format::Envelope, &[("x", "a\nb\n")], &patch(""), &[("x", "A\nb\n")]);
     let spaced = "*** Begin Patch\n*** Update File: x\n@@\n-a\n+A\n \n*** End Patch\n";

@@ -142,7 +142,7 @@ fn place(content: &Content<'_>, hunk: &Hunk, progress: &Progress) -> Result<Plac
     for &kind in ladder {
         let text = content.bytes(0..content.len());
         let mut found = tolerant::find(&text, &old, kind, Overlap::Counted);
-        if let Some(bare) = without_last_break(hunk, &old, found.is_empty()) {
+        if let Some(bare) = without_last_break(hunk, &old) {
             let mut last = tolerant::find(&text, bare, kind, Overlap::Counted);
             // None of these ways to compare looks at white space at the end of a line.
             last.retain(|place| text[place.range.end..].iter().all(|byte| matches!(byte, b' ' | b'\t')));
@@ -160,12 +160,12 @@ fn place(content: &Content<'_>, hunk: &Hunk, progress: &Progress) -> Result<Plac
     Err(sought.not_at_edge().map_or(Misplaced::Nowhere, Misplaced::NotAtEdge))
 }
 
-/// The old lines as they may stand at the end of a file that has no last line break. That is one more place; but an empty
-/// last line stands at the end of every file, and counts only where there `is_no_other`.
-fn without_last_break<'o>(hunk: &Hunk, old: &'o [u8], is_no_other: bool) -> Option<&'o [u8]> {
+/// The old lines as they may stand at the end of a file that has no last line break: one more place. An empty last line
+/// stands at no such end.
+fn without_last_break<'o>(hunk: &Hunk, old: &'o [u8]) -> Option<&'o [u8]> {
     let bare = old.strip_suffix(b"\n").filter(|_| hunk.loose_end)?;
     let bare = bare.strip_suffix(b"\r").unwrap_or(bare);
-    (!bare.is_empty() && (is_no_other || !bare.ends_with(b"\n"))).then_some(bare)
+    (!bare.is_empty() && !bare.ends_with(b"\n")).then_some(bare)
 }
 
 /// A hunk that is to be placed.
@@ -205,7 +205,7 @@ impl Sought<'_> {
             });
         };
         look(self.old);
-        if let Some(bare) = without_last_break(self.hunk, self.old, found.is_empty()) {
+        if let Some(bare) = without_last_break(self.hunk, self.old) {
             Needle::new(bare).each_in(self.content, Overlap::Counted, |range| {
                 if range.end == self.content.len() && self.fits(&range) {
                     found.push(range);

@@ -138,7 +138,8 @@ fn equal_halves_change_nothing() {
 fn what_is_only_similar_is_refused() {
     let (there, meant) = ("fn a() {\n    one();\n    two();\n}\n", "fn a() {\n    one();\n    twice();\n}\n");
     refused(&[("x", there)], &block(meant, "gone\n"), ErrorKind::MatchNotFound);
-    let old: String = meant.lines().map(|line| format!("-{line}\n")).collect();
+    let old: Vec<String> = meant.lines().map(|line| format!("-{line}\n")).collect();
+    let old = old.concat();
     refused(&[("x", there)], &envelope(&format!("*** Update File: x\n@@\n{old}+gone\n")), ErrorKind::MatchNotFound);
     let workspace = Workspace::with(&[("x", there)]);
     let edit = json!({ "old_string": meant, "new_string": "gone", "match": "tolerant" });
