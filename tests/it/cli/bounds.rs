@@ -108,6 +108,61 @@ fn what_is_denied_is_outside_by_whatever_name_it_is_reached() {
 }
 
 #[test]
+fn what_was_done_before_it_was_denied_is_neither_told_nor_gone_on_with() {
+    let here = workspace();
+    here.write(".env", "KEY=one\n");
+    let deny = |line: &[&str]| here.run(&[line, &["--deny", ".env", "--json"]].concat());
+    let edit =
+        |new: &str| json!({"files": [{"file_path": ".env", "edits": [{"old_string": "KEY", "new_string": new}]}]});
+    let done = apply(&here, &edit("KEY2"), &[]).exits(0).json()["transaction_id"].as_str().unwrap().to_owned();
+    here.write("open.json", &edit("KEY3").to_string());
+    let open = here.run(&["stage", "open.json"]).exits(0).stdout.trim().to_owned();
+    let kept =
+        here.run(&["edit", ".env", "--old", "KEY", "--new", "K", "--check", "echo KEY9 > .env; false", "--json"]);
+    let kept = kept.exits(7).json()["transaction_id"].as_str().unwrap().to_owned();
+    for line in [
+        &["preview", &open][..],
+        &["commit", &open],
+        &["undo", &done],
+        &["undo", &done, "--rebase"],
+        &["undo"],
+        &["kept", "restore", &kept],
+        &["show", &done, "--format", "git"],
+    ] {
+        let ran = deny(line);
+        denied(&ran);
+        assert!(!ran.stdout.contains("KEY"), "{line:?}: {ran:?}");
+    }
+    for line in [&["show", &done][..], &["log"], &["status"]] {
+        let ran = deny(line);
+        assert!(!ran.exits(0).stdout.contains("KEY"), "{line:?}: {ran:?}");
+    }
+    assert_eq!(fs::read_to_string(here.path().join(".env")).unwrap(), "KEY2=one\n");
+}
+
+#[test]
+fn what_is_denied_is_neither_copied_nor_moved_nor_reached_through_another_root() {
+    let here = workspace();
+    here.write(".env", "KEY=one\n");
+    let git = |how: &str| format!("diff --git a/.env b/x\nsimilarity index 100%\n{how} from .env\n{how} to x\n");
+    for patch in [git("copy"), git("rename")] {
+        here.write("patch", &patch);
+        denied(&here.run(&["apply", "patch", "--deny", ".env", "--json"]));
+    }
+    let through = |at: &str| format!("{at}{}/.env", here.path().display());
+    for path in [through("/proc/self/root"), through("/proc/thread-self/root"), "/proc/self/cwd/.env".to_owned()] {
+        denied(&apply(&here, &file(&path), &["--deny", ".env"]));
+    }
+    let backup = json!({"backup": true, "files": [{"file_path": "a", "content": "x", "if_exists": "replace"}]});
+    denied(&apply(&here, &backup, &["--deny", "*.bak"]));
+    // Another name of a file of git's is another file once it is edited.
+    fs::hard_link(here.path().join(".git/config"), here.path().join("linked")).unwrap();
+    apply(&here, &file("linked"), &[]).exits(0);
+    assert_eq!(fs::read_to_string(here.path().join(".git/config")).unwrap(), "[core]\n");
+    assert!(!here.path().join("x").exists() && !here.path().join("a.bak").exists());
+}
+
+#[test]
 fn a_repository_is_outside_whatever_its_name() {
     let here = workspace();
     for name in ["data", "deep/bare"] {
