@@ -184,6 +184,12 @@ fn searched(section: &Section, (before, after): (&Tree, &Tree)) -> Option<Vec<u8
     if !keeps_end((old, new)) || section.old.as_ref().is_some_and(|old| old != name) {
         return None;
     }
+    // Where the last lines of a file without a last line break go, the line before keeps its own.
+    let bare = |hunk: &Hunk, sign| hunk.side(sign).iter().map(|line| without_break(line).to_vec()).collect::<Vec<_>>();
+    let ends_shorter = |hunk: &Hunk| bare(hunk, b'-').starts_with(&bare(hunk, b'+'));
+    if old.is_some_and(|old| !old.ends_with(b"\n")) && section.hunks.last().is_some_and(ends_shorter) {
+        return None;
+    }
     // Marks that no line of the texts looks like.
     let looks = |sign: u8, count: usize| {
         let is_mark = |line: &[u8]| line.iter().take_while(|byte| **byte == sign).count() == count;
