@@ -26,7 +26,9 @@ pub fn commit(entries: usize, terms: Terms) -> Vec<Phase> {
     let mut swap = Vec::with_capacity(2 * entries + 2);
     swap.extend((0..entries).flat_map(|entry| [Step::Swap(entry), Step::Look(entry)]));
     if checked {
-        swap.push(Step::Mark(Mark::Check));
+        // A folder that was moved before its files were swapped is found while the way back is through its handle: after
+        // the check mark it is by the path, and the new content would stay where the folder is now.
+        swap.extend([Step::VerifyFolders, Step::Mark(Mark::Check)]);
         // What the check makes of the new files must not be there without the name that tells of it,
         phases.extend([undo(swap), leave(Step::SyncFolder), undo(vec![Step::Check])]);
         // and it must be there before the name that makes it count.

@@ -114,12 +114,20 @@ fn state_folders(fs: &dyn Fs, root: &Handle, paths: &[RelPath]) -> Result<Vec<Ha
     }
     for folder in folders_between(paths) {
         match fs.open_beneath(root, &folder.join(STATE_FOLDER)) {
-            Ok(_) => found.push(fs.open_beneath(root, folder).map_err(|e| Error::io("open", folder, e))?),
+            Ok(_) => {
+                let opened = fs.open_beneath(root, folder);
+                found.push(opened.map_err(|e| Error::io("open", beneath(root, folder), e))?);
+            }
             Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS)) => {}
-            Err(e) => return Err(Error::io("open", folder, e)),
+            Err(e) => return Err(Error::io("open", beneath(root, folder), e)),
         }
     }
     Ok(found)
+}
+
+/// The whole path of a folder in the workspace, the root's own where it is empty.
+pub(super) fn beneath(root: &Handle, folder: &Path) -> PathBuf {
+    if folder.as_os_str().is_empty() { root.path().to_owned() } else { root.path().join(folder) }
 }
 
 /// The root, as an empty path, and every folder between it and the paths.

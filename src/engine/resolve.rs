@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::nearby::beneath;
 use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Fs, Handle, Name, Stat};
@@ -234,7 +235,10 @@ impl<'a> Resolver<'a> {
         if !self.folders.contains_key(folder.as_os_str()) {
             let opened = match self.fs.open_beneath(self.root, folder) {
                 Ok(handle) => {
-                    let stat = self.fs.stat_handle(&handle).map_err(|e| Error::io("look at", folder, e))?;
+                    let stat = self
+                        .fs
+                        .stat_handle(&handle)
+                        .map_err(|e| Error::io("look at", beneath(self.root, folder), e))?;
                     let is_same = |known: &Stat| (known.device, known.identity) == (stat.device, stat.identity);
                     match self.known.and_then(|known| known.get(folder)) {
                         Some((known, open)) if is_same(known) => Folder::Open(open.clone(), stat),
@@ -245,7 +249,7 @@ impl<'a> Resolver<'a> {
                     Some(Errno::NOENT) => Folder::Missing,
                     Some(Errno::LOOP) => Folder::ThroughLink,
                     Some(Errno::NOTDIR) => self.not_a_folder(folder)?,
-                    _ => return Err(Error::io("open", folder, e)),
+                    _ => return Err(Error::io("open", beneath(self.root, folder), e)),
                 },
             };
             self.folders.insert(folder.into(), opened);
@@ -257,7 +261,8 @@ impl<'a> Resolver<'a> {
     fn not_a_folder(&self, folder: &Path) -> Result<Folder> {
         let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else { return Ok(Folder::Obstacle) };
         let Ok(parent) = self.fs.open_beneath(self.root, parent) else { return Ok(Folder::Obstacle) };
-        let stat = self.fs.stat(Name::new(&parent, name)).map_err(|e| Error::io("look at", folder, e))?;
+        let stat =
+            self.fs.stat(Name::new(&parent, name)).map_err(|e| Error::io("look at", beneath(self.root, folder), e))?;
         let is_symlink = stat.is_some_and(|stat| stat.kind == FileKind::Symlink);
         Ok(if is_symlink { Folder::ThroughLink } else { Folder::Obstacle })
     }

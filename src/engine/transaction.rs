@@ -248,7 +248,8 @@ impl Transaction<'_> {
             return Ok(None);
         }
         let name = kept_name(entry);
-        let there = self.fs.stat(Name::new(&self.folder, &name)).map_err(|e| Error::io("look at", &name, e))?;
+        let place = Name::new(&self.folder, &name);
+        let there = self.fs.stat(place).map_err(|e| Error::io("look at", place.path(), e))?;
         Ok(there.map(|_| Kept {
             path: self.path(entry),
             kept_path: kept_folder.join(&name),

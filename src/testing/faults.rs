@@ -174,6 +174,11 @@ impl Explorer {
         if let Some(sync) = &lock(&record).tried_again {
             return Err(broken(format!("a failed sync was tried again: {sync}")));
         }
+        if let Err(error) = &result
+            && error.path().is_some_and(|path| path.as_os_str().is_empty())
+        {
+            return Err(broken(format!("an error names no path: {error}")));
+        }
         let mut injected = Injected { faults: 1, ..Injected::default() };
         let outcome = result.as_ref().map_err(Error::outcome);
         let (from, to) = match outcome {

@@ -53,7 +53,8 @@ impl Transaction<'_> {
             return Ok(false);
         };
         let slot = slot_name(entry);
-        let stat = self.fs.stat(Name::new(&self.folder, &slot)).map_err(|e| Error::io("look at", &slot, e))?;
+        let slot = Name::new(&self.folder, &slot);
+        let stat = self.fs.stat(slot).map_err(|e| Error::io("look at", slot.path(), e))?;
         Ok(stat.is_some_and(|stat| stat.identity == *original))
     }
 

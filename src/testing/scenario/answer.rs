@@ -72,6 +72,9 @@ pub fn judge_answer(
     match answer {
         Ok(report) if report.dry_run => judge_unchanged(compared, "a dry run"),
         Ok(report) => judge_report(compared, request, report),
+        Err(error) if error.path().is_some_and(|path| path.as_os_str().is_empty()) => {
+            Err(format!("an error names no path: {error}"))
+        }
         Err(error) => match error.outcome() {
             Outcome::Unchanged => judge_unchanged(compared, "a failure that says unchanged"),
             Outcome::RolledBack => judge_unchanged(compared, "a failure that says rolled back"),
