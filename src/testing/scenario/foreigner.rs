@@ -16,6 +16,7 @@ use crate::fs::sim::{self, Entry, SimFs};
 use crate::path::STATE_FOLDER;
 use crate::testing::run::lock;
 use crate::testing::script::ROOT;
+use crate::testing::world::Files;
 
 /// All foreign programs together.
 #[derive(Debug, Default)]
@@ -39,6 +40,8 @@ pub(super) struct Foreigners {
     pub(super) moved_before_swap: bool,
     /// The act has a check, which foreign programs cannot be told from.
     pub(super) is_checked: bool,
+    /// What was there before the act.
+    pub(super) base: Arc<Files>,
     /// Whether any of them did anything, ever.
     pub(super) were_here: bool,
     /// The paths that they ever changed, or had open.
@@ -62,6 +65,7 @@ impl Foreigners {
             moved_folder: false,
             moved_before_swap: false,
             is_checked: self.is_checked,
+            base: Arc::clone(&self.base),
             were_here: self.were_here,
             ever: self.ever.clone(),
             meddled: self.meddled,
@@ -116,6 +120,8 @@ impl Foreigners {
         if let Deed::Late(number, _) = deed {
             self.touched.extend(self.held.get(number).map(|(path, _)| path.clone()));
         }
+        let twins: Vec<_> = self.touched.iter().flat_map(|path| other_names(&self.base, path)).cloned().collect();
+        self.touched.extend(twins);
         self.ever.extend(self.touched.iter().cloned());
         if let Deed::Move(from, _) | Deed::Exchange(from, _) = deed {
             self.moved_folder |= before.files.get(Path::new(from)).is_some_and(|entry| entry.kind == FileKind::Folder);
@@ -138,6 +144,14 @@ impl Foreigners {
     pub(super) fn forget_handles(&mut self) {
         self.held.clear();
     }
+}
+
+/// The other names of a file: what somebody does to the new content of one is done to the original when it goes back, and
+/// seen at all of them.
+fn other_names<'f>(files: &'f Files, path: &Path) -> impl Iterator<Item = &'f PathBuf> {
+    let file = files.get(path).filter(|entry| entry.names > 1);
+    file.into_iter()
+        .flat_map(|file| files.iter().filter(|(_, other)| other.identity == file.identity).map(|(path, _)| path))
 }
 
 /// Runs the check of an act, which is no process but a few deeds.

@@ -147,6 +147,7 @@ impl World {
         lock(&self.foreigners).begin(act.gate().is_some());
         self.had_check |= act.gate().is_some();
         let (base, raw) = (self.base(), self.look());
+        lock(&self.foreigners).base = Arc::clone(&base);
         let start = (act.gate().is_some() || !disturbances.is_empty()).then(|| self.fork());
         let mut doing = Doing { act, start, base, raw, clean: None, failed: false };
         if disturbances.is_empty() {
@@ -246,6 +247,7 @@ impl World {
                 let tainted = self.touched_by(act);
                 // It may be the newest, or may not.
                 self.is_blurred = true;
+                self.sync_deeds();
                 return self.interrupted(allowed, Arc::clone(base), tainted).map_err(told);
             }
             Err(error) => {

@@ -9,10 +9,11 @@ use super::data::{Act, Ask, Deed, Terms, request};
 use super::judge::{Doing, Judged};
 use super::look::{Look, Marks, alike, differences, mark_text};
 use super::run::{Answer, Committed, World};
-use crate::engine::report::{Operation, Report};
+use crate::engine::report::{FileReport, Operation, Report};
 use crate::error::{Error, ErrorKind};
 use crate::fs::FileKind;
 use crate::fs::sim::Entry;
+use crate::request::{Change, FileRequest, Mode, Request};
 use crate::testing::check::told;
 use crate::testing::run::lock;
 use crate::testing::script::ROOT;
@@ -78,6 +79,7 @@ impl World {
         let touched = self.touched_by(act);
         let asked = match act {
             Act::Apply(asks, terms) => Some(request(asks, terms)),
+            Act::Commit(number, _) => Some(self.staged_modes(*number, base, report)),
             _ => None,
         };
         let is_true = |before: &Files| {
@@ -90,6 +92,22 @@ impl World {
         };
         let others = self.pending.iter().filter(|_| act.recovers()).flat_map(|pending| &pending.allowed);
         others.into_iter().find(|other| is_true(other).is_ok()).cloned().ok_or(wrong)
+    }
+
+    /// The modes that were staged for the files of a report.
+    fn staged_modes(&self, number: usize, base: &Files, report: &Report) -> Request {
+        let modes = self.modes.get(&number);
+        let mode = |file: &FileReport| {
+            let goal = places(file, base).1;
+            modes.and_then(|modes| modes.get(&goal)).map(|mode| Mode::Bits(*mode))
+        };
+        let file = |file: &FileReport| FileRequest {
+            path: file.path.clone(),
+            expected_hash: None,
+            change: Change::Mode,
+            mode: mode(file),
+        };
+        Request { files: report.files.iter().map(file).collect(), ..Request::default() }
     }
 
     /// Where a folder was moved before the last swap, what is told of its files must still be true of their paths.
@@ -203,8 +221,10 @@ impl World {
             let is_named = error.not_old().iter().any(|left| left.on_top && left.path.ends_with(path));
             // A folder that was moved away is made again as it is there.
             let is_made_again = only_gone && [base.get(path), look.files.get(path)].iter().all(|at| is_folder(*at));
+            // It stands where they took it away from, as they left it: its folder was moved, and is made again.
+            let is_theirs_here = only_gone && expected.values().any(|entry| alike(Some(entry), look.files.get(path)));
             // What a recovery puts aside, `status` lists.
-            let is_fine = is_back && (recovered.is_some() || only_gone) || is_made_again;
+            let is_fine = is_back && (recovered.is_some() || only_gone) || is_made_again || is_theirs_here;
             if !(kept(path) || is_left || is_named || is_as_recovered(path) || is_fine) {
                 let (is, was) = (told(&look.files, path), told(&expected, path));
                 return Err(format!(

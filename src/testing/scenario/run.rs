@@ -1,11 +1,11 @@
 //! A scenario on the simulated machine: each act is called, disturbed, and judged by the promise.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::data::{Act, Disturbance, Gate, Profile, SMALL_HISTORY, Scenario, What, request};
+use super::data::{Act, Ask, Disturbance, Gate, Profile, SMALL_HISTORY, Scenario, What, request};
 use super::disturb::{Disturber, Wish};
 use super::foreigner::{Foreigners, OnMachine};
 use super::ground::{ground, make};
@@ -55,6 +55,8 @@ pub(super) struct World {
     pub(super) open: Vec<Option<String>>,
     /// Those of them whose stage was acknowledged, and that nobody tried to commit or drop.
     pub(super) staged: BTreeSet<usize>,
+    /// The modes that are staged in them, by path.
+    pub(super) modes: BTreeMap<usize, BTreeMap<PathBuf, u32>>,
     pub(super) committed: Vec<Committed>,
     /// What a recovery may leave, where one is due.
     pub(super) pending: Option<Pending>,
@@ -106,6 +108,7 @@ impl World {
             foreigners: Arc::default(),
             open: Vec::new(),
             staged: BTreeSet::new(),
+            modes: BTreeMap::new(),
             committed: Vec::new(),
             pending: None,
             is_blurred: false,
@@ -129,6 +132,7 @@ impl World {
             foreigners: Arc::new(Mutex::new(foreigners)),
             open: self.open.clone(),
             staged: self.staged.clone(),
+            modes: self.modes.clone(),
             committed: self.committed.clone(),
             pid: self.pid + 1000,
             ..Self::on(machine, self.profile)
@@ -202,6 +206,10 @@ impl World {
                     self.staged.insert(*number);
                 }
                 self.open[*number] = staged.id;
+                let modes = self.modes.entry(*number).or_default();
+                for ask in asks {
+                    note_mode(modes, ask);
+                }
                 Ok(Answer::Staged)
             }
             Act::Preview(number) => {
@@ -274,5 +282,18 @@ impl World {
             action
         });
         shared
+    }
+}
+
+/// Follows the modes that are asked for to where their files go.
+fn note_mode(modes: &mut BTreeMap<PathBuf, u32>, ask: &Ask) {
+    match ask {
+        Ask::Mode(path, mode) => drop(modes.insert(path.into(), *mode)),
+        Ask::Delete(path) => drop(modes.remove(Path::new(path))),
+        Ask::Rename(from, to) => {
+            let mode = modes.remove(Path::new(from));
+            modes.extend(mode.map(|mode| (PathBuf::from(to), mode)));
+        }
+        Ask::Edit(..) | Ask::Create(..) | Ask::Write(..) => {}
     }
 }
