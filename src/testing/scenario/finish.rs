@@ -7,6 +7,11 @@ use super::data::{Act, Ask, Terms};
 use super::judge::Judged;
 use super::look::marks;
 use super::run::World;
+use crate::digest::Digest;
+use crate::fs::sim::Entry;
+use crate::journal::{self, Mark};
+use crate::path::STATE_FOLDER;
+use crate::testing::script::ROOT;
 
 impl World {
     pub(super) fn finish(&mut self) -> Judged {
@@ -38,7 +43,7 @@ impl World {
         found.extend(look.originals());
         found.extend(look.interrupted_slots());
         told.for_each(|(_, entry)| found.extend(marks(&String::from_utf8_lossy(&entry.content))));
-        for (path, entry) in look.kept.iter().filter(|(path, _)| !is_told(path)) {
+        for (path, entry) in look.kept.iter().filter(|(path, entry)| !is_told(path) && !self.was_staged(path, entry)) {
             let mut missed = marks(&String::from_utf8_lossy(&entry.content));
             missed.retain(|mark| self.alive().contains(mark) && !found.contains(mark));
             if !missed.is_empty() {
@@ -68,5 +73,20 @@ impl World {
         let (status, look) = (self.status().map_err(|error| format!("status fails: {error}"))?, self.look());
         self.judge_status(&look, &status)?;
         self.is_alive(&look.in_reach())
+    }
+
+    /// Whether a kept file is what its transaction had staged there, unchanged: a copy, by the journal of its folder.
+    fn was_staged(&self, path: &Path, entry: &Entry) -> bool {
+        let folder = Path::new(ROOT).join(STATE_FOLDER).join(path.parent().unwrap_or(path));
+        let bytes = Mark::ALL.iter().find_map(|mark| self.machine.read(folder.join(mark.file_name())).ok());
+        let slot = path.file_name().and_then(|name| name.to_str()?.parse::<usize>().ok());
+        let record = bytes
+            .and_then(|bytes| journal::scan(&bytes).ok())
+            .zip(slot)
+            .and_then(|(journal, slot)| journal.entries.into_iter().nth(slot));
+        record.is_some_and(|record| {
+            let after = record.change.after().map(|after| after.digest);
+            record.change.staged() == Some(&entry.identity) && after == Some(Digest::of(&entry.content))
+        })
     }
 }

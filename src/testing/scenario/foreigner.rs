@@ -32,6 +32,8 @@ pub(super) struct Foreigners {
     pub(super) done: Vec<(Deed, bool)>,
     /// The paths that they changed since the act began.
     pub(super) touched: BTreeSet<PathBuf>,
+    /// Those of them that are but other names of a file that they changed.
+    pub(super) twins: BTreeSet<PathBuf>,
     /// What stood at those paths before and after the last of them that came one upon the other.
     pub(super) left: BTreeMap<PathBuf, [Option<Entry>; 2]>,
     /// A folder was moved.
@@ -61,6 +63,7 @@ impl Foreigners {
             fresh: Marks::new(),
             done: Vec::new(),
             touched: BTreeSet::new(),
+            twins: BTreeSet::new(),
             left: BTreeMap::new(),
             moved_folder: false,
             moved_before_swap: false,
@@ -77,6 +80,7 @@ impl Foreigners {
         self.is_checked = is_checked;
         self.done.clear();
         self.touched.clear();
+        self.twins.clear();
         self.left.clear();
         self.moved_folder = false;
         self.moved_before_swap = false;
@@ -120,7 +124,9 @@ impl Foreigners {
         if let Deed::Late(number, _) = deed {
             self.touched.extend(self.held.get(number).map(|(path, _)| path.clone()));
         }
-        let twins: Vec<_> = self.touched.iter().flat_map(|path| other_names(&self.base, path)).cloned().collect();
+        let names = self.touched.iter().flat_map(|path| other_names(&self.base, path));
+        let twins: Vec<_> = names.filter(|name| !self.touched.contains(*name)).cloned().collect();
+        self.twins.extend(twins.iter().cloned());
         self.touched.extend(twins);
         self.ever.extend(self.touched.iter().cloned());
         if let Deed::Move(from, _) | Deed::Exchange(from, _) = deed {

@@ -52,6 +52,13 @@ pub(super) struct Doing<'a> {
     pub(super) failed: bool,
 }
 
+impl Doing<'_> {
+    /// These files, or what comes of the act undisturbed.
+    fn or_clean(&self, files: &Arc<Files>) -> Vec<Arc<Files>> {
+        std::iter::once(files).chain(self.clean.iter().map(|clean| &clean.files)).cloned().collect()
+    }
+}
+
 /// Runs a scenario on the simulated machine.
 pub fn run_sim(scenario: &Scenario) -> std::result::Result<(), Box<Broken>> {
     let mut pinned = scenario.clone();
@@ -242,8 +249,7 @@ impl World {
                 if !failed && !lock(&self.foreigners).were_here {
                     return Err(told("recovery is required, though nothing failed and nobody interfered".to_owned()));
                 }
-                let mut allowed = vec![Arc::clone(base)];
-                allowed.extend(doing.clean.iter().map(|clean| Arc::clone(&clean.files)));
+                let allowed = doing.or_clean(base);
                 let tainted = self.touched_by(act);
                 // It may be the newest, or may not.
                 self.is_blurred = true;
@@ -268,8 +274,7 @@ impl World {
             // What could not be put away is left to the next command.
             let tainted = self.touched_by(act);
             let now = Arc::clone(&look.files);
-            let mut allowed = vec![Arc::clone(&now)];
-            allowed.extend(doing.clean.iter().map(|clean| Arc::clone(&clean.files)));
+            let allowed = doing.or_clean(&now);
             self.interrupted(allowed, now, tainted).map_err(&told)?;
         }
         self.forgotten(act, raw, &look);

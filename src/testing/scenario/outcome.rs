@@ -197,7 +197,10 @@ impl World {
         let expected = replayed(false);
         // What was interrupted was recovered first.
         let recovered = self.pending.as_ref().map(|_| replayed(true));
-        let left = lock(&self.foreigners).left.clone();
+        let (left, twins) = {
+            let foreigners = lock(&self.foreigners);
+            (foreigners.left.clone(), foreigners.twins.clone())
+        };
         let asked: BTreeSet<PathBuf> = match act {
             Act::Apply(asks, _) => asks.iter().flat_map(Ask::paths).map(PathBuf::from).collect(),
             _ => BTreeSet::new(),
@@ -223,8 +226,11 @@ impl World {
             let is_made_again = only_gone && [base.get(path), look.files.get(path)].iter().all(|at| is_folder(*at));
             // It stands where they took it away from, as they left it: its folder was moved, and is made again.
             let is_theirs_here = only_gone && expected.values().any(|entry| alike(Some(entry), look.files.get(path)));
+            // The other name has the old content again, too, whatever was done to the new one.
+            let is_old_twin = twins.contains(path) && content(&look.files, path) == content(base, path);
             // What a recovery puts aside, `status` lists.
-            let is_fine = is_back && (recovered.is_some() || only_gone) || is_made_again || is_theirs_here;
+            let is_fine =
+                is_back && (recovered.is_some() || only_gone) || is_made_again || is_theirs_here || is_old_twin;
             if !(kept(path) || is_left || is_named || is_as_recovered(path) || is_fine) {
                 let (is, was) = (told(&look.files, path), told(&expected, path));
                 return Err(format!(
@@ -295,6 +301,10 @@ fn is_as(expected: &Files, base: &Files, files: &Files, leeway: Leeway<'_>) -> J
         }
     }
     Ok(())
+}
+
+fn content<'f>(files: &'f Files, path: &Path) -> Option<&'f [u8]> {
+    files.get(path).map(|entry| &entry.content[..])
 }
 
 fn is_folder(entry: Option<&Entry>) -> bool {
