@@ -103,7 +103,7 @@ struct World {
 pub(super) fn run(root: &Path, scenario: &Scenario) -> Judged {
     std::fs::create_dir(root).unwrap();
     for item in &scenario.items {
-        programs::run(root, &programs::setup(item));
+        programs::set_up(root, item);
     }
     let others = Others { alive: marks_in(&files(root)), ..Others::default() };
     let mut world = World {

@@ -1,5 +1,7 @@
 //! What foreign programs do, as lines of a shell.
 
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::Command;
 
@@ -45,15 +47,19 @@ pub(super) fn run(folder: &Path, lines: &str) {
     drop(shell);
 }
 
-/// The lines that make what is there at first.
-pub(super) fn setup(item: &Item) -> String {
-    match item {
-        Item::Folder(path) => format!("mkdir -p {path}"),
+/// Makes what is there at first, without a program: that would take most of the time. What cannot be made is not there.
+pub(super) fn set_up(root: &Path, item: &Item) {
+    let made = match item {
+        Item::Folder(path) => fs::create_dir_all(root.join(path)),
         Item::File(path, content, mode) => {
-            format!("mkdir -p $(dirname {path}); printf '%s' '{content}' > {path}; chmod {mode:o} {path}")
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap())
+                .and_then(|()| fs::write(&path, content))
+                .and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(*mode)))
         }
-        Item::Symlink(path, target) => format!("ln -s {target} {path}"),
-        Item::Link(path, new) => format!("ln {path} {new}"),
-        Item::Attribute(..) => "true".to_owned(),
-    }
+        Item::Symlink(path, target) => symlink(target, root.join(path)),
+        Item::Link(path, new) => fs::hard_link(root.join(path), root.join(new)),
+        Item::Attribute(..) => Ok(()),
+    };
+    made.ok();
 }
