@@ -91,6 +91,19 @@ pub const SYNC_EACH_UP_TO: usize = 8;
 /// How often a request is tried while other programs write its files, within the time that it would wait for a lock.
 pub const ATTEMPTS: usize = 5_000;
 
+/// After so many attempts the contents of edits are no longer made durable before they are swapped.
+pub const CONTENDED_AFTER: usize = 2;
+
+/// So many files at most are swapped before their contents are durable: each is written anew where another program was
+/// quicker, and stays open.
+pub const CONTENDED_FILES: usize = 256;
+
+/// Bytes of a file whose content may be made anew between two looks.
+pub const CONTENDED_BYTES: u64 = 4 << 20;
+
+/// How often it is made anew before the attempt is given up.
+pub const CONTENDED_TRIES: usize = 200;
+
 /// Bytes of a diff in an answer.
 pub const DIFF_BYTES: usize = 64 << 10;
 

@@ -13,8 +13,12 @@ pub fn undo(entries: usize, mark: Mark, durable: bool) -> Vec<Step> {
         steps.extend(is_checked.then_some(Step::FindFolder(entry)));
         steps.push(Step::TakeBack(entry));
     }
+    let is_contended = mark == Mark::Contended;
+    steps.extend(is_contended.then_some(Step::WriteJournal));
     // Dropped only when the take-back is durable: without its folder nobody could repeat it.
     steps.extend(durable.then_some(Step::Barrier(Barrier::Undone)));
+    // Only then its bytes are known to be there.
+    steps.extend(is_contended.then_some(Step::Replace));
     steps.push(Step::Drop);
     steps
 }
@@ -30,6 +34,10 @@ pub fn drop_unswapped(mark: Mark) -> Vec<Step> {
 /// A durable undo mark: from here on no recovery goes forward.
 fn forget_swaps(mark: Mark, durable: bool) -> Vec<Step> {
     let mut steps = Vec::new();
+    if mark == Mark::Contended {
+        // No recovery goes forward from it: nothing is between a swap and its reverse.
+        return steps;
+    }
     steps.extend((!mark.is_undo()).then_some(Step::Mark(mark.undone())));
     // Also where the mark is there already: it may have been renamed by a process that died before its sync.
     steps.extend(durable.then_some(Step::SyncFolder));

@@ -6,7 +6,10 @@ use crate::journal::Mark;
 /// The steps of a commit of `entries` entries.
 #[must_use]
 pub fn commit(entries: usize, terms: Terms) -> Vec<Phase> {
-    let Terms { durable, checked, again } = terms;
+    if terms.contended {
+        return contended(entries);
+    }
+    let Terms { durable, checked, again, .. } = terms;
     let recheck = || (0..entries).map(Step::Recheck);
     let mut prepare = Vec::with_capacity(2 * entries + 4);
     prepare.extend((0..entries).map(Step::Stage));
@@ -19,9 +22,7 @@ pub fn commit(entries: usize, terms: Terms) -> Vec<Phase> {
     prepare.extend(durable.then_some(Step::Barrier(Barrier::First)));
     prepare.extend(recheck());
 
-    let undo = |steps| Phase { on_failure: OnFailure::Undo, steps };
-    // Where a sync has failed, nothing that needs another one may follow.
-    let leave = |sync| Phase { on_failure: OnFailure::Leave, steps: durable.then_some(sync).into_iter().collect() };
+    let leave = |sync| if durable { leave(sync) } else { Phase { on_failure: OnFailure::Leave, steps: Vec::new() } };
     let mut phases = vec![Phase { on_failure: OnFailure::Forget, steps: prepare }];
     let mut swap = Vec::with_capacity(2 * entries + 2);
     swap.extend((0..entries).flat_map(|entry| [Step::Swap(entry), Step::Look(entry)]));
@@ -40,17 +41,46 @@ pub fn commit(entries: usize, terms: Terms) -> Vec<Phase> {
     // recovery take the transaction back.
     swap.extend([Step::WriteReport, Step::VerifyFolders, Step::Mark(Mark::Done)]);
 
-    // Folders go only when every swap is durable: a recovery that goes back could put nothing into one that is gone.
-    let mut end = vec![Step::Tidy];
-    end.extend(durable.then_some(Step::SyncTidied));
-    end.push(Step::Archive);
-
-    phases.extend([
-        undo(swap),
-        leave(Step::Barrier(Barrier::Second)),
-        Phase { on_failure: OnFailure::Warn, steps: end },
-    ]);
+    phases.extend([undo(swap), leave(Step::Barrier(Barrier::Second)), end(durable)]);
     phases
+}
+
+/// The same beside a program that is quicker than a sync: no edit waits between reading and swap until its content is
+/// durable. The journal says so by its name, with which a crash always takes everything back.
+fn contended(entries: usize) -> Vec<Phase> {
+    let mut prepare: Vec<Step> = (0..entries).map(Step::Stage).collect();
+    prepare.extend([Step::WriteJournal, Step::SyncJournal, Step::NameJournal, Step::Barrier(Barrier::First)]);
+    // Until here a slot that is not whole was never swapped; from here on it can hold what somebody wrote into it.
+    prepare.extend([Step::Mark(Mark::Contended), Step::SyncFolder]);
+    let mut swap: Vec<Step> = (0..entries).map(Step::Contend).collect();
+    swap.extend([Step::WriteReport, Step::WriteJournal]);
+    vec![
+        Phase { on_failure: OnFailure::Forget, steps: prepare },
+        undo(swap),
+        // The contents must be on the disk before the name that makes them count, and the journal that tells of them
+        // before it has a name.
+        leave(Step::Barrier(Barrier::Contents)),
+        undo(vec![Step::VerifyFolders, Step::Replace, Step::Mark(Mark::Done)]),
+        leave(Step::Barrier(Barrier::Second)),
+        end(true),
+    ]
+}
+
+const fn undo(steps: Vec<Step>) -> Phase {
+    Phase { on_failure: OnFailure::Undo, steps }
+}
+
+/// Where a sync has failed, nothing that needs another one may follow.
+fn leave(sync: Step) -> Phase {
+    Phase { on_failure: OnFailure::Leave, steps: vec![sync] }
+}
+
+/// Folders go only when every swap is durable: a recovery that goes back could put nothing into one that is gone.
+fn end(durable: bool) -> Phase {
+    let mut steps = vec![Step::Tidy];
+    steps.extend(durable.then_some(Step::SyncTidied));
+    steps.push(Step::Archive);
+    Phase { on_failure: OnFailure::Warn, steps }
 }
 
 /// The steps that finish an interrupted transaction, of whose entries those in `ready` are still to be swapped.

@@ -27,6 +27,8 @@ pub struct Protocol {
     pub drop_unswapped: fn(Mark) -> Vec<Step>,
     /// How far an entry is: [`recover::classify`].
     pub classify: fn(&Record, &Observed) -> Class,
+    /// The same in a contended transaction: [`recover::classify_contended`].
+    pub classify_contended: fn(&Record, &Observed) -> Class,
     /// What is to be done with an interrupted transaction: [`recover::decide`].
     pub decide: fn(Mark, bool, &[Class]) -> Decision,
     /// What a rollback may let go of: [`recover::is_new`].
@@ -56,6 +58,7 @@ pub static PROTOCOL: Protocol = Protocol {
     undo: backward::undo,
     drop_unswapped: backward::drop_unswapped,
     classify: recover::classify,
+    classify_contended: recover::classify_contended,
     decide: recover::decide,
     is_new: recover::is_new,
     may_go: recover::may_go,

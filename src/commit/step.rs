@@ -7,7 +7,7 @@ use crate::journal::Mark;
 pub enum Step {
     /// Fill the entry's slot.
     Stage(usize),
-    /// Write the journal under its hidden name, sealed.
+    /// Write the journal under its hidden name, sealed; that of a contended transaction once more, as it has become.
     WriteJournal,
     /// Make the journal's bytes durable.
     SyncJournal,
@@ -21,6 +21,10 @@ pub enum Step {
     Swap(usize),
     /// Look at what came out; put it back where it is not what was read.
     Look(usize),
+    /// Look, exchange and look, with the content of an edit made anew as often as another program is quicker.
+    Contend(usize),
+    /// Put the journal that was written anew in the place of the first one.
+    Replace,
     /// Run the check.
     Check,
     /// Look at the slot once more, after the check.
@@ -49,6 +53,7 @@ pub enum Step {
 
 /// What a commit is to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact by itself")]
 pub struct Terms {
     /// Safe against power loss, not only against `kill -9`.
     pub durable: bool,
@@ -56,6 +61,8 @@ pub struct Terms {
     pub checked: bool,
     /// Tried before, and another program came in between: a look before each sync saves those of a lost attempt.
     pub again: bool,
+    /// Tried so often that the edits are swapped before their contents are durable.
+    pub contended: bool,
 }
 
 /// A point where everything before is durable.
@@ -63,6 +70,8 @@ pub struct Terms {
 pub enum Barrier {
     /// Before the first swap: staged files, originals, journal.
     First,
+    /// Before the done mark of a contended transaction: contents, originals, and the journal that tells of them.
+    Contents,
     /// Before the done mark: whatever a check that passed made of the new files.
     Checked,
     /// Before the acknowledgement: every name that was swapped, and the done mark.

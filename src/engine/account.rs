@@ -41,10 +41,10 @@ pub(super) struct Account {
 }
 
 /// What is known of a transaction besides its plan: who acts, and what is answered.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct Teller<'a> {
     pub program: &'a str,
-    pub files: &'a [FileReport],
+    pub files: &'a mut [FileReport],
 }
 
 /// The text as it is written: it can be long, and nothing of it is copied for that.

@@ -13,7 +13,7 @@ use super::resolve::Place;
 use super::roles::{Cast, Subjects, vacates};
 use super::snapshot::{self, Snapshot};
 use super::state::State;
-use super::{Engine, Phase, Run};
+use super::{Durability, Engine, Phase, Run};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Name};
 use crate::path::RelPath;
@@ -25,6 +25,7 @@ use crate::request::{Change, FileRequest, Request};
 mod ahead;
 mod asked;
 pub(super) mod attempts;
+mod contended;
 mod elsewhere;
 mod reader;
 
@@ -45,7 +46,7 @@ impl Engine {
             let (_, files) = self.dry_draft(request, &mut warnings, run)?;
             return Ok(Report { dry_run: true, files, warnings, ..Report::default() });
         }
-        let attempt = |again| self.attempt(request, again, &mut warnings, run);
+        let attempt = |attempt| self.attempt(request, attempt, &mut warnings, run);
         let report =
             self.try_again(request.check.as_ref(), attempt, |error| attempts::means_the_same(request, error), run)?;
         warnings.extend(report.warnings);
@@ -60,14 +61,14 @@ impl Engine {
         run: Run<'_>,
     ) -> (Option<T>, Result<Report>) {
         let (mut last, mut warnings) = (None, Vec::new());
-        let attempt = |again| {
+        let attempt = |attempt| {
             let found: &T = last.insert(find()?);
             let request = found.as_ref();
             if request.files.is_empty() {
                 return Ok(Report { dry_run: request.dry_run, ..Report::default() });
             }
             validate::check(request, PathRule::Absolute)?;
-            if request.dry_run { self.apply(request, run) } else { self.attempt(request, again, &mut warnings, run) }
+            if request.dry_run { self.apply(request, run) } else { self.attempt(request, attempt, &mut warnings, run) }
         };
         let report = self.try_again(None, attempt, |_| true, run);
         let report = report.map(|report| {
@@ -77,8 +78,9 @@ impl Engine {
         (last, report)
     }
 
-    /// Tries it once; `again` where another program has come in between before.
-    fn attempt(&self, request: &Request, again: bool, warnings: &mut Vec<String>, run: Run<'_>) -> Result<Report> {
+    /// Tries it for the `attempt`th time: all before came to nothing, since another program came in between.
+    fn attempt(&self, request: &Request, attempt: usize, warnings: &mut Vec<String>, run: Run<'_>) -> Result<Report> {
+        let again = attempt > 1;
         let cast = Cast::of(request);
         self.recover_own(warnings, run)?;
         let mut ground = self.stand(&cast.paths(), &|found| cast.judge(found), warnings, run)?;
@@ -100,6 +102,9 @@ impl Engine {
         draft.marks.request = Some(fingerprint);
         draft.marks.key.clone_from(&request.idempotency_key);
         draft.again = again;
+        if attempt > self.contended_after && self.settings.durability == Durability::Power {
+            draft.contended = contended::edits(request, &draft);
+        }
         self.carry_out(draft, locks, Report { files, ..Report::default() }, run)
     }
 
@@ -158,7 +163,7 @@ impl Engine {
         let targets = snapshots(&plan, &paths, &sources);
         let marks = Marks { label: request.label.clone(), ..Marks::default() };
         let gate = self.gate(request.check.as_ref())?;
-        Ok((Draft { plan, sources, targets, parents, read_at, marks, gate, again: false }, reports))
+        Ok((Draft { plan, sources, targets, parents, read_at, marks, gate, again: false, contended: None }, reports))
     }
 
     /// Whether what stands at a place can be edited, replaced, moved or deleted, or a file made there.

@@ -12,6 +12,7 @@ use crate::digest::Digest;
 use crate::fs::{Handle, Name, Stat};
 use crate::path::RelPath;
 use crate::plan::{Plan, SourceId};
+use crate::request::edit::Edit;
 
 /// A transaction that is decided and read, under locks, and not yet staged.
 #[derive(Debug)]
@@ -30,6 +31,8 @@ pub(super) struct Draft {
     pub gate: Option<Gate>,
     /// Whether another program came in between when this was tried before.
     pub again: bool,
+    /// The entries whose content is made anew where another program is quicker than a sync, with their edits.
+    pub contended: Option<HashMap<usize, Vec<Edit>>>,
 }
 
 impl Draft {

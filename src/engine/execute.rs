@@ -23,6 +23,7 @@ use crate::identity::Timestamp;
 use crate::journal::Mark;
 use crate::journal::recover::{Class, Decision};
 
+mod contend;
 mod look;
 
 /// A commit that succeeded.
@@ -40,14 +41,16 @@ pub(super) struct Committed {
 pub(super) fn commit(
     fs: &dyn Fs,
     state: &State,
-    draft: Draft,
+    mut draft: Draft,
     locks: Locks,
     durable: bool,
     teller: Teller<'_>,
     run: Run<'_>,
 ) -> Result<Committed> {
     let trash = trash::list(fs, state)?;
-    let terms = Terms { durable, checked: draft.gate.is_some(), again: draft.again };
+    let contended = draft.contended.is_some();
+    debug_assert!(!contended || durable, "without power loss there is no sync to be quicker than");
+    let terms = Terms { durable, checked: draft.gate.is_some(), again: draft.again, contended };
     // A check may write anywhere: what it makes of the new files is durable only with all else.
     let each = durable && !terms.checked && syncs_each(fs, state, &draft)?;
     let staging = Staging::begin(fs, state, &draft, teller.program)?;
@@ -55,8 +58,17 @@ pub(super) fn commit(
     let (read_at, begun) = (staging.read_at(&draft), staging.born());
     let mut committed = Committed { id: id.clone(), warnings: Vec::new(), check: None, rewritten: Vec::new() };
     let tidied = Tidied::default();
-    let mut walk =
-        Walk { staging, draft: &draft, teller, read_at, each, trash: &trash, run, tidied, committed: &mut committed };
+    let mut walk = Walk {
+        staging,
+        draft: &mut draft,
+        teller,
+        read_at,
+        each,
+        trash: &trash,
+        run,
+        tidied,
+        committed: &mut committed,
+    };
     let result = walk.phases(terms);
     drop(walk);
     // The others need not wait until the trash is emptied.
@@ -77,7 +89,7 @@ fn syncs_each(fs: &dyn Fs, state: &State, draft: &Draft) -> Result<bool> {
 
 pub(super) struct Walk<'a> {
     staging: Staging<'a>,
-    pub draft: &'a Draft,
+    pub draft: &'a mut Draft,
     teller: Teller<'a>,
     read_at: Timestamp,
     /// Sync each file, not the file system.
@@ -90,7 +102,7 @@ pub(super) struct Walk<'a> {
     pub committed: &'a mut Committed,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
     fn phases(&mut self, terms: Terms) -> Result<()> {
         for phase in (self.transaction().state.protocol.commit)(self.draft.plan.entries.len(), terms) {
             let steps = || phase.steps.iter().find_map(|step| self.perform(*step).err());
@@ -140,7 +152,7 @@ impl Walk<'_> {
             Step::WriteJournal => self.staging.write_journal(),
             Step::SyncJournal => self.staging.sync_journal(),
             Step::NameJournal => self.staging.name_journal(),
-            Step::Barrier(Barrier::First) => self.first_barrier(),
+            Step::Barrier(Barrier::First | Barrier::Contents) => self.first_barrier(),
             Step::Barrier(Barrier::Checked | Barrier::Second | Barrier::Undone) => self.later_barrier(),
             Step::Recheck(entry) => {
                 check_cancelled(self.run.cancel)?;
@@ -151,6 +163,12 @@ impl Walk<'_> {
                 self.transaction().swap(entry).map_err(|e| self.name_edit(e, entry))
             }
             Step::Look(entry) => self.look(entry).map_err(|e| self.name_edit(e, entry)),
+            Step::Contend(entry) => {
+                check_cancelled(self.run.cancel)?;
+                self.run.observer.progress(Progress::Swap, entry, total);
+                self.contend(entry).map_err(|e| self.name_edit(e, entry))
+            }
+            Step::Replace => self.transaction().replace_journal(),
             Step::Check => self.check(),
             Step::LookAgain(entry) => self.look_again(entry).map_err(|e| self.name_edit(e, entry)),
             Step::WriteReport => {
@@ -174,7 +192,7 @@ impl Walk<'_> {
         }
     }
 
-    pub(super) fn transaction(&self) -> &Transaction<'_> {
+    pub(super) fn transaction(&self) -> &Transaction<'a> {
         self.staging.transaction()
     }
 
@@ -194,7 +212,8 @@ impl Walk<'_> {
         let originals = self.draft.targets.iter().flatten().filter_map(|snapshot| snapshot.file.as_ref());
         let sections = self.staging.sections(self.trash);
         let files = self.staging.files();
-        let all = files.iter().chain(originals).chain([&transaction.folder]).chain(&sections);
+        let texts = self.staging.texts();
+        let all = files.iter().chain(originals).chain(texts).chain([&transaction.folder]).chain(&sections);
         if self.draft.again { sync_together(transaction.fs, all) } else { sync_all(transaction.fs, all) }
     }
 
@@ -293,6 +312,10 @@ fn undo_all(transaction: &mut Transaction<'_>, durable: bool, observer: &Shelter
                 }
             }
             Step::Barrier(_) => transaction.sync_everything()?,
+            // What is verified in the trash rests on it. Where it fails, more than needed goes to kept/.
+            Step::WriteJournal if !transaction.uncertain => drop(transaction.rewrite_journal()),
+            Step::Replace if !transaction.uncertain => drop(transaction.replace_journal()),
+            Step::WriteJournal | Step::Replace => {}
             Step::Drop => match first_error.take() {
                 Some(error) => return Err(error),
                 None => undone.kept = drop_folder(transaction, &conflicts, durable)?,
@@ -405,6 +428,7 @@ fn sync_together<'h>(fs: &dyn Fs, handles: impl Iterator<Item = &'h Handle>) -> 
 pub(super) const fn mark_word(mark: Mark) -> &'static str {
     match mark {
         Mark::Sealed => "interrupted",
+        Mark::Contended => "interrupted beside another program that was writing",
         Mark::Check => "interrupted in its check",
         Mark::Done => "done, not yet in history",
         Mark::Undo | Mark::CheckUndo => "being taken back",

@@ -11,9 +11,12 @@ use super::transaction::{is_incomplete, see};
 use super::{Engine, Run, trash};
 use crate::error::{self, Error, ErrorKind, Result};
 use crate::fs::{Fs, Handle, Name};
-use crate::journal::recover::{Seen, is_new};
+use crate::journal::recover::{Seen, is, is_new};
 use crate::journal::{Journal, Mark, Record, kept_name, slot_name};
 use crate::request::{Change, FileRequest, IfExists, Request};
+
+/// What a contended transaction left that was interrupted.
+pub(super) const UNCERTAIN: &str = "what was made beside another program that was writing, not known to be whole";
 
 impl Engine {
     /// What is kept, oldest first.
@@ -41,6 +44,11 @@ impl Engine {
                 format!("{id} keeps {} contents; name the one to restore (`txedit kept list`)", contents.len());
             return Err(Error::new(ErrorKind::UnknownTransaction, message));
         };
+        if kept.reason == UNCERTAIN {
+            let path = &kept.kept_path;
+            let message = format!("{} is {UNCERTAIN}: look at it, and copy from it what is missing", path.display());
+            return Err(Error::new(ErrorKind::RecoveryRequired, message).at(path));
+        }
         let Some(kept) = kept.kept_path.file_name() else { unreachable!("what is kept has a name") };
         let name = Name::new(&folder, kept);
         let path = name.path();
@@ -102,6 +110,11 @@ pub(super) fn list(fs: &dyn Fs, state: &State) -> Result<Vec<Kept>> {
     Ok(kept)
 }
 
+/// Whether this is the file that was staged for an entry, whatever it holds.
+fn is_staged(record: &Record, seen: Seen) -> bool {
+    record.change.staged().is_some_and(|staged| is(seen, staged))
+}
+
 /// The slots of a kept folder that hold what is not the transaction's own new content, nor what a power loss left of it.
 fn contents(
     fs: &dyn Fs,
@@ -129,6 +142,7 @@ fn contents(
             Ok(Seen::File { digest, .. }) if record.change.before().is_some_and(|before| before.digest == digest) => {
                 "the content before the transaction"
             }
+            Ok(seen) if mark == Mark::Contended && is_staged(record, seen) => UNCERTAIN,
             Ok(_) => "another program's content",
             Err(e) if e.kind() == ErrorKind::PermissionDenied => "it cannot be read by you",
             Err(e) => return Err(e),

@@ -201,6 +201,7 @@ pub struct Engine {
     /// How many files this process may have open.
     open_files: u64,
     attempts: usize,
+    contended_after: usize,
 }
 
 impl Engine {
@@ -227,6 +228,7 @@ impl Engine {
             inside: None,
             open_files,
             attempts: limits::ATTEMPTS,
+            contended_after: limits::CONTENDED_AFTER,
         })
     }
 
@@ -241,6 +243,13 @@ impl Engine {
     #[must_use]
     pub fn with_attempts(self, attempts: usize) -> Self {
         Self { attempts, ..self }
+    }
+
+    /// The same engine, which after so many attempts no longer makes new contents durable before it swaps them: the way
+    /// through beside a program that is quicker than a sync. See `journal.contended` in journal-format.md.
+    #[must_use]
+    pub fn contended_after(self, attempts: usize) -> Self {
+        Self { contended_after: attempts, ..self }
     }
 
     /// The same engine with a check that decides on every commit, before the one that a call names.
@@ -364,7 +373,7 @@ impl Engine {
         if draft.plan.is_empty() {
             return Ok(report);
         }
-        let Committed { id, warnings, check, rewritten } = self.commit(draft, &report.files, locks, run)?;
+        let Committed { id, warnings, check, rewritten } = self.commit(draft, &mut report.files, locks, run)?;
         for rewritten in rewritten {
             rewritten.tell(&mut report.files);
         }
@@ -373,7 +382,7 @@ impl Engine {
     }
 
     /// Commits a draft under locks, then bounds history.
-    fn commit(&self, draft: Draft, files: &[FileReport], locks: Locks, run: Run<'_>) -> Result<Committed> {
+    fn commit(&self, draft: Draft, files: &mut [FileReport], locks: Locks, run: Run<'_>) -> Result<Committed> {
         let found = State::find(&*self.fs, &self.root, self.protocol)?;
         self.check_possible(&draft, &found)?;
         let state = State::ensure(&*self.fs, &self.root, self.protocol, found)?;

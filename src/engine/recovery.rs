@@ -51,7 +51,8 @@ pub(super) fn recover_one(
     };
     let Some(folder) = folder else { return running(fs, state, id) };
     let incomplete = BTreeSet::new();
-    let mut transaction = Transaction { fs, state, folder, journal, mark, parents, incomplete };
+    let uncertain = mark == Mark::Contended;
+    let mut transaction = Transaction { fs, state, folder, journal, mark, uncertain, parents, incomplete };
     if options.plan_only {
         return plan_only(&transaction, options.decision, run.cancel);
     }
@@ -216,6 +217,11 @@ fn choose(transaction: &Transaction<'_>, classes: &[Class], wish: Wish) -> Resul
     match wish {
         Wish::Table | Wish::Discard => Ok(table),
         Wish::Back => Ok(Decision::Back),
+        Wish::Forward if transaction.mark == Mark::Contended => {
+            let message = "it was interrupted beside another program that was writing, and its new contents are not known \
+                           to be whole; use --back or --discard";
+            Err(Error::new(ErrorKind::RecoveryRequired, message))
+        }
         Wish::Forward if transaction.mark == Mark::Undo => {
             let message = "its undo was begun, and what was taken back may have been built on; use --back or --discard";
             Err(Error::new(ErrorKind::RecoveryRequired, message))

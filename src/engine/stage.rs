@@ -1,6 +1,6 @@
 //! Staging: new contents in the slots of a transaction's folder, then its journal.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -61,6 +61,8 @@ pub(super) struct Staging<'a> {
     /// What the transaction's folder hands on to every file that is made in it.
     handed_on: Option<Attributes>,
     hidden: Option<Handle>,
+    /// The staged files of a contended transaction, by their entries.
+    open: HashMap<usize, Handle>,
     report: Option<Handle>,
 }
 
@@ -84,12 +86,13 @@ impl<'a> Staging<'a> {
             label: draft.marks.label.clone(),
         };
         let entries = Vec::with_capacity(draft.plan.entries.len());
-        let journal = Journal { header, entries, back_on_crash: draft.gate.is_some() };
+        let journal = Journal { header, entries, back_on_crash: draft.gate.is_some() || draft.contended.is_some() };
         let parents = draft.parents.iter();
         let parents = parents.map(|(path, (stat, folder))| (path.clone(), (stat.identity, folder.clone()))).collect();
         let born = stat.modified;
         let incomplete = BTreeSet::new();
-        let transaction = Transaction { fs, state, folder, journal, mark: Mark::Sealed, parents, incomplete };
+        let mark = Mark::Sealed;
+        let transaction = Transaction { fs, state, folder, journal, mark, uncertain: false, parents, incomplete };
         Ok(Self {
             transaction,
             section,
@@ -100,6 +103,7 @@ impl<'a> Staging<'a> {
             copies: Vec::new(),
             handed_on: None,
             hidden: None,
+            open: HashMap::new(),
             report: None,
         })
     }
@@ -128,6 +132,16 @@ impl<'a> Staging<'a> {
 
     pub(super) fn files(&self) -> &[Handle] {
         &self.files
+    }
+
+    /// The staged file of an entry of a contended transaction.
+    pub(super) fn open(&self, entry: usize) -> Option<Handle> {
+        self.open.get(&entry).cloned()
+    }
+
+    /// The journal and the report, as far as they are written.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &Handle> {
+        self.hidden.iter().chain(&self.report)
     }
 
     pub(super) fn report(&self) -> Option<&Handle> {
@@ -214,6 +228,9 @@ impl<'a> Staging<'a> {
         let Staged { file, guard, identity, access, handed_on } = staged?;
         // From here on it is one of those that are unnamed: a guard for each of many files takes too much memory.
         guard.disarm();
+        if let Some(file) = file.as_ref().filter(|_| draft.contended.is_some()) {
+            self.open.insert(entry, file.clone());
+        }
         self.files.extend(file);
         self.handed_on = Some(handed_on);
         Ok((identity, FileState { access: Some(access), ..new.state }))
@@ -315,7 +332,7 @@ impl<'a> Staging<'a> {
             // A mode that it did not have changes its ACL.
             access.attributes = fs.attributes(&file).map_err(io("read the attributes of staged"))?.digest();
         }
-        let is_kept = draft.plan.entries.len() <= limits::SYNC_EACH_UP_TO;
+        let is_kept = draft.plan.entries.len() <= limits::SYNC_EACH_UP_TO || draft.contended.is_some();
         Ok(Staged { file: is_kept.then_some(file), guard, identity: stat.identity, access, handed_on: now.attributes })
     }
 

@@ -64,7 +64,7 @@ impl Transaction<'_> {
             return self.take_back_checked(entry);
         }
         let observed = self.observe(entry, &NEVER)?;
-        match (self.state.protocol.classify)(self.record(entry), &observed) {
+        match self.class_of(entry, &observed) {
             Class::Done if is_folder => self.take_back_folder(entry),
             class @ (Class::Done | Class::Captured) => self.take_back_swapped(entry, class),
             // The check removed it, or moved it away.
@@ -87,7 +87,7 @@ impl Transaction<'_> {
         if matches!(self.record(entry).change, Change::Delete { .. }) {
             return Ok(back);
         }
-        if !self.slot_is_ours(entry)? {
+        if !self.slot_came_back(entry)? {
             self.swap(entry)?;
             return Ok(TakenBack::Left("another program wrote it while it was taken back"));
         }
@@ -99,7 +99,7 @@ impl Transaction<'_> {
     fn take_back_checked(&self, entry: usize) -> Result<TakenBack> {
         let record = self.record(entry);
         let observed = self.observe(entry, &NEVER)?;
-        let class = (self.state.protocol.classify)(record, &observed);
+        let class = self.class_of(entry, &observed);
         let is_edit = matches!(record.change, Change::Edit { .. });
         match (class, &record.change) {
             (Class::Done | Class::Captured, _) => {

@@ -4,16 +4,18 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use super::files::write_new_by;
 use super::lock::NEVER;
 use super::state::{Section, State, open_transaction};
 use super::{barrier, snapshot};
 use crate::commit::Protocol;
+use crate::digest::Digest;
 use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Kept, Result};
 use crate::fs::{FileKind, Fs, Handle, Name, Rename, Stat};
 use crate::identity::Identity;
-use crate::journal::recover::{Ages, Class, Observed, Seen};
-use crate::journal::{Change, Journal, Mark, Record, kept_name, slot_name};
+use crate::journal::recover::{Ages, Class, Observed, Seen, is};
+use crate::journal::{self, Change, Journal, Mark, Record, kept_name, record, slot_name};
 use crate::plan::Access;
 
 /// A transaction in `txn/`, its folder and the folders of its targets locked by this process.
@@ -25,6 +27,8 @@ pub(super) struct Transaction<'a> {
     pub folder: Handle,
     pub journal: Journal,
     pub mark: Mark,
+    /// It was interrupted while it was contended: what its edits hold may be other than the journal says.
+    pub uncertain: bool,
     /// The folders of the targets, by their path in the workspace; what is not there has none.
     pub parents: HashMap<PathBuf, (Identity, Handle)>,
     /// Entries whose slot held, before a recovery touched anything, what a power loss left of their new content.
@@ -69,11 +73,18 @@ impl Transaction<'_> {
     }
 
     pub(super) fn classify(&self, entry: usize) -> Result<Class> {
-        Ok((self.state.protocol.classify)(self.record(entry), &self.observe(entry, &NEVER)?))
+        Ok(self.class_of(entry, &self.observe(entry, &NEVER)?))
+    }
+
+    /// The class of an entry that was observed.
+    pub(super) fn class_of(&self, entry: usize, observed: &Observed) -> Class {
+        let Protocol { classify, classify_contended, .. } = self.state.protocol;
+        let classify = if self.uncertain { classify_contended } else { classify };
+        classify(self.record(entry), observed)
     }
 
     pub(super) fn classes(&self, cancel: &AtomicBool) -> Result<Vec<Class>> {
-        let class = |entry| Ok((self.state.protocol.classify)(self.record(entry), &self.observe(entry, cancel)?));
+        let class = |entry| Ok(self.class_of(entry, &self.observe(entry, cancel)?));
         (0..self.journal.entries.len()).map(class).collect()
     }
 
@@ -156,6 +167,16 @@ impl Transaction<'_> {
         })
     }
 
+    /// Whether what came back into the slot of an entry is what was staged for it.
+    pub(super) fn slot_came_back(&self, entry: usize) -> Result<bool> {
+        if !self.uncertain || !matches!(self.record(entry).change, Change::Edit { .. }) {
+            return self.slot_is_ours(entry);
+        }
+        // Its content cannot be compared: whatever it is stays, and is told.
+        let seen = self.see(Name::new(&self.folder, &slot_name(entry)))?;
+        Ok(self.record(entry).change.staged().is_some_and(|staged| is(seen, staged)))
+    }
+
     /// The entries of these classes whose new content a power loss left incomplete, in a file that was never swapped.
     pub(super) fn incomplete(&self, classes: &[Class]) -> Result<BTreeSet<usize>> {
         let torn = (0..classes.len()).filter(|entry| classes[*entry] == Class::Torn);
@@ -184,6 +205,28 @@ impl Transaction<'_> {
         self.fs.rename(from, to, Rename::NoReplace).map_err(|e| Error::io("rename", from.path(), e))?;
         self.mark = mark;
         Ok(())
+    }
+
+    /// Writes the whole journal, sealed, under its hidden name.
+    pub(super) fn write_journal(&self) -> Result<Handle> {
+        let name = Name::new(&self.folder, journal::HIDDEN_NAME);
+        write_new_by(self.fs, name, |to| record::write(&self.journal, to))
+    }
+
+    /// Writes the journal of a contended transaction again, as it has become.
+    pub(super) fn rewrite_journal(&self) -> Result<Handle> {
+        // It may have been written before what failed.
+        self.fs.unlink(Name::new(&self.folder, journal::HIDDEN_NAME)).ok();
+        self.write_journal()
+    }
+
+    /// Puts the journal that was written again, and whose bytes are durable, in the place of the first.
+    pub(super) fn replace_journal(&self) -> Result<()> {
+        assert_eq!(self.mark, Mark::Contended, "the bytes of any other journal never change");
+        let written = Name::new(&self.folder, journal::HIDDEN_NAME);
+        let replaced = self.fs.rename(written, Name::new(&self.folder, self.mark.file_name()), Rename::Exchange);
+        replaced.map_err(|e| Error::io("rename", written.path(), e))?;
+        self.fs.unlink(written).map_err(|e| Error::io("remove", written.path(), e))
     }
 
     /// Makes the names in the transaction's folder durable.
@@ -234,6 +277,7 @@ impl Transaction<'_> {
             let reason = match conflicts.get(&entry) {
                 Some(reason) => reason,
                 None if ours => continue,
+                None if self.uncertain => super::kept::UNCERTAIN,
                 None => "another program's content came out of the swap",
             };
             let kept_path = if ours { self.path(entry) } else { kept_folder.join(slot_name(entry)) };
@@ -356,6 +400,11 @@ pub(super) fn is_incomplete(
     let slot = slot_name(entry);
     let slot = Name::new(folder, &slot);
     let seen = see(fs, slot, &NEVER)?;
+    if mark == Mark::Contended {
+        // It was written anew after its journal, so that times tell nothing; but an empty file is nobody's work.
+        let is_staged = journal.entries[entry].change.staged().is_some_and(|staged| is(seen, staged));
+        return Ok(is_staged && matches!(seen, Seen::File { digest, .. } if digest == Digest::of(&[])));
+    }
     let stat = |name: Name<'_>| fs.stat(name).map_err(|e| Error::io("look at", name.path(), e));
     let (Some(slot), Some(sealed)) = (stat(slot)?, stat(Name::new(folder, mark.file_name()))?) else {
         return Ok(false);

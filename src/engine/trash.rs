@@ -173,7 +173,8 @@ fn unlink_verified(fs: &dyn Fs, state: &State, folder: &Handle) -> Result<Option
             written.push(record.path.to_string());
         }
     }
-    let ours = |name: &OsString| name == account::FILE_NAME || name == mark.file_name();
+    // A contended transaction that was interrupted leaves a journal under its hidden name.
+    let ours = |name: &OsString| name == account::FILE_NAME || name == mark.file_name() || name == journal::HIDDEN_NAME;
     let left = fs.list(folder).map_err(|e| Error::io("list", folder.path(), e))?;
     let mut strange = false;
     for name in left.iter().filter(|name| !ours(name)) {

@@ -97,7 +97,7 @@ impl Engine {
     /// Tries it again where another program came in between and other lines may change. Else what it wrote is a conflict,
     /// and would be one the next time.
     fn take_back_by(&self, id: &str, options: &UndoOptions, mut warnings: Vec<String>, run: Run<'_>) -> Result<Report> {
-        let attempt = |again| self.take_back(id, options, again, run);
+        let attempt = |attempt| self.take_back(id, options, attempt > 1, run);
         let report = self.try_again(options.check.as_ref(), attempt, |_| options.rebase, run)?;
         warnings.extend(report.warnings);
         Ok(Report { warnings, ..report })
@@ -149,7 +149,7 @@ impl Engine {
         let reverts = Some(Box::new(reverted));
         let marks = Marks { reverts: Some(id), ..Marks::default() };
         let gate = self.gate(options.check.as_ref())?;
-        let draft = Draft { plan, sources, targets, parents, read_at, marks, gate, again };
+        let draft = Draft { plan, sources, targets, parents, read_at, marks, gate, again, contended: None };
         let Some(locks) = locks else {
             self.check_possible(&draft, &Found::State(state))?;
             return Ok(Report { dry_run: true, files, warnings, reverts, ..Report::default() });

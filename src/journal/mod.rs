@@ -4,9 +4,11 @@
 //!
 //! - **J1** A journal is written whole under a hidden name, sealed, synced, and only then renamed to `journal`.
 //!   A folder without a journal name was never swapped.
-//! - **J2** Its bytes never change after the seal. Its name is its state ([`Mark`]).
+//! - **J2** Its bytes never change after the seal, but for a contended one's, which is replaced as a whole. Its name is its
+//!   state ([`Mark`]).
 //! - **J3** It is acted on only where it was born: its header holds the identity of its own folder.
-//! - **J4** No target is touched before everything staged and the journal's name are durable.
+//! - **J4** No target is touched before everything staged and the journal's name are durable; in a contended transaction
+//!   before that name is.
 //! - **J5** `journal.done` only after every swap was looked at, and again after the check, if there is one.
 //! - **J6** No swap is taken back without a durable `journal.undo` (`journal.check.undo` after a check began); neither
 //!   ever becomes `journal.done`.
@@ -218,6 +220,9 @@ pub fn original_name(index: usize) -> String {
 pub enum Mark {
     /// `journal`: swaps may be under way.
     Sealed,
+    /// `journal.contended`: swaps may be under way, or taken back; the contents of edits may be others than the journal
+    /// says, and not durable.
+    Contended,
     /// `journal.check`: every swap was done and looked at, and a check decides.
     Check,
     /// `journal.done`: every swap was done and looked at, and a check, if there was one, passed.
@@ -230,13 +235,14 @@ pub enum Mark {
 
 impl Mark {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Sealed, Self::Check, Self::Done, Self::Undo, Self::CheckUndo];
+    pub const ALL: [Self; 6] = [Self::Sealed, Self::Contended, Self::Check, Self::Done, Self::Undo, Self::CheckUndo];
 
     /// The file name.
     #[must_use]
     pub const fn file_name(self) -> &'static str {
         match self {
             Self::Sealed => "journal",
+            Self::Contended => "journal.contended",
             Self::Check => "journal.check",
             Self::Done => "journal.done",
             Self::Undo => "journal.undo",
@@ -250,12 +256,14 @@ impl Mark {
         matches!(self, Self::Undo | Self::CheckUndo)
     }
 
-    /// The mark of the same transaction while it is being taken back.
+    /// The mark of the same transaction while it is being taken back. A contended one has it from the start: after a crash
+    /// it goes nowhere but back.
     #[must_use]
     pub const fn undone(self) -> Self {
         match self {
             Self::Sealed | Self::Done | Self::Undo => Self::Undo,
             Self::Check | Self::CheckUndo => Self::CheckUndo,
+            Self::Contended => Self::Contended,
         }
     }
 }

@@ -109,6 +109,24 @@ pub fn classify(record: &Record, observed: &Observed) -> Class {
     }
 }
 
+/// The class of an entry of a contended transaction. Of an edit the staged inode alone tells: its content was written
+/// anew after the journal, and swapped before it was durable.
+#[must_use]
+pub fn classify_contended(record: &Record, observed: &Observed) -> Class {
+    let Change::Edit { staged, .. } = &record.change else { return classify(record, observed) };
+    match (observed.target, observed.slot) {
+        (_, slot) if is(slot, staged) => match classify(record, observed) {
+            class @ (Class::Ready | Class::Before | Class::Same) => class,
+            _ => Class::Torn,
+        },
+        (target, slot @ Seen::File { .. }) if is(target, staged) => {
+            let is_old = States::new(record.change.before(), None).tell(slot) == State::Old;
+            if is_old { Class::Done } else { Class::Captured }
+        }
+        _ => classify(record, observed),
+    }
+}
+
 fn edit(states: &States<'_>, staged: &Identity, target: Seen, slot: Seen) -> Class {
     match (states.tell(target), states.tell(slot)) {
         // Also where what is left is by chance the old content: an empty file, for one.
@@ -169,8 +187,9 @@ fn folder(staged: &Identity, target: Seen, slot: Seen) -> Class {
 pub fn decide(mark: Mark, back_on_crash: bool, classes: &[Class]) -> Decision {
     let any = |wanted: &[Class]| classes.iter().any(|class| wanted.contains(class));
     let done = mark == Mark::Done;
-    // A check that did not come to its end has not passed, whatever the seal says of a crash.
-    if mark.is_undo() || mark == Mark::Check || (back_on_crash && !done) {
+    // A check that did not come to its end has not passed, whatever the seal says of a crash; and of what is contended
+    // no new content is known to be durable.
+    if mark.is_undo() || matches!(mark, Mark::Check | Mark::Contended) || (back_on_crash && !done) {
         return Decision::Back;
     }
     // Evidence proves that the first barrier was passed: everything staged was durable before anything was swapped.

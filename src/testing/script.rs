@@ -53,6 +53,7 @@ pub struct Script {
     pub(super) acts: Vec<Act>,
     durability: Durability,
     is_warm: bool,
+    is_contended: bool,
     protocol: &'static Protocol,
     pub(super) disturb: Option<Disturb>,
     check: Option<Passes>,
@@ -76,6 +77,7 @@ impl Script {
             acts: Vec::new(),
             durability: Durability::Power,
             is_warm: true,
+            is_contended: false,
             protocol: &PROTOCOL,
             disturb: None,
             check: None,
@@ -134,6 +136,13 @@ impl Script {
     pub fn cold(mut self) -> Self {
         self.is_warm = false;
         self
+    }
+
+    /// Each edit is swapped before its content is durable, as beside a program that is quicker than a sync.
+    #[must_use]
+    pub fn contended(mut self) -> Self {
+        self.is_contended = true;
+        self.named("contended")
     }
 
     /// Changes what the file system can do, before anything is on it: such as `volume.sync_each = true`, with which
@@ -254,7 +263,8 @@ impl Script {
             retention: crate::engine::Retention::default(),
             program: "explorer".to_owned(),
         };
-        Ok(Engine::with_fs(fs, Path::new(ROOT), settings)?.with_protocol(self.protocol))
+        let engine = Engine::with_fs(fs, Path::new(ROOT), settings)?.with_protocol(self.protocol);
+        Ok(if self.is_contended { engine.contended_after(0) } else { engine })
     }
 }
 

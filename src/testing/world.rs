@@ -74,7 +74,7 @@ impl Seen {
 /// Whether a folder in the trash is that of a transaction that was taken back.
 fn was_taken_back(tree: &Tree, id: &str) -> bool {
     let folder = Path::new(ROOT).join(STATE_FOLDER).join("trash").join(id);
-    [Mark::Undo, Mark::CheckUndo].iter().any(|mark| tree.contains_key(&folder.join(mark.file_name())))
+    [Mark::Undo, Mark::CheckUndo, Mark::Contended].iter().any(|mark| tree.contains_key(&folder.join(mark.file_name())))
 }
 
 /// Whether a slot in history holds what its journal says.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use txedit::digest::Digest;
-use txedit::engine::{Engine, Settings, UndoOptions};
+use txedit::engine::{Durability, Engine, Settings, UndoOptions};
 use txedit::error::ErrorKind;
 use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
 use txedit::fs::os::OsFs;
@@ -55,6 +55,36 @@ fn what_names_its_places_by_text_is_done_on_the_new_content() {
     assert_eq!(workspace.read("a"), "two\nline 1\nline 2\nline 3\n");
     assert_eq!((workspace.read("b"), workspace.read("c")), ("two\n".into(), "new\n".into()));
     assert_eq!(fs::read_dir(workspace.path(".txedit/txn")).unwrap().count(), 0, "lost attempts leave nothing");
+    assert_eq!(fs::read_dir(workspace.path(".txedit/kept")).unwrap().count(), 0);
+}
+
+#[test]
+fn beside_a_program_that_is_quicker_than_a_sync_it_comes_through() {
+    let workspace = Workspace::with(&[("a", "one\n"), ("b", "one\n")]);
+    let faults = Arc::new(FaultFs::new(Arc::new(OsFs::new())));
+    let path = workspace.path("a");
+    let add = move |_: &Call| append(&path, "more\n");
+    let syncs = |call: &Call| matches!(call.operation, Operation::Sync | Operation::SyncFileSystem);
+    faults.add(Rule::before(1, add).matching(syncs).from_then_on());
+    let durable = Settings { durability: Durability::Power, ..settings() };
+    let engine = Engine::with_fs(faults.clone(), workspace.root(), durable).unwrap();
+    let report = apply(&engine, &json!({ "files": [edits("a"), edits("b")], "include_content": true })).unwrap();
+    assert_eq!(report.attempts, 3);
+    let (a, told) = (workspace.read("a"), &report.files[0]);
+    let content = told.extras.content.clone().unwrap();
+    assert_eq!(told.hash_after, Some(Digest::of(&content)), "what is told is what was swapped");
+    assert!(content.starts_with(b"two\nmore\n") && a.as_bytes().starts_with(&content), "{a:?}");
+    assert_eq!(
+        a.lines().skip(1).filter(|line| *line == "more").count() as u64,
+        faults.fired(),
+        "no line is lost: {a:?}"
+    );
+    assert_eq!(workspace.read("b"), "two\n");
+    // The journal tells of what was made in the end.
+    let id = report.transaction.unwrap();
+    let shown = engine.show(&id).unwrap();
+    assert_eq!((shown.files[0].added, shown.files[0].removed), (1, 1), "{:?}", shown.files[0].diff);
+    assert_eq!(engine.status().unwrap().warnings, Vec::<String>::new());
     assert_eq!(fs::read_dir(workspace.path(".txedit/kept")).unwrap().count(), 0);
 }
 

@@ -1,6 +1,7 @@
 //! Crashes at every point of every kind of transaction.
 
 mod barriers;
+pub(crate) mod contended;
 mod gate;
 mod inodes;
 pub(crate) mod open;

@@ -65,6 +65,7 @@ use txedit::testing::{Deed, Explorer, Foreign, Role, Script};
 use crate::explore::scripts;
 
 mod around;
+mod contended;
 mod late;
 mod meanwhile;
 mod played;

@@ -28,6 +28,7 @@ MODE = re.compile(r"[0-7]{4}")
 HEX = re.compile(r"(?:[0-9a-f]{2})+")
 STATES = {
     "journal": "sealed",
+    "journal.contended": "contended",
     "journal.check": "check",
     "journal.done": "done",
     "journal.undo": "undo",

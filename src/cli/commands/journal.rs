@@ -37,6 +37,7 @@ fn mark(path: &Path) -> Option<Mark> {
 fn word(mark: Mark) -> &'static str {
     match mark {
         Mark::Sealed => "sealed",
+        Mark::Contended => "contended",
         Mark::Check => "check",
         Mark::Done => "done",
         Mark::Undo => "undo",

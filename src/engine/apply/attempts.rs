@@ -11,19 +11,19 @@ use crate::request::edit::{Anchor, Edit};
 use crate::request::{Change, FileRequest, IfExists, Request};
 
 impl Engine {
-    /// Makes attempts for as long as one may come to another end than the last: `attempt` is told whether it is not the
-    /// first, `may` whether such an error may go away by itself. No check is run twice,
+    /// Makes attempts for as long as one may come to another end than the last: `attempt` is told the how
+    /// manieth it is, `may` whether such an error may go away by itself. No check is run twice,
     /// that of the engine or the one that the call names.
     pub(in crate::engine) fn try_again(
         &self,
         check: Option<&Check>,
-        mut attempt: impl FnMut(bool) -> Result<Report>,
+        mut attempt: impl FnMut(usize) -> Result<Report>,
         may: impl Fn(&Error) -> bool,
         run: Run<'_>,
     ) -> Result<Report> {
         let mut attempts = Attempts::new(self.attempts, self.settings.lock_timeout, self.is_checked(check));
         loop {
-            match attempt(attempts.made > 1) {
+            match attempt(attempts.made) {
                 Ok(report) => return Ok(Report { attempts: attempts.made, ..report }),
                 Err(error) if may(&error) && attempts.has_another(&error) => check_cancelled(run.cancel)?,
                 Err(error) => return Err(error.after(attempts.made)),
@@ -75,22 +75,24 @@ pub(in crate::engine) fn means_the_same(request: &Request, error: &Error) -> boo
 /// Whether a request for this file means the same, whatever somebody wrote into it meanwhile: it looks for texts, takes
 /// the file as it is, wants none to be there, or says itself which content it is for.
 fn is_for_any_content(file: &FileRequest) -> bool {
-    let by_text = |edits: &[Edit]| {
-        edits.iter().all(|edit| match &edit.anchor {
-            Anchor::Text { .. } => true,
-            Anchor::Hunk(hunk) => !hunk.only_there,
-            Anchor::Range { .. } | Anchor::Span { .. } => false,
-        })
-    };
     file.expected_hash.is_some()
         || match &file.change {
             Change::Edit { edits, rename } => {
-                by_text(edits) && rename.as_ref().is_none_or(|rename| rename.if_exists == IfExists::Fail)
+                is_by_text(edits) && rename.as_ref().is_none_or(|rename| rename.if_exists == IfExists::Fail)
             }
-            Change::Copy { edits, .. } => by_text(edits),
+            Change::Copy { edits, .. } => is_by_text(edits),
             Change::Write { if_exists, .. } => *if_exists == IfExists::Fail,
             Change::Rename(rename) => rename.if_exists == IfExists::Fail,
             Change::Mode => true,
             Change::Delete => false,
         }
+}
+
+/// Whether all of these find their places by their texts.
+pub(super) fn is_by_text(edits: &[Edit]) -> bool {
+    edits.iter().all(|edit| match &edit.anchor {
+        Anchor::Text { .. } => true,
+        Anchor::Hunk(hunk) => !hunk.only_there,
+        Anchor::Range { .. } | Anchor::Span { .. } => false,
+    })
 }

@@ -69,7 +69,7 @@ impl Engine {
         let staged = Request { check, ..request_of(&opened)? };
         // What stands against the staged edits, or is not what was previewed, does not go away by itself.
         let is_settled = Cell::new(false);
-        let attempt = |again| self.commit_once(&opened, staged.clone(), plan_hash, (&is_settled, again), run);
+        let attempt = |attempt| self.commit_once(&opened, staged.clone(), plan_hash, (&is_settled, attempt > 1), run);
         let report = self.try_again(staged.check.as_ref(), attempt, |_| is_settled.get(), run)?;
         warnings.extend(report.warnings);
         Ok(self.closed(&state, opened, Report { warnings, ..report }))

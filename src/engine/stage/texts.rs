@@ -7,14 +7,12 @@ use crate::engine::account;
 use crate::engine::files::write_new_by;
 use crate::error::{Error, Result};
 use crate::fs::{Name, Rename};
-use crate::journal::{self, Mark, record};
+use crate::journal;
 
 impl Staging<'_> {
     /// Writes the whole journal, sealed, under its hidden name.
     pub(in crate::engine) fn write_journal(&mut self) -> Result<()> {
-        let name = Name::new(&self.transaction.folder, journal::HIDDEN_NAME);
-        let write = |to: &mut dyn io::Write| record::write(&self.transaction.journal, to);
-        self.hidden = Some(write_new_by(self.transaction.fs, name, write)?);
+        self.hidden = Some(self.transaction.write_journal()?);
         Ok(())
     }
 
@@ -27,7 +25,7 @@ impl Staging<'_> {
     pub(in crate::engine) fn name_journal(&mut self) -> Result<()> {
         let folder = &self.transaction.folder;
         let from = Name::new(folder, journal::HIDDEN_NAME);
-        let to = Name::new(folder, Mark::Sealed.file_name());
+        let to = Name::new(folder, self.transaction.mark.file_name());
         let renamed = self.transaction.fs.rename(from, to, Rename::NoReplace);
         renamed.map_err(|e| Error::io("rename", from.path(), e))?;
         self.unnamed = 0..0;

@@ -214,6 +214,8 @@ fn the_recovery_table() {
     let rows: &[(Mark, bool, &[Class], Decision)] = &[
         (Mark::Undo, false, &[Done, Done], Decision::Back),
         (Mark::Undo, false, &[], Decision::Back),
+        (Mark::Contended, false, &[Done, Done], Decision::Back),
+        (Mark::Contended, false, &[Ready], Decision::Back),
         (Mark::Sealed, true, &[Done, Done], Decision::Back),
         (Mark::Done, true, &[Done, Done], Decision::Forward),
         (Mark::Sealed, false, &[Ready, Ready], Decision::Drop),

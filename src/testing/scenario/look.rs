@@ -83,7 +83,8 @@ impl Look {
         look.files = Arc::new(files);
         let state = Path::new(ROOT).join(STATE_FOLDER);
         let has = |folder: &Path, mark: Mark| machine.exists(state.join(folder).join(mark.file_name()));
-        let was_taken_back = |folder: &Path| [Mark::Undo, Mark::CheckUndo].iter().any(|mark| has(folder, *mark));
+        let was_taken_back =
+            |folder: &Path| [Mark::Undo, Mark::CheckUndo, Mark::Contended].iter().any(|mark| has(folder, *mark));
         look.trash.retain(|folder| !was_taken_back(folder) && !has(folder, Mark::Done));
         for (path, entry) in std::mem::take(&mut look.trashed) {
             let to = match path.parent() {

@@ -59,7 +59,7 @@ fn record(bytes: &mut Bytes<'_>) -> Record {
 /// The recovery decision keeps what the document promises of it, whatever is found.
 pub(crate) fn run(data: &[u8]) {
     let mut bytes = Bytes(data);
-    let mark = Mark::ALL[usize::from(bytes.below(5))];
+    let mark = Mark::ALL[usize::from(bytes.below(6))];
     let back_on_crash = bytes.below(2) == 1;
     let count = bytes.below(6);
     let mut classes = Vec::new();
@@ -78,12 +78,13 @@ pub(crate) fn run(data: &[u8]) {
         Decision::Forward => {
             assert!(!mark.is_undo() && (done || evidence && !back_on_crash), "forward without evidence");
             assert!(mark != Mark::Check, "forward although a check had not passed");
+            assert!(mark != Mark::Contended, "forward to contents that are not known to be durable");
             assert!(!any(&[Class::Before, Class::Torn]), "forward over what speaks against it");
             assert!(done || !any(&[Class::Captured, Class::Unknown]), "forward over what is not known");
         }
         Decision::Drop => assert!(mark == Mark::Sealed && !evidence, "dropped with something swapped"),
         Decision::Back => {
-            let must = mark.is_undo() || mark == Mark::Check || back_on_crash;
+            let must = mark.is_undo() || matches!(mark, Mark::Check | Mark::Contended) || back_on_crash;
             assert!(must || !any(&[Class::OnTop]), "back over a change");
         }
         Decision::Wait => assert!(any(&[Class::OnTop]), "a person is asked for nothing"),

@@ -155,7 +155,7 @@ fn race(root: &Path, commits: usize, gap: Gap, is_disk_busy: bool) -> Came {
 fn commits_come_through_beside_a_busy_writer() {
     let full = std::env::var("TXEDIT_TEST_BUSY").ok().map(|commits| commits.parse::<usize>().unwrap());
     let gaps: &[Gap] =
-        if full.is_some() { &[Gap::Fixed(6), Gap::Mixed, Gap::Fixed(2), Gap::Fixed(0)] } else { &[Gap::Mixed] };
+        if full.is_some() { &[Gap::Mixed, Gap::Fixed(6), Gap::Fixed(2), Gap::Fixed(0)] } else { &[Gap::Mixed] };
     let all = |root: &Path| {
         for (is_disk_busy, gap) in [false, true].into_iter().flat_map(|busy| gaps.iter().map(move |gap| (busy, *gap))) {
             let root = tempfile::tempdir_in(root).unwrap();

@@ -32,7 +32,7 @@ pub(crate) fn renames(path: &str, to: &str) -> FileRequest {
     file(path, Change::Rename(RenameTo { path: to.into(), if_exists: IfExists::Fail }))
 }
 
-fn chmods(path: &str) -> FileRequest {
+pub(crate) fn chmods(path: &str) -> FileRequest {
     FileRequest { mode: Some(Mode::Bits(0o755)), ..file(path, Change::Mode) }
 }
 
