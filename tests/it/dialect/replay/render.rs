@@ -186,7 +186,10 @@ fn searched(section: &Section, (before, after): (&Tree, &Tree)) -> Option<Vec<u8
     }
     // Where the last lines of a file without a last line break go, the line before keeps its own.
     let bare = |hunk: &Hunk, sign| hunk.side(sign).iter().map(|line| without_break(line).to_vec()).collect::<Vec<_>>();
-    let ends_shorter = |hunk: &Hunk| bare(hunk, b'-').starts_with(&bare(hunk, b'+'));
+    let ends_shorter = |hunk: &Hunk| {
+        let (old, new) = (bare(hunk, b'-'), bare(hunk, b'+'));
+        old.last() != new.last() && new.last().is_none_or(|last| old.contains(last))
+    };
     if old.is_some_and(|old| !old.ends_with(b"\n")) && section.hunks.last().is_some_and(ends_shorter) {
         return None;
     }
