@@ -172,7 +172,7 @@ impl<'a> Resolver<'a> {
                 Ok(handle) => handle,
                 // One that may be passed through and not be opened: git could not either.
                 Err(e) if errno::of(&e) == Some(Errno::ACCESS) => return Ok(false),
-                Err(e) => return Err(Error::io("open", folder, e)),
+                Err(e) => return Err(Error::io("open", beneath(self.root, folder), e)),
             },
         };
         let mut is_repository = true;
