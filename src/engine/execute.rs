@@ -152,7 +152,7 @@ impl<'a> Walk<'a> {
             Step::WriteJournal => self.staging.write_journal(),
             Step::SyncJournal => self.staging.sync_journal(),
             Step::NameJournal => self.staging.name_journal(),
-            Step::Barrier(Barrier::First | Barrier::Contents) => self.first_barrier(),
+            Step::Barrier(barrier @ (Barrier::First | Barrier::Contents)) => self.barrier_of_contents(barrier),
             Step::Barrier(Barrier::Checked | Barrier::Second | Barrier::Undone) => self.later_barrier(),
             Step::Recheck(entry) => {
                 check_cancelled(self.run.cancel)?;
@@ -204,7 +204,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Everything staged, the originals and all names up to the root are durable after this.
-    fn first_barrier(&self) -> Result<()> {
+    fn barrier_of_contents(&self, barrier: Barrier) -> Result<()> {
         let transaction = self.transaction();
         if !self.each {
             return transaction.sync_everything();
@@ -212,7 +212,8 @@ impl<'a> Walk<'a> {
         let originals = self.draft.targets.iter().flatten().filter_map(|snapshot| snapshot.file.as_ref());
         let sections = self.staging.sections(self.trash);
         let files = self.staging.files();
-        let texts = self.staging.texts();
+        // Before the first swap the journal was synced by itself, and there is no report.
+        let texts = self.staging.texts().filter(|_| barrier == Barrier::Contents);
         let all = files.iter().chain(originals).chain(texts).chain([&transaction.folder]).chain(&sections);
         if self.draft.again { sync_together(transaction.fs, all) } else { sync_all(transaction.fs, all) }
     }

@@ -15,12 +15,30 @@ pub(super) enum Place {
     Slot,
 }
 
+/// What the original of an edit was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Handed {
+    /// Nothing: nobody has changed the new file.
+    AsStaged,
+    /// What the new file wore when it was looked at.
+    Over(FileState),
+    /// It cannot be given what the new file wears.
+    Not,
+}
+
 impl Transaction<'_> {
-    /// Gives to the original of an edit what somebody changed of mode, owner and attributes of the new file. `false` where
-    /// that cannot be done.
-    pub(super) fn hand_over(&self, entry: usize, place: Place) -> Result<bool> {
+    /// Gives to the original of an edit what somebody changed of mode, owner and attributes of the new file, since that was
+    /// staged, or since it was handed over `before`.
+    pub(super) fn hand_over(&self, entry: usize, place: Place, before: Handed) -> Result<Handed> {
         let record = self.record(entry);
-        let Change::Edit { before, after, staged, original: was } = &record.change else { return Ok(true) };
+        let Change::Edit { before: old, after, staged, original: was } = &record.change else {
+            return Ok(Handed::AsStaged);
+        };
+        let (old, after) = match &before {
+            // The original was given the same.
+            Handed::Over(worn) => (worn, worn),
+            Handed::AsStaged | Handed::Not => (old, after),
+        };
         let slot = slot_name(entry);
         let slot = Name::new(&self.folder, &slot);
         let target = Name::new(self.parent(entry)?, record.path.name());
@@ -29,18 +47,18 @@ impl Transaction<'_> {
         // What somebody put in its place has a mode of its own.
         let stat = self.fs.stat(new).map_err(io("look at"))?;
         let Some(stat) = stat.filter(|stat| stat.kind == FileKind::File && stat.identity == *staged) else {
-            return Ok(true);
+            return Ok(before);
         };
         let there = self.fs.stat(original).map_err(io("look at"))?;
         if place == Place::Slot && there.is_none_or(|there| there.identity != *was) {
-            return Ok(true);
+            return Ok(before);
         }
         let found = self.metadata(new).map_err(io("read the attributes of"))?;
         if after.is_dressed_as(stat.mode, Some(found.access())) {
-            return Ok(true);
+            return Ok(before);
         }
         let now = self.metadata(original).map_err(io("read the attributes of"))?;
-        let Some(wanted) = wanted([before, after], &found, &now) else { return Ok(false) };
+        let Some(wanted) = wanted([old, after], &found, &now) else { return Ok(Handed::Not) };
         let given = self.fs.open_file(original).and_then(|file| {
             if wanted.attributes.flags != now.attributes.flags {
                 self.fs.set_flags(&file, wanted.attributes.flags)?;
@@ -49,7 +67,8 @@ impl Transaction<'_> {
             // It must be there before its name is: what has its name again nobody looks at any more.
             self.fs.sync(&file)
         });
-        Ok(given.is_ok())
+        let worn = FileState { mode: found.mode, access: Some(found.access()), ..*after };
+        Ok(if given.is_ok() { Handed::Over(worn) } else { Handed::Not })
     }
 
     fn metadata(&self, name: Name<'_>) -> std::io::Result<Metadata> {

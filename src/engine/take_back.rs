@@ -4,7 +4,7 @@ mod folder;
 
 use std::path::Path;
 
-use super::hand_over::Place;
+use super::hand_over::{Handed, Place};
 use super::lock::NEVER;
 use super::transaction::{Transaction, is_empty_folder};
 use crate::errno;
@@ -76,7 +76,8 @@ impl Transaction<'_> {
     /// The reverse of a swap. What returns to the slot is looked at, and goes out again where it is not verified new
     /// content.
     pub(super) fn take_back_swapped(&self, entry: usize, class: Class) -> Result<TakenBack> {
-        if !self.hand_over(entry, Place::Target)? {
+        let handed = self.hand_over(entry, Place::Target, Handed::AsStaged)?;
+        if handed == Handed::Not {
             return Ok(NOT_HANDED_OVER);
         }
         match self.swap_back(entry) {
@@ -91,8 +92,8 @@ impl Transaction<'_> {
             self.swap(entry)?;
             return Ok(TakenBack::Left("another program wrote it while it was taken back"));
         }
-        // Somebody may have changed them in this moment.
-        Ok(if self.hand_over(entry, Place::Slot)? { back } else { NOT_HANDED_OVER })
+        // Somebody may have changed them in this moment, perhaps back to what they were.
+        Ok(if self.hand_over(entry, Place::Slot, handed)? == Handed::Not { NOT_HANDED_OVER } else { back })
     }
 
     /// The same after a check began: then every entry was swapped, and what a check wrote over it goes as well.
@@ -110,7 +111,7 @@ impl Transaction<'_> {
             (_, Change::Edit { original, .. } | Change::Delete { original, .. })
                 if class == Class::OnTop || is(observed.slot, original) =>
             {
-                if is_edit && !self.hand_over(entry, Place::Target)? {
+                if is_edit && self.hand_over(entry, Place::Target, Handed::AsStaged)? == Handed::Not {
                     return Ok(NOT_HANDED_OVER);
                 }
                 self.touch_original(entry, observed.slot);

@@ -308,7 +308,10 @@ impl Transaction<'_> {
         let Some(reverts) = &self.journal.header.reverts else { return tidied };
         let reverted = match super::history::load(self.fs, self.state, reverts) {
             Ok(Some(reverted)) => reverted,
-            Ok(None) => return tidied,
+            Ok(None) => {
+                tidied.warnings.push(format!("folders that {reverts} had made are left: its journal cannot be read"));
+                return tidied;
+            }
             Err(error) => {
                 tidied.warnings.push(format!("folders that {reverts} had made are left: {error}"));
                 return tidied;

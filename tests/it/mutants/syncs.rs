@@ -208,7 +208,7 @@ fn of_all_folders() {
 
 /// Each function of the engine that syncs, with a test that misses the sync, or why none does.
 const SYNCS: [(&str, &str, &str); 28] = [
-    ("execute.rs", "first_barrier", "barrier_one_left_out"),
+    ("execute.rs", "barrier_of_contents", "barrier_one_left_out"),
     ("execute.rs", "later_barrier", "acknowledged_before_barrier_two"),
     ("execute.rs", "perform", "removed_folders_not_synced"),
     ("execute.rs", "undo_all", "taken_back_before_the_undo_mark_is_durable"),
