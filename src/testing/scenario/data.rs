@@ -34,7 +34,7 @@ pub struct Profile {
     pub cold: bool,
     /// A sync of the whole file system does nothing, as with most FUSE servers.
     pub fuse: bool,
-    /// History holds [`SMALL_HISTORY`] bytes of originals at most.
+    /// History holds `SMALL_HISTORY` bytes of originals at most.
     pub small_history: bool,
 }
 
