@@ -7,8 +7,8 @@
 //! - **J2** Its bytes never change after the seal, but for a contended one's, which is replaced as a whole. Its name is its
 //!   state ([`Mark`]).
 //! - **J3** It is acted on only where it was born: its header holds the identity of its own folder.
-//! - **J4** No target is touched before everything staged and the journal's name are durable; in a contended transaction
-//!   before that name is.
+//! - **J4** No target is touched before everything staged and the journal's name are durable; but in a contended one a
+//!   content that was made anew since need not be: a crash takes it back.
 //! - **J5** `journal.done` only after every swap was looked at, and again after the check, if there is one.
 //! - **J6** No swap is taken back without a durable `journal.undo` (`journal.check.undo` after a check began); neither
 //!   ever becomes `journal.done`.

@@ -11,9 +11,9 @@ use crate::request::edit::{Anchor, Edit};
 use crate::request::{Change, FileRequest, IfExists, Request};
 
 impl Engine {
-    /// Makes attempts for as long as one may come to another end than the last: `attempt` is told the how
-    /// manieth it is, `may` whether such an error may go away by itself. No check is run twice,
-    /// that of the engine or the one that the call names.
+    /// Makes attempts for as long as one may come to another end than the last: `attempt` is told its number,
+    /// from 1, and `may` whether such an error may go away by itself. No check is run twice, that of the engine or the one
+    /// that the call names.
     pub(in crate::engine) fn try_again(
         &self,
         check: Option<&Check>,
