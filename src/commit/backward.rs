@@ -35,7 +35,9 @@ pub fn drop_unswapped(mark: Mark) -> Vec<Step> {
 fn forget_swaps(mark: Mark, durable: bool) -> Vec<Step> {
     let mut steps = Vec::new();
     if mark == Mark::Contended {
-        // No recovery goes forward from it: nothing is between a swap and its reverse.
+        // No recovery goes forward from it: nothing is between a swap and its reverse. But the done mark may be what
+        // failed, after it took effect, and from that one recovery does.
+        steps.push(Step::VerifyMark);
         return steps;
     }
     steps.extend((!mark.is_undo()).then_some(Step::Mark(mark.undone())));

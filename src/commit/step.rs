@@ -35,6 +35,8 @@ pub enum Step {
     VerifyFolders,
     /// Rename the journal.
     Mark(Mark),
+    /// Look whether the journal has the name that it was given last: a rename that failed may have taken effect.
+    VerifyMark,
     /// Make the names in the transaction's folder durable.
     SyncFolder,
     /// Find the entry's folder by its path: a check may have moved it away, or removed it.

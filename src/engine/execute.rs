@@ -188,7 +188,9 @@ impl<'a> Walk<'a> {
             }
             Step::SyncTidied => sync_all(self.transaction().fs, self.tidied.folders.values()),
             Step::Archive => self.transaction().move_to(Section::History),
-            Step::FindFolder(_) | Step::TakeBack(_) | Step::Drop => unreachable!("a commit only goes forward"),
+            Step::FindFolder(_) | Step::TakeBack(_) | Step::VerifyMark | Step::Drop => {
+                unreachable!("a commit only goes forward")
+            }
         }
     }
 
@@ -287,11 +289,13 @@ fn undo_all(transaction: &mut Transaction<'_>, durable: bool, observer: &Shelter
     let total = transaction.journal.entries.len();
     let mut conflicts = HashMap::new();
     let mut first_error = None;
+    let mut is_rewritten = false;
     let mut undone = Undone::default();
     let mut odd = |entry, on_top, reason| undone.odd.push(Odd { entry, on_top, reason });
     for step in (transaction.state.protocol.undo)(total, transaction.mark, durable) {
         match step {
             Step::Mark(mark) => transaction.set_mark(mark)?,
+            Step::VerifyMark => transaction.verify_mark()?,
             Step::SyncFolder => transaction.sync_folder()?,
             Step::FindFolder(entry) => {
                 if let Err(error) = transaction.find_folder(entry) {
@@ -314,9 +318,9 @@ fn undo_all(transaction: &mut Transaction<'_>, durable: bool, observer: &Shelter
             }
             Step::Barrier(_) => transaction.sync_everything()?,
             // What is verified in the trash rests on it. Where it fails, more than needed goes to kept/.
-            Step::WriteJournal if !transaction.uncertain => drop(transaction.rewrite_journal()),
-            Step::Replace if !transaction.uncertain => drop(transaction.replace_journal()),
-            Step::WriteJournal | Step::Replace => {}
+            Step::WriteJournal => is_rewritten = !transaction.uncertain && transaction.rewrite_journal().is_ok(),
+            Step::Replace if is_rewritten => drop(transaction.replace_journal()),
+            Step::Replace => {}
             Step::Drop => match first_error.take() {
                 Some(error) => return Err(error),
                 None => undone.kept = drop_folder(transaction, &conflicts, durable)?,

@@ -222,7 +222,7 @@ fn choose(transaction: &Transaction<'_>, classes: &[Class], wish: Wish) -> Resul
                            to be whole; use --back or --discard";
             Err(Error::new(ErrorKind::RecoveryRequired, message))
         }
-        Wish::Forward if transaction.mark == Mark::Undo => {
+        Wish::Forward if transaction.mark.is_undo() => {
             let message = "its undo was begun, and what was taken back may have been built on; use --back or --discard";
             Err(Error::new(ErrorKind::RecoveryRequired, message))
         }

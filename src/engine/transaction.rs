@@ -207,6 +207,16 @@ impl Transaction<'_> {
         Ok(())
     }
 
+    /// Whether the journal is where its state says.
+    pub(super) fn verify_mark(&self) -> Result<()> {
+        let name = Name::new(&self.folder, self.mark.file_name());
+        if self.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?.is_some() {
+            return Ok(());
+        }
+        let message = format!("{} has another name than it was given", name.path().display());
+        Err(Error::new(ErrorKind::RecoveryRequired, message).at(name.path()))
+    }
+
     /// Writes the whole journal, sealed, under its hidden name.
     pub(super) fn write_journal(&self) -> Result<Handle> {
         let name = Name::new(&self.folder, journal::HIDDEN_NAME);

@@ -6,6 +6,7 @@ mod gate;
 mod inodes;
 pub(crate) mod open;
 mod pairs;
+mod person;
 pub(crate) mod scripts;
 
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -36,6 +36,25 @@ fn in_a_commit_of_three() {
 }
 
 #[test]
+fn in_a_contended_commit() {
+    let script = scripts::three().contended();
+    check(&script, explorer().inject(&script, None, 1), 500);
+    check(&script, explorer().inject_into_recovery(&script, share(64)), 200);
+}
+
+/// With every call of making a content anew among those that fail.
+#[test]
+fn in_a_contended_commit_beside_another_program() {
+    let script = scripts::edit().contended();
+    let calls = Explorer::calls(&script).unwrap();
+    let found = (calls / 2 - 2..=calls / 2 + 2).step_by(2).map(|call| {
+        let deed = Deed::Replace(b"a one\nmore\n".to_vec());
+        explorer().inject(&script, Some(&Foreign { call, path: "/w/a".into(), deed }), share(2))
+    });
+    found.for_each(|found| check(&script, found, 100));
+}
+
+#[test]
 fn in_a_new_folder() {
     let script = scripts::folder();
     check(&script, explorer().inject(&script, None, 1), 500);

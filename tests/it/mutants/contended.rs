@@ -1,11 +1,12 @@
 //! Mutants of commits beside a program that is quicker than a sync.
 
-use txedit::commit::forward;
 use txedit::commit::protocol::{PROTOCOL, Protocol};
 use txedit::commit::step::{Barrier, Step};
+use txedit::commit::{backward, forward};
 use txedit::journal::recover;
+use txedit::testing::Explorer;
 
-use super::{broken, phases_without};
+use super::{broken, phases_without, without};
 use crate::explore::{contended, scripts};
 
 /// A power loss after a content was made anew must show what is broken.
@@ -41,4 +42,16 @@ fn a_journal_that_tells_of_the_first_contents() {
 #[test]
 fn contents_that_are_not_known_told_by_their_digests() {
     is_caught(Protocol { classify_contended: recover::classify, ..PROTOCOL });
+}
+
+/// The done mark that failed may be there: whoever takes back under it, and is killed, is taken forward.
+#[test]
+fn a_way_back_without_a_look_at_the_name_of_the_journal() {
+    let undo = |n, mark, durable| without(backward::undo(n, mark, durable), |s| s == Step::VerifyMark);
+    let script = scripts::pair().contended().protocol(broken(Protocol { undo, ..PROTOCOL }));
+    let explorer = Explorer { images: 4, images_in_recovery: 4, depth: 1, ..Explorer::default() };
+    match explorer.inject(&script, None, 1) {
+        Ok(found) => panic!("not noticed: {found}"),
+        Err(violation) => eprintln!("noticed:\n{violation}"),
+    }
 }
