@@ -36,6 +36,8 @@ pub struct Profile {
     pub fuse: bool,
     /// History holds `SMALL_HISTORY` bytes of originals at most.
     pub small_history: bool,
+    /// The first attempt is as one after others in which another program was quicker.
+    pub contended: bool,
 }
 
 /// How many bytes a small history holds: two or three of the contents that are made up.

@@ -18,7 +18,7 @@ const ERRNOS: [Errno; 8] =
 #[must_use]
 pub fn generate(seed: u64) -> Scenario {
     let mut dice = Dice { random: Random::new(seed), marks: 0, held: 0, files: BTreeMap::new() };
-    let machine = dice.machine();
+    let machine = Profile { contended: seed % 8 == 5, ..dice.machine() };
     let items = dice.items();
     let count = 1 + dice.below(5);
     let trouble = dice.trouble();
@@ -96,6 +96,7 @@ impl Dice {
             cold: self.one_in(8),
             fuse: self.one_in(4),
             small_history: self.one_in(16),
+            contended: false,
         }
     }
 

@@ -147,6 +147,7 @@ fn profile(words: &mut Words<'_>) -> Result<Profile, String> {
             "cold" => profile.cold = true,
             "fuse" => profile.fuse = true,
             "small_history" => profile.small_history = true,
+            "contended" => profile.contended = true,
             other => return words.unknown(other),
         }
     }

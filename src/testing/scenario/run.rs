@@ -154,7 +154,8 @@ impl World {
         let process = Arc::new(self.machine.process(self.pid));
         let checker =
             OnMachine { machine: self.machine.clone(), foreigners: Arc::clone(&self.foreigners), gate: gate.cloned() };
-        Ok(Engine::with_fs(process, Path::new(ROOT), settings)?.with_checker(Arc::new(checker)))
+        let engine = Engine::with_fs(process, Path::new(ROOT), settings)?.with_checker(Arc::new(checker));
+        Ok(if self.profile.contended { engine.contended_after(0) } else { engine })
     }
 
     fn retention(&self) -> Retention {

@@ -56,6 +56,7 @@ fn candidates(scenario: &Scenario) -> Vec<Scenario> {
     add(&|scenario| scenario.machine = super::data::Profile { cold: false, ..machine });
     add(&|scenario| scenario.machine = super::data::Profile { fuse: false, ..machine });
     add(&|scenario| scenario.machine = super::data::Profile { small_history: false, ..machine });
+    add(&|scenario| scenario.machine = super::data::Profile { contended: false, ..machine });
     found
 }
 

@@ -36,6 +36,7 @@ impl fmt::Display for Profile {
             (self.cold, "cold"),
             (self.fuse, "fuse"),
             (self.small_history, "small_history"),
+            (self.contended, "contended"),
         ];
         all.iter().filter(|(on, _)| *on).try_for_each(|(_, word)| write!(f, " {word}"))?;
         writeln!(f)
