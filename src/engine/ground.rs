@@ -82,7 +82,7 @@ impl Engine {
             };
             // Its owner is dead. Recovering needs the locks that we hold, and what we looked at is about to change.
             drop((locks, parents, again));
-            self.recover_first(&touching, patience, run)?;
+            self.recover_first(&touching, patience, warnings, run)?;
         }
     }
 
@@ -125,7 +125,13 @@ impl Engine {
         Err(Error::new(ErrorKind::LockTimeout, message).at(folder))
     }
 
-    fn recover_first(&self, touching: &nearby::Touching, patience: Patience<'_>, run: Run<'_>) -> Result<()> {
+    fn recover_first(
+        &self,
+        touching: &nearby::Touching,
+        patience: Patience<'_>,
+        warnings: &mut Vec<String>,
+        run: Run<'_>,
+    ) -> Result<()> {
         let options = RecoverOptions::default();
         let done = recovery::recover_one(&*self.fs, &touching.state, &touching.id, options, patience, run);
         let done = done.map_err(|error| match error.kind() {
@@ -145,7 +151,10 @@ impl Engine {
                 }
                 _ => error,
             }),
-            _ => Ok(()),
+            _ => {
+                recovery::tell(warnings, &done);
+                Ok(())
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use super::aside::asides;
 use super::hot;
 use super::lock::NEVER;
 use super::report::{Kept, Report};
@@ -12,7 +13,8 @@ use super::{Engine, Run, trash};
 use crate::error::{self, Error, ErrorKind, Result};
 use crate::fs::{Fs, Handle, Name};
 use crate::journal::recover::{Seen, is, is_new};
-use crate::journal::{Journal, Mark, Record, kept_name, slot_name};
+use crate::journal::{Journal, Mark, Record, slot_name};
+use crate::path::AskedPath;
 use crate::request::{Change, FileRequest, IfExists, Request};
 
 /// What a contended transaction left that was interrupted.
@@ -36,10 +38,9 @@ impl Engine {
         };
         let contents = contents(&*self.fs, &state, &folder, (&journal, mark), run.cancel)?;
         let wanted = path.map(|path| self.rel_path(path)).transpose()?;
-        let mut fitting = contents
-            .iter()
-            .filter(|(entry, _)| wanted.as_ref().is_none_or(|wanted| journal.entries[*entry].path == *wanted));
-        let (Some((entry, kept)), None) = (fitting.next(), fitting.next()) else {
+        let mut fitting =
+            contents.iter().filter(|(path, _)| wanted.as_ref().is_none_or(|wanted| wanted.as_path() == *path));
+        let (Some((path, kept)), None) = (fitting.next(), fitting.next()) else {
             let message =
                 format!("{id} keeps {} contents; name the one to restore (`txedit kept list`)", contents.len());
             return Err(Error::new(ErrorKind::UnknownTransaction, message));
@@ -51,13 +52,13 @@ impl Engine {
         }
         let Some(kept) = kept.kept_path.file_name() else { unreachable!("what is kept has a name") };
         let name = Name::new(&folder, kept);
-        let path = name.path();
-        let file = self.fs.open_file(name).map_err(|e| Error::io("open", &path, e))?;
-        let stat = self.fs.stat_handle(&file).map_err(|e| Error::io("look at", &path, e))?;
-        let content = super::snapshot::read_whole(&*self.fs, &file, &path, stat.size, run.cancel)?;
+        let from = name.path();
+        let file = self.fs.open_file(name).map_err(|e| Error::io("open", &from, e))?;
+        let stat = self.fs.stat_handle(&file).map_err(|e| Error::io("look at", &from, e))?;
+        let content = super::snapshot::read_whole(&*self.fs, &file, &from, stat.size, run.cancel)?;
         let request = Request {
             files: vec![FileRequest {
-                path: journal.entries[*entry].path.asked(),
+                path: AskedPath::from(*path),
                 expected_hash: None,
                 change: Change::Write { content, if_exists: IfExists::Replace },
                 mode: None,
@@ -116,21 +117,23 @@ fn is_staged(record: &Record, seen: Seen) -> bool {
 }
 
 /// The slots of a kept folder that hold what is not the transaction's own new content, nor what a power loss left of it.
-fn contents(
+fn contents<'j>(
     fs: &dyn Fs,
     state: &State,
     folder: &Handle,
-    (journal, mark): (&Journal, Mark),
+    (journal, mark): (&'j Journal, Mark),
     cancel: &AtomicBool,
-) -> Result<Vec<(usize, error::Kept)>> {
+) -> Result<Vec<(&'j Path, error::Kept)>> {
     let mut found = Vec::new();
-    let path = |record: &Record| state.root.path().join(record.path.as_path());
+    let kept = |path: &Path, name: &str, reason: &str| error::Kept {
+        path: state.root.path().join(path),
+        kept_path: folder.path().join(name),
+        reason: reason.to_owned(),
+    };
+    let aside = asides(fs, folder, journal)?;
     for (entry, record) in journal.entries.iter().enumerate() {
-        let aside = kept_name(entry);
-        let aside = Name::new(folder, &aside);
-        if fs.stat(aside).map_err(|e| Error::io("look at", aside.path(), e))?.is_some() {
-            let reason = "what a check, or another program, wrote".to_owned();
-            found.push((entry, error::Kept { path: path(record), kept_path: aside.path(), reason }));
+        for aside in aside.get(&entry).into_iter().flatten() {
+            found.push((aside.path, kept(aside.path, &aside.name, "what a check, or another program, wrote")));
         }
         let slot = slot_name(entry);
         let name = Name::new(folder, &slot);
@@ -147,7 +150,7 @@ fn contents(
             Err(e) if e.kind() == ErrorKind::PermissionDenied => "it cannot be read by you",
             Err(e) => return Err(e),
         };
-        found.push((entry, error::Kept { path: path(record), kept_path: name.path(), reason: reason.to_owned() }));
+        found.push((record.path.as_path(), kept(record.path.as_path(), &slot, reason)));
     }
     Ok(found)
 }

@@ -5,6 +5,7 @@ pub mod report;
 mod account;
 mod again;
 mod apply;
+mod aside;
 mod barrier;
 mod carry_back;
 mod draft;
@@ -361,7 +362,9 @@ impl Engine {
         let patience = Patience::new(self.settings.lock_timeout, run.cancel);
         match recovery::recover_all(fs, &state, RecoverOptions::default(), patience, run) {
             Ok(recovered) => {
-                warnings.extend(recovered.iter().filter_map(recovery::told));
+                for recovered in &recovered {
+                    recovery::tell(warnings, recovered);
+                }
                 Ok(None)
             }
             Err(error) => Ok(Some(error)),

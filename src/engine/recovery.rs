@@ -432,8 +432,16 @@ fn discard_unreadable(fs: &dyn Fs, state: &State, id: &str, options: RecoverOpti
     Ok(Some(Recovered { id: id.to_owned(), action, required: false, reason: why, files, kept }))
 }
 
-/// What the user of another command is told of a recovery that came before it.
-pub(super) fn told(recovered: &Recovered) -> Option<String> {
+/// Tells the user of another command of a recovery that came before it, in the place of what was told of the same
+/// transaction before.
+pub(super) fn tell(warnings: &mut Vec<String>, recovered: &Recovered) {
+    let Some(told) = told(recovered) else { return };
+    let about = format!("an interrupted transaction, {}, ", recovered.id);
+    warnings.retain(|warning| !warning.starts_with(&about));
+    warnings.push(told);
+}
+
+fn told(recovered: &Recovered) -> Option<String> {
     let Recovered { id, action, reason, .. } = recovered;
     match action.as_str() {
         "running" => None,

@@ -100,6 +100,8 @@ impl<'a> Resolver<'a> {
             // Before anything is looked at, and again for what each symlink leads to.
             self.check_bounds(&rel, path)?;
             match self.step(&rel)? {
+                // What it led to a moment ago is gone.
+                Step::There(place) if is_link && place.stat.is_none() => return Err(leads_nowhere(path)),
                 Step::There(mut place) => {
                     self.check_repositories(&place, path)?;
                     place.is_link = is_link;
@@ -193,14 +195,9 @@ impl<'a> Resolver<'a> {
     }
 
     fn canonical(&self, path: &Path) -> Result<PathBuf> {
-        self.fs.canonical(path).map_err(|e| {
-            if errno::is_missing(&e) {
-                let message = format!("{} is a symlink that leads nowhere", path.display());
-                Error::new(ErrorKind::FileNotFound, message).at(path)
-            } else {
-                Error::io("resolve", path, e)
-            }
-        })
+        self.fs
+            .canonical(path)
+            .map_err(|e| if errno::is_missing(&e) { leads_nowhere(path) } else { Error::io("resolve", path, e) })
     }
 
     fn step(&mut self, rel: &RelPath) -> Result<Step> {
@@ -272,6 +269,11 @@ enum Step {
     There(Place),
     Link,
     LinkedFolder,
+}
+
+fn leads_nowhere(path: &Path) -> Error {
+    let message = format!("{} is a symlink that leads nowhere", path.display());
+    Error::new(ErrorKind::FileNotFound, message).at(path)
 }
 
 fn refused(problem: PathProblem, path: &Path) -> Error {

@@ -29,6 +29,7 @@ pub(super) enum TakenBack {
 const IN_THE_WAY: TakenBack = TakenBack::Left("another program made a file there meanwhile");
 const NOT_HANDED_OVER: TakenBack =
     TakenBack::Left("another program changed its mode, owner or attributes, and the original cannot be given them");
+const NO_FOLDER: TakenBack = TakenBack::Left("its folder is gone");
 const ASIDE: &str = "the check, or another program, wrote it";
 
 /// What is not taken back, and whether anything is wrong with that.
@@ -66,6 +67,10 @@ impl Transaction<'_> {
         let observed = self.observe(entry, &NEVER)?;
         match self.class_of(entry, &observed) {
             Class::Done if is_folder => self.take_back_folder(entry),
+            // A deleted file: of all others nothing is where it was.
+            Class::Done | Class::Captured if !self.parents.contains_key(self.record(entry).path.parent()) => {
+                Ok(NO_FOLDER)
+            }
             class @ (Class::Done | Class::Captured) => self.take_back_swapped(entry, class),
             // The check removed it, or moved it away.
             Class::Unknown if is_folder && self.mark == Mark::CheckUndo && is_gone(observed) => Ok(TakenBack::Old),
@@ -136,7 +141,7 @@ impl Transaction<'_> {
     /// Moves what stands at the target out of the way, to where it is kept. Never an exchange: what is not txedit's
     /// must not be in a slot.
     fn set_aside(&self, entry: usize, observed: Observed) -> Result<TakenBack> {
-        let kept = kept_name(entry);
+        let kept = kept_name(entry, 0);
         let kept = Name::new(&self.folder, &kept);
         let is_kept = self.fs.stat(kept).map_err(|e| Error::io("look at", kept.path(), e))?.is_some();
         match (is_kept, observed.target == Seen::Missing) {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use super::aside::{Aside, asides};
 use super::files::write_new_by;
 use super::lock::NEVER;
 use super::state::{Section, State, open_transaction};
@@ -15,7 +16,7 @@ use crate::error::{Error, ErrorKind, Kept, Result};
 use crate::fs::{FileKind, Fs, Handle, Name, Rename, Stat};
 use crate::identity::Identity;
 use crate::journal::recover::{Ages, Class, Observed, Seen, is};
-use crate::journal::{self, Change, Journal, Mark, Record, kept_name, record, slot_name};
+use crate::journal::{self, Change, Journal, Mark, Record, record, slot_name};
 use crate::plan::Access;
 
 /// A transaction in `txn/`, its folder and the folders of its targets locked by this process.
@@ -274,15 +275,22 @@ impl Transaction<'_> {
     /// What the slots hold that is not txedit's to delete.
     pub(super) fn foreign_slots(&self, conflicts: &HashMap<usize, &'static str>) -> Result<Vec<Kept>> {
         let kept_folder = self.state.folder.path().join(Section::Kept.name()).join(&self.journal.header.id);
+        let aside = match self.mark {
+            Mark::CheckUndo => asides(self.fs, &self.folder, &self.journal)?,
+            _ => BTreeMap::new(),
+        };
+        let told = |aside: &Aside<'_>| Kept {
+            path: self.state.root.path().join(aside.path),
+            kept_path: kept_folder.join(&aside.name),
+            reason: "the check, or another program, wrote it".to_owned(),
+        };
         let mut kept = Vec::new();
         for entry in 0..self.journal.entries.len() {
-            let aside = self.kept_aside(entry, &kept_folder)?;
             let ours = self.slot_may_go(entry)?;
-            if let Some(aside) = aside {
-                kept.push(aside);
-                if ours {
-                    continue;
-                }
+            let before = kept.len();
+            kept.extend(aside.get(&entry).into_iter().flatten().map(told));
+            if ours && kept.len() > before {
+                continue;
             }
             let reason = match conflicts.get(&entry) {
                 Some(reason) => reason,
@@ -294,21 +302,6 @@ impl Transaction<'_> {
             kept.push(Kept { path: self.path(entry), kept_path, reason: (*reason).to_owned() });
         }
         Ok(kept)
-    }
-
-    /// What a rollback set aside that came after a check began.
-    fn kept_aside(&self, entry: usize, kept_folder: &Path) -> Result<Option<Kept>> {
-        if self.mark != Mark::CheckUndo {
-            return Ok(None);
-        }
-        let name = kept_name(entry);
-        let place = Name::new(&self.folder, &name);
-        let there = self.fs.stat(place).map_err(|e| Error::io("look at", place.path(), e))?;
-        Ok(there.map(|_| Kept {
-            path: self.path(entry),
-            kept_path: kept_folder.join(&name),
-            reason: "the check, or another program, wrote it".to_owned(),
-        }))
     }
 
     /// Removes the folders that the transaction which this one undoes had made, children first, where they are empty

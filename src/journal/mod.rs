@@ -199,10 +199,20 @@ pub fn slot_name(index: usize) -> String {
     format!("{index:06}")
 }
 
-/// The name beside the slot of entry `index` where a rollback puts what a check, or another program, wrote over it.
+/// The name beside the slot of entry `index` where a rollback puts what a check, or another program, put in the place of
+/// its target, or so many folders above it.
 #[must_use]
-pub fn kept_name(index: usize) -> String {
-    format!("{index:06}.kept")
+pub fn kept_name(index: usize, above: usize) -> String {
+    if above == 0 { format!("{index:06}.kept") } else { format!("{index:06}.kept.{above}") }
+}
+
+/// The entry and the number of folders above its target that such a name is made of.
+#[must_use]
+pub fn kept_place(name: &str) -> Option<(usize, usize)> {
+    let (index, rest) = name.split_once(".kept")?;
+    let above = rest.strip_prefix('.').unwrap_or("0");
+    let (index, above) = (index.parse().ok()?, above.parse().ok()?);
+    (kept_name(index, above) == name).then_some((index, above))
 }
 
 /// What follows the number of an entry in the name of the copy of its original.

@@ -1,13 +1,12 @@
 //! The folder of an entry, where a check moved it away, removed it, or put something else in its place.
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::engine::recovery::open_folder;
 use crate::engine::transaction::Transaction;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Metadata, Name, Rename, Stat};
-use crate::journal::{Change, kept_name, slot_name};
+use crate::journal::{Change, Record, kept_name, slot_name};
 
 impl Transaction<'_> {
     /// From here on the folder of the entry is what its path leads to, not what was opened there before the check. Where
@@ -26,6 +25,8 @@ impl Transaction<'_> {
         let folder = match (there, &before) {
             (Some(there), Some((stat, _))) if self.look_at(&there)?.identity == stat.identity => return Ok(()),
             (Some(there), _) => Some(there),
+            // A power cut took its name, and not those in it.
+            (None, Some((stat, _))) if self.is_in_its_slot(&path, stat)? => return Ok(()),
             (None, _) if self.has_original(entry)? => Some(self.make_folder_again(entry, &path, before.as_ref())?),
             (None, _) => None,
         };
@@ -36,6 +37,18 @@ impl Transaction<'_> {
         self.sync_way(&path)?;
         self.parents.insert(path, (self.look_at(&folder)?.identity, folder));
         Ok(())
+    }
+
+    /// Whether a folder that the transaction made stands in its slot.
+    fn is_in_its_slot(&self, path: &Path, folder: &Stat) -> Result<bool> {
+        let is_it = |record: &Record| {
+            record.path.as_path() == path && record.change == Change::Folder { staged: folder.identity }
+        };
+        let Some(entry) = self.journal.entries.iter().position(is_it) else { return Ok(false) };
+        let slot = slot_name(entry);
+        let slot = Name::new(&self.folder, &slot);
+        let stat = self.fs.stat(slot).map_err(|e| Error::io("look at", slot.path(), e))?;
+        Ok(stat.is_some_and(|stat| stat.identity == folder.identity))
     }
 
     /// Makes the way to a folder durable: what goes into one whose name a power cut takes is lost.
@@ -71,7 +84,7 @@ impl Transaction<'_> {
             at.push(name);
             let next = match self.open_there(&at)? {
                 Some(next) => next,
-                None => self.make_one_again(entry, &folder, name, before.filter(|_| at == path))?,
+                None => self.make_one_again(entry, &at, &folder, before.filter(|_| at == path))?,
             };
             let identity = self.look_at(&folder)?.identity;
             self.parents.entry(at.parent().unwrap_or(Path::new("")).to_owned()).or_insert((identity, folder));
@@ -87,15 +100,16 @@ impl Transaction<'_> {
     fn make_one_again(
         &self,
         entry: usize,
+        at: &Path,
         parent: &Handle,
-        name: &OsStr,
         before: Option<&(Stat, Handle)>,
     ) -> Result<Handle> {
-        let name = Name::new(parent, name);
+        let name = Name::new(parent, at.file_name().unwrap_or_default());
         let io = |verb: &'static str| move |e| Error::io(verb, name.path(), e);
         if self.fs.stat(name).map_err(io("look at"))?.is_some() {
             // No folder, or it would have been opened: what the check put there is kept.
-            let kept = kept_name(entry);
+            let target = self.record(entry).path.as_path().ancestors();
+            let kept = kept_name(entry, target.take_while(|above| *above != at).count());
             self.fs.rename(name, Name::new(&self.folder, &kept), Rename::NoReplace).map_err(io("set aside"))?;
         }
         let dress = match before {

@@ -50,7 +50,9 @@ impl Claimed<'_> {
             return Err("is no name in the folder of a transaction");
         };
         let record = self.record(id, slot).ok_or("is in a folder whose journal does not tell of it")?;
-        if record.path.as_path() != path {
+        // What stood in the place of one of its folders has that one's path.
+        let above = journal::kept_place(slot).map_or(0, |(_, above)| above);
+        if record.path.as_path().ancestors().nth(above) != Some(path) {
             return Err("belongs to another path, by its journal");
         }
         // Where somebody came on top of the new content, the original is kept for that.
