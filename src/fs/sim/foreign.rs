@@ -185,6 +185,14 @@ impl SimFs {
         Ok(())
     }
 
+    /// Exchanges two names.
+    pub fn exchange(&self, one: impl AsRef<Path>, other: impl AsRef<Path>) -> io::Result<()> {
+        let mut state = self.foreign();
+        let (one, other) = (place(&state, one.as_ref())?, place(&state, other.as_ref())?);
+        state.store.rename(Actor::ROOT, one.spot(), other.spot(), How::Exchange)?;
+        Ok(())
+    }
+
     /// Deletes a name of anything but a folder.
     pub fn delete(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let mut state = self.foreign();

@@ -167,6 +167,8 @@ fn judge_file(compared: Compared<'_>, report: &Report, index: usize, mode: Optio
             Ok(())
         }
         (_, old, Some(new)) => match mode {
+            // It was applied before, and the answer says that it is no longer so.
+            Some(_) if file.extras.in_place == Some(false) => Ok(()),
             Some(mode) if new.mode != mode.of(old.map_or(new.mode, |old| old.mode)) => told("the mode is another"),
             _ => Ok(()),
         },

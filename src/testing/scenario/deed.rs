@@ -31,13 +31,7 @@ pub(super) fn perform(machine: &SimFs, deed: &Deed, held: &mut Held<(PathBuf, si
         Deed::Mkdir(path) => machine.make_folder(at(path)),
         Deed::Move(_, to) if machine.exists(at(to)) => Err(Errno::EXIST.into()),
         Deed::Move(from, to) => machine.rename(at(from), at(to)),
-        Deed::Exchange(one, other) => {
-            let aside = at("exchanged");
-            machine.stat(at(other))?;
-            machine.rename(at(one), &aside)?;
-            machine.rename(at(other), at(one))?;
-            machine.rename(&aside, at(other))
-        }
+        Deed::Exchange(one, other) => machine.exchange(at(one), at(other)),
         Deed::Rmdir(path) => machine.delete_folder(at(path)),
         Deed::Symlink(target, path) => machine.symlink(target, at(path)),
         Deed::Link(path, new) => machine.link(at(path), at(new)),

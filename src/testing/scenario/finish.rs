@@ -36,8 +36,10 @@ impl World {
                 return Err(format!("status does not tell of what was written into {text}: {:?}", status.warnings));
             }
         }
-        let is_told =
-            |path: &Path| status.kept.iter().flat_map(|kept| &kept.contents).any(|kept| kept.kept_path.ends_with(path));
+        // Of a folder that is kept, everything that is in it is told of.
+        let all_kept = || status.kept.iter().flat_map(|kept| &kept.contents);
+        let state = Path::new(ROOT).join(STATE_FOLDER);
+        let is_told = |path: &Path| all_kept().any(|kept| state.join(path).starts_with(&kept.kept_path));
         let told = look.kept.iter().filter(|(path, _)| is_told(path));
         let mut found = look.in_files();
         found.extend(look.originals());

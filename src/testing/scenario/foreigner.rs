@@ -34,6 +34,8 @@ pub(super) struct Foreigners {
     pub(super) touched: BTreeSet<PathBuf>,
     /// Those of them that are but other names of a file that they changed.
     pub(super) twins: BTreeSet<PathBuf>,
+    /// Those at which one of them opened a file that was not there before the act.
+    opened_new: BTreeSet<PathBuf>,
     /// What stood at those paths before and after the last of them that came one upon the other.
     pub(super) left: BTreeMap<PathBuf, [Option<Entry>; 2]>,
     /// A folder was moved.
@@ -64,6 +66,7 @@ impl Foreigners {
             done: Vec::new(),
             touched: BTreeSet::new(),
             twins: BTreeSet::new(),
+            opened_new: BTreeSet::new(),
             left: BTreeMap::new(),
             moved_folder: false,
             moved_before_swap: false,
@@ -81,6 +84,7 @@ impl Foreigners {
         self.done.clear();
         self.touched.clear();
         self.twins.clear();
+        self.opened_new.clear();
         self.left.clear();
         self.moved_folder = false;
         self.moved_before_swap = false;
@@ -121,6 +125,12 @@ impl Foreigners {
             }
             self.left.insert(path, [old, new]);
         }
+        if let Deed::Hold(_, path) = deed {
+            let identity = |files: &Files| files.get(Path::new(path)).map(|entry| entry.identity);
+            if identity(&after.files) != identity(&self.base) {
+                self.opened_new.insert(path.into());
+            }
+        }
         if let Deed::Late(number, _) = deed {
             self.touched.extend(self.held.get(number).map(|(path, _)| path.clone()));
         }
@@ -137,6 +147,13 @@ impl Foreigners {
         if is_seen {
             self.done.push((deed.clone(), by_check));
         }
+    }
+
+    /// Whether all that they did to a path was to open a file there that was not there before the act, and to write to it.
+    pub(super) fn only_new(&self, path: &Path) -> bool {
+        let is_other =
+            |deed: &Deed| !matches!(deed, Deed::Hold(..)) && deed.paths().iter().any(|other| path.starts_with(other));
+        self.opened_new.contains(path) && !self.done.iter().any(|(deed, _)| is_other(deed))
     }
 
     /// The engine is about to make this call.

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use super::data::{Act, Disturbance, Point, Scenario, Step, What};
+use super::data::{Act, Disturbance, Point, Scenario, Step, Terms, What};
 use super::look::{Look, Marks};
 use super::run::{Answer, World};
 use crate::error::{Outcome, Result};
@@ -56,6 +56,14 @@ impl Doing<'_> {
     /// These files, or what comes of the act undisturbed.
     fn or_clean(&self, files: &Arc<Files>) -> Vec<Arc<Files>> {
         std::iter::once(files).chain(self.clean.iter().map(|clean| &clean.files)).cloned().collect()
+    }
+
+    /// What comes of the act where it is not known that another request had its key: that one is not in history yet.
+    fn without_key(&self) -> Option<Arc<Files>> {
+        let Act::Apply(asks, terms @ Terms { key: Some(_), .. }) = self.act else { return None };
+        let mut fork = self.start.as_ref()?.fork();
+        fork.call(&Act::Apply(asks.clone(), Terms { key: None, ..terms.clone() })).ok()?;
+        Some(Arc::clone(&fork.look().files))
     }
 }
 
@@ -213,6 +221,19 @@ impl World {
         Clean { files: Arc::clone(&fork.look().files), is_done: answer.is_ok() }
     }
 
+    /// An act was done beside what could not be recovered, which is in the way of nothing that was asked, and is told.
+    fn note_done_beside(&mut self, doing: &Doing<'_>, done: &Answer) {
+        if let Answer::Report(report) = done {
+            self.note_committed(doing.act, &doing.base, report, None);
+        }
+        let unkeyed = doing.without_key();
+        if let (Some(pending), Some(clean)) = (&mut self.pending, &doing.clean) {
+            pending.allowed.push(Arc::clone(&clean.files));
+            pending.allowed.extend(unkeyed);
+        }
+        self.sync_deeds();
+    }
+
     /// Judges an act that came to its end.
     fn judge(&mut self, doing: &Doing<'_>, answer: &Result<Answer>) -> Judged {
         let (Doing { act, base, raw, failed, .. }, look) = (doing, self.look());
@@ -228,12 +249,8 @@ impl World {
         }
         match answer {
             Ok(_) if **act == Act::Recover && self.pending.is_some() => return self.settled(&look).map_err(told),
-            Ok(_) if self.pending.is_some() && act.recovers() && !look.interrupted.is_empty() => {
-                // What could not be recovered is in the way of nothing that was asked, and is told.
-                if let (Some(pending), Some(clean)) = (&mut self.pending, &doing.clean) {
-                    pending.allowed.push(Arc::clone(&clean.files));
-                }
-                self.sync_deeds();
+            Ok(done) if self.pending.is_some() && act.recovers() && !look.interrupted.is_empty() => {
+                self.note_done_beside(doing, done);
                 return self.look_ahead().map_err(told);
             }
             Ok(done) => {
@@ -260,6 +277,7 @@ impl World {
                 let is_due = self.pending.is_some() && !look.interrupted.is_empty();
                 if is_due || self.pending.is_some() && (look.files == raw.files || !act.recovers()) {
                     // Refused before the recovery of what came before it, or that came to no end.
+                    self.forgotten(act, raw, &look);
                     self.sync_deeds();
                     return self.look_ahead().map_err(told);
                 }

@@ -17,6 +17,7 @@ mod judge;
 mod look;
 mod outcome;
 mod parse;
+mod refused;
 mod run;
 mod shrink;
 mod text;

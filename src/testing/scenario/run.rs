@@ -23,7 +23,9 @@ use crate::testing::world::Files;
 pub(super) struct Committed {
     pub(super) id: String,
     pub(super) before: Arc<Files>,
-    /// The paths that the answer named, but for those that somebody else changed meanwhile.
+    /// The paths that the answer named.
+    pub(super) changed: BTreeSet<PathBuf>,
+    /// The same but for those that somebody else changed meanwhile.
     pub(super) named: BTreeSet<PathBuf>,
     /// The one that it takes back, as an index.
     pub(super) reverts: Option<usize>,

@@ -1,0 +1,180 @@
+//! Acts that were refused, or taken back: nothing but what others did is seen of them, or it is told.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::answer::{Compared, judge_answer};
+use super::data::{Act, Ask, Deed};
+use super::foreigner::Foreigners;
+use super::judge::{Doing, Judged};
+use super::look::{Look, alike};
+use super::run::World;
+use crate::error::{Error, ErrorKind};
+use crate::fs::FileKind;
+use crate::fs::sim::Entry;
+use crate::testing::check::told;
+use crate::testing::run::lock;
+use crate::testing::script::ROOT;
+use crate::testing::world::{Files, same_dress};
+
+impl World {
+    /// Judges an act that was refused, or taken back.
+    pub(super) fn judge_refused(&self, doing: &Doing<'_>, look: &Look, error: &Error) -> Judged {
+        let Doing { act, start, base, .. } = doing;
+        let is_forgotten = error.kind() == ErrorKind::UnknownTransaction && self.may_be_forgotten();
+        if !doing.failed && self.must_be_undone(act) && !is_forgotten {
+            return Err("an undo is refused, though nobody interfered".to_owned());
+        }
+        let touched = self.touched_by(act);
+        let compared = Compared { before: base, after: &look.files, touched: &touched, checked: self.had_check };
+        let around: BTreeSet<PathBuf> = touched.iter().flat_map(|path| path.ancestors().map(PathBuf::from)).collect();
+        judge_answer(Compared { touched: &around, ..compared }, None, Err(error))?;
+        let foreigners = lock(&self.foreigners);
+        let Some(start) = start.as_ref().filter(|_| !foreigners.done.is_empty()) else { return Ok(()) };
+        let done = &foreigners.done[..];
+        let by_check = done.iter().position(|(_, by_check)| *by_check);
+        let asked = match act {
+            Act::Apply(asks, _) => asks.iter().flat_map(Ask::paths).map(PathBuf::from).collect(),
+            _ => BTreeSet::new(),
+        };
+        let refused = Refused {
+            base,
+            files: &look.files,
+            error,
+            foreigners: &foreigners,
+            asked,
+            expected: replayed(start, done, false),
+            at_check: by_check.map(|first| replayed(start, &done[..first], false)),
+            // What was interrupted was recovered first.
+            recovered: self.pending.as_ref().map(|_| replayed(start, done, true)),
+            all: self.machine.entries(ROOT).unwrap_or_default().into_iter().collect(),
+        };
+        touched.iter().try_for_each(|path| refused.judge(path))
+    }
+}
+
+/// What would be there without the act.
+fn replayed(start: &World, done: &[(Deed, bool)], recovers: bool) -> Arc<Files> {
+    let mut others = start.fork();
+    if recovers {
+        drop(others.call(&Act::Recover));
+    }
+    for (deed, by_check) in done {
+        lock(&others.foreigners).act(&others.machine, deed, *by_check);
+    }
+    Arc::clone(&others.look().files)
+}
+
+/// What is there after a refusal, and what could be.
+struct Refused<'a> {
+    /// What was there before.
+    base: &'a Files,
+    /// What is there.
+    files: &'a Files,
+    error: &'a Error,
+    foreigners: &'a Foreigners,
+    /// The paths that the act was to change.
+    asked: BTreeSet<PathBuf>,
+    /// What would be there without the act.
+    expected: Arc<Files>,
+    /// What others had made of the files when the check began.
+    at_check: Option<Arc<Files>>,
+    /// What would be there after a recovery alone.
+    recovered: Option<Arc<Files>>,
+    /// Everything in the workspace, the state folder included.
+    all: Files,
+}
+
+impl Refused<'_> {
+    fn judge(&self, path: &PathBuf) -> Judged {
+        let is_as_recovered =
+            || self.recovered.as_ref().is_some_and(|files| alike(self.files.get(path), files.get(path)));
+        let is_fine = alike(self.files.get(path), self.expected.get(path))
+            || self.is_told(path)
+            || self.is_left(path)
+            || is_as_recovered()
+            || self.is_back(path)
+            || self.is_in_moved_folder(path);
+        if is_fine {
+            return Ok(());
+        }
+        let (is, was) = (told(self.files, path), told(&self.expected, path));
+        Err(format!(
+            "{:?}, and {} is {is}; without the act it would be {was}, and nothing tells of it",
+            self.error.outcome(),
+            path.display()
+        ))
+    }
+
+    /// Whether the answer names it, or the kept folder that it is in.
+    fn is_told(&self, path: &Path) -> bool {
+        let is_in = |kept: &crate::error::Kept| {
+            let (Ok(was), Ok(is)) = (kept.path.strip_prefix(ROOT), kept.kept_path.strip_prefix(ROOT)) else {
+                return false;
+            };
+            let inside = path.strip_prefix(was).ok();
+            inside.is_some_and(|inside| alike(self.all.get(&is.join(inside)), self.expected.get(path)))
+        };
+        self.error.kept().iter().any(|kept| kept.path.ends_with(path) || is_in(kept))
+            || self.error.not_old().iter().any(|left| left.on_top && left.path.ends_with(path))
+    }
+
+    /// Whether it is what the last of them made of it. What they made of a file that was asked for is theirs alone if it
+    /// was old when they came.
+    fn is_left(&self, path: &PathBuf) -> bool {
+        // The very file, with what others wrote into it.
+        let is_original = |before: &Entry| {
+            let is_it = |other: &Entry| other.identity == before.identity && other.content == before.content;
+            self.expected.values().any(is_it)
+        };
+        self.foreigners.left.get(path).is_some_and(|[before, after]| {
+            let is_old = alike(before.as_ref(), self.base.get(path)) || before.as_ref().is_some_and(is_original);
+            (!self.asked.contains(path) || is_old) && alike(after.as_ref(), self.files.get(path))
+        })
+    }
+
+    /// Whether the old content is there again, where that is as good as what others made of it.
+    fn is_back(&self, path: &PathBuf) -> bool {
+        let (is, old, theirs) = (self.files.get(path), self.base.get(path), self.expected.get(path));
+        let only_gone = theirs.is_none();
+        // The old content, with the permissions that others gave to the new one.
+        let is_handed_over = matches!((is, old, theirs), (Some(is), Some(old), Some(theirs))
+            if is.content == old.content && same_dress(is, theirs));
+        // What a recovery puts aside, `status` lists.
+        let is_back = (alike(is, old) || is_handed_over) && (self.recovered.is_some() || only_gone);
+        // What the check did goes, and what others did before it stays.
+        let is_as_at_check = only_gone && self.at_check.as_ref().is_some_and(|files| alike(is, files.get(path)));
+        // A folder that was moved away is made again as it is there.
+        let is_made_again = only_gone && [old, is].iter().all(|at| is_folder(*at));
+        // It stands where they took it away from, as they left it: its folder was moved, and is made again.
+        let is_theirs_here = only_gone && self.expected.values().any(|entry| alike(Some(entry), is));
+        // The other name has the old content again, too, whatever was done to the new one.
+        let is_old_twin = self.foreigners.twins.contains(path) && content(is) == content(old);
+        // They had only the new file open, which went with what they wrote into it.
+        let only_new = self.foreigners.only_new(path) && (alike(is, old) || is_handed_over);
+        is_back || is_as_at_check || is_made_again || is_theirs_here || is_old_twin || only_new
+    }
+
+    /// Whether it was old, and stands where others moved its folder to, which the answer names.
+    fn is_in_moved_folder(&self, path: &Path) -> bool {
+        let Some(moved) = self.error.path().and_then(|path| path.strip_prefix(ROOT).ok()) else { return false };
+        self.foreigners.done.iter().any(|(deed, _)| {
+            let (Deed::Move(one, other) | Deed::Exchange(one, other)) = deed else { return false };
+            let (one, other) = (Path::new(one), Path::new(other));
+            let is_there = |from: &Path, to: &Path| {
+                let inside = path.strip_prefix(from).ok().filter(|inside| !inside.as_os_str().is_empty());
+                inside.is_some_and(|inside| alike(self.files.get(&to.join(inside)), self.base.get(path)))
+            };
+            [one, other].contains(&moved) && (is_there(one, other) || is_there(other, one))
+        })
+    }
+}
+
+fn content(entry: Option<&Entry>) -> Option<&[u8]> {
+    entry.map(|entry| &entry.content[..])
+}
+
+fn is_folder(entry: Option<&Entry>) -> bool {
+    entry.is_some_and(|entry| entry.kind == FileKind::Folder)
+}
