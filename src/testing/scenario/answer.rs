@@ -16,6 +16,8 @@ use crate::testing::world::{Files, same};
 /// What was there before a call and after it, and what others had their hands on meanwhile.
 #[derive(Debug, Clone, Copy)]
 pub struct Compared<'a> {
+    /// The workspace.
+    pub root: &'a Path,
     /// The user's files before, by their path in the workspace.
     pub before: &'a Files,
     /// After.
@@ -53,8 +55,8 @@ pub(super) fn digest(files: &Files, path: &Path) -> Option<Digest> {
 }
 
 /// A path as the workspace knows it, with symlinks followed.
-fn relative(path: &Path, files: &Files) -> PathBuf {
-    let mut path = path.strip_prefix(ROOT).unwrap_or(path).to_owned();
+fn relative(path: &Path, root: &Path, files: &Files) -> PathBuf {
+    let mut path = path.strip_prefix(root).unwrap_or(path).to_owned();
     for _ in 0..8 {
         let Some(entry) = files.get(&path).filter(|entry| entry.kind == FileKind::Symlink) else { break };
         let target = String::from_utf8_lossy(&entry.content).into_owned();
@@ -87,7 +89,11 @@ pub fn judge_answer(
 /// All is as it was, but what the answer names, and that is not.
 fn judge_partly(compared: Compared<'_>, error: &Error) -> Result<(), String> {
     judge_unchanged(compared, "a failure that says partly rolled back")?;
-    let mut left = error.not_old().iter().filter(|left| left.on_top).map(|left| relative(&left.path, compared.before));
+    let mut left = error
+        .not_old()
+        .iter()
+        .filter(|left| left.on_top)
+        .map(|left| relative(&left.path, compared.root, compared.before));
     left.find(|path| compared.is_unchanged(path))
         .map_or(Ok(()), |path| Err(format!("{} is as it was, and is named as not put back: {error:?}", path.display())))
 }
@@ -103,8 +109,9 @@ fn judge_unchanged(compared: Compared<'_>, what: &str) -> Result<(), String> {
 
 /// Where a file of a report was, and where it is.
 pub(super) fn places(file: &FileReport, before: &Files) -> (PathBuf, PathBuf) {
-    let source = relative(&file.path, before);
-    let goal = file.extras.renamed_to.as_ref().map_or_else(|| source.clone(), |to| relative(to, before));
+    let source = relative(&file.path, Path::new(ROOT), before);
+    let goal =
+        file.extras.renamed_to.as_ref().map_or_else(|| source.clone(), |to| relative(to, Path::new(ROOT), before));
     (source, goal)
 }
 

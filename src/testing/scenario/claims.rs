@@ -21,8 +21,6 @@ use crate::testing::world::Files;
 /// A workspace after an answer, and what was there before the call.
 #[derive(Debug, Clone, Copy)]
 pub struct Claimed<'a> {
-    /// Where it is.
-    pub root: &'a Path,
     /// Everything in it, the state folder included, by its path in it.
     pub entries: &'a Files,
     /// The user's files, and what others had their hands on.
@@ -138,7 +136,7 @@ impl Claimed<'_> {
     }
 
     fn inside<'p>(&self, path: &'p Path) -> Result<&'p Path, &'static str> {
-        path.strip_prefix(self.root).map_err(|_| "is outside the workspace")
+        path.strip_prefix(self.compared.root).map_err(|_| "is outside the workspace")
     }
 
     /// What the journal of a kept folder says of a slot in it.
@@ -202,7 +200,8 @@ impl World {
         let mut touched = lock(&self.foreigners).touched.clone();
         touched.extend(self.pending.iter().flat_map(|pending| pending.tainted.iter().cloned()));
         let entries: Files = self.machine.entries(ROOT).unwrap_or_default().into_iter().collect();
-        let compared = Compared { before, after: &look.files, touched: &touched, checked: self.had_check };
-        judge(&Claimed { root: Path::new(ROOT), entries: &entries, compared })
+        let compared =
+            Compared { root: Path::new(ROOT), before, after: &look.files, touched: &touched, checked: self.had_check };
+        judge(&Claimed { entries: &entries, compared })
     }
 }

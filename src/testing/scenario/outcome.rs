@@ -88,7 +88,13 @@ impl World {
             _ => None,
         };
         let is_true = |before: &Files| {
-            let compared = Compared { before, after: &look.files, touched: &touched, checked: self.had_check };
+            let compared = Compared {
+                root: Path::new(ROOT),
+                before,
+                after: &look.files,
+                touched: &touched,
+                checked: self.had_check,
+            };
             judge_answer(compared, asked.as_ref(), Ok(report))
         };
         let wrong = match is_true(base) {

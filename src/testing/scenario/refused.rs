@@ -27,7 +27,13 @@ impl World {
             return Err("an undo is refused, though nobody interfered".to_owned());
         }
         let touched = self.touched_by(act);
-        let compared = Compared { before: base, after: &look.files, touched: &touched, checked: self.had_check };
+        let compared = Compared {
+            root: Path::new(ROOT),
+            before: base,
+            after: &look.files,
+            touched: &touched,
+            checked: self.had_check,
+        };
         let around: BTreeSet<PathBuf> = touched.iter().flat_map(|path| path.ancestors().map(PathBuf::from)).collect();
         judge_answer(Compared { touched: &around, ..compared }, None, Err(error))?;
         let foreigners = lock(&self.foreigners);

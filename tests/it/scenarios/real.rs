@@ -1,7 +1,8 @@
 //! The same scripts on real file systems: real programs act between the engine's calls, run as checks, and the engine is
 //! a child process where it is killed.
 //!
-//! `TXEDIT_SCENARIOS_REAL` sets how many are run, over all file systems together.
+//! `TXEDIT_SCENARIOS_REAL` sets how many are run, over all file systems together; `TXEDIT_SCENARIOS_REAL_AFTER` how many
+//! of each are left out before.
 
 mod act;
 #[cfg(feature = "cli")]
@@ -35,6 +36,7 @@ fn for_real(scenario: &Scenario) -> Scenario {
 
 fn explore(kind: Kind, first: u64) {
     let count = number("TXEDIT_SCENARIOS_REAL", 60) / 6;
+    let first = first + number("TXEDIT_SCENARIOS_REAL_AFTER", 0);
     mounts::with(kind, |mount| {
         let started = std::time::Instant::now();
         for seed in first + 1..=first + count {

@@ -279,14 +279,14 @@ impl World {
             return self.settle(before, expected, false);
         }
         let (after, touched) = (files(&self.root), self.touched());
-        let compared = Compared { before, after: &after, touched: &touched, checked: self.checked };
+        let compared = Compared { root: &self.root, before, after: &after, touched: &touched, checked: self.checked };
         let asked = match act {
             Act::Apply(asks, terms) => Some(request(asks, terms)),
             _ => None,
         };
         judge_answer(compared, asked.as_ref(), answer.as_ref())?;
         let entries = walk(&self.root);
-        let claimed = Claimed { root: &self.root, entries: &entries, compared };
+        let claimed = Claimed { entries: &entries, compared };
         match answer {
             Ok(report) => warnings(report).try_for_each(|warning| claimed.judge_warning(warning))?,
             Err(error) => claimed.judge_kept(error.kept()).and_then(|()| claimed.judge_not_old(error.not_old()))?,
@@ -306,7 +306,7 @@ impl World {
         let told = |what: String| format!("{what}\n  the command line: {ran:?}\n  a dry run: {expected:?}");
         ran.judge().map_err(told)?;
         let (after, touched) = (files(&self.root), self.touched());
-        let compared = Compared { before, after: &after, touched: &touched, checked: self.checked };
+        let compared = Compared { root: &self.root, before, after: &after, touched: &touched, checked: self.checked };
         match expected {
             Ok(report) if ran.is_done() => {
                 let done = Report { dry_run: false, transaction: Some("new".to_owned()), ..report.clone() };
@@ -333,8 +333,9 @@ impl World {
         let (plain, entries, none) = (self.plain()?, walk(&self.root), BTreeSet::new());
         let status = plain.status().map_err(|e| format!("status fails: {e}"))?;
         let after = files(&self.root);
-        let compared = Compared { before: &after, after: &after, touched: &none, checked: self.checked };
-        let claimed = Claimed { root: &self.root, entries: &entries, compared };
+        let compared =
+            Compared { root: &self.root, before: &after, after: &after, touched: &none, checked: self.checked };
+        let claimed = Claimed { entries: &entries, compared };
         status.kept.iter().try_for_each(|kept| claimed.judge_kept(&kept.contents))?;
         status.warnings.iter().try_for_each(|warning| claimed.judge_warning(warning))?;
         claimed.judge_folders(&status.kept.iter().map(|kept| kept.id.clone()).collect::<Vec<_>>())
@@ -352,7 +353,7 @@ impl World {
     fn settle(&mut self, before: &Files, expected: Option<Result<Report, Error>>, is_done: bool) -> Judged {
         self.recover()?;
         let (after, touched) = (files(&self.root), self.touched());
-        let compared = Compared { before, after: &after, touched: &touched, checked: self.checked };
+        let compared = Compared { root: &self.root, before, after: &after, touched: &touched, checked: self.checked };
         let old = judge_answer(compared, None, Err(&Error::new(ErrorKind::UnknownError, "it was killed")));
         let new = match expected {
             Some(Ok(report)) => {
