@@ -364,8 +364,11 @@ impl Transaction<'_> {
         if self.fs.stat(name)?.is_none_or(|stat| stat.identity != staged) {
             return Ok(None);
         }
-        self.fs.remove_folder(name)?;
-        Ok(Some(parent))
+        match self.fs.remove_folder(name) {
+            // One that is gone was removed, whatever the call said.
+            Err(e) if self.fs.stat(name)?.is_some() => Err(e),
+            _ => Ok(Some(parent)),
+        }
     }
 }
 
