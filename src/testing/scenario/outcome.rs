@@ -191,7 +191,9 @@ impl World {
         let mut foreigners = lock(&self.foreigners);
         match act {
             _ if matches!(act, Act::Prune(_)) || self.profile.small_history && *act != Act::Drop => {
-                let (pruned, there) = (before.originals(), after.for_good());
+                let (mut pruned, there) = (before.originals(), after.for_good());
+                // A recovery that came first brought them to history.
+                pruned.extend(before.done_slots());
                 foreigners.alive.retain(|mark| there.contains(mark) || !pruned.contains(mark));
             }
             Act::Drop => {

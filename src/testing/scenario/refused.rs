@@ -101,7 +101,8 @@ impl Refused<'_> {
             || self.is_left(path)
             || is_as_recovered()
             || self.is_back(path)
-            || self.is_in_moved_folder(path);
+            || self.is_in_moved_folder(path)
+            || self.is_where_it_was(path);
         if is_fine {
             return Ok(());
         }
@@ -160,6 +161,24 @@ impl Refused<'_> {
         // They had only the new file open, which went with what they wrote into it.
         let only_new = self.foreigners.only_new(path) && (alike(is, old) || is_handed_over);
         is_back || is_as_at_check || is_made_again || is_theirs_here || is_old_twin || only_new
+    }
+
+    /// Whether others moved its folder away with the new content, and the old one is at its own path again. What they put
+    /// there is set aside.
+    fn is_where_it_was(&self, path: &Path) -> bool {
+        let is_aside = |at: &Path| self.error.kept().iter().any(|kept| kept.path == Path::new(ROOT).join(at));
+        self.foreigners.done.iter().any(|(deed, _)| {
+            let Deed::Exchange(one, other) = deed else { return false };
+            let (one, other) = (Path::new(one), Path::new(other));
+            let is_back = |from: &Path, to: &Path| {
+                let own = path.strip_prefix(to).map(|inside| from.join(inside));
+                own.is_ok_and(|own| {
+                    let old = self.base.get(&own);
+                    self.asked.contains(&own) && old.is_some() && alike(self.files.get(&own), old) && is_aside(to)
+                })
+            };
+            !self.files.contains_key(path) && (is_back(one, other) || is_back(other, one))
+        })
     }
 
     /// Whether it was old, and stands where others moved its folder to, which the answer names.
