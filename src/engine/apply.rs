@@ -43,6 +43,10 @@ impl Engine {
         self.check_allowed(request.check.as_ref())?;
         let mut warnings = Vec::new();
         if request.dry_run {
+            // What a key was used for answers the commit, too.
+            if let Some(report) = self.answered_before(request, request.fingerprint(self.root()), run)? {
+                return Ok(Report { dry_run: true, ..report });
+            }
             let (_, files) = self.dry_draft(request, &mut warnings, run)?;
             return Ok(Report { dry_run: true, files, warnings, ..Report::default() });
         }

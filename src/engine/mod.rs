@@ -27,6 +27,7 @@ mod newest;
 mod open;
 mod possible;
 mod private;
+mod project;
 mod prune;
 mod read;
 mod recovery;

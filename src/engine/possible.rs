@@ -2,10 +2,10 @@
 
 use super::Engine;
 use super::draft::Draft;
-use super::id::random_hex;
-use super::state::{Found, Section, State};
+use super::project;
+use super::state::Found;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{Handle, Name, Stat};
+use crate::fs::Stat;
 use crate::limits;
 use crate::plan::{Change, New};
 
@@ -14,7 +14,7 @@ impl Engine {
     pub(super) fn check_possible(&self, draft: &Draft, found: &Found) -> Result<()> {
         self.check_one_file_system(draft, found)?;
         self.check_open_files(draft)?;
-        self.check_projects(draft, found)?;
+        project::check(&*self.fs, draft)?;
         self.check_groups(draft, found)
     }
 
@@ -53,44 +53,6 @@ impl Engine {
             self.open_files
         );
         Err(Error::new(ErrorKind::RequestTooLarge, message))
-    }
-
-    /// Whether no folder gives another project than that of the state folder to all that is in it: nothing that is staged
-    /// could be renamed into such a folder.
-    fn check_projects(&self, draft: &Draft, found: &Found) -> Result<()> {
-        let place = if let Found::State(state) = found { &state.folder } else { &self.root };
-        let hands_on = |folder: &Handle| {
-            self.fs.hands_on_project(folder).map_err(|e| Error::io("ask for the project of", folder.path(), e))
-        };
-        let is_handed_on = hands_on(place)?;
-        for (_, folder) in draft.parents.values() {
-            if !hands_on(folder)? {
-                continue;
-            }
-            let is_shared = match found {
-                Found::State(state) => self.shares_project(state, folder)?,
-                _ => None,
-            };
-            // Where it cannot be tried, the one is mostly in the project of the other, or in none.
-            if !is_shared.unwrap_or(is_handed_on) {
-                let message = format!(
-                    "{} gives its project id to what is in it (chattr +P), and the state folder of {} has another, or none: \
-                     nothing that is staged could be moved there (use --root there)",
-                    folder.path().display(),
-                    self.root().display()
-                );
-                return Err(Error::new(ErrorKind::CrossDevice, message).at(folder.path()));
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether a folder has the project of what is staged; `None` where that cannot be tried.
-    fn shares_project(&self, state: &State, folder: &Handle) -> Result<Option<bool>> {
-        let Some(section) = state.section(&*self.fs, Section::Transactions)? else { return Ok(None) };
-        let scratch = format!(".project-{}", random_hex(8));
-        let shared = self.fs.shares_project(folder, Name::new(&section, &scratch));
-        shared.map_err(|e| Error::io("ask for the project of", folder.path(), e))
     }
 
     /// Whether each new file can be given to its group: only to one of this process, unless the file system gives all files

@@ -12,7 +12,7 @@ use super::snapshot;
 use super::state::{Section, State};
 use super::transaction::Transaction;
 use super::trash::Trash;
-use super::{newest, transaction};
+use super::{newest, project, transaction};
 use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Attributes, Fs, Guard, Handle, Metadata, Name, Rename, Stat};
@@ -71,6 +71,7 @@ impl<'a> Staging<'a> {
     pub(super) fn begin(fs: &'a dyn Fs, state: &'a State, draft: &Draft, program: &str) -> Result<Self> {
         let section = state.need_section(fs, Section::Transactions)?;
         let (id, folder, stat) = make_folder(fs, &section, &|| newest::next_id(fs, state))?;
+        project::leave(fs, &folder)?;
         let host = fs.host().map_err(|e| Error::io("ask who runs", folder.path(), e))?;
         let header = Header {
             version: journal::VERSION,
@@ -349,11 +350,17 @@ impl<'a> Staging<'a> {
             return dress.map_err(|e| Error::io("ask what would be inherited by", path, e));
         };
         let snapshot = &draft.sources[source].snapshot;
+        let mut attributes = snapshot.attributes();
+        if draft.sources[source].path != planned.path {
+            let (_, parent) =
+                self.transaction.parents.get(planned.path.parent()).ok_or_else(|| missing_parent(planned))?;
+            project::join(self.transaction.fs, parent, &mut attributes)?;
+        }
         Ok(Metadata {
             mode: new.state.mode,
             user: snapshot.stat.user,
             group: snapshot.stat.group,
-            attributes: snapshot.attributes(),
+            attributes,
             modified: new.keeps_time.then_some(snapshot.stat.modified),
         })
     }

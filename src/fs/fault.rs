@@ -13,7 +13,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Attributes, FileSystem, Fs, Guard, Handle, Host, Metadata, Name, Rename, Stat, Timestamp};
+use super::{Attributes, FileSystem, Fs, Guard, Handle, Host, Metadata, Name, Project, Rename, Stat, Timestamp};
 
 /// The calls of [`Fs`] that can fail, one each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -478,12 +478,12 @@ impl Fs for FaultFs {
         self.inner.lock_holder(folder)
     }
 
-    fn hands_on_project(&self, folder: &Handle) -> io::Result<bool> {
-        self.inner.hands_on_project(folder)
+    fn project(&self, handle: &Handle) -> io::Result<Project> {
+        self.inner.project(handle)
     }
 
-    fn shares_project(&self, folder: &Handle, scratch: Name<'_>) -> io::Result<Option<bool>> {
-        self.inner.shares_project(folder, scratch)
+    fn set_project(&self, handle: &Handle, project: Project) -> io::Result<()> {
+        self.inner.set_project(handle, project)
     }
 
     fn raise_open_files(&self) -> u64 {

@@ -140,6 +140,15 @@ pub struct Stat {
     pub append_only: bool,
 }
 
+/// The project of a file or folder, to which quotas of xfs and ext4 belong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Project {
+    /// Its number; 0 where it is in none.
+    pub id: u32,
+    /// Of a folder: whether what is made in it, or moved into it, must be in the same (`chattr +P`).
+    pub hands_on: bool,
+}
+
 /// Extended attributes, with ACLs, labels and capabilities among them, and the inode flags that can be set.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Attributes {
@@ -147,6 +156,8 @@ pub struct Attributes {
     pub extended: Vec<(OsString, Vec<u8>)>,
     /// The inode flags that `chattr` sets, as far as a copy can have them.
     pub flags: u32,
+    /// The project. No journal tells of it: who changes it changes nothing that a user of the file sees.
+    pub project: Project,
 }
 
 impl Attributes {
@@ -298,14 +309,13 @@ pub trait Fs: fmt::Debug + Send + Sync {
     fn attributes(&self, handle: &Handle) -> io::Result<Attributes>;
     /// What a new file (or folder) in `folder` would be given by the system: umask, set-group-id, default ACL.
     fn inherited(&self, folder: &Handle, is_folder: bool) -> io::Result<Metadata>;
-    /// Whether what is made in a folder, or moved into it, must have its project id.
-    fn hands_on_project(&self, _folder: &Handle) -> io::Result<bool> {
-        Ok(false)
+    /// The project of a file or folder.
+    fn project(&self, _handle: &Handle) -> io::Result<Project> {
+        Ok(Project::default())
     }
-    /// Whether such a folder has the project of what is made where `scratch` is, a name that is free again afterwards;
-    /// `None` where that cannot be told.
-    fn shares_project(&self, _folder: &Handle, _scratch: Name<'_>) -> io::Result<Option<bool>> {
-        Ok(None)
+    /// Gives a file or folder to a project.
+    fn set_project(&self, _handle: &Handle, _project: Project) -> io::Result<()> {
+        Ok(())
     }
     /// Which file system a folder is on.
     fn file_system(&self, folder: &Handle) -> io::Result<FileSystem>;

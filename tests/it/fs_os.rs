@@ -275,7 +275,7 @@ fn owner_and_set_ids_are_given(fs: &OsFs, _: &Path, top: &Handle) {
     // A file capability, in the kernel's encoding: version 2, effective, CAP_NET_RAW.
     let mut capability = vec![1, 0, 0, 2, 0, 32, 0, 0];
     capability.resize(20, 0);
-    let attributes = Attributes { extended: vec![("security.capability".into(), capability)], flags: 0 };
+    let attributes = Attributes { extended: vec![("security.capability".into(), capability)], ..Attributes::default() };
     let wanted = Metadata { mode: 0o6755, user: 1234, group: 2345, attributes, modified: None };
     let (file, _guard, _) = fs.create(Name::new(top, "file"), 0o600).unwrap();
     dress(fs, &file, &wanted).unwrap();

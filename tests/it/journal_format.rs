@@ -179,7 +179,7 @@ fn the_attributes_of_the_example_are_those_that_the_document_describes() {
     }
     bytes.extend(0_u32.to_le_bytes());
     assert_eq!(blake3::hash(&bytes).to_hex().as_str(), ATTRIBUTES);
-    let attributes = Attributes { extended: vec![("user.colour".into(), b"green".to_vec())], flags: 0 };
+    let attributes = Attributes { extended: vec![("user.colour".into(), b"green".to_vec())], ..Attributes::default() };
     assert_eq!(attributes.digest().unwrap().to_hex(), ATTRIBUTES);
     let journal = example_journal();
     let access = journal.entries[1].change.before().unwrap().access.unwrap();

@@ -40,6 +40,7 @@ mod panics;
 mod partly;
 #[cfg(feature = "cli")]
 mod power;
+mod projects;
 #[cfg(feature = "cli")]
 mod reader;
 #[cfg(feature = "cli")]

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use txedit::error::{ErrorKind, Outcome};
+use txedit::error::Outcome;
 use txedit::fs::fault::{FaultFs, Operation, Rule};
 use txedit::fs::os::OsFs;
 
@@ -29,7 +29,7 @@ fn dressed(workspace: &Workspace, path: &str) -> usize {
     attempts.iter().filter(|(tool, arguments)| workspace.tool(tool, arguments, path).is_ok()).count()
 }
 
-fn edits(paths: &[&str]) -> Value {
+pub(crate) fn edits(paths: &[&str]) -> Value {
     let edits = json!([{ "old_string": "one", "new_string": "two" }]);
     json!({ "files": paths.iter().map(|path| json!({ "file_path": path, "edits": edits })).collect::<Vec<_>>() })
 }
@@ -224,59 +224,4 @@ fn a_mode_with_a_new_content() {
     request["files"].as_array_mut().unwrap().push(json!({ "file_path": "new", "content": "", "mode": "600" }));
     workspace.apply(&request).unwrap();
     assert_eq!((workspace.mode("a"), workspace.mode("new")), (0o4711, 0o600));
-}
-
-/// A folder that gives its project to what is in it takes nothing of another project.
-fn a_project_is_found_out_before(root: &Path) {
-    let workspace = Workspace::at(root);
-    fs::create_dir(workspace.path("tree")).unwrap();
-    if let Err(reason) = workspace.tool("chattr", &["+P", "-p", "42"], "tree") {
-        return eprintln!("skipped: no projects here: {reason}");
-    }
-    let project =
-        |path: &str| workspace.tool("lsattr", &["-p"], path).unwrap().trim().split(' ').next().unwrap().to_owned();
-    workspace.write("a", "one\n");
-    workspace.write("tree/b", "one\n");
-    assert_eq!(project("tree/b"), "42");
-    for request in [edits(&["a", "tree/b"]), json!({ "files": [{ "file_path": "tree/new/c", "content": "x" }] })] {
-        let dry = json!({ "files": request["files"], "dry_run": true });
-        for request in [dry, request] {
-            let error = workspace.refuses(&request);
-            assert_eq!(error.kind(), ErrorKind::CrossDevice, "{error}");
-            assert!(error.to_string().contains("chattr +P"), "{error}");
-        }
-    }
-    // With the state folder in it, the project is kept.
-    let inside = Workspace::at(&workspace.path("tree"));
-    inside.apply(&edits(&["b"])).unwrap();
-    assert_eq!((inside.read("b"), project("tree/b")), ("two\n".to_owned(), "42".to_owned()));
-    inside.undo(None).unwrap();
-    assert_eq!((inside.read("b"), project("tree/b")), ("one\n".to_owned(), "42".to_owned()));
-    // A folder in it of another project takes nothing either, one of the same does.
-    fs::create_dir_all(workspace.path("tree/other")).unwrap();
-    fs::create_dir_all(workspace.path("tree/same")).unwrap();
-    workspace.tool("chattr", &["-p", "43"], "tree/other").unwrap();
-    let new = |path: &str| json!({ "files": [{ "file_path": path, "content": "x" }] });
-    for dry_run in [true, false] {
-        let mut request = new("other/c");
-        request["dry_run"] = json!(dry_run);
-        let error = inside.apply(&request).unwrap_err();
-        assert!(error.to_string().contains("chattr +P"), "{error}");
-        assert!(!workspace.path("tree/other/c").exists());
-    }
-    inside.apply(&new("same/c")).unwrap();
-    // One that gives away no project at all takes what is in none.
-    fs::create_dir(workspace.path("none")).unwrap();
-    workspace.tool("chattr", &["+P", "-p", "0"], "none").unwrap();
-    workspace.apply(&edits(&["a"])).unwrap();
-    workspace.apply(&new("none/c")).unwrap();
-    for state in [workspace.path(".txedit/txn"), inside.path(".txedit/txn")] {
-        let names: Vec<_> = fs::read_dir(state).unwrap().map(|name| name.unwrap().file_name()).collect();
-        assert!(names.is_empty(), "{names:?}");
-    }
-}
-
-#[test]
-fn a_project_is_found_out_before_on_xfs() {
-    mounts::with(Kind::Xfs, a_project_is_found_out_before);
 }

@@ -10,7 +10,7 @@ use rustix::fs::{IFlags, fgetxattr, flistxattr, ioctl_getflags, ioctl_setflags};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::super::Attributes;
-use super::retry;
+use super::{project, retry};
 
 /// Bytes that nearly every list of names, and nearly every value, fits into.
 const FIRST_BUFFER: usize = 512;
@@ -26,15 +26,12 @@ const NOT_COPIED: [&str; 4] = ["security.evm", "security.ima", "trusted.SGI_ACL_
 const NO_COMPRESSION: u32 = 0x400;
 const DIRECT_ACCESS: u32 = 0x0200_0000;
 
-/// `FS_PROJINHERIT_FL`, which rustix does not name either.
-pub(super) const PROJECT_INHERITANCE: u32 = 0x2000_0000;
-
 /// The inode flags that a copy of a file can have.
 ///
 /// Left out: immutable and append-only, with which nothing could be staged (such a file is refused before); those that
 /// tell how this inode happens to be stored (extents, inline data, index, encryption, verity); and two that a folder
-/// has on behalf of others (project inheritance, which means nothing without the project; case folding, which can
-/// only be had by an empty folder and changes the meaning of names).
+/// has on behalf of others (project inheritance, which goes along with the project; case folding, which can only be had
+/// by an empty folder and changes the meaning of names).
 pub(super) const COPIED_FLAGS: u32 = IFlags::SECURE_REMOVAL.bits()
     | IFlags::UNRM.bits()
     | IFlags::COMPRESSED.bits()
@@ -57,7 +54,7 @@ pub(super) fn of(file: &File) -> io::Result<Attributes> {
             extended.push((name, value));
         }
     }
-    Ok(Attributes { extended, flags: flags(file)?.unwrap_or_default() & COPIED_FLAGS })
+    Ok(Attributes { extended, flags: flags(file)?.unwrap_or_default() & COPIED_FLAGS, project: project::of(file)? })
 }
 
 /// The names of the attributes that a copy can have, sorted.

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use rustix::process::{getegid, geteuid};
 
-use super::super::{Attributes, Metadata};
-use super::{acl, attributes, facts, stat};
+use super::super::{Attributes, Metadata, Project};
+use super::{acl, attributes, facts, project, stat};
 
 const SET_GROUP: u32 = 0o2000;
 
@@ -46,7 +46,7 @@ pub(super) fn from(folder: &File, is_folder: bool) -> io::Result<Metadata> {
         mode: access.mode | if is_folder { set_group } else { 0 },
         user: geteuid().as_raw(),
         group: if set_group == 0 { getegid().as_raw() } else { parent.group },
-        attributes: Attributes { extended, flags: flags(folder, is_folder)? },
+        attributes: Attributes { extended, flags: flags(folder, is_folder)?, project: project(folder, is_folder)? },
         modified: None,
     })
 }
@@ -56,6 +56,12 @@ fn flags(folder: &File, is_folder: bool) -> io::Result<u32> {
     let Some(flags) = attributes::flags(folder)? else { return Ok(0) };
     let handed_on = facts::inherited_flags(folder, is_folder)?;
     Ok(flags & handed_on & attributes::COPIED_FLAGS)
+}
+
+fn project(folder: &File, is_folder: bool) -> io::Result<Project> {
+    let project = project::of(folder)?;
+    let handed_on = Project { hands_on: is_folder, ..project };
+    Ok(if project.hands_on { handed_on } else { Project::default() })
 }
 
 fn selinux_runs() -> bool {

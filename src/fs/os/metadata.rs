@@ -11,13 +11,17 @@ use rustix::fs::{
 use rustix::io::{Errno, retry_on_intr};
 
 use super::super::{Attributes, Metadata, Timestamp};
-use super::{attributes, retry, stat};
+use super::{attributes, project, retry, stat};
 
 const SET_IDS: u32 = 0o6000;
 
-/// Owner first, since changing it takes set-id bits and capabilities away; then attributes, since the owner of a file
+/// The owner before all that depends on it, since changing it takes set-id bits and capabilities away; then attributes, since the owner of a file
 /// that the owner may not write cannot set them; then the mode, which an ACL had a say in; then the time.
 pub(super) fn set(file: &File, now: &Metadata, wanted: &Metadata) -> io::Result<()> {
+    // Before the file is given away: only its owner may.
+    if now.attributes.project != wanted.attributes.project {
+        project::set(file, wanted.attributes.project)?;
+    }
     let owner_changes = (now.user, now.group) != (wanted.user, wanted.group);
     if owner_changes {
         let user = (now.user != wanted.user).then(|| Uid::from_raw(wanted.user));

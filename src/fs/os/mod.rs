@@ -28,7 +28,7 @@ use std::sync::OnceLock;
 
 use rustix::io::{Errno, retry_on_intr};
 
-use super::{Attributes, FileSystem, Fs, Guard, Handle, Host, Metadata, Name, Rename, Stat, Timestamp};
+use super::{Attributes, FileSystem, Fs, Guard, Handle, Host, Metadata, Name, Project, Rename, Stat, Timestamp};
 use lock::Opened;
 
 /// The file systems of this machine.
@@ -131,12 +131,12 @@ impl Fs for OsFs {
         inherit::from(file(folder)?, is_folder)
     }
 
-    fn hands_on_project(&self, folder: &Handle) -> io::Result<bool> {
-        Ok(attributes::flags(file(folder)?)?.is_some_and(|flags| flags & attributes::PROJECT_INHERITANCE != 0))
+    fn project(&self, handle: &Handle) -> io::Result<Project> {
+        project::of(file(handle)?)
     }
 
-    fn shares_project(&self, folder: &Handle, scratch: Name<'_>) -> io::Result<Option<bool>> {
-        project::is_shared(file(folder)?, file(scratch.folder)?, scratch.name)
+    fn set_project(&self, handle: &Handle, project: Project) -> io::Result<()> {
+        project::set(file(handle)?, project)
     }
 
     fn file_system(&self, folder: &Handle) -> io::Result<FileSystem> {

@@ -1,40 +1,55 @@
-//! Projects, to which quotas belong. Their numbers are told by calls that `rustix` has no safe form of; whether two folders
-//! have the same is tried out.
+//! Projects, to which quotas belong. `rustix` has no form of these two calls, so this is the one module with `unsafe`:
+//! a call of a kernel's interface that reads or writes one structure of plain numbers.
+#![expect(unsafe_code, reason = "two ioctls that no library offers")]
 
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd as _;
-use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, IFlags, Mode, OFlags, ioctl_setflags, linkat, mkdirat, openat, unlinkat};
 use rustix::io::Errno;
+use rustix::ioctl::{Getter, Setter, ioctl, opcode};
 
-use super::{attributes, name, open, retry};
+use super::super::Project;
+use super::retry;
 
-/// A name in a scratch folder.
-const LINK: &str = "link";
+/// `struct fsxattr` of `linux/fs.h`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Extended {
+    flags: u32,
+    extent_size: u32,
+    extents: u32,
+    project: u32,
+    cow_extent_size: u32,
+    padding: [u8; 8],
+}
 
-/// Whether `folder`, which gives its project to all that is in it, has that of `place`; `None` where that cannot be tried.
-///
-/// A file without a name, made in `folder`, has the project of that one; a folder that gives away its own, made at `scratch`
-/// in `place`, refuses a link to any other. It is gone afterwards.
-pub(super) fn is_shared(folder: &File, place: &File, scratch: &OsStr) -> io::Result<Option<bool>> {
-    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
-    let Ok(unnamed) = retry(|| openat(folder, c".", flags, Mode::RUSR)) else { return Ok(None) };
-    retry(|| mkdirat(place, scratch, Mode::RWXU))?;
-    let tried = open::beneath(place, Path::new(scratch)).and_then(|inside| {
-        let now = attributes::flags(&inside)?.unwrap_or_default() | attributes::PROJECT_INHERITANCE;
-        if ioctl_setflags(&inside, IFlags::from_bits_retain(now)).is_err() {
-            return Ok(None);
-        }
-        let unnamed = format!("/proc/self/fd/{}", unnamed.as_raw_fd());
-        match linkat(CWD, unnamed, &inside, LINK, AtFlags::SYMLINK_FOLLOW) {
-            Ok(()) => unlinkat(&inside, LINK, AtFlags::empty()).map(|()| Some(true)).map_err(Into::into),
-            Err(Errno::XDEV) => Ok(Some(false)),
-            Err(_) => Ok(None),
-        }
-    });
-    name::remove_folder(place, scratch)?;
-    tried
+/// `FS_XFLAG_PROJINHERIT`.
+const HANDS_ON: u32 = 0x200;
+
+/// `FS_IOC_FSGETXATTR` and `FS_IOC_FSSETXATTR`.
+const GET: u32 = opcode::read::<Extended>(b'X', 31);
+const SET: u32 = opcode::write::<Extended>(b'X', 32);
+
+/// The project of a file or folder; none on a file system without.
+pub(super) fn of(file: &File) -> io::Result<Project> {
+    match get(file) {
+        Ok(now) => Ok(Project { id: now.project, hands_on: now.flags & HANDS_ON != 0 }),
+        // What file systems without projects answer; FUSE servers are not of one mind.
+        Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(Project::default()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Gives a file or folder to a project. Whoever owns it may, but for a process in a user namespace of its own.
+pub(super) fn set(file: &File, wanted: Project) -> io::Result<()> {
+    let now = get(file)?;
+    let flags = if wanted.hands_on { now.flags | HANDS_ON } else { now.flags & !HANDS_ON };
+    let wanted = Extended { flags, project: wanted.id, ..now };
+    // SAFETY: the kernel reads a `struct fsxattr` through the pointer, and `Extended` is laid out like one.
+    retry(|| unsafe { ioctl(file, Setter::<SET, Extended>::new(wanted)) })
+}
+
+fn get(file: &File) -> rustix::io::Result<Extended> {
+    // SAFETY: the kernel writes a `struct fsxattr` through the pointer; any bytes are a valid `Extended`.
+    rustix::io::retry_on_intr(|| unsafe { ioctl(file, Getter::<GET, Extended>::new()) })
 }

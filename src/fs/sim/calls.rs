@@ -135,7 +135,11 @@ impl Fs for SimProcess {
             || handle.path().to_owned(),
             |turn| {
                 let dress = &turn.node(handle)?.dress;
-                Ok(Attributes { extended: dress.extended.clone(), flags: dress.flags & !BARRED })
+                Ok(Attributes {
+                    extended: dress.extended.clone(),
+                    flags: dress.flags & !BARRED,
+                    ..Attributes::default()
+                })
             },
         )
     }

@@ -36,6 +36,21 @@ fn told_again(ran: &Ran, expected: [(bool, &str); 2]) -> Value {
 }
 
 #[test]
+fn a_dry_run_says_what_a_key_was_used_for() {
+    let here = with_key();
+    let dry = |plan: &str| here.run(&["apply", plan, "--dry-run", "--json"]);
+    assert_eq!(dry("plan.json").exits(0).json()["already_applied"], Value::Null);
+    let first = id(&here.run(&["apply", "plan.json", "--json"]).exits(0).json());
+    assert_eq!(id(&told_again(&dry("plan.json"), [(true, "two\n"); 2])), first);
+    let other = json!({ "idempotency_key": "k", "files": [{ "file_path": "c", "content": "x" }] });
+    here.write("other.json", &other.to_string());
+    for answer in [dry("other.json"), here.run(&["apply", "other.json", "--json"])] {
+        let json = answer.exits(2).json();
+        assert!(json["error"].as_str().unwrap().contains("used for another request"), "{json}");
+    }
+}
+
+#[test]
 fn a_repetition_tells_whether_its_files_are_in_place() {
     let here = with_key();
     let apply = || here.run(&["apply", "plan.json", "--json"]);
