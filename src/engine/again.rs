@@ -168,7 +168,8 @@ struct Now<'a> {
 /// Whether an entry is as the transaction left it.
 fn is_left(record: &Record, seen: Seen) -> bool {
     match (&record.change, seen) {
-        (Change::Delete { .. }, Seen::Missing) | (Change::Folder { .. }, Seen::Folder(_)) => true,
+        (Change::Delete { .. } | Change::RemoveFolder { .. }, Seen::Missing) => true,
+        (Change::Folder { .. } | Change::FileToFolder { .. }, Seen::Folder(_)) => true,
         (change, Seen::File { digest, mode, .. }) => {
             change.after().is_some_and(|after| (after.digest, after.mode) == (digest, mode))
         }
@@ -182,9 +183,9 @@ fn of_journal(journal: &Journal) -> Report {
         let operation = match record.change {
             Change::Edit { before, after, .. } if before.digest == after.digest => Operation::Mode,
             Change::Edit { .. } => Operation::Replace,
-            Change::Create { .. } => Operation::Create,
-            Change::Delete { .. } => Operation::Delete,
-            Change::Folder { .. } => return None,
+            Change::Create { .. } | Change::FolderToFile { .. } => Operation::Create,
+            Change::Delete { .. } | Change::FileToFolder { .. } => Operation::Delete,
+            Change::Folder { .. } | Change::RemoveFolder { .. } => return None,
         };
         Some(FileReport {
             path: record.path.asked(),

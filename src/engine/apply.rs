@@ -167,7 +167,9 @@ impl Engine {
         let targets = snapshots(&plan, &paths, &sources);
         let marks = Marks { label: request.label.clone(), ..Marks::default() };
         let gate = self.gate(request.check.as_ref())?;
-        Ok((Draft { plan, sources, targets, parents, read_at, marks, gate, again: false, contended: None }, reports))
+        let dresses = HashMap::new();
+        let (again, contended) = (false, None);
+        Ok((Draft { plan, sources, targets, parents, dresses, read_at, marks, gate, again, contended }, reports))
     }
 
     /// Whether what stands at a place can be edited, replaced, moved or deleted, or a file made there.
@@ -179,8 +181,11 @@ impl Engine {
             Some(stat) => snapshot::check_target(&*self.fs, user, name, stat, folder_stat)?,
             None => snapshot::check_folder(path, folder_stat)?,
         }
-        if closed.contains(place.folder()) {
-            let message = format!("you may not change the names in {}", folder.path().display());
+        let within = place.folders_within().unwrap_or_default();
+        // A folder that moves is written, too: its `..` changes.
+        let mut touched = [place.folder(), place.path.as_path()].into_iter().chain(within.iter().map(RelPath::as_path));
+        if let Some(closed) = touched.find(|folder| closed.contains(folder)) {
+            let message = format!("you may not change the names in {}", self.root.path().join(closed).display());
             return Err(Error::new(ErrorKind::PermissionDenied, message).at(path()));
         }
         Ok(())
@@ -214,7 +219,8 @@ impl Engine {
                 Some(given) => *given,
                 None => *given.entry(place.folder()).or_insert(self.given(&parents[place.folder()].1)?),
             };
-            targets.push(Target { path: place.path.clone(), missing: place.missing.clone(), new_mode, new_access });
+            let (path, missing, within) = (place.path.clone(), place.missing.clone(), place.folders_within());
+            targets.push(Target { path, missing, within, new_mode, new_access });
         }
         Ok(targets)
     }
@@ -302,8 +308,8 @@ impl Drafting<'_, '_> {
 /// A file that its owner cannot read could be neither recovered nor undone.
 fn check_readable(plan: &Plan, user: u32) -> Result<()> {
     let closed = |entry: &&Entry| match &entry.change {
-        Planned::Edit(_, new) | Planned::Create(new) => new.state.mode & 0o400 == 0,
-        Planned::Delete(_) | Planned::Folder => false,
+        Planned::Edit(_, new) | Planned::Create(new) | Planned::FolderToFile(new) => new.state.mode & 0o400 == 0,
+        Planned::Delete(_) | Planned::Folder | Planned::FileToFolder(_) | Planned::RemoveFolder => false,
     };
     let Some(entry) = plan.entries.iter().find(closed).filter(|_| user != 0) else { return Ok(()) };
     let message = format!("{} would get a mode in which you cannot read it; it could not be taken back", entry.path);
@@ -322,7 +328,7 @@ fn snapshots(plan: &Plan, paths: &[RelPath], sources: &Sources) -> Vec<Option<Ar
         Some(Arc::clone(&source.snapshot))
     };
     let targets = plan.entries.iter().map(|entry| match entry.change {
-        Planned::Folder => None,
+        Planned::Folder | Planned::FolderToFile(_) | Planned::RemoveFolder => None,
         _ => snapshot_of(&entry.path),
     });
     targets.collect()

@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::gate::Gate;
 use super::snapshot::Snapshot;
 use crate::digest::Digest;
-use crate::fs::{Handle, Name, Stat};
+use crate::fs::{Handle, Metadata, Name, Stat};
 use crate::path::RelPath;
 use crate::plan::{Plan, SourceId};
 use crate::request::edit::Edit;
@@ -24,6 +24,8 @@ pub(super) struct Draft {
     pub targets: Vec<Option<Arc<Snapshot>>>,
     /// The folders of the targets that are there, by their path in the workspace.
     pub parents: HashMap<PathBuf, (Stat, Handle)>,
+    /// What new folders are dressed in, where that is not what their folder gives them.
+    pub dresses: HashMap<RelPath, Metadata>,
     /// When reading began.
     pub read_at: Instant,
     pub marks: Marks,

@@ -393,7 +393,7 @@ pub(super) fn finish(transaction: &mut Transaction<'_>, ready: &[usize], insiste
 
 /// Whether what a swap of recovery brought out is the original, by its digest. Nothing comes out of a create.
 fn came_out_old(transaction: &Transaction<'_>, entry: usize) -> Result<bool> {
-    if transaction.record(entry).change.before().is_none() {
+    if transaction.record(entry).change.original().is_none() {
         return Ok(true);
     }
     Ok(matches!(transaction.classify(entry)?, Class::Done | Class::OnTop))

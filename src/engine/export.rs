@@ -17,7 +17,7 @@ impl Engine {
         let (state, loaded) = self.committed(id)?;
         let mut text = Vec::new();
         for (entry, record) in loaded.journal.entries.iter().enumerate() {
-            if matches!(record.change, Change::Folder { .. }) {
+            if matches!(record.change, Change::Folder { .. } | Change::RemoveFolder { .. }) {
                 continue;
             }
             let path = &record.path;

@@ -128,9 +128,11 @@ impl Walk<'_> {
         let mut rewritten = Vec::new();
         for (entry, record) in transaction.journal.entries.iter().enumerate() {
             let after = match &record.change {
-                Change::Edit { after, .. } | Change::Create { after, .. } => Some(after.digest),
-                Change::Delete { .. } => None,
-                Change::Folder { .. } => continue,
+                Change::Edit { after, .. } | Change::Create { after, .. } | Change::FolderToFile { after, .. } => {
+                    Some(after.digest)
+                }
+                Change::Delete { .. } | Change::FileToFolder { .. } => None,
+                Change::Folder { .. } | Change::RemoveFolder { .. } => continue,
             };
             let seen = transaction.see(Name::new(transaction.parent(entry)?, record.path.name()))?;
             let digest = match seen {

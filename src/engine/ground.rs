@@ -12,7 +12,6 @@ use super::resolve::{Folders, Place, Resolver};
 use super::{Engine, RecoverOptions, Run};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::fs::{Fs, Name};
-use crate::journal::Change;
 use crate::path::{AskedPath, RelPath};
 
 /// The folders of places, by their path in the workspace.
@@ -109,7 +108,7 @@ impl Engine {
             return Ok(());
         };
         let locked = journal.entries.iter().flat_map(|record| {
-            let is_folder = matches!(record.change, Change::Folder { .. });
+            let is_folder = record.change.folder_after().or(record.change.folder_before()).is_some();
             [Some(record.path.parent()), is_folder.then(|| record.path.as_path())].into_iter().flatten()
         });
         let locked: HashSet<PathBuf> = locked.map(|folder| root.join(folder)).collect();
@@ -160,7 +159,10 @@ impl Engine {
 }
 
 fn resolve(mut resolver: Resolver<'_>, paths: &[AskedPath], judge: Judge<'_>) -> Result<(Vec<Place>, Parents)> {
-    let places = judge(paths.iter().map(|path| resolver.place(path)).collect())?;
+    let mut places = judge(paths.iter().map(|path| resolver.place_beyond(path)).collect())?;
+    for place in places.iter_mut().filter(|place| place.within.is_some()) {
+        resolver.look_into(place)?;
+    }
     let parents = resolver.folders_of(places.iter());
     Ok((places, parents))
 }

@@ -270,7 +270,7 @@ fn shown_file(path: &RelPath, change: &Change, old: Option<&[u8]>, new: Option<&
     let kind = change.kind().to_owned();
     let path = path.as_path().to_owned();
     let (added, removed, diff) = match (old, new) {
-        _ if matches!(change, Change::Folder { .. }) => (0, 0, String::new()),
+        _ if matches!(change, Change::Folder { .. } | Change::RemoveFolder { .. }) => (0, 0, String::new()),
         (Some(old), Some(new)) => {
             let name = |state: Option<_>, side: char| match state {
                 Some(_) => format!("{side}/{}", path.display()),

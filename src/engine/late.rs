@@ -10,7 +10,7 @@ use super::history::{Loaded, history};
 use super::hot;
 use super::lock::NEVER;
 use super::state::{Section, State, list_ids, open_transaction};
-use super::transaction::{is_incomplete, see};
+use super::transaction::{is_empty_folder, is_incomplete, see};
 use crate::commit::Protocol;
 use crate::error::{Error, Result};
 use crate::fs::{FileKind, Fs, Handle, Name, Stat};
@@ -82,14 +82,21 @@ impl<'a> Slots<'a> {
         if self.is_proven(record, &stat) {
             return Ok(Found::AsRecorded);
         }
-        let seen = match (see(self.fs, name, &NEVER)?, record.change.staged()) {
+        let recorded = match self.mark {
+            Mark::Done => record.change.folder_before(),
+            _ => record.change.staged(),
+        };
+        let seen = match (see(self.fs, name, &NEVER)?, recorded) {
             // In a copy all inodes are others.
-            (Seen::File { digest, mode, access, .. }, Some(staged)) if !self.is_born_here => {
-                Seen::File { digest, mode, access, identity: *staged }
+            (Seen::File { digest, mode, access, .. }, Some(recorded)) if !self.is_born_here => {
+                Seen::File { digest, mode, access, identity: *recorded }
             }
-            (Seen::Folder(_), Some(staged)) if !self.is_born_here => Seen::Folder(*staged),
+            (Seen::Folder(_), Some(recorded)) if !self.is_born_here => Seen::Folder(*recorded),
             (seen, _) => seen,
         };
+        if matches!(seen, Seen::Folder(_)) && !is_empty_folder(self.fs, self.folder, slot.as_ref())? {
+            return Ok(Found::Written);
+        }
         let may_go = (self.protocol.may_go)(record, self.mark, seen)
             || self.is_elsewhere(entry, &stat)?
             || is_incomplete(self.fs, self.protocol, self.folder, self.journal, (entry, self.mark))?;
@@ -133,7 +140,7 @@ impl<'a> Slots<'a> {
             }
             match self.look(entry)? {
                 Found::Written => odd.push((entry, Found::Written)),
-                Found::Nothing if self.mark == Mark::Done && record.change.before().is_some() => {
+                Found::Nothing if self.mark == Mark::Done && record.change.original().is_some() => {
                     odd.push((entry, Found::Nothing));
                 }
                 Found::Nothing | Found::AsRecorded => {}

@@ -21,6 +21,7 @@ mod id;
 mod kept;
 mod large;
 mod late;
+mod leaving;
 mod lock;
 mod nearby;
 mod newest;

@@ -41,7 +41,8 @@ impl Engine {
     /// Whether as many folders can be open as this transaction, and what takes it back, touch: what could be committed
     /// and not undone is refused.
     fn check_open_files(&self, draft: &Draft) -> Result<()> {
-        let new = draft.plan.entries.iter().filter(|entry| matches!(entry.change, Change::Folder)).count();
+        let is_new = |change: &Change| matches!(change, Change::Folder | Change::FileToFolder(_));
+        let new = draft.plan.entries.iter().filter(|entry| is_new(&entry.change)).count();
         let needed = (draft.parents.len() + new) as u64 + limits::SPARE_OPEN_FILES;
         if needed <= self.open_files {
             return Ok(());
@@ -66,7 +67,9 @@ impl Engine {
             None => new.state.access.map(|access| access.group),
         };
         for entry in &draft.plan.entries {
-            let (Change::Edit(_, new) | Change::Create(new)) = &entry.change else { continue };
+            let (Change::Edit(_, new) | Change::Create(new) | Change::FolderToFile(new)) = &entry.change else {
+                continue;
+            };
             let Some(group) = group_of(new).filter(|group| !groups.contains(group) && handed_on != Some(*group)) else {
                 continue;
             };

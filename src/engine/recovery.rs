@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 use super::barrier;
@@ -20,7 +21,7 @@ use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::fs::{Fs, Handle, Stat};
 use crate::identity::Identity;
 use crate::journal::recover::{Class, Decision};
-use crate::journal::{Beginning, Change, Journal, Mark, slot_name};
+use crate::journal::{Beginning, Journal, Mark, slot_name};
 
 /// How often a decision is taken anew where somebody else keeps writing.
 const TRIES: usize = 8;
@@ -52,7 +53,8 @@ pub(super) fn recover_one(
     let Some(folder) = folder else { return running(fs, state, id) };
     let incomplete = BTreeSet::new();
     let uncertain = mark == Mark::Contended;
-    let mut transaction = Transaction { fs, state, folder, journal, mark, uncertain, parents, incomplete };
+    let leaving = OnceLock::new();
+    let mut transaction = Transaction { fs, state, folder, journal, mark, uncertain, parents, incomplete, leaving };
     if options.plan_only {
         return plan_only(&transaction, options.decision, run.cancel);
     }
@@ -184,21 +186,37 @@ fn each_parent(
         let parent = record.path.parent();
         add(parent, open_folder(fs, &state.root, parent)?)?;
     }
+    let slot = |entry| Path::new(Section::Transactions.name()).join(id).join(slot_name(entry));
     for (index, record) in journal.entries.iter().enumerate() {
-        if !matches!(record.change, Change::Folder { .. }) {
+        if record.change.folder_after().is_none() {
             continue;
         }
         let path = record.path.as_path();
         let at_target = open_folder(fs, &state.root, path)?;
         let handle = match at_target {
             Some(handle) => Some(handle),
-            None => open_folder(
-                fs,
-                &state.folder,
-                &Path::new(Section::Transactions.name()).join(id).join(slot_name(index)),
-            )?,
+            None => open_folder(fs, &state.folder, &slot(index))?,
         };
         add(path, handle)?;
+    }
+    let mut places: HashMap<&Path, (&Handle, PathBuf)> = HashMap::new();
+    // Parents before what is in them: one that went took them along.
+    for (index, record) in journal.entries.iter().enumerate().rev() {
+        let Some(original) = record.change.folder_before() else { continue };
+        let path = record.path.as_path();
+        let at_target = match places.get(record.path.parent()) {
+            Some((base, parent)) => (*base, parent.join(record.path.name())),
+            None => (&state.root, path.to_owned()),
+        };
+        for (base, place) in [at_target, (&state.folder, slot(index))] {
+            let Some(folder) = open_folder(fs, base, &place)? else { continue };
+            let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
+            if stat.identity == *original {
+                places.insert(path, (base, place));
+                add(path, Some(folder))?;
+                break;
+            }
+        }
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::nearby::beneath;
+use super::snapshot;
 use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Fs, Handle, Name, Stat};
@@ -21,6 +22,10 @@ pub(super) struct Place {
     pub path: RelPath,
     /// Folders on the way that are not there, parents first.
     pub missing: Vec<RelPath>,
+    /// The first of those where something that is no folder stands.
+    pub obstacle: Option<RelPath>,
+    /// What is in the folder that stands there, where that makes way for a file: parents first, each with what it is.
+    pub within: Option<Vec<(RelPath, FileKind)>>,
     /// What stands there, unless it is nothing.
     pub stat: Option<Arc<Stat>>,
     /// Whether the last name was a symlink.
@@ -31,6 +36,24 @@ impl Place {
     /// The nearest folder on the way that is there, as a path in the workspace.
     pub(super) fn folder(&self) -> &Path {
         self.missing.first().unwrap_or(&self.path).parent()
+    }
+
+    /// The folders in the one that makes way for a file.
+    pub(super) fn folders_within(&self) -> Option<Vec<RelPath>> {
+        let folders = self.within.as_ref()?.iter().filter(|(_, kind)| *kind == FileKind::Folder);
+        Some(folders.map(|(path, _)| path.clone()).collect())
+    }
+
+    /// Says that the folder that stands there makes way for a file.
+    pub(super) fn make_way(&mut self) {
+        self.stat = None;
+        self.within = Some(Vec::new());
+    }
+
+    /// The error of a path that leads through what is no folder.
+    pub(super) fn obstructed(&self) -> Option<Error> {
+        let message = format!("{} is not a folder", self.obstacle.as_ref()?);
+        Some(Error::new(ErrorKind::NotARegularFile, message).at(self.path.as_path()))
     }
 }
 
@@ -88,12 +111,50 @@ impl<'a> Resolver<'a> {
                 let (handle, stat) = self.folder(place);
                 folders.insert(folder.to_owned(), (stat.clone(), handle.clone()));
             }
+            let Some(within) = place.folders_within() else { continue };
+            for folder in [&place.path].into_iter().chain(&within) {
+                if let Folder::Open(handle, stat) = &self.folders[folder.as_path().as_os_str()] {
+                    folders.insert(folder.as_path().to_owned(), (stat.clone(), handle.clone()));
+                }
+            }
         }
         folders
     }
 
-    /// Resolves one path as the caller wrote it.
+    /// Looks at all that is in a folder that makes way for a file.
+    pub(super) fn look_into(&mut self, place: &mut Place) -> Result<()> {
+        let mut within = Vec::new();
+        let mut todo = vec![place.path.clone()];
+        while let Some(path) = todo.pop() {
+            let Folder::Open(folder, _) = self.open(path.as_path())?.clone() else {
+                return Err(snapshot::changed(path.as_path(), "was moved or removed"));
+            };
+            for name in self.fs.list(&folder).map_err(|e| Error::io("list", folder.path(), e))? {
+                let inner = path.as_path().join(&name);
+                let inner = RelPath::new(&inner).map_err(|problem| refused(problem, &inner))?;
+                let name = Name::new(&folder, &name);
+                let stat = self.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?;
+                let Some(stat) = stat else { continue };
+                let kind = if stat.mount_root { FileKind::Special } else { stat.kind };
+                if kind == FileKind::Folder {
+                    self.check_bounds(&inner, inner.as_path())?;
+                    todo.push(inner.clone());
+                }
+                within.push((inner, kind));
+            }
+        }
+        place.within = Some(within);
+        Ok(())
+    }
+
+    /// Resolves one path as the caller wrote it. What stands in the way of a folder is an error.
     pub(super) fn place(&mut self, path: &AskedPath) -> Result<Place> {
+        let place = self.place_beyond(path)?;
+        place.obstructed().map_or(Ok(place), Err)
+    }
+
+    /// The same; what stands in the way of a folder is told in the place: it may go.
+    pub(super) fn place_beyond(&mut self, path: &AskedPath) -> Result<Place> {
         let mut rel = self.relative(path)?;
         let mut is_link = false;
         for _ in 0..limits::SYMLINKS {
@@ -202,23 +263,24 @@ impl<'a> Resolver<'a> {
 
     fn step(&mut self, rel: &RelPath) -> Result<Step> {
         let mut missing = Vec::new();
+        let mut obstacle = None;
         let mut folder = rel.parent();
         loop {
             match self.open(folder)? {
                 Folder::Open(..) => break,
                 Folder::ThroughLink => return Ok(Step::LinkedFolder),
-                Folder::Obstacle => {
-                    let message = format!("{} is not a folder", folder.display());
-                    return Err(Error::new(ErrorKind::NotARegularFile, message).at(rel.as_path()));
-                }
-                Folder::Missing => {
-                    missing.push(RelPath::new(folder).map_err(|problem| refused(problem, rel.as_path()))?);
+                found @ (Folder::Obstacle | Folder::Missing) => {
+                    let is_obstacle = matches!(found, Folder::Obstacle);
+                    let path = RelPath::new(folder).map_err(|problem| refused(problem, rel.as_path()))?;
+                    // Beneath a file everything is obstructed: the file is the last that is found.
+                    obstacle = if is_obstacle { Some(path.clone()) } else { obstacle };
+                    missing.push(path);
                     folder = folder.parent().unwrap_or(Path::new(""));
                 }
             }
         }
         missing.reverse();
-        let mut place = Place { path: rel.clone(), missing, stat: None, is_link: false };
+        let mut place = Place { path: rel.clone(), missing, obstacle, within: None, stat: None, is_link: false };
         if place.missing.is_empty() {
             let (handle, _) = self.folder(&place);
             let name = Name::new(handle, rel.name());

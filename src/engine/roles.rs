@@ -1,12 +1,11 @@
 //! Which path of a request plays which part, and the two validation layers that need the disk: existence and kind,
 //! then duplicates.
 
-use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use super::resolve::Place;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::fs::FileKind;
 use crate::path::{AskedPath, RelPath};
 use crate::plan::build::Roles;
@@ -26,6 +25,8 @@ struct Part {
     path: AskedPath,
     /// Whether the request leaves it.
     is_left: bool,
+    /// Whether the request puts a new file there.
+    is_new: bool,
 }
 
 /// The places of a request, each once, and the parts that they play for each file.
@@ -56,17 +57,19 @@ impl Cast {
     pub(super) fn of(request: &Request) -> Self {
         let mut parts = Vec::with_capacity(request.files.len());
         for (file, entry) in request.files.iter().enumerate() {
-            parts.push(Part { file, field: SUBJECT, path: entry.path.clone(), is_left: vacates(entry) });
+            let is_new = matches!(entry.change, Change::Write { .. } | Change::Copy { .. });
+            parts.push(Part { file, field: SUBJECT, path: entry.path.clone(), is_left: vacates(entry), is_new });
+            let part = |field, path, is_new| Part { file, field, path, is_left: false, is_new };
             if let Some((path, _)) = destination(entry) {
-                parts.push(Part { file, field: DESTINATION, path: path.clone(), is_left: false });
+                parts.push(part(DESTINATION, path.clone(), true));
             }
             if let Change::Copy { from, .. } = &entry.change {
-                parts.push(Part { file, field: ORIGIN, path: from.clone(), is_left: false });
+                parts.push(part(ORIGIN, from.clone(), false));
             }
             if request.backup {
                 let mut name = entry.path.file_name().unwrap_or_default().to_owned();
                 name.push(".bak");
-                parts.push(Part { file, field: BACKUP, path: entry.path.with_file_name(name).into(), is_left: false });
+                parts.push(part(BACKUP, entry.path.with_file_name(name).into(), false));
             }
         }
         Self { parts }
@@ -80,22 +83,16 @@ impl Cast {
     pub(super) fn judge(&self, found: Vec<Result<Place>>) -> Result<Vec<Place>> {
         let mut findings = Findings::new();
         let mut places = Vec::with_capacity(found.len());
-        let mut failed = Vec::new();
         for (part, found) in self.parts.iter().zip(found) {
             match found {
                 Ok(place) => places.push((part, place)),
-                Err(error) if is_about_the_path(error.kind()) => failed.push((part, error)),
+                Err(error) if is_about_the_path(error.kind()) => {
+                    part.find(&mut findings, error.kind(), error.to_string());
+                }
                 Err(error) => return Err(error.in_file(part.file)),
             }
         }
-        let left = LazyCell::new(|| {
-            places.iter().filter(|(part, _)| part.is_left).map(|(_, place)| place.path.as_path()).collect()
-        });
-        for (part, error) in failed {
-            let message = becomes_a_folder(&error, &left).unwrap_or_else(|| error.to_string());
-            part.find(&mut findings, error.kind(), message);
-        }
-        drop(left);
+        make_way(&mut places, &mut findings);
         findings.finish()?;
         Ok(places.into_iter().map(|(_, place)| place).collect())
     }
@@ -117,6 +114,7 @@ impl Cast {
             .map(|(_, place)| &place.path)
             .collect();
         self.check_existence(request, &places, &vacated, check)?;
+        self.check_folders(request, &places, &vacated)?;
         self.check_duplicates(request, &places, &vacated)?;
         Ok(self.assign(request, places))
     }
@@ -129,21 +127,43 @@ impl Cast {
         check: &dyn Fn(&Place) -> Result<()>,
     ) -> Result<()> {
         let mut findings = Findings::new();
-        let folders: LazyCell<HashSet<&Path>, _> =
-            LazyCell::new(|| vacated.iter().flat_map(|path| path.as_path().ancestors().skip(1)).collect());
         for (part, place) in self.parts.iter().zip(places) {
             let entry = &request.files[part.file];
-            let is_folder = place.stat.as_ref().is_some_and(|stat| stat.kind == FileKind::Folder);
-            if is_folder && folders.contains(place.path.as_path()) {
-                part.find(&mut findings, ErrorKind::NotARegularFile, becomes_a_file(&part.path));
-                continue;
-            }
             // What is only read need not be a file that can be changed.
             let checked = if part.field == ORIGIN { Ok(()) } else { check(place) };
             if let Err(error) = checked {
                 part.find(&mut findings, error.kind(), error.to_string());
             } else if let Some((kind, message)) = part.misfit(entry, place, vacated) {
                 part.find(&mut findings, kind, message);
+            }
+        }
+        findings.finish()
+    }
+
+    /// Out of a folder that makes way for a file everything must be taken, and nothing may be put into it.
+    fn check_folders(&self, request: &Request, places: &[Place], vacated: &HashSet<&RelPath>) -> Result<()> {
+        let leaving: HashSet<&Path> =
+            places.iter().filter(|place| place.within.is_some()).map(|place| place.path.as_path()).collect();
+        if leaving.is_empty() {
+            return Ok(());
+        }
+        let mut findings = Findings::new();
+        for (part, place) in self.parts.iter().zip(places) {
+            let left = place.within.iter().flatten();
+            let mut left = left.filter(|(path, kind)| *kind != FileKind::Folder && !vacated.contains(path));
+            if let Some((first, _)) = left.next() {
+                let message = format!(
+                    "{} is a folder, and {first} in it stays: delete or move all that is in it ({} more), or name another \
+                     file",
+                    part.path.display(),
+                    left.count()
+                );
+                part.find(&mut findings, ErrorKind::NotARegularFile, message);
+            }
+            let folder = place.path.as_path().ancestors().skip(1).find(|above| leaving.contains(above));
+            if let Some(folder) = folder.filter(|_| part.is_result(&request.files[part.file])) {
+                let message = format!("{} would be in {}, which becomes a file", part.path.display(), folder.display());
+                part.find(&mut findings, ErrorKind::NotARegularFile, message);
             }
         }
         findings.finish()
@@ -220,7 +240,35 @@ impl Cast {
     }
 }
 
+/// Folders make way for files, and files for folders, as far as the request takes away what is there.
+fn make_way(places: &mut [(&Part, Place)], findings: &mut Findings) {
+    let is_odd = |place: &Place| {
+        place.obstacle.is_some() || place.stat.as_ref().is_some_and(|stat| stat.kind == FileKind::Folder)
+    };
+    if !places.iter().any(|(_, place)| is_odd(place)) {
+        return;
+    }
+    let left = places.iter().filter(|(part, _)| part.is_left).map(|(_, place)| place.path.clone());
+    let left: HashSet<RelPath> = left.collect();
+    let folders: HashSet<&Path> = left.iter().flat_map(|path| path.as_path().ancestors().skip(1)).collect();
+    for (part, place) in places.iter_mut().filter(|(_, place)| is_odd(place)) {
+        match place.obstructed().filter(|_| place.obstacle.as_ref().is_some_and(|file| !left.contains(file))) {
+            Some(error) => part.find(findings, error.kind(), error.to_string()),
+            None if place.stat.is_some() && part.is_new && folders.contains(place.path.as_path()) => place.make_way(),
+            None => {}
+        }
+    }
+}
+
 impl Part {
+    /// Whether a file will be there.
+    fn is_result(&self, entry: &FileRequest) -> bool {
+        match self.field {
+            SUBJECT => !vacates(entry),
+            field => field != ORIGIN,
+        }
+    }
+
     fn find(&self, findings: &mut Findings, kind: ErrorKind, message: String) {
         findings.push(kind, at_file(self.file, Some(self.field)), message);
     }
@@ -262,26 +310,6 @@ impl Part {
             Some(_) => None,
         }
     }
-}
-
-/// Where a path cannot be since a file is in its way that the request takes away: no journal has an entry for both.
-fn becomes_a_folder(error: &Error, left: &HashSet<&Path>) -> Option<String> {
-    let path = error.path().filter(|_| error.kind() == ErrorKind::NotARegularFile)?;
-    let file = path.ancestors().skip(1).find(|above| left.contains(above))?;
-    let (path, file) = (path.display(), file.display());
-    Some(format!(
-        "{path} needs a folder where the file {file} is, and no transaction makes one of the other: delete or move {file} \
-         in a transaction of its own first"
-    ))
-}
-
-/// A folder from which the request takes files away: no journal has an entry that removes one.
-fn becomes_a_file(path: &Path) -> String {
-    let path = path.display();
-    format!(
-        "{path} is a folder, and no transaction removes one: delete or move what is in it in a transaction of its own, \
-         remove the folder (rmdir), then send the rest"
-    )
 }
 
 pub(super) fn is_about_the_path(kind: ErrorKind) -> bool {

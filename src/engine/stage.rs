@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 use std::thread::Builder;
 
 use super::draft::{Draft, Source};
@@ -93,7 +93,8 @@ impl<'a> Staging<'a> {
         let born = stat.modified;
         let incomplete = BTreeSet::new();
         let mark = Mark::Sealed;
-        let transaction = Transaction { fs, state, folder, journal, mark, uncertain: false, parents, incomplete };
+        let (uncertain, leaving) = (false, OnceLock::new());
+        let transaction = Transaction { fs, state, folder, journal, mark, uncertain, parents, incomplete, leaving };
         Ok(Self {
             transaction,
             section,
@@ -168,7 +169,19 @@ impl<'a> Staging<'a> {
         };
         self.copy_original(entry, planned, draft, cancel).map_err(named)?;
         let change = match &planned.change {
-            Change::Folder => journal::Change::Folder { staged: self.stage_folder(entry, planned).map_err(named)? },
+            Change::Folder => {
+                journal::Change::Folder { staged: self.stage_folder(entry, planned, draft).map_err(named)? }
+            }
+            Change::FileToFolder(before) => journal::Change::FileToFolder {
+                before: read(before),
+                staged: self.stage_folder(entry, planned, draft).map_err(named)?,
+                original: original().stat.identity,
+            },
+            Change::FolderToFile(new) => {
+                let (staged, after) = self.stage_file(entry, new, draft, cancel).map_err(named)?;
+                journal::Change::FolderToFile { after, staged, original: leaving(planned, draft) }
+            }
+            Change::RemoveFolder => journal::Change::RemoveFolder { original: leaving(planned, draft) },
             Change::Delete(before) => {
                 journal::Change::Delete { before: read(before), original: original().stat.identity }
             }
@@ -187,7 +200,7 @@ impl<'a> Staging<'a> {
     }
 
     /// An empty folder, locked before it appears: nobody can edit beneath it before the commit is through.
-    fn stage_folder(&mut self, entry: usize, planned: &Entry) -> Result<Identity> {
+    fn stage_folder(&mut self, entry: usize, planned: &Entry, draft: &Draft) -> Result<Identity> {
         let fs = self.transaction.fs;
         let slot = slot_name(entry);
         let name = Name::new(&self.transaction.folder, &slot);
@@ -197,7 +210,10 @@ impl<'a> Staging<'a> {
             move |e| Error::io(verb, &path, e)
         };
         let (_, parent) = self.transaction.parents.get(planned.path.parent()).ok_or_else(|| missing_parent(planned))?;
-        let dress = fs.inherited(parent, true).map_err(io("ask what would be inherited by"))?;
+        let dress = match draft.dresses.get(&planned.path) {
+            Some(dress) => dress.clone(),
+            None => fs.inherited(parent, true).map_err(io("ask what would be inherited by"))?,
+        };
         fs.make_folder(name, 0o700).map_err(io("stage"))?;
         let folder = fs.open_beneath(&self.transaction.folder, slot.as_ref()).map_err(io("open staged"))?;
         if !fs.try_lock(&folder).map_err(io("lock staged"))? {
@@ -241,10 +257,13 @@ impl<'a> Staging<'a> {
     fn stage_some(&self, entry: usize, draft: &Draft, cancel: &AtomicBool) -> VecDeque<Result<Staged>> {
         let entries = &draft.plan.entries;
         let one = |entry: usize| match &entries[entry].change {
-            Change::Edit(_, new) | Change::Create(new) => self.stage_one(entry, &entries[entry], new, draft, cancel),
+            Change::Edit(_, new) | Change::Create(new) | Change::FolderToFile(new) => {
+                self.stage_one(entry, &entries[entry], new, draft, cancel)
+            }
             _ => unreachable!("only files are staged together"),
         };
-        let is_file = |entry: &&Entry| matches!(entry.change, Change::Edit(..) | Change::Create(_));
+        let is_file =
+            |entry: &&Entry| matches!(entry.change, Change::Edit(..) | Change::Create(_) | Change::FolderToFile(_));
         let count = entries[entry..].iter().take(TOGETHER).take_while(is_file).count();
         // The first one finds out what the folder hands on.
         if self.handed_on.is_none() || count < TOGETHER / 4 || !self.transaction.fs.is_parallel() {
@@ -380,7 +399,7 @@ impl<'a> Staging<'a> {
         }
         for entry in std::mem::take(&mut self.unnamed) {
             let change = &self.transaction.record(entry).change;
-            if matches!(change, journal::Change::Edit { .. } | journal::Change::Create { .. }) {
+            if change.after().is_some() {
                 self.transaction.fs.unlink(Name::new(&self.transaction.folder, &slot_name(entry))).ok();
             }
         }
@@ -396,6 +415,12 @@ impl Drop for Staging<'_> {
 /// What a file that was just made is dressed in.
 fn worn(stat: &Stat, attributes: Attributes) -> Metadata {
     Metadata { mode: stat.mode, user: stat.user, group: stat.group, attributes, modified: None }
+}
+
+/// The folder at the target of an entry that takes it away.
+fn leaving(planned: &Entry, draft: &Draft) -> Identity {
+    let folder = draft.parents.get(planned.path.as_path());
+    folder.unwrap_or_else(|| unreachable!("a folder that goes was looked into")).0.identity
 }
 
 fn missing_parent(planned: &Entry) -> Error {

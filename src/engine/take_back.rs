@@ -30,6 +30,8 @@ const IN_THE_WAY: TakenBack = TakenBack::Left("another program made a file there
 const NOT_HANDED_OVER: TakenBack =
     TakenBack::Left("another program changed its mode, owner or attributes, and the original cannot be given them");
 const NO_FOLDER: TakenBack = TakenBack::Left("its folder is gone");
+const FILLED: TakenBack = TakenBack::Left("another program put something into the folder that took its place");
+const WRITTEN: TakenBack = TakenBack::Left("another program wrote it while it was taken back");
 const ASIDE: &str = "the check, or another program, wrote it";
 
 /// What is not taken back, and whether anything is wrong with that.
@@ -37,7 +39,7 @@ fn left_alone(record: &Record, observed: Observed, class: Class) -> TakenBack {
     let is_missing = observed.target == Seen::Missing;
     let is_staged = record.change.staged().is_some_and(|staged| is(observed.target, staged));
     match (class, &record.change) {
-        (Class::OnTop, Change::Delete { .. }) => IN_THE_WAY,
+        (Class::OnTop, Change::Delete { .. } | Change::RemoveFolder { .. }) => IN_THE_WAY,
         (Class::OnTop, _) if is_missing => TakenBack::Left("another program removed it"),
         (Class::OnTop, _) => TakenBack::Left("another program changed the new content"),
         (Class::OriginalLost, _) => TakenBack::Left("its original is gone"),
@@ -67,10 +69,8 @@ impl Transaction<'_> {
         let observed = self.observe(entry, &NEVER)?;
         match self.class_of(entry, &observed) {
             Class::Done if is_folder => self.take_back_folder(entry),
-            // A deleted file: of all others nothing is where it was.
-            Class::Done | Class::Captured if !self.parents.contains_key(self.record(entry).path.parent()) => {
-                Ok(NO_FOLDER)
-            }
+            // What was taken out of it: of all others nothing is where it was.
+            Class::Done | Class::Captured if !self.has_its_folder(entry)? => Ok(NO_FOLDER),
             class @ (Class::Done | Class::Captured) => self.take_back_swapped(entry, class),
             // The check removed it, or moved it away.
             Class::Unknown if is_folder && self.mark == Mark::CheckUndo && is_gone(observed) => Ok(TakenBack::Old),
@@ -81,6 +81,10 @@ impl Transaction<'_> {
     /// The reverse of a swap. What returns to the slot is looked at, and goes out again where it is not verified new
     /// content.
     pub(super) fn take_back_swapped(&self, entry: usize, class: Class) -> Result<TakenBack> {
+        let makes_folder = self.record(entry).change.folder_after().is_some();
+        if makes_folder && !self.target_folder_is_empty(entry)? {
+            return Ok(FILLED);
+        }
         let handed = self.hand_over(entry, Place::Target, Handed::AsStaged)?;
         if handed == Handed::Not {
             return Ok(NOT_HANDED_OVER);
@@ -90,12 +94,12 @@ impl Transaction<'_> {
             other => other?,
         }
         let back = if class == Class::Captured { TakenBack::Theirs } else { TakenBack::Old };
-        if matches!(self.record(entry).change, Change::Delete { .. }) {
+        if matches!(self.record(entry).change, Change::Delete { .. } | Change::RemoveFolder { .. }) {
             return Ok(back);
         }
         if !self.slot_came_back(entry)? {
             self.swap(entry)?;
-            return Ok(TakenBack::Left("another program wrote it while it was taken back"));
+            return Ok(if makes_folder { FILLED } else { WRITTEN });
         }
         // Somebody may have changed them in this moment, perhaps back to what they were.
         Ok(if self.hand_over(entry, Place::Slot, handed)? == Handed::Not { NOT_HANDED_OVER } else { back })
@@ -107,15 +111,16 @@ impl Transaction<'_> {
         let observed = self.observe(entry, &NEVER)?;
         let class = self.class_of(entry, &observed);
         let is_edit = matches!(record.change, Change::Edit { .. });
+        // What a check made in a new folder goes aside with it.
+        let is_filled =
+            class == Class::Done && record.change.folder_after().is_some() && !self.target_folder_is_empty(entry)?;
         match (class, &record.change) {
-            (Class::Done | Class::Captured, _) => {
+            (Class::Done | Class::Captured, _) if !is_filled => {
                 self.touch_original(entry, observed.slot);
                 self.take_back_swapped(entry, class)
             }
             (_, Change::Create { .. }) if observed.slot == Seen::Missing => self.set_aside(entry, observed),
-            (_, Change::Edit { original, .. } | Change::Delete { original, .. })
-                if class == Class::OnTop || is(observed.slot, original) =>
-            {
+            (_, change) if change.original().is_some_and(|it| class == Class::OnTop || is(observed.slot, it)) => {
                 if is_edit && self.hand_over(entry, Place::Target, Handed::AsStaged)? == Handed::Not {
                     return Ok(NOT_HANDED_OVER);
                 }
@@ -126,11 +131,13 @@ impl Transaction<'_> {
                     other => other.map(|()| if aside == TakenBack::Old { aside } else { TakenBack::Aside(ASIDE) }),
                 }
             }
-            (_, Change::Edit { .. }) if observed.slot == Seen::Missing => {
+            (_, Change::Edit { .. } | Change::FileToFolder { .. } | Change::FolderToFile { .. })
+                if observed.slot == Seen::Missing =>
+            {
                 Ok(left_alone(record, observed, Class::OriginalLost))
             }
             // Taken back before a crash, which may have lost the time that was given then.
-            (Class::Ready, Change::Edit { .. } | Change::Delete { .. }) => {
+            (Class::Ready, Change::Edit { .. } | Change::Delete { .. } | Change::FileToFolder { .. }) => {
                 self.touch(Name::new(self.parent(entry)?, record.path.name()));
                 Ok(TakenBack::Old)
             }

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 use super::aside::{Aside, asides};
 use super::files::write_new_by;
+use super::leaving::Leaving;
 use super::lock::NEVER;
 use super::state::{Section, State, open_transaction};
 use super::{barrier, snapshot};
@@ -34,6 +36,8 @@ pub(super) struct Transaction<'a> {
     pub parents: HashMap<PathBuf, (Identity, Handle)>,
     /// Entries whose slot held, before a recovery touched anything, what a power loss left of their new content.
     pub incomplete: BTreeSet<usize>,
+    /// The folders that it takes away; found out when the journal is complete.
+    pub leaving: OnceLock<Leaving>,
 }
 
 impl Transaction<'_> {
@@ -70,7 +74,17 @@ impl Transaction<'_> {
             None if slot != Seen::Missing && matches!(record.change, Change::Create { .. }) => Seen::Other,
             None => Seen::Missing,
         };
-        Ok(Observed { target, slot })
+        let filled = |seen, name: Name<'_>| match seen {
+            Seen::Folder(folder) if record.change.folder_before() == Some(&folder) => {
+                self.look_into(entry, name, folder)
+            }
+            seen => Ok(seen),
+        };
+        let target = match self.parents.get(record.path.parent()) {
+            Some((_, parent)) => filled(target, Name::new(parent, record.path.name()))?,
+            None => target,
+        };
+        Ok(Observed { target, slot: filled(slot, Name::new(&self.folder, &slot_name(entry)))? })
     }
 
     pub(super) fn classify(&self, entry: usize) -> Result<Class> {
@@ -95,9 +109,11 @@ impl Transaction<'_> {
         let slot = Name::new(&self.folder, &slot);
         let target = Name::new(self.parent(entry)?, self.record(entry).path.name());
         let (from, to, how) = match self.record(entry).change {
-            Change::Edit { .. } => (slot, target, Rename::Exchange),
+            Change::Edit { .. } | Change::FileToFolder { .. } | Change::FolderToFile { .. } => {
+                (slot, target, Rename::Exchange)
+            }
             Change::Create { .. } | Change::Folder { .. } => (slot, target, Rename::NoReplace),
-            Change::Delete { .. } => (target, slot, Rename::NoReplace),
+            Change::Delete { .. } | Change::RemoveFolder { .. } => (target, slot, Rename::NoReplace),
         };
         self.fs.rename(from, to, how).map_err(|e| self.swap_failed(entry, e))
     }
@@ -108,9 +124,11 @@ impl Transaction<'_> {
         let slot = Name::new(&self.folder, &slot);
         let target = Name::new(self.parent(entry)?, self.record(entry).path.name());
         let (from, to, how) = match self.record(entry).change {
-            Change::Edit { .. } => (slot, target, Rename::Exchange),
+            Change::Edit { .. } | Change::FileToFolder { .. } | Change::FolderToFile { .. } => {
+                (slot, target, Rename::Exchange)
+            }
             Change::Create { .. } | Change::Folder { .. } => (target, slot, Rename::NoReplace),
-            Change::Delete { .. } => (slot, target, Rename::NoReplace),
+            Change::Delete { .. } | Change::RemoveFolder { .. } => (slot, target, Rename::NoReplace),
         };
         self.fs.rename(from, to, how).map_err(|e| Error::io("put back", self.path(entry), e))
     }
@@ -124,6 +142,14 @@ impl Transaction<'_> {
                 let message = format!("{} is on a file system that cannot exchange names", path.display());
                 Error::new(ErrorKind::UnsupportedFileSystem, message).at(path)
             }
+            Some(Errno::XDEV) if self.record(entry).change.folder_before().is_some() => {
+                let message = format!(
+                    "{} is a folder that this file system does not move (overlayfs without redirect_dir); delete what is in \
+                     it in a transaction of its own, remove the folder (rmdir), then send the rest",
+                    path.display()
+                );
+                Error::new(ErrorKind::CrossDevice, message).at(path)
+            }
             _ => Error::io("swap", path, error),
         }
     }
@@ -133,7 +159,8 @@ impl Transaction<'_> {
         let mut folders: Vec<_> = self.parents.iter().map(|(path, (identity, _))| (path, identity)).collect();
         folders.sort_unstable_by_key(|(path, _)| *path);
         for (path, identity) in folders {
-            if !self.leads_to(path, identity)? {
+            // What came out of the swap of one that goes was looked at.
+            if !self.leaving().folders.contains_key(path) && !self.leads_to(path, identity)? {
                 return Ok(Some(self.state.root.path().join(path)));
             }
         }
@@ -298,6 +325,12 @@ impl Transaction<'_> {
                 None if self.uncertain => super::kept::UNCERTAIN,
                 None => "another program's content came out of the swap",
             };
+            // What stays of a folder may have gone aside with the one that it is in.
+            if let Some(folder) = self.record(entry).change.folder_after().filter(|_| ours)
+                && !self.leads_to(self.record(entry).path.as_path(), folder)?
+            {
+                continue;
+            }
             let kept_path = if ours { self.path(entry) } else { kept_folder.join(slot_name(entry)) };
             kept.push(Kept { path: self.path(entry), kept_path, reason: (*reason).to_owned() });
         }

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::fs::{FileKind, Fs, Handle, Name};
 use crate::identity::Timestamp;
 use crate::journal::recover::Seen;
-use crate::journal::{self, Change, Journal, Mark, slot_name};
+use crate::journal::{self, Journal, Mark, Record, slot_name};
 use crate::limits;
 
 /// Folders that were in the trash at some moment. They may be unlinked after a sync that came after that moment:
@@ -163,11 +163,9 @@ fn unlink_verified(fs: &dyn Fs, state: &State, folder: &Handle) -> Result<Option
         let is_gone = match slots.look(entry)? {
             Found::Nothing => true,
             Found::Written => false,
-            Found::AsRecorded => match record.change {
-                // It is not removed if there is anything in it.
-                Change::Folder { .. } => fs.remove_folder(name).is_ok(),
-                _ => fs.unlink(name).map(|()| true).map_err(|e| Error::io("remove", name.path(), e))?,
-            },
+            // It is not removed if there is anything in it.
+            Found::AsRecorded if is_folder(record, mark) => fs.remove_folder(name).is_ok(),
+            Found::AsRecorded => fs.unlink(name).map(|()| true).map_err(|e| Error::io("remove", name.path(), e))?,
         };
         if !is_gone {
             written.push(record.path.to_string());
@@ -188,6 +186,14 @@ fn unlink_verified(fs: &dyn Fs, state: &State, folder: &Handle) -> Result<Option
             Some(format!("what another program wrote into {} after {when}", written.join(", ")))
         }
     })
+}
+
+/// Whether a folder was put into the slot of an entry.
+fn is_folder(record: &Record, mark: Mark) -> bool {
+    match mark {
+        Mark::Done => record.change.folder_before().is_some(),
+        _ => record.change.folder_after().is_some(),
+    }
 }
 
 /// Whether a file is the copy of an original that txedit made itself.

@@ -1,6 +1,6 @@
 //! Undo: a committed transaction is taken back by a transaction of its own, which can be undone as well.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -15,9 +15,9 @@ use super::state::Found;
 use super::{Engine, Run};
 use crate::check::Check;
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::fs::{FileKind, Name};
+use crate::fs::{FileKind, Metadata, Name};
 use crate::journal::reverse::{Now, conflict, reverse};
-use crate::journal::{Change, Header, original_name, slot_name};
+use crate::journal::{Change, Header, Journal, original_name, slot_name};
 use crate::limits;
 use crate::path::{AskedPath, RelPath};
 use crate::plan::SourceId;
@@ -112,7 +112,7 @@ impl Engine {
             return Err(Error::new(ErrorKind::UndoConflict, message));
         }
         let paths: Vec<AskedPath> = loaded.journal.entries.iter().map(|record| record.path.asked()).collect();
-        let judge = |found| unobstructed(found, &paths);
+        let judge = |found| unobstructed(found, &paths, &loaded.journal);
         let (places, parents, locks) = if options.dry_run {
             let (places, parents) = self.glance(&paths, &judge, &mut warnings)?;
             (places, parents, None)
@@ -134,9 +134,16 @@ impl Engine {
                 Some(found) if options.rebase => self.carry_back(&state, &loaded, entry, found, run)?,
                 _ => None,
             };
-            now.push(Now { state: found, obstructed, missing: place.missing.clone(), carried });
+            now.push(Now {
+                state: found,
+                obstructed,
+                missing: place.missing.clone(),
+                within: place.folders_within(),
+                carried,
+            });
             targets.insert(place.path.clone(), snapshot.map(Arc::new));
         }
+        refuse_filled(&loaded.journal, &places)?;
         let plan = reverse(&loaded.journal, &now).map_err(|e| self.explain_conflicts(e, &state, &loaded, run))?;
         for (place, now) in places.iter().zip(&now) {
             self.check_restorable(place, now, &parents)?;
@@ -149,7 +156,8 @@ impl Engine {
         let reverts = Some(Box::new(reverted));
         let marks = Marks { reverts: Some(id), ..Marks::default() };
         let gate = self.gate(options.check.as_ref())?;
-        let draft = Draft { plan, sources, targets, parents, read_at, marks, gate, again, contended: None };
+        let dresses = self.dresses(&loaded)?;
+        let draft = Draft { plan, sources, targets, parents, dresses, read_at, marks, gate, again, contended: None };
         let Some(locks) = locks else {
             self.check_possible(&draft, &Found::State(state))?;
             return Ok(Report { dry_run: true, files, warnings, reverts, ..Report::default() });
@@ -281,15 +289,34 @@ impl Engine {
         Ok(sources)
     }
 
+    /// What the folders wore that a transaction took away.
+    fn dresses(&self, loaded: &Loaded) -> Result<HashMap<RelPath, Metadata>> {
+        let mut dresses = HashMap::new();
+        for (entry, record) in loaded.journal.entries.iter().enumerate() {
+            if record.change.folder_before().is_none() {
+                continue;
+            }
+            let slot = slot_name(entry);
+            let path = loaded.folder.path().join(&slot);
+            let io = |verb: &'static str| move |e| Error::io(verb, path.clone(), e);
+            let folder = self.fs.open_beneath(&loaded.folder, slot.as_ref()).map_err(io.clone()("open"))?;
+            let stat = self.fs.stat_handle(&folder).map_err(io.clone()("look at"))?;
+            let attributes = self.fs.attributes(&folder).map_err(io("read the attributes of"))?;
+            let (mode, user, group) = (stat.mode, stat.user, stat.group);
+            dresses.insert(record.path.clone(), Metadata { mode, user, group, attributes, modified: None });
+        }
+        Ok(dresses)
+    }
+
     fn undo_reports(&self, loaded: &Loaded, now: &[Now], with_diff: bool, run: Run<'_>) -> Result<Vec<FileReport>> {
         let mut reports = Vec::new();
         for (entry, (record, now)) in loaded.journal.entries.iter().zip(now).enumerate() {
             let operation = match record.change {
                 Change::Edit { before, after, .. } if before.digest == after.digest => Operation::Mode,
                 Change::Edit { .. } => Operation::Replace,
-                Change::Create { .. } => Operation::Delete,
-                Change::Delete { .. } => Operation::Create,
-                Change::Folder { .. } => continue,
+                Change::Create { .. } | Change::FolderToFile { .. } => Operation::Delete,
+                Change::Delete { .. } | Change::FileToFolder { .. } => Operation::Create,
+                Change::Folder { .. } | Change::RemoveFolder { .. } => continue,
             };
             let path = record.path.as_path().to_owned();
             let diff = if with_diff {
@@ -327,17 +354,42 @@ impl Engine {
     }
 }
 
-/// Places of an undo. One that cannot be reached, or leads elsewhere, was changed since.
-fn unobstructed(found: Vec<Result<Place>>, paths: &[AskedPath]) -> Result<Vec<Place>> {
+/// Places of an undo. One that cannot be reached, or leads elsewhere, was changed since; but a file that took the place of
+/// a folder goes, and so does a folder that took the place of a file.
+fn unobstructed(found: Vec<Result<Place>>, paths: &[AskedPath], journal: &Journal) -> Result<Vec<Place>> {
+    let became_file = journal.entries.iter().filter(|record| matches!(record.change, Change::FolderToFile { .. }));
+    let became_file: HashSet<&RelPath> = became_file.map(|record| &record.path).collect();
     let mut places = Vec::with_capacity(found.len());
     let mut conflicts = Vec::new();
-    for (found, path) in found.into_iter().zip(paths) {
+    for ((found, path), record) in found.into_iter().zip(paths).zip(&journal.entries) {
         match found {
-            Ok(place) => places.push(place),
+            Ok(place) if place.obstacle.as_ref().is_some_and(|file| !became_file.contains(file)) => {
+                conflicts.push(path.to_path_buf());
+            }
+            Ok(mut place) => {
+                let is_folder = place.stat.as_ref().is_some_and(|stat| stat.kind == FileKind::Folder);
+                if is_folder && place.path == record.path && matches!(record.change, Change::FileToFolder { .. }) {
+                    place.make_way();
+                }
+                places.push(place);
+            }
             Err(error) if error.kind() == ErrorKind::PathDenied => return Err(error),
             Err(error) if is_about_the_path(error.kind()) => conflicts.push(path.to_path_buf()),
             Err(error) => return Err(error),
         }
     }
     if conflicts.is_empty() { Ok(places) } else { Err(conflict(conflicts)) }
+}
+
+/// What somebody put into a folder that goes is in the way.
+fn refuse_filled(journal: &Journal, places: &[Place]) -> Result<()> {
+    if places.iter().all(|place| place.within.is_none()) {
+        return Ok(());
+    }
+    let created = journal.entries.iter().filter(|record| matches!(record.change, Change::Create { .. }));
+    let created: HashSet<&RelPath> = created.map(|record| &record.path).collect();
+    let within = places.iter().flat_map(|place| place.within.iter().flatten());
+    let left = within.filter(|(path, kind)| *kind != FileKind::Folder && !created.contains(path));
+    let left: Vec<_> = left.map(|(path, _)| path.as_path().to_owned()).collect();
+    if left.is_empty() { Ok(()) } else { Err(conflict(left)) }
 }

@@ -138,6 +138,29 @@ pub enum Change {
         /// The staged inode.
         staged: Identity,
     },
+    /// The staged folder and the target, a file, change places.
+    FileToFolder {
+        /// The target before.
+        before: FileState,
+        /// The staged inode.
+        staged: Identity,
+        /// The original's inode.
+        original: Identity,
+    },
+    /// The staged file and the target, a folder that is empty by then, change places.
+    FolderToFile {
+        /// The target after.
+        after: FileState,
+        /// The staged inode.
+        staged: Identity,
+        /// The folder's inode.
+        original: Identity,
+    },
+    /// The target, a folder that is empty by then, goes to the slot.
+    RemoveFolder {
+        /// The folder's inode.
+        original: Identity,
+    },
 }
 
 impl Change {
@@ -149,15 +172,18 @@ impl Change {
             Self::Create { .. } => "create",
             Self::Delete { .. } => "delete",
             Self::Folder { .. } => "folder",
+            Self::FileToFolder { .. } => "file_to_folder",
+            Self::FolderToFile { .. } => "folder_to_file",
+            Self::RemoveFolder { .. } => "remove_folder",
         }
     }
 
-    /// The target before; `None` where it is not there.
+    /// The target before; `None` where it is no file then.
     #[must_use]
     pub const fn before(&self) -> Option<&FileState> {
         match self {
-            Self::Edit { before, .. } | Self::Delete { before, .. } => Some(before),
-            Self::Create { .. } | Self::Folder { .. } => None,
+            Self::Edit { before, .. } | Self::Delete { before, .. } | Self::FileToFolder { before, .. } => Some(before),
+            Self::Create { .. } | Self::Folder { .. } | Self::FolderToFile { .. } | Self::RemoveFolder { .. } => None,
         }
     }
 
@@ -165,8 +191,8 @@ impl Change {
     #[must_use]
     pub const fn after(&self) -> Option<&FileState> {
         match self {
-            Self::Edit { after, .. } | Self::Create { after, .. } => Some(after),
-            Self::Delete { .. } | Self::Folder { .. } => None,
+            Self::Edit { after, .. } | Self::Create { after, .. } | Self::FolderToFile { after, .. } => Some(after),
+            Self::Delete { .. } | Self::Folder { .. } | Self::FileToFolder { .. } | Self::RemoveFolder { .. } => None,
         }
     }
 
@@ -174,8 +200,43 @@ impl Change {
     #[must_use]
     pub const fn staged(&self) -> Option<&Identity> {
         match self {
-            Self::Edit { staged, .. } | Self::Create { staged, .. } | Self::Folder { staged } => Some(staged),
-            Self::Delete { .. } => None,
+            Self::Edit { staged, .. }
+            | Self::Create { staged, .. }
+            | Self::Folder { staged }
+            | Self::FileToFolder { staged, .. }
+            | Self::FolderToFile { staged, .. } => Some(staged),
+            Self::Delete { .. } | Self::RemoveFolder { .. } => None,
+        }
+    }
+
+    /// The inode that was at the target; `None` where nothing was.
+    #[must_use]
+    pub const fn original(&self) -> Option<&Identity> {
+        match self {
+            Self::Edit { original, .. }
+            | Self::Delete { original, .. }
+            | Self::FileToFolder { original, .. }
+            | Self::FolderToFile { original, .. }
+            | Self::RemoveFolder { original } => Some(original),
+            Self::Create { .. } | Self::Folder { .. } => None,
+        }
+    }
+
+    /// The folder that goes, if one does.
+    #[must_use]
+    pub const fn folder_before(&self) -> Option<&Identity> {
+        match self {
+            Self::FolderToFile { original, .. } | Self::RemoveFolder { original } => Some(original),
+            _ => None,
+        }
+    }
+
+    /// The folder that appears, if one does.
+    #[must_use]
+    pub const fn folder_after(&self) -> Option<&Identity> {
+        match self {
+            Self::Folder { staged } | Self::FileToFolder { staged, .. } => Some(staged),
+            _ => None,
         }
     }
 }

@@ -241,10 +241,6 @@ impl HeaderLine {
 impl<'a> EntryLine<'a> {
     fn new(index: usize, record: &'a Record) -> Self {
         let path = record.path.as_path().as_os_str();
-        let original = match &record.change {
-            Change::Edit { original, .. } | Change::Delete { original, .. } => Some(original),
-            Change::Create { .. } | Change::Folder { .. } => None,
-        };
         Self {
             slot: slot_name(index),
             kind: record.change.kind().into(),
@@ -253,7 +249,7 @@ impl<'a> EntryLine<'a> {
             before: record.change.before().map(Into::into),
             after: record.change.after().map(Into::into),
             staged: record.change.staged().map(Into::into),
-            original: original.map(Into::into),
+            original: record.change.original().map(Into::into),
         }
     }
 
@@ -285,6 +281,13 @@ impl<'a> EntryLine<'a> {
             ("create", None, Some(after), Some(staged), None) => Change::Create { after, staged },
             ("delete", Some(before), None, None, Some(original)) => Change::Delete { before, original },
             ("folder", None, None, Some(staged), None) => Change::Folder { staged },
+            ("file_to_folder", Some(before), None, Some(staged), Some(original)) if version > 1 => {
+                Change::FileToFolder { before, staged, original }
+            }
+            ("folder_to_file", None, Some(after), Some(staged), Some(original)) if version > 1 => {
+                Change::FolderToFile { after, staged, original }
+            }
+            ("remove_folder", None, None, None, Some(original)) if version > 1 => Change::RemoveFolder { original },
             _ => return Err("a kind with the fields that it has"),
         };
         Ok(Record { path, change })

@@ -26,8 +26,10 @@ pub enum Seen {
         /// Its inode.
         identity: Identity,
     },
-    /// A folder.
+    /// A folder; of one that the transaction takes away: with nothing in it but what it is still to take out.
     Folder(Identity),
+    /// A folder that the transaction takes away, with something else in it.
+    Filled(Identity),
     /// Anything else.
     Other,
 }
@@ -106,6 +108,13 @@ pub fn classify(record: &Record, observed: &Observed) -> Class {
         Change::Create { after, staged } => create(&States::new(None, Some(after)), staged, target, slot),
         Change::Delete { before, .. } => delete(&States::new(Some(before), None), target, slot),
         Change::Folder { staged } => folder(staged, target, slot),
+        Change::FileToFolder { before, staged, .. } => {
+            file_to_folder(&States::new(Some(before), None), staged, target, slot)
+        }
+        Change::FolderToFile { after, staged, original } => {
+            folder_to_file(&States::new(None, Some(after)), staged, original, target, slot)
+        }
+        Change::RemoveFolder { original } => remove_folder(original, target, slot),
     }
 }
 
@@ -182,6 +191,49 @@ fn folder(staged: &Identity, target: Seen, slot: Seen) -> Class {
     }
 }
 
+fn file_to_folder(states: &States<'_>, staged: &Identity, target: Seen, slot: Seen) -> Class {
+    let is_new = |seen: Seen| seen == Seen::Folder(*staged);
+    match (states.tell(target), states.tell(slot)) {
+        (_, State::Old) if is_new(target) => Class::Done,
+        (_, State::Missing) if is_new(target) => Class::OriginalLost,
+        _ if is_new(target) => Class::Captured,
+        (State::Old, _) if is_new(slot) => Class::Ready,
+        _ if is_new(slot) => Class::Before,
+        (_, State::Old) => Class::OnTop,
+        (_, State::Missing) => Class::Torn,
+        _ => Class::Unknown,
+    }
+}
+
+fn folder_to_file(states: &States<'_>, staged: &Identity, original: &Identity, target: Seen, slot: Seen) -> Class {
+    let is_old = |seen: Seen| seen == Seen::Folder(*original);
+    match (states.tell(target), states.tell(slot)) {
+        (_, State::Other) if is(slot, staged) => Class::Torn,
+        (_, State::New) if is_old(target) => Class::Ready,
+        (State::New, State::New) => Class::Same,
+        (_, State::New) => Class::Before,
+        (State::New, _) if is_old(slot) => Class::Done,
+        _ if is_old(slot) => Class::OnTop,
+        (State::New, State::Missing) => Class::OriginalLost,
+        (_, State::Missing) => Class::Torn,
+        (State::New, _) if is(target, staged) => Class::Captured,
+        _ => Class::Unknown,
+    }
+}
+
+fn remove_folder(original: &Identity, target: Seen, slot: Seen) -> Class {
+    let is_old = |seen: Seen| seen == Seen::Folder(*original);
+    match (target, slot) {
+        (_, Seen::Missing) if is_old(target) => Class::Ready,
+        (Seen::Missing, Seen::Missing) => Class::Same,
+        (_, Seen::Missing) => Class::Before,
+        (Seen::Missing, _) if is_old(slot) => Class::Done,
+        _ if is_old(slot) => Class::OnTop,
+        (Seen::Missing, _) => Class::Captured,
+        _ => Class::Unknown,
+    }
+}
+
 /// The decision for a journal that verifies and was born where it is: the first row that fits.
 #[must_use]
 pub fn decide(mark: Mark, back_on_crash: bool, classes: &[Class]) -> Decision {
@@ -212,16 +264,18 @@ pub fn is_new(record: &Record, seen: Seen) -> bool {
     let is_staged = record.change.staged().is_some_and(|staged| is(seen, staged));
     match &record.change {
         Change::Folder { .. } => is_staged,
+        Change::FileToFolder { .. } => is_staged && matches!(seen, Seen::Folder(_)),
         change => is_staged && States::new(change.before(), change.after()).tell(seen) == State::New,
     }
 }
 
-/// Whether what is in the slot of a transaction in the trash may be unlinked: of one that was pruned the original, by its
-/// digest; of one that was taken back what was staged, unchanged.
+/// Whether what is in the slot of a transaction in the trash may be unlinked: of one that was pruned the original, a file by
+/// its digest, an empty folder by its inode; of one that was taken back what was staged, unchanged.
 #[must_use]
 pub fn may_go(record: &Record, mark: Mark, seen: Seen) -> bool {
     match (mark, seen) {
         (Mark::Done, Seen::File { digest, .. }) => record.change.before().is_some_and(|before| before.digest == digest),
+        (Mark::Done, Seen::Folder(folder)) => record.change.folder_before() == Some(&folder),
         (Mark::Done, _) => false,
         _ => is_new(record, seen),
     }
@@ -255,7 +309,7 @@ pub fn is_incomplete(record: &Record, seen: Seen, ages: Ages) -> bool {
 #[must_use]
 pub fn is(seen: Seen, identity: &Identity) -> bool {
     match seen {
-        Seen::File { identity: seen, .. } | Seen::Folder(seen) => seen == *identity,
+        Seen::File { identity: seen, .. } | Seen::Folder(seen) | Seen::Filled(seen) => seen == *identity,
         Seen::Missing | Seen::Other => false,
     }
 }
@@ -307,7 +361,7 @@ impl<'a> States<'a> {
     fn tell(&self, seen: Seen) -> State {
         let (digest, mode, access) = match seen {
             Seen::Missing => return State::Missing,
-            Seen::Folder(_) | Seen::Other => return State::Other,
+            Seen::Folder(_) | Seen::Filled(_) | Seen::Other => return State::Other,
             Seen::File { digest, mode, access, .. } => (digest, mode, access),
         };
         let is_dressed = |state: &FileState| state.is_dressed_as(mode, Some(access));

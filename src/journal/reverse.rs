@@ -7,6 +7,7 @@ use super::{self as journal, Journal};
 use crate::digest::Digest;
 use crate::error::{Conflict, Detail, Error, ErrorKind};
 use crate::path::RelPath;
+use crate::plan::build::removed;
 use crate::plan::{Change, Content, Entry, FileState, New, Plan, SourceId};
 use crate::text::splice::Splices;
 
@@ -19,6 +20,8 @@ pub struct Now {
     pub obstructed: bool,
     /// Folders on the way that are not there any more, parents first.
     pub missing: Vec<RelPath>,
+    /// The folders in the one that stands there, where that makes way for a file.
+    pub within: Option<Vec<RelPath>>,
     /// The way back from a content that changed in other lines since.
     pub carried: Option<Carried>,
 }
@@ -44,6 +47,7 @@ pub fn reverse(journal: &Journal, now: &[Now]) -> Result<Plan, Error> {
         journal.entries.iter().filter_map(|record| record.change.after().map(|state| state.digest)).collect();
     let mut folders = BTreeSet::new();
     let mut entries = Vec::new();
+    let mut emptied = Vec::new();
     for (index, (record, now)) in journal.entries.iter().zip(now).enumerate() {
         let restored = |before: FileState, keeps_time| New {
             state: before,
@@ -66,10 +70,23 @@ pub fn reverse(journal: &Journal, now: &[Now]) -> Result<Plan, Error> {
                 folders.extend(now.missing.iter().map(|path| (path.clone(), index)));
                 Change::Create(restored(before, there.contains(&before.digest)))
             }
+            journal::Change::FileToFolder { before, .. } => {
+                emptied.extend(now.within.iter().flatten().map(|path| removed((path.clone(), None))));
+                Change::FolderToFile(restored(before, there.contains(&before.digest)))
+            }
+            journal::Change::FolderToFile { after, .. } => {
+                folders.insert((record.path.clone(), index));
+                Change::Delete(after)
+            }
+            journal::Change::RemoveFolder { .. } => {
+                folders.extend(now.missing.iter().chain([&record.path]).map(|path| (path.clone(), index)));
+                continue;
+            }
             journal::Change::Folder { .. } => continue,
         };
         entries.push(Entry { path: record.path.clone(), change, asked_by: None });
     }
+    entries.append(&mut emptied);
     let mut plan = Plan::assemble(folders, entries)?;
     for entry in &mut plan.entries {
         entry.asked_by = None;
@@ -78,11 +95,10 @@ pub fn reverse(journal: &Journal, now: &[Now]) -> Result<Plan, Error> {
 }
 
 fn refuse_conflicts(journal: &Journal, now: &[Now]) -> Result<(), Error> {
-    let is_file = |change: &journal::Change| !matches!(change, journal::Change::Folder { .. });
-    let changed = journal.entries.iter().zip(now).filter(|(record, now)| {
-        is_file(&record.change)
-            && now.carried.is_none()
-            && (now.obstructed || !is_as_left(now.state.as_ref(), record.change.after()))
+    let changed = journal.entries.iter().zip(now).filter(|(record, now)| match record.change {
+        journal::Change::Folder { .. } => false,
+        journal::Change::FileToFolder { .. } => now.within.is_none(),
+        _ => now.carried.is_none() && (now.obstructed || !is_as_left(now.state.as_ref(), record.change.after())),
     });
     let conflicts: Vec<_> = changed.map(|(record, _)| record.path.as_path().to_owned()).collect();
     if conflicts.is_empty() { Ok(()) } else { Err(conflict(conflicts)) }

@@ -1,6 +1,7 @@
 //! A request and what was read become a plan.
 
-use std::collections::BTreeSet;
+use std::cmp::Ordering;
+use std::collections::{BTreeSet, HashMap};
 
 use super::{Access, Change, Content, Entry, FileState, New, Plan, SourceId};
 use crate::digest::{Digest, Digester};
@@ -17,6 +18,8 @@ pub struct Target {
     pub path: RelPath,
     /// Folders on the way that are not there yet, parents first.
     pub missing: Vec<RelPath>,
+    /// The folders in the one that stands there, where a file takes its place.
+    pub within: Option<Vec<RelPath>>,
     /// The mode that its folder gives a new file.
     pub new_mode: u32,
     /// The owner and the attributes that its folder gives a new file.
@@ -209,8 +212,13 @@ impl Builder {
     /// The plan, in its normal form. Entries that change nothing are folded away.
     pub fn finish(self) -> Result<Plan, Error> {
         let mut folders = BTreeSet::new();
+        let mut emptied = Vec::new();
         let entry = |Fate { target, before, vacated_by, filled }: Fate| {
             let (asked_by, change) = match (before, filled, vacated_by) {
+                (None, Some((file, new)), _) if target.within.is_some() => {
+                    emptied.extend(target.within.into_iter().flatten().map(|path| (path, Some(file))));
+                    (file, Change::FolderToFile(new))
+                }
                 (None, Some((file, new)), _) => {
                     folders.extend(target.missing.into_iter().map(|path| (path, file)));
                     (file, Change::Create(new))
@@ -223,14 +231,22 @@ impl Builder {
         };
         // In the memory of the fates: the standard library sees to that, but keeps all of it.
         let mut entries: Vec<Entry> = self.fates.into_iter().filter_map(entry).collect();
+        entries.extend(emptied.into_iter().map(removed));
         entries.shrink_to_fit();
         Plan::assemble(folders, entries)
     }
 }
 
+/// The entry of a folder that goes with the one that it is in.
+pub(crate) fn removed((path, asked_by): (RelPath, Option<usize>)) -> Entry {
+    Entry { path, change: Change::RemoveFolder, asked_by }
+}
+
 impl Plan {
-    /// Puts folders first, parents before children, and refuses a path that would be a folder and a file.
+    /// Puts folders that appear first, parents before children, and those that go last, children before parents; refuses
+    /// a path that would be a folder and a file.
     pub(crate) fn assemble(folders: BTreeSet<(RelPath, usize)>, mut files: Vec<Entry>) -> Result<Self, Error> {
+        put_leaving_last(&mut files);
         if folders.is_empty() {
             return Ok(Self { entries: files });
         }
@@ -240,8 +256,17 @@ impl Plan {
                 entries.push(Entry { path, change: Change::Folder, asked_by: Some(file) });
             }
         }
-        let folders: BTreeSet<&RelPath> = entries.iter().map(|entry| &entry.path).collect();
-        if let Some(clash) = files.iter().find(|entry| folders.contains(&entry.path)) {
+        let index: HashMap<RelPath, usize> =
+            entries.iter().enumerate().map(|(at, entry)| (entry.path.clone(), at)).collect();
+        // A file that goes makes room for a folder of its name.
+        files.retain(|file| match (index.get(&file.path), &file.change) {
+            (Some(&at), Change::Delete(before)) => {
+                entries[at].change = Change::FileToFolder(*before);
+                false
+            }
+            _ => true,
+        });
+        if let Some(clash) = files.iter().find(|entry| index.contains_key(&entry.path)) {
             let message = format!("{} would be a file and a folder at once: name another file", clash.path);
             let error = Error::new(ErrorKind::NotARegularFile, message).at(clash.path.as_path());
             return Err(match clash.asked_by {
@@ -251,6 +276,23 @@ impl Plan {
         }
         entries.append(&mut files);
         Ok(Self { entries })
+    }
+}
+
+/// What is in a folder must be out of it before it goes.
+fn put_leaving_last(files: &mut [Entry]) {
+    let rank = |entry: &Entry| match entry.change {
+        Change::RemoveFolder => 1,
+        Change::FolderToFile(_) => 2,
+        _ => 0,
+    };
+    if files.iter().any(|entry| rank(entry) > 0) {
+        files.sort_by(|a, b| {
+            rank(a).cmp(&rank(b)).then_with(|| match rank(a) {
+                1 => b.path.cmp(&a.path),
+                _ => Ordering::Equal,
+            })
+        });
     }
 }
 

@@ -8,7 +8,8 @@ use crate::text::splice::Splices;
 
 pub mod build;
 
-/// All entries: folders first, parents before children, and each path once.
+/// All entries, each path once: folders that appear first, parents before children; folders that go last, children before
+/// parents.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
     /// The entries; the index of one is its slot.
@@ -37,6 +38,12 @@ pub enum Change {
     Delete(FileState),
     /// A folder appears, empty.
     Folder,
+    /// A folder appears, empty, where a file was.
+    FileToFolder(FileState),
+    /// A file appears where a folder was, out of which everything was taken.
+    FolderToFile(New),
+    /// A folder goes, out of which everything was taken: one that is in such a folder.
+    RemoveFolder,
 }
 
 /// The state of a file that recovery can tell.
@@ -119,6 +126,9 @@ impl Plan {
                 Change::Create(new) => ("create", None, Some(&new.state)),
                 Change::Delete(before) => ("delete", Some(before), None),
                 Change::Folder => ("folder", None, None),
+                Change::FileToFolder(before) => ("file_to_folder", Some(before), None),
+                Change::FolderToFile(new) => ("folder_to_file", None, Some(&new.state)),
+                Change::RemoveFolder => ("remove_folder", None, None),
             };
             Hashed { path: &entry.path, kind, before, after }
         }))
@@ -130,7 +140,7 @@ impl Plan {
 pub struct Hashed<'a> {
     /// The path in the workspace.
     pub path: &'a RelPath,
-    /// `edit`, `create`, `delete` or `folder`.
+    /// The word for it in journals.
     pub kind: &'a str,
     /// What stands there before.
     pub before: Option<&'a FileState>,

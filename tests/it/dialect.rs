@@ -83,16 +83,20 @@ fn apply(folder: &Path, patch: &[u8]) -> Result<()> {
     apply_request(folder, &Patch::read(patch, None, None)?.request)
 }
 
-fn apply_request(folder: &Path, request: &Request) -> Result<()> {
+fn engine(folder: &Path) -> Engine {
     let settings = Settings {
         durability: Durability::Process,
         lock_timeout: Duration::from_secs(10),
         retention: Retention::default(),
         program: "test".to_owned(),
     };
+    Engine::open(folder, settings).unwrap()
+}
+
+fn apply_request(folder: &Path, request: &Request) -> Result<()> {
     validate::check(request, PathRule::AbsoluteOrRelative)?;
     let never = AtomicBool::new(false);
-    Engine::open(folder, settings)?.apply(request, Run { cancel: &never, observer: &Unobserved })?;
+    engine(folder).apply(request, Run { cancel: &never, observer: &Unobserved })?;
     Ok(())
 }
 

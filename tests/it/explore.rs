@@ -98,6 +98,21 @@ fn a_rename() {
 }
 
 #[test]
+fn a_file_that_becomes_a_folder() {
+    explore(&scripts::file_to_folder());
+}
+
+#[test]
+fn a_folder_that_becomes_a_file() {
+    explore(&scripts::folder_to_file());
+}
+
+#[test]
+fn a_file_and_a_folder_that_become_each_other_and_the_undo() {
+    explore_once(&scripts::file_and_folder().undo());
+}
+
+#[test]
 fn names_that_change_places() {
     explore(&scripts::change_places());
 }

@@ -212,6 +212,9 @@ fn extreme() -> Journal {
         record(b"...", Change::Edit { before, after, staged, original }),
         record(&[b'n'; 255], Change::Create { after, staged }),
         record(b".txedit.", Change::Delete { before, original }),
+        record(b"f", Change::FileToFolder { before, staged, original }),
+        record(b"g/h", Change::RemoveFolder { original }),
+        record(b"g", Change::FolderToFile { after, staged, original }),
     ];
     Journal { header, entries, back_on_crash: true }
 }

@@ -39,7 +39,11 @@ KINDS = {
     "create": ("after", "staged"),
     "delete": ("before", "original"),
     "folder": ("staged",),
+    "file_to_folder": ("before", "staged", "original"),
+    "folder_to_file": ("after", "staged", "original"),
+    "remove_folder": ("original",),
 }
+NOT_IN_1 = ("file_to_folder", "folder_to_file", "remove_folder")
 NAMED_ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 
 
@@ -189,7 +193,7 @@ def header_of(raw):
 
 def entry_of(entry, index, line, version):
     kind = entry.get("kind")
-    if not isinstance(kind, str) or kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS or (version == 1 and kind in NOT_IN_1):
         raise Refused("unexpected", f"line {line}: expected a kind", line)
     path = "path" if "path" in entry else "path_hex"
     fields(entry, line, "slot", "kind", path, *KINDS[kind])

@@ -25,6 +25,10 @@ impl Walk<'_> {
             return Err(changed("is in a folder that was moved"));
         }
         let parent = transaction.parent(entry)?;
+        if record.change.folder_before().is_some() {
+            let is_clear = transaction.is_clear(entry, Name::new(parent, record.path.name()))?;
+            return if is_clear { Ok(()) } else { Err(changed("was exchanged, or something was put into it")) };
+        }
         let stat = transaction.fs.stat(Name::new(parent, record.path.name())).map_err(io)?;
         match (&self.draft.targets[entry], stat) {
             (None, None) => Ok(()),
@@ -37,10 +41,13 @@ impl Walk<'_> {
 
     /// Whether the slot holds what was read of the target.
     pub(in crate::engine) fn holds_original(&self, entry: usize) -> Result<bool> {
-        let Some(snapshot) = &self.draft.targets[entry] else { return Ok(true) };
         let transaction = self.transaction();
         let slot = slot_name(entry);
         let slot = Name::new(&transaction.folder, &slot);
+        if transaction.record(entry).change.folder_before().is_some() {
+            return transaction.is_clear(entry, slot);
+        }
+        let Some(snapshot) = &self.draft.targets[entry] else { return Ok(true) };
         let path = || transaction.path(entry);
         let stat = transaction.fs.stat(slot).map_err(|e| Error::io("look at", path(), e))?;
         let Some(stat) = stat.filter(|stat| snapshot.is_alike(stat)) else { return Ok(false) };

@@ -6,7 +6,7 @@ use crate::engine::recovery::open_folder;
 use crate::engine::transaction::Transaction;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Metadata, Name, Rename, Stat};
-use crate::journal::{Change, Record, kept_name, slot_name};
+use crate::journal::{Record, kept_name, slot_name};
 
 impl Transaction<'_> {
     /// From here on the folder of the entry is what its path leads to, not what was opened there before the check. Where
@@ -41,9 +41,8 @@ impl Transaction<'_> {
 
     /// Whether a folder that the transaction made stands in its slot.
     fn is_in_its_slot(&self, path: &Path, folder: &Stat) -> Result<bool> {
-        let is_it = |record: &Record| {
-            record.path.as_path() == path && record.change == Change::Folder { staged: folder.identity }
-        };
+        let is_it =
+            |record: &Record| record.path.as_path() == path && record.change.folder_after() == Some(&folder.identity);
         let Some(entry) = self.journal.entries.iter().position(is_it) else { return Ok(false) };
         let slot = slot_name(entry);
         let slot = Name::new(&self.folder, &slot);
@@ -62,9 +61,7 @@ impl Transaction<'_> {
     }
 
     fn has_original(&self, entry: usize) -> Result<bool> {
-        let (Change::Edit { original, .. } | Change::Delete { original, .. }) = &self.record(entry).change else {
-            return Ok(false);
-        };
+        let Some(original) = self.record(entry).change.original() else { return Ok(false) };
         let slot = slot_name(entry);
         let slot = Name::new(&self.folder, &slot);
         let stat = self.fs.stat(slot).map_err(|e| Error::io("look at", slot.path(), e))?;

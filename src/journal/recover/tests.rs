@@ -131,6 +131,109 @@ fn classes_of_a_folder() {
 }
 
 #[test]
+fn classes_of_a_file_that_becomes_a_folder() {
+    let change = Change::FileToFolder { before: state(OLD), staged: identity(STAGED), original: identity(ORIGINAL) };
+    let ours = Seen::Folder(identity(STAGED));
+    let foreign = Seen::Folder(identity(9));
+    let other = file(b"other", 9);
+    check(
+        &record(change),
+        &[
+            (file(OLD, ORIGINAL), ours, Class::Ready),
+            (ours, file(OLD, ORIGINAL), Class::Done),
+            (ours, other, Class::Captured),
+            (ours, foreign, Class::Captured),
+            (ours, Seen::Missing, Class::OriginalLost),
+            (other, ours, Class::Before),
+            (foreign, ours, Class::Before),
+            (Seen::Missing, ours, Class::Before),
+            (Seen::Missing, file(OLD, ORIGINAL), Class::OnTop),
+            (foreign, file(OLD, ORIGINAL), Class::OnTop),
+            (other, file(OLD, ORIGINAL), Class::OnTop),
+            (file(OLD, ORIGINAL), Seen::Missing, Class::Torn),
+            (Seen::Missing, Seen::Missing, Class::Torn),
+            (file(OLD, ORIGINAL), foreign, Class::Unknown),
+            (other, other, Class::Unknown),
+        ],
+    );
+}
+
+#[test]
+fn classes_of_a_folder_that_becomes_a_file() {
+    let change = Change::FolderToFile { after: state(NEW), staged: identity(STAGED), original: identity(ORIGINAL) };
+    let (old, filled) = (Seen::Folder(identity(ORIGINAL)), Seen::Filled(identity(ORIGINAL)));
+    let foreign = Seen::Folder(identity(9));
+    let other = file(b"other", 9);
+    check(
+        &record(change),
+        &[
+            (old, file(b"ne", STAGED), Class::Torn),
+            (old, file(NEW, STAGED), Class::Ready),
+            (file(NEW, STAGED), old, Class::Done),
+            (file(NEW, STAGED), filled, Class::Captured),
+            (file(NEW, STAGED), foreign, Class::Captured),
+            (file(NEW, STAGED), other, Class::Captured),
+            (file(NEW, 9), file(NEW, STAGED), Class::Same),
+            (filled, file(NEW, STAGED), Class::Before),
+            (foreign, file(NEW, STAGED), Class::Before),
+            (Seen::Missing, file(NEW, STAGED), Class::Before),
+            (Seen::Missing, old, Class::OnTop),
+            (other, old, Class::OnTop),
+            (file(b"other", STAGED), old, Class::OnTop),
+            (file(NEW, STAGED), Seen::Missing, Class::OriginalLost),
+            (old, Seen::Missing, Class::Torn),
+            (file(NEW, 9), filled, Class::Unknown),
+            (other, filled, Class::Unknown),
+        ],
+    );
+}
+
+#[test]
+fn classes_of_a_folder_that_goes() {
+    let remove = record(Change::RemoveFolder { original: identity(ORIGINAL) });
+    let (old, filled) = (Seen::Folder(identity(ORIGINAL)), Seen::Filled(identity(ORIGINAL)));
+    let foreign = Seen::Folder(identity(9));
+    check(
+        &remove,
+        &[
+            (old, Seen::Missing, Class::Ready),
+            (Seen::Missing, old, Class::Done),
+            (Seen::Missing, Seen::Missing, Class::Same),
+            (filled, Seen::Missing, Class::Before),
+            (foreign, Seen::Missing, Class::Before),
+            (foreign, old, Class::OnTop),
+            (Seen::Missing, filled, Class::Captured),
+            (Seen::Missing, foreign, Class::Captured),
+            (foreign, filled, Class::Unknown),
+        ],
+    );
+}
+
+#[test]
+fn what_may_go_of_folders() {
+    let folder = |inode| Seen::Folder(identity(inode));
+    let to_folder = Change::FileToFolder { before: state(OLD), staged: identity(STAGED), original: identity(ORIGINAL) };
+    let to_file = Change::FolderToFile { after: state(NEW), staged: identity(STAGED), original: identity(ORIGINAL) };
+    let remove = Change::RemoveFolder { original: identity(ORIGINAL) };
+    for (change, mark, seen, may) in [
+        (to_folder, Mark::Done, file(OLD, 9), true),
+        (to_folder, Mark::Done, folder(STAGED), false),
+        (to_folder, Mark::Undo, folder(STAGED), true),
+        (to_folder, Mark::Undo, file(OLD, ORIGINAL), false),
+        (to_file, Mark::Done, folder(ORIGINAL), true),
+        (to_file, Mark::Done, folder(9), false),
+        (to_file, Mark::Done, file(NEW, STAGED), false),
+        (to_file, Mark::Undo, file(NEW, STAGED), true),
+        (to_file, Mark::Undo, folder(ORIGINAL), false),
+        (remove, Mark::Done, folder(ORIGINAL), true),
+        (remove, Mark::Done, Seen::Filled(identity(ORIGINAL)), false),
+        (remove, Mark::Undo, folder(ORIGINAL), false),
+    ] {
+        assert_eq!(may_go(&record(change), mark, seen), may, "{change:?} {mark:?} {seen:?}");
+    }
+}
+
+#[test]
 fn an_original_with_another_mode_owner_or_attributes_is_not_the_original() {
     let with = |content, inode, mode, access| Seen::File {
         digest: Digest::of(content),

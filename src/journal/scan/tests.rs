@@ -39,6 +39,9 @@ fn journal(paths: &[&[u8]]) -> Journal {
         Change::Create { after: state(b"c"), staged: Identity { inode: u64::MAX, born: None } },
         Change::Delete { before: state(b"d"), original: identity(4) },
         Change::Folder { staged: identity(5) },
+        Change::FileToFolder { before: state(b"e"), staged: identity(6), original: identity(7) },
+        Change::FolderToFile { after: state(b"f"), staged: identity(8), original: identity(9) },
+        Change::RemoveFolder { original: identity(10) },
     ];
     let entries = paths
         .iter()
@@ -47,7 +50,7 @@ fn journal(paths: &[&[u8]]) -> Journal {
     Journal { header, entries: entries.collect(), back_on_crash: false }
 }
 
-const PATHS: [&[u8]; 5] = [b"a", b"b/c", b"not \xff utf-8", "naïve".as_bytes(), b"quote\"and\\slash"];
+const PATHS: [&[u8]; 7] = [b"a", b"b/c", b"not \xff utf-8", "naïve".as_bytes(), b"quote\"and\\slash", b"d", b"e/f"];
 
 #[test]
 fn what_is_written_is_read() {

@@ -19,6 +19,7 @@ fn targets() -> Vec<Target> {
     let target = |name: &str, missing: &[&str]| Target {
         path: path(name),
         missing: missing.iter().map(|folder| path(folder)).collect(),
+        within: None,
         new_mode: 0o640,
         new_access: None,
     };
@@ -49,7 +50,11 @@ fn write(content: &[u8]) -> Asked {
 
 /// Builds the plan, and spells it: `edit a=beta`, `create d=alpha*` (`*`: keeps its time), `delete a`, `folder new`.
 fn plan(files: Vec<(Asked, Roles)>) -> Vec<String> {
-    let mut builder = Builder::new(targets());
+    plan_for(targets(), files)
+}
+
+fn plan_for(targets: Vec<Target>, files: Vec<(Asked, Roles)>) -> Vec<String> {
+    let mut builder = Builder::new(targets);
     for (index, content) in CONTENTS.iter().enumerate() {
         builder.saw(index, state(content));
     }
@@ -77,6 +82,9 @@ fn spell(entry: &Entry) -> String {
         Change::Create(after) => format!("create {}{}", entry.path, new(after)),
         Change::Delete(_) => format!("delete {}", entry.path),
         Change::Folder => format!("folder {}", entry.path),
+        Change::FileToFolder(_) => format!("file to folder {}", entry.path),
+        Change::FolderToFile(after) => format!("folder to file {}{}", entry.path, new(after)),
+        Change::RemoveFolder => format!("remove folder {}", entry.path),
     }
 }
 
@@ -106,6 +114,29 @@ fn a_chain_is_an_edit_in_the_middle() {
 fn new_folders_come_first_parents_before_children() {
     let expected = ["folder new", "folder new/x", "delete a", "create new/x/e=alpha* 644"];
     assert_eq!(plan(vec![renamed(0, 4)]), expected);
+}
+
+#[test]
+fn a_file_that_goes_makes_room_for_a_folder() {
+    let mut targets = targets();
+    (targets[4].path, targets[4].missing) = (path("b/x/e"), vec![path("b"), path("b/x")]);
+    let expected = ["file to folder b", "folder b/x", "create b/x/e=beta* 644"];
+    assert_eq!(plan_for(targets, vec![renamed(1, 4)]), expected);
+}
+
+#[test]
+fn a_folder_that_makes_way_for_a_file_goes_last_children_before_parents() {
+    let mut targets = targets();
+    targets[0].path = path("d/x/a");
+    targets[3].within = Some(["d/x", "d/x/y", "d/z"].map(path).to_vec());
+    let expected = [
+        "delete d/x/a",
+        "remove folder d/z",
+        "remove folder d/x/y",
+        "remove folder d/x",
+        "folder to file d=alpha* 644",
+    ];
+    assert_eq!(plan_for(targets, vec![renamed(0, 3)]), expected);
 }
 
 #[test]

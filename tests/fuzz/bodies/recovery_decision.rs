@@ -29,12 +29,13 @@ fn state(content: u8) -> FileState {
 
 fn seen(bytes: &mut Bytes<'_>) -> Seen {
     let identity = Identity { inode: u64::from(bytes.below(4)), born: None };
-    match bytes.below(8) {
+    match bytes.below(9) {
         0 | 1 => Seen::Missing,
         2 => Seen::Other,
         3 => Seen::Folder(identity),
+        4 => Seen::Filled(identity),
         other => {
-            let FileState { digest, mode, access, .. } = state(other - 4);
+            let FileState { digest, mode, access, .. } = state(other - 5);
             let access = access.expect("this version tells it");
             // Now and then it belongs to somebody else by now.
             let access = Access { user: access.user + u32::from(bytes.below(4) == 3), ..access };
@@ -47,10 +48,13 @@ fn record(bytes: &mut Bytes<'_>) -> Record {
     let before = state(0);
     // A change of content, or of the mode alone.
     let after = state(if bytes.below(4) == 0 { 3 } else { 1 });
-    let change = match bytes.below(4) {
+    let change = match bytes.below(7) {
         0 => Change::Edit { before, after, staged: STAGED, original: ORIGINAL },
         1 => Change::Create { after, staged: STAGED },
         2 => Change::Delete { before, original: ORIGINAL },
+        3 => Change::FileToFolder { before, staged: STAGED, original: ORIGINAL },
+        4 => Change::FolderToFile { after, staged: STAGED, original: ORIGINAL },
+        5 => Change::RemoveFolder { original: ORIGINAL },
         _ => Change::Folder { staged: STAGED },
     };
     Record { path: RelPath::new("a").expect("a path"), change }
@@ -117,6 +121,15 @@ fn check_class(record: &Record, observed: &Observed, class: Class) {
         (Change::Create { .. } | Change::Folder { .. }, Class::Ready) => assert!(slot && missing(observed.target)),
         (Change::Create { .. }, Class::Done) => assert!(target && missing(observed.slot)),
         (Change::Folder { .. }, Class::Done) => assert!(target),
+        (Change::FileToFolder { .. }, Class::Ready | Class::Before) => assert!(slot && !target),
+        (Change::FileToFolder { .. }, Class::Done | Class::OriginalLost) => assert!(target && !slot),
+        (Change::FileToFolder { .. }, Class::Captured) => assert!(target),
+        (Change::FolderToFile { .. }, Class::Ready) => assert!(slot && observed.target == Seen::Folder(ORIGINAL)),
+        (Change::FolderToFile { .. }, Class::Done) => assert!(target && observed.slot == Seen::Folder(ORIGINAL)),
+        (Change::FolderToFile { .. }, Class::Captured | Class::OriginalLost) => assert!(target && !slot),
+        (Change::RemoveFolder { .. }, Class::Ready) => assert!(observed.target == Seen::Folder(ORIGINAL)),
+        (Change::RemoveFolder { .. }, Class::Done) => assert!(observed.slot == Seen::Folder(ORIGINAL)),
+        (Change::RemoveFolder { .. }, Class::Captured) => assert!(missing(observed.target)),
         (Change::Delete { .. }, Class::Ready) => assert!(missing(observed.slot) && !missing(observed.target)),
         (Change::Delete { .. }, Class::Done | Class::Captured) => assert!(missing(observed.target)),
         _ => {}

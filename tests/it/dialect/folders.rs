@@ -1,12 +1,14 @@
-//! A file that would become a folder, and a folder that would become a file: no journal says that of one path, so it
-//! takes two transactions.
+//! A file that becomes a folder, and a folder that becomes a file, in one patch.
 
 use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 use tempfile::TempDir;
+use txedit::engine::{Run, UndoOptions, Unobserved};
 use txedit::error::{Detail, ErrorKind};
 
-use super::{apply, read};
+use super::{apply, engine, read};
 
 const TO_FOLDER: [&str; 4] = [
     "diff --git a/a b/a\ndeleted file mode 100644\n--- a/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n\
@@ -24,41 +26,81 @@ const TO_FILE: [&str; 4] = [
     "*** Begin Patch\n*** Update File: a/b\n*** Move to: a\n@@\n-one\n+two\n*** End Patch\n",
 ];
 
-/// Refused for the whole of it, with what to do instead.
-fn refused(file: &str, patches: [&str; 4], advice: &str) {
-    for patch in patches {
+/// Each patch, applied to a tree that has one file with the line `one` and folders around it, then taken back.
+fn becomes(file: &str, empty: &[&str], patches: [&str; 4], expected: [(&str, &str); 4]) {
+    for (patch, (path, content)) in patches.iter().zip(expected) {
         let scratch = TempDir::new().unwrap();
-        let path = scratch.path().join(file);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, "one\n").unwrap();
+        fs::create_dir_all(scratch.path().join(file).parent().unwrap()).unwrap();
+        fs::write(scratch.path().join(file), "one\n").unwrap();
+        for folder in empty {
+            fs::create_dir_all(scratch.path().join(folder)).unwrap();
+        }
         let before = read(scratch.path());
-        let error = apply(scratch.path(), patch.as_bytes()).unwrap_err();
-        let Detail::Findings(findings) = error.details() else { panic!("{error}\n{patch}") };
-        assert_eq!(findings[0].kind, ErrorKind::NotARegularFile, "{error}\n{patch}");
-        assert!(findings[0].message.contains(advice), "{}\n{patch}", findings[0].message);
-        assert_eq!(read(scratch.path()), before, "{patch}");
-    }
-}
-
-#[test]
-fn a_file_that_would_become_a_folder_takes_two_transactions() {
-    refused("a", TO_FOLDER, "delete or move a in a transaction of its own first");
-    let scratch = TempDir::new().unwrap();
-    fs::write(scratch.path().join("a"), "one\n").unwrap();
-    for patch in ["*** Begin Patch\n*** Delete File: a\n*** End Patch\n", "*** Add File: a/b\n+two\n"] {
         apply(scratch.path(), patch.as_bytes()).unwrap();
+        let after = [(PathBuf::from(path), (content.as_bytes().to_vec(), false))];
+        assert_eq!(read(scratch.path()), after.into(), "{patch}");
+        let names =
+            fs::read_dir(scratch.path()).unwrap().filter(|name| name.as_ref().unwrap().file_name() != ".txedit");
+        assert_eq!(names.count(), 1, "nothing is left of what was there: {patch}");
+        let never = AtomicBool::new(false);
+        let run = Run { cancel: &never, observer: &Unobserved };
+        let engine = engine(scratch.path());
+        engine.undo(None, false, run).unwrap();
+        assert_eq!(read(scratch.path()), before, "{patch}");
+        for folder in empty {
+            assert!(scratch.path().join(folder).is_dir(), "{folder} is there again: {patch}");
+        }
+        engine.redo(None, &UndoOptions::default(), run).unwrap();
+        assert_eq!(
+            read(scratch.path()),
+            [(PathBuf::from(path), (content.as_bytes().to_vec(), false))].into(),
+            "{patch}"
+        );
     }
-    assert_eq!(fs::read(scratch.path().join("a/b")).unwrap(), b"two\n");
 }
 
 #[test]
-fn a_folder_that_would_become_a_file_takes_two_transactions() {
-    refused("a/b", TO_FILE, "delete or move what is in it in a transaction of its own, remove the folder (rmdir)");
+fn a_file_becomes_a_folder() {
+    becomes("a", &[], TO_FOLDER, [("a/b", "two\n"), ("a/b", "one\n"), ("a/b", "two\n"), ("a/deep/b", "two\n")]);
+}
+
+#[test]
+fn a_folder_becomes_a_file() {
+    becomes("a/b", &["a/c/d", "a/e"], TO_FILE, [("a", "two\n"), ("a", "one\n"), ("a", "two\n"), ("a", "two\n")]);
+}
+
+#[test]
+fn a_folder_in_which_something_stays_is_no_file() {
+    for (path, is_folder) in [("a/c", false), ("a/d/e", false), ("a/b.bak", true)] {
+        let scratch = TempDir::new().unwrap();
+        for path in ["a/b", path].into_iter().take(if is_folder { 1 } else { 2 }) {
+            fs::create_dir_all(scratch.path().join(path).parent().unwrap()).unwrap();
+            fs::write(scratch.path().join(path), "one\n").unwrap();
+        }
+        if is_folder {
+            std::os::unix::fs::symlink("b", scratch.path().join(path)).unwrap();
+        }
+        let before = read(scratch.path());
+        for patch in TO_FILE {
+            let error = apply(scratch.path(), patch.as_bytes()).unwrap_err();
+            let Detail::Findings(findings) = error.details() else { panic!("{error}\n{patch}") };
+            assert_eq!(findings[0].kind, ErrorKind::NotARegularFile, "{error}\n{patch}");
+            assert!(findings[0].message.contains(&format!("{path} in it stays")), "{}\n{patch}", findings[0].message);
+            assert_eq!(read(scratch.path()), before, "{patch}");
+        }
+    }
+}
+
+#[test]
+fn nothing_goes_into_a_folder_that_becomes_a_file() {
     let scratch = TempDir::new().unwrap();
     fs::create_dir(scratch.path().join("a")).unwrap();
     fs::write(scratch.path().join("a/b"), "one\n").unwrap();
-    apply(scratch.path(), b"*** Begin Patch\n*** Delete File: a/b\n*** End Patch\n").unwrap();
-    fs::remove_dir(scratch.path().join("a")).unwrap();
-    apply(scratch.path(), b"*** Add File: a\n+two\n").unwrap();
-    assert_eq!(fs::read(scratch.path().join("a")).unwrap(), b"two\n");
+    let before = read(scratch.path());
+    let patch =
+        "*** Begin Patch\n*** Add File: a\n+two\n*** Delete File: a/b\n*** Add File: a/c\n+three\n*** End Patch\n";
+    let error = apply(scratch.path(), patch.as_bytes()).unwrap_err();
+    let Detail::Findings(findings) = error.details() else { panic!("{error}") };
+    assert!(findings[0].message.contains("becomes a file"), "{}", findings[0].message);
+    assert_eq!(read(scratch.path()), before);
 }

@@ -147,3 +147,28 @@ pub(crate) fn everything_and_undo() -> Script {
 pub(crate) fn twice() -> Script {
     edit().apply(request(vec![replaces("a", "two", "three")]))
 }
+
+/// A file becomes a folder, and what was in it goes there.
+pub(crate) fn file_to_folder() -> Script {
+    script("file to folder").apply(request(vec![renames("a", "a/deep/in")]))
+}
+
+/// A folder becomes a file, with a folder in it in which nothing is.
+pub(crate) fn folder_to_file() -> Script {
+    let setup = |machine: &SimFs| {
+        files(machine);
+        machine.make_folders("/w/sub/empty").unwrap();
+        machine.advance(Duration::from_mins(1));
+    };
+    Script::new("folder to file", setup).apply(request(vec![renames("sub/d", "sub")]))
+}
+
+/// Both at a time.
+pub(crate) fn file_and_folder() -> Script {
+    script("file and folder").apply(request(vec![renames("a", "a/d"), renames("sub/d", "sub")]))
+}
+
+/// The same with a check, which decides.
+pub(crate) fn file_and_folder_checked(passes: impl Fn(&SimFs) -> bool + Send + Sync + 'static) -> Script {
+    script("file and folder").apply_checked(request(vec![renames("a", "a/d"), renames("sub/d", "sub")]), passes)
+}
