@@ -168,8 +168,8 @@ struct Now<'a> {
 /// Whether an entry is as the transaction left it.
 fn is_left(record: &Record, seen: Seen) -> bool {
     match (&record.change, seen) {
-        (Change::Delete { .. } | Change::RemoveFolder { .. }, Seen::Missing) => true,
-        (Change::Folder { .. } | Change::FileToFolder { .. }, Seen::Folder(_)) => true,
+        (Change::Delete { .. } | Change::RemoveFolder { .. }, Seen::Missing)
+        | (Change::Folder { .. } | Change::FileToFolder { .. }, Seen::Folder(_)) => true,
         (change, Seen::File { digest, mode, .. }) => {
             change.after().is_some_and(|after| (after.digest, after.mode) == (digest, mode))
         }

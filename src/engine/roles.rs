@@ -152,11 +152,13 @@ impl Cast {
             let left = place.within.iter().flatten();
             let mut left = left.filter(|(path, kind)| *kind != FileKind::Folder && !vacated.contains(path));
             if let Some((first, _)) = left.next() {
+                let more = match left.count() {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
                 let message = format!(
-                    "{} is a folder, and {first} in it stays: delete or move all that is in it ({} more), or name another \
-                     file",
-                    part.path.display(),
-                    left.count()
+                    "{} is a folder, and {first} in it stays{more}: delete or move all that is in it, or name another file",
+                    part.path.display()
                 );
                 part.find(&mut findings, ErrorKind::NotARegularFile, message);
             }

@@ -99,12 +99,12 @@ fn a_rename() {
 
 #[test]
 fn a_file_that_becomes_a_folder() {
-    explore(&scripts::file_to_folder());
+    explore_once(&scripts::file_to_folder());
 }
 
 #[test]
 fn a_folder_that_becomes_a_file() {
-    explore(&scripts::folder_to_file());
+    explore_once(&scripts::folder_to_file());
 }
 
 #[test]

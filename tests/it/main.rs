@@ -19,6 +19,7 @@ mod dialect;
 mod doors;
 mod explore;
 mod faults;
+mod folders;
 mod foreign;
 mod fs_os;
 mod fs_probe;

@@ -19,20 +19,20 @@ fn edit(path: &str, old: &str, new: &str) -> Value {
 }
 
 impl Workspace {
-    fn stage(&self, id: Option<&str>, request: &Value) -> Result<Staged> {
+    pub(crate) fn stage(&self, id: Option<&str>, request: &Value) -> Result<Staged> {
         let request = request::parse(request.to_string().as_bytes())?.into_request(PathRule::AbsoluteOrRelative)?;
         self.engine.stage(&request, id, running())
     }
 
-    fn open(&self, request: &Value) -> String {
+    pub(crate) fn open(&self, request: &Value) -> String {
         self.stage(None, request).unwrap().id.unwrap()
     }
 
-    fn preview(&self, id: &str) -> Result<Preview> {
+    pub(crate) fn preview(&self, id: &str) -> Result<Preview> {
         self.engine.preview(id, running())
     }
 
-    fn commit(&self, id: &str) -> Result<Report> {
+    pub(crate) fn commit(&self, id: &str) -> Result<Report> {
         self.engine.commit_staged(id, None, None, running())
     }
 

@@ -121,17 +121,24 @@ fn check_class(record: &Record, observed: &Observed, class: Class) {
         (Change::Create { .. } | Change::Folder { .. }, Class::Ready) => assert!(slot && missing(observed.target)),
         (Change::Create { .. }, Class::Done) => assert!(target && missing(observed.slot)),
         (Change::Folder { .. }, Class::Done) => assert!(target),
-        (Change::FileToFolder { .. }, Class::Ready | Class::Before) => assert!(slot && !target),
-        (Change::FileToFolder { .. }, Class::Done | Class::OriginalLost) => assert!(target && !slot),
-        (Change::FileToFolder { .. }, Class::Captured) => assert!(target),
-        (Change::FolderToFile { .. }, Class::Ready) => assert!(slot && observed.target == Seen::Folder(ORIGINAL)),
-        (Change::FolderToFile { .. }, Class::Done) => assert!(target && observed.slot == Seen::Folder(ORIGINAL)),
-        (Change::FolderToFile { .. }, Class::Captured | Class::OriginalLost) => assert!(target && !slot),
-        (Change::RemoveFolder { .. }, Class::Ready) => assert!(observed.target == Seen::Folder(ORIGINAL)),
-        (Change::RemoveFolder { .. }, Class::Done) => assert!(observed.slot == Seen::Folder(ORIGINAL)),
-        (Change::RemoveFolder { .. }, Class::Captured) => assert!(missing(observed.target)),
         (Change::Delete { .. }, Class::Ready) => assert!(missing(observed.slot) && !missing(observed.target)),
         (Change::Delete { .. }, Class::Done | Class::Captured) => assert!(missing(observed.target)),
+        _ => check_class_of_folders(record, observed, class, (target, slot)),
+    }
+}
+
+fn check_class_of_folders(record: &Record, observed: &Observed, class: Class, (target, slot): (bool, bool)) {
+    let old = Seen::Folder(ORIGINAL);
+    match (&record.change, class) {
+        (Change::FileToFolder { .. }, Class::Ready | Class::Before) => assert!(slot && !target),
+        (Change::FileToFolder { .. }, Class::Done | Class::OriginalLost)
+        | (Change::FolderToFile { .. }, Class::Captured | Class::OriginalLost) => assert!(target && !slot),
+        (Change::FileToFolder { .. }, Class::Captured) => assert!(target),
+        (Change::FolderToFile { .. }, Class::Ready) => assert!(slot && observed.target == old),
+        (Change::FolderToFile { .. }, Class::Done) => assert!(target && observed.slot == old),
+        (Change::RemoveFolder { .. }, Class::Ready) => assert!(observed.target == old),
+        (Change::RemoveFolder { .. }, Class::Done) => assert!(observed.slot == old),
+        (Change::RemoveFolder { .. }, Class::Captured) => assert!(observed.target == Seen::Missing),
         _ => {}
     }
 }

@@ -148,9 +148,9 @@ pub(crate) fn twice() -> Script {
     edit().apply(request(vec![replaces("a", "two", "three")]))
 }
 
-/// A file becomes a folder, and what was in it goes there.
+/// A file becomes a folder.
 pub(crate) fn file_to_folder() -> Script {
-    script("file to folder").apply(request(vec![renames("a", "a/deep/in")]))
+    script("file to folder").apply(request(vec![deletes("a"), creates("a/deep/in", "in two\n")]))
 }
 
 /// A folder becomes a file, with a folder in it in which nothing is.
@@ -160,7 +160,7 @@ pub(crate) fn folder_to_file() -> Script {
         machine.make_folders("/w/sub/empty").unwrap();
         machine.advance(Duration::from_mins(1));
     };
-    Script::new("folder to file", setup).apply(request(vec![renames("sub/d", "sub")]))
+    Script::new("folder to file", setup).apply(request(vec![deletes("sub/d"), creates("sub", "sub two\n")]))
 }
 
 /// Both at a time.
