@@ -181,9 +181,17 @@ impl Engine {
             Some(stat) => snapshot::check_target(&*self.fs, user, name, stat, folder_stat)?,
             None => snapshot::check_folder(path, folder_stat)?,
         }
-        let within = place.folders_within().unwrap_or_default();
+        let leaving: Vec<RelPath> = match place.folders_within() {
+            Some(within) => within.into_iter().chain([place.path.clone()]).collect(),
+            None => Vec::new(),
+        };
+        let is_foreign = |folder: &&RelPath| user != 0 && parents[folder.as_path()].0.user != user;
+        if let Some(folder) = leaving.iter().find(is_foreign) {
+            let message = format!("{folder} belongs to another user, to whom an undo could not give it back");
+            return Err(Error::new(ErrorKind::PermissionDenied, message).at(path()));
+        }
         // A folder that moves is written, too: its `..` changes.
-        let mut touched = [place.folder(), place.path.as_path()].into_iter().chain(within.iter().map(RelPath::as_path));
+        let mut touched = leaving.iter().map(RelPath::as_path).chain([place.folder()]);
         if let Some(closed) = touched.find(|folder| closed.contains(folder)) {
             let message = format!("you may not change the names in {}", self.root.path().join(closed).display());
             return Err(Error::new(ErrorKind::PermissionDenied, message).at(path()));
