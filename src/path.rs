@@ -220,9 +220,6 @@ impl AsRef<Path> for RelPath {
 /// that turn the direction of writing or end a line, are escaped.
 #[must_use]
 pub fn one_line(text: &str) -> Cow<'_, str> {
-    let is_escaped = |c: char| {
-        c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
-    };
     if !text.contains(is_escaped) {
         return Cow::Borrowed(text);
     }
@@ -235,6 +232,13 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(line)
+}
+
+/// Whether a character in a name is escaped wherever the name is text.
+#[must_use]
+pub fn is_escaped(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}')
 }
 
 /// A path for people, as [`one_line`].

@@ -9,7 +9,6 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::builder::FalseyValueParser;
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
@@ -83,7 +82,7 @@ pub(crate) struct Common {
         global = true,
         env = "TXEDIT_ALLOW_CHECKS",
         hide_env_values = true,
-        value_parser = FalseyValueParser::new()
+        value_parser = yes_or_no
     )]
     pub(crate) allow_checks: bool,
 
@@ -99,18 +98,22 @@ pub(crate) struct Common {
     pub(crate) check_timeout: f64,
 
     /// Print one JSON object on stdout, failures too
-    #[arg(long, global = true, env = "TXEDIT_JSON", hide_env_values = true, value_parser = FalseyValueParser::new())]
+    #[arg(long, global = true, env = "TXEDIT_JSON", hide_env_values = true, value_parser = yes_or_no)]
     pub(crate) json: bool,
 
-    /// Let .git, .hg, .jj and .svn be read and written, which run hooks and settings as commands
+    /// Let .git, .hg and the like be read and written, which run hooks and settings as commands
     #[arg(
         long,
         global = true,
         env = "TXEDIT_ALLOW_VCS",
         hide_env_values = true,
-        value_parser = FalseyValueParser::new()
+        value_parser = yes_or_no
     )]
     pub(crate) allow_vcs: bool,
+
+    /// Let a plan, or a caller of the server, make a file set-user-id or set-group-id
+    #[arg(long, global = true, env = "TXEDIT_ALLOW_SET_ID", hide_env_values = true, value_parser = yes_or_no)]
+    pub(crate) allow_set_id: bool,
 
     /// Neither read nor write what fits this line of a .gitignore; repeatable [env: `TXEDIT_DENY`, with : between]
     #[arg(long, global = true, value_name = "GLOB", allow_hyphen_values = true)]
@@ -135,7 +138,7 @@ pub(crate) struct Common {
         global = true,
         env = "TXEDIT_QUIET",
         hide_env_values = true,
-        value_parser = FalseyValueParser::new()
+        value_parser = yes_or_no
     )]
     pub(crate) quiet: bool,
 
@@ -146,9 +149,18 @@ pub(crate) struct Common {
         global = true,
         env = "TXEDIT_VERBOSE",
         hide_env_values = true,
-        value_parser = FalseyValueParser::new()
+        value_parser = yes_or_no
     )]
     pub(crate) verbose: bool,
+}
+
+/// The value of a variable that is yes or no. A word that is neither may be a no that would open a door.
+fn yes_or_no(word: &str) -> Result<bool, &'static str> {
+    match &*word.to_ascii_lowercase() {
+        "1" | "true" | "t" | "yes" | "y" | "on" => Ok(true),
+        "" | "0" | "false" | "f" | "no" | "n" | "off" => Ok(false),
+        _ => Err("write yes or no, 1 or 0, true or false, on or off; or leave the variable empty"),
+    }
 }
 
 /// What a commit is safe against.

@@ -9,8 +9,10 @@
 mod args;
 mod commands;
 mod config;
+mod denied;
 mod exit;
 mod failure;
+mod home;
 mod options;
 mod output;
 mod progress;

@@ -2,17 +2,19 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::args::{self, Common};
-use super::config;
+use super::home::unfit_folders;
+use super::{config, denied};
 use crate::check::Check;
 use crate::check::process::TRANSACTION;
 use crate::engine::{Durability, Engine, Retention, Settings};
 use crate::error::{Error, ErrorKind, Finding, Result};
 use crate::path::STATE_FOLDER;
-use crate::path::bounds::{Bounds, VCS_FOLDERS};
+use crate::path::bounds::VCS_FOLDERS;
 
 /// The common options, valid.
 #[derive(Debug, Clone)]
@@ -32,8 +34,12 @@ pub(crate) struct Options {
     pub(crate) allow_checks: bool,
     /// How long a check may take.
     pub(crate) check_limit: Duration,
-    /// What nobody reads or writes.
-    pub(crate) bounds: Bounds,
+    /// Whether folders of version control are read and written.
+    allow_vcs: bool,
+    /// Whether a request may make a file set-user-id or set-group-id.
+    allow_set_id: bool,
+    /// What nobody reads or writes, as it was given.
+    denied: Vec<String>,
     /// The transaction whose check started this program.
     pub(crate) inside: Option<String>,
     /// Whether the result is for a script.
@@ -48,15 +54,14 @@ impl Options {
     /// Checks what was typed.
     pub(crate) fn new(common: &Common) -> Result<Self> {
         let current = env::current_dir().map_err(|e| Error::io("find", "the current folder", e))?;
+        let unfit = unfit_folders();
         let root = match root_asked_for(common.root.as_ref(), env::var_os("CLAUDE_PROJECT_DIR")) {
-            Some((name, folder)) => Root::Certain(named_folder(name, &current.join(folder))?),
-            None => root_around(&current, &unfit_folders()),
+            Some((name, folder)) => root_named(name, named_folder(name, &current.join(folder))?, &unfit)?,
+            None => root_around(&current, &unfit),
         };
         let lock_timeout = seconds("--lock-timeout", common.lock_timeout)?;
         let check_limit = seconds("--check-timeout", common.check_timeout)?;
-        let check = common.check.as_ref().filter(|command| !command.is_empty());
-        let check = check
-            .map(|command| Check { command: ["sh".into(), "-c".into(), command.clone()].to_vec(), limit: check_limit });
+        let check = common.check.as_ref().map(|command| check(command, check_limit)).transpose()?;
         let durability = match common.durability {
             args::Durability::Power => Durability::Power,
             args::Durability::Process => Durability::Process,
@@ -71,7 +76,9 @@ impl Options {
             check,
             allow_checks: common.allow_checks,
             check_limit,
-            bounds: bounds(common)?,
+            allow_vcs: common.allow_vcs,
+            allow_set_id: common.allow_set_id,
+            denied: denied::globs(common)?,
             inside: env::var(TRANSACTION).ok(),
             json: common.json,
             quiet: common.quiet,
@@ -107,12 +114,16 @@ impl Options {
 
     fn engine_at(&self, root: &Path) -> Result<Engine> {
         let engine = Engine::open(root, self.settings())?.inside_of(self.inside.clone());
-        let settings = config::real_file().and_then(|file| Some(file.strip_prefix(engine.root()).ok()?.to_owned()));
-        let bounds = match settings {
-            Some(settings) => self.bounds.clone().barring_settings(settings),
-            None => self.bounds.clone(),
-        };
+        let settings = config::real_file()?.and_then(|file| Some(file.strip_prefix(engine.root()).ok()?.to_owned()));
+        let mut bounds = denied::at(engine.root(), &self.denied)?;
+        if self.allow_vcs {
+            bounds = bounds.allowing_vcs();
+        }
+        if let Some(settings) = settings {
+            bounds = bounds.barring_settings(settings);
+        }
         let engine = engine.with_check(self.check.clone()).with_bounds(bounds);
+        let engine = if self.allow_set_id { engine } else { engine.refusing_set_id() };
         Ok(if self.allow_checks { engine.allowing_checks() } else { engine })
     }
 
@@ -151,25 +162,30 @@ pub(crate) fn usage(argument: &str, message: impl Into<String>) -> Error {
     Error::findings(vec![finding])
 }
 
-/// What nobody reads or writes, by all who have a say: a flag takes nothing back that the user's file denies.
-fn bounds(common: &Common) -> Result<Bounds> {
-    let mut all = config::denied()?;
-    if let Some(globs) = env::var_os("TXEDIT_DENY") {
-        let globs = globs.into_string().map_err(|_| usage("TXEDIT_DENY", "TXEDIT_DENY is not UTF-8"))?;
-        all.extend(globs.split(':').filter(|glob| !glob.is_empty()).map(str::to_owned));
+/// The command of whoever starts the program. One that is empty would check nothing, where a variable was forgotten.
+fn check(command: &OsString, limit: Duration) -> Result<Check> {
+    if command.as_bytes().trim_ascii().is_empty() {
+        let message = "--check (or TXEDIT_CHECK) is empty, and would check nothing: give a command, or leave it out";
+        return Err(usage("--check", message));
     }
-    all.extend(common.deny.iter().cloned());
-    let bounds = Bounds::default().denying(all.iter().map(String::as_str));
-    let bounds = bounds.map_err(|bad| usage("--deny", bad.to_string()))?;
-    Ok(if common.allow_vcs { bounds.allowing_vcs() } else { bounds })
+    Ok(Check { command: ["sh".into(), "-c".into(), command.clone()].to_vec(), limit })
 }
+
+/// The option that names the root.
+const OPTION: &str = "--root";
 
 /// The root that somebody named, and what named it. An empty variable is none.
 fn root_asked_for(root: Option<&PathBuf>, project: Option<OsString>) -> Option<(&'static str, PathBuf)> {
     if let Some(root) = root {
-        return Some(("--root", root.clone()));
+        return Some((OPTION, root.clone()));
     }
     project.filter(|p| !p.is_empty()).map(|p| ("CLAUDE_PROJECT_DIR", PathBuf::from(p)))
+}
+
+/// A client sets the variable to where it was started, be it the home folder: only the option names that.
+fn root_named(name: &str, folder: PathBuf, unfit: &[PathBuf]) -> Result<Root> {
+    let real = folder.canonicalize().map_err(|e| Error::io("find", &folder, e))?;
+    Ok(if name != OPTION && unfit.contains(&real) { Root::Unfit(real) } else { Root::Certain(folder) })
 }
 
 fn named_folder(name: &str, folder: &Path) -> Result<PathBuf> {
@@ -188,13 +204,6 @@ enum Root {
     Current(PathBuf),
     /// The current folder is no workspace unless it is named.
     Unfit(PathBuf),
-}
-
-/// The user's home folder and all above it, up to the root of the file system: programs are started there by the way, and
-/// everything is beneath.
-fn unfit_folders() -> Vec<PathBuf> {
-    let home = env::var_os("HOME").map(PathBuf::from).and_then(|home| home.canonicalize().ok());
-    home.unwrap_or_else(|| "/".into()).ancestors().map(Path::to_owned).collect()
 }
 
 fn unfit(folder: &Path) -> Error {

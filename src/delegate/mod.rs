@@ -29,5 +29,6 @@ pub use config::Settings;
 pub use context::{Context, Shown};
 pub use delegation::{Delegation, Done, Failed, Origin, Outcome};
 pub use sources::Flags;
+pub(crate) use sources::Table;
 pub use task::{Kind, Task};
 pub use wire::{Analyze, DelegateFailure, DelegateSuccess, GivenFile, Implement, Refactor, Verify};

@@ -12,7 +12,7 @@ use toml::Spanned;
 
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::input;
+use crate::fs::{input, os};
 use crate::request::validate::Findings;
 
 /// The file in the workspace.
@@ -82,7 +82,8 @@ pub(super) fn layers(engine: &Engine, flags: &Flags, findings: &mut Findings) ->
 /// `config.toml` in the user's folder for configurations.
 fn user_file() -> Option<PathBuf> {
     let set = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let folder = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
+    let home = || [env::home_dir(), os::home_of_user()].into_iter().flatten().find(|home| home.is_absolute());
+    let folder = set("XDG_CONFIG_HOME").or_else(|| Some(home()?.join(".config")))?;
     Some(folder.join("txedit/config.toml"))
 }
 
@@ -96,9 +97,10 @@ struct File {
     delegate: Table,
 }
 
+/// What a configuration says of delegates.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
+pub(crate) struct Table {
     program: Option<Spanned<String>>,
     args: Option<Spanned<Vec<String>>>,
     model: Option<Spanned<String>>,

@@ -28,6 +28,7 @@ pub(super) mod attempts;
 mod contended;
 mod elsewhere;
 mod reader;
+mod set_id;
 
 use asked::Asked;
 use elsewhere::elsewhere;
@@ -138,6 +139,9 @@ impl Engine {
         let user = self.fs.host().map_err(|e| Error::io("ask who runs", self.root.path(), e))?.user;
         let closed = self.closed_folders(user, &parents)?;
         let subjects = cast.roles(request, places, &|place| self.check(place, user, &parents, &closed))?;
+        if !self.allows_set_id {
+            set_id::check(request, &subjects)?;
+        }
         let read_at = Instant::now();
         let leaving = request.files.iter().zip(&subjects.roles).enumerate().filter(|(_, (entry, _))| vacates(entry));
         let vacated: HashMap<usize, usize> = leaving.map(|(file, (_, roles))| (roles.subject, file)).collect();

@@ -199,6 +199,7 @@ pub struct Engine {
     /// Runs on every commit.
     check: Option<Check>,
     allows_checks: bool,
+    allows_set_id: bool,
     bounds: Bounds,
     inside: Option<String>,
     /// How many files this process may have open.
@@ -227,7 +228,8 @@ impl Engine {
             checker,
             check: None,
             allows_checks: false,
-            bounds: Bounds::default(),
+            allows_set_id: true,
+            bounds: Bounds::default().within(&real),
             inside: None,
             open_files,
             attempts: limits::ATTEMPTS,
@@ -268,9 +270,16 @@ impl Engine {
         Self { allows_checks: true, ..self }
     }
 
+    /// The same engine refusing to make a file set-user-id or set-group-id that is not.
+    #[must_use]
+    pub fn refusing_set_id(self) -> Self {
+        Self { allows_set_id: false, ..self }
+    }
+
     /// The same engine with other bounds: what of the workspace is neither read nor written for anybody.
     #[must_use]
     pub fn with_bounds(self, bounds: Bounds) -> Self {
+        let bounds = bounds.within(self.root.path());
         Self { bounds, ..self }
     }
 

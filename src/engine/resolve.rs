@@ -12,7 +12,7 @@ use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Fs, Handle, Name, Stat};
 use crate::limits;
-use crate::path::bounds::{Barred, Bounds, REPOSITORY, leads_to};
+use crate::path::bounds::{Barred, Bounds, is_repository, leads_to};
 use crate::path::{AskedPath, PathProblem, RelPath, STATE_FOLDER};
 
 /// A path of a request, resolved.
@@ -238,14 +238,10 @@ impl<'a> Resolver<'a> {
                 Err(e) => return Err(Error::io("open", beneath(self.root, folder), e)),
             },
         };
-        let mut is_repository = true;
-        for name in REPOSITORY {
+        let is_repository = is_repository(|name| {
             let name = Name::new(&handle, name);
-            is_repository &= self.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?.is_some();
-            if !is_repository {
-                break;
-            }
-        }
+            Ok(self.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?.is_some())
+        })?;
         self.repositories.insert(folder.into(), is_repository);
         Ok(is_repository)
     }

@@ -291,6 +291,7 @@ impl Part {
                 return Some((ErrorKind::NotARegularFile, message));
             }
             (DESTINATION, _) => destination(entry).map_or(IfExists::Fail, |(_, if_exists)| if_exists),
+            (BACKUP, _) => return self.misfit_backup(place, is_free),
             _ => IfExists::Replace,
         };
         let taken = if_exists == IfExists::Fail && !is_free;
@@ -301,6 +302,18 @@ impl Part {
 }
 
 impl Part {
+    /// What is wrong with the name of a backup: what stands there is somebody's, and a symlink leads to another file.
+    fn misfit_backup(&self, place: &Place, is_free: bool) -> Option<(ErrorKind, String)> {
+        let path = self.path.display();
+        let message = || {
+            format!(
+                "{path}, the name of a backup, is taken: move what stands there, or leave `backup` out, since undo brings \
+                 the file back as well"
+            )
+        };
+        (place.is_link || !is_free).then(|| (ErrorKind::FileExists, message()))
+    }
+
     /// What is wrong with a file that is to be copied.
     fn misfit_origin(&self, place: &Place) -> Option<(ErrorKind, String)> {
         let path = self.path.display();

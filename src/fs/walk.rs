@@ -2,6 +2,7 @@
 //!
 //! This is apart from [`Fs`](super::Fs): it is no part of any transaction, and what it saw is checked by one.
 
+use std::convert::Infallible;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
@@ -17,7 +18,7 @@ use super::threads;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use crate::path::STATE_FOLDER;
-use crate::path::bounds::{Barred, Bounds, REPOSITORY, VCS_FOLDERS};
+use crate::path::bounds::{self, Barred, Bounds, VCS_FOLDERS};
 
 /// Threads that search at most, as many as the walker would take by itself.
 const THREADS: usize = 12;
@@ -150,7 +151,9 @@ fn builder(tree: &Tree, passed: &Arc<Passed>) -> Result<WalkBuilder> {
         let why = path.strip_prefix(&root).ok().and_then(|inside| bounds.bars(inside));
         why.map(|why| passed.note(why)).is_some()
     };
-    let is_repository = |path: &Path| REPOSITORY.iter().all(|name| path.join(name).symlink_metadata().is_ok());
+    let is_repository = |path: &Path| {
+        bounds::is_repository(|name| Ok::<_, Infallible>(path.join(name).symlink_metadata().is_ok())).unwrap_or(false)
+    };
     let is_left_out = move |entry: &DirEntry| {
         let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
         let is_owned = is_owned(entry.file_name()) || is_folder && is_repository(entry.path());

@@ -113,8 +113,8 @@ struct Teller {
 
 /// Who calls, as it said of itself, in a few plain characters: it goes into the log.
 fn client_of(context: &RequestContext<RoleServer>) -> Option<String> {
-    let info = context.peer.peer_info()?;
-    let name = format!("{} {}", info.client_info.name, info.client_info.version);
+    let client = context.client_info()?;
+    let name = format!("{} {}", client.name, client.version);
     let plain: String = name.chars().filter(|c| !c.is_control()).take(CLIENT_CHARS).collect();
     Some(plain.trim().to_owned()).filter(|name| !name.is_empty())
 }

@@ -8,16 +8,23 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 /// The folders of version control systems; `.git` is a file in a linked work tree. Hooks and settings in them are
 /// commands that the next call of the system runs.
-pub const VCS_FOLDERS: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
+pub const VCS_FOLDERS: [&str; 8] = [".git", ".hg", ".jj", ".svn", ".sl", ".bzr", "_darcs", ".pijul"];
 
-/// What is in a folder that git takes for a repository, whatever its name: a bare one, or one that a `.git` file names.
-pub const REPOSITORY: [&str; 3] = ["HEAD", "objects", "refs"];
+/// Whether git takes a folder for a repository by what it `has`, whatever its name: a bare one, or one that a `.git` file
+/// names.
+pub fn is_repository<E>(mut has: impl FnMut(&str) -> Result<bool, E>) -> Result<bool, E> {
+    Ok(has("HEAD")? && (has("objects")? && has("refs")? || has("commondir")?))
+}
 
 /// What may not be read or written, whoever asks. The default bars version control and nothing else.
 #[derive(Debug, Clone)]
 pub struct Bounds {
     allows_vcs: bool,
+    is_in_vcs: bool,
     denied: Gitignore,
+    /// The globs as they were given, and a matcher of them for paths that are folded as they are.
+    globs: Vec<String>,
+    folded: Gitignore,
     settings: Option<PathBuf>,
 }
 
@@ -49,7 +56,15 @@ pub struct BadGlob {
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { allows_vcs: false, denied: Gitignore::empty(), settings: None }
+        let nothing = Gitignore::empty;
+        Self {
+            allows_vcs: false,
+            is_in_vcs: false,
+            denied: nothing(),
+            globs: Vec::new(),
+            folded: nothing(),
+            settings: None,
+        }
     }
 }
 
@@ -73,28 +88,39 @@ impl Bounds {
         self.allows_vcs
     }
 
+    /// The same for a root, which may itself be in a folder of version control.
+    #[must_use]
+    pub fn within(self, root: &Path) -> Self {
+        let mut names = root.as_os_str().as_bytes().split(|byte| *byte == b'/');
+        Self { is_in_vcs: names.any(is_vcs), ..self }
+    }
+
     /// The same with other globs, written as in a `.gitignore` at the root, in any case. What is in a folder that is
     /// denied is denied as well.
     pub fn denying<'a>(self, globs: impl IntoIterator<Item = &'a str>) -> Result<Self, BadGlob> {
-        // Relative to the root, as the paths are that it is asked for.
-        let mut builder = GitignoreBuilder::new("");
-        let bad = |glob: &str, why: String| BadGlob { glob: glob.to_owned(), why };
-        builder.case_insensitive(true).map_err(|error| bad("", error.to_string()))?;
-        for glob in globs {
-            if glob.trim().is_empty() || glob.starts_with(['!', '#']) {
-                return Err(bad(glob, "a glob is not empty and starts neither with ! nor with #".to_owned()));
-            }
-            builder.add_line(None, glob).map_err(|error| bad(glob, error.to_string()))?;
+        let globs: Vec<String> = globs.into_iter().map(str::to_owned).collect();
+        let bad = |glob: &str, why: &str| BadGlob { glob: glob.to_owned(), why: why.to_owned() };
+        if let Some((glob, why)) = globs.iter().find_map(|glob| Some((glob, why_nothing_fits(glob)?))) {
+            return Err(bad(glob, why));
         }
-        let denied = builder.build().map_err(|error| bad("", error.to_string()))?;
-        Ok(Self { denied, ..self })
+        let matcher = |fold: fn(&str) -> String| {
+            // Relative to the root, as the paths are that it is asked for.
+            let mut builder = GitignoreBuilder::new("");
+            builder.case_insensitive(true).map_err(|error| bad("", &error.to_string()))?;
+            for glob in &globs {
+                builder.add_line(None, &fold(glob)).map_err(|error| bad(glob, &error.to_string()))?;
+            }
+            builder.build().map_err(|error| bad("", &error.to_string()))
+        };
+        let (denied, folded) = (matcher(str::to_owned)?, matcher(lowered)?);
+        Ok(Self { denied, globs, folded, ..self })
     }
 
     /// Why a path relative to the root is outside, if it is. By its letters alone: symlinks are resolved before.
     #[must_use]
     pub fn bars(&self, path: &Path) -> Option<Barred> {
         let mut names = path.as_os_str().as_bytes().split(|byte| *byte == b'/');
-        if !self.allows_vcs && names.any(|name| VCS_FOLDERS.iter().any(|folder| leads_to(name, folder))) {
+        if !self.allows_vcs && (self.is_in_vcs || names.any(is_vcs)) {
             return Some(Barred::Vcs);
         }
         let is_it = |settings: &PathBuf| settings.as_os_str().eq_ignore_ascii_case(path.as_os_str());
@@ -104,16 +130,40 @@ impl Bounds {
         if self.denied.is_empty() {
             return None;
         }
-        self.denies(path).or_else(|| self.denies(folded(path.to_str()?)?.as_ref()))
-    }
-
-    fn denies(&self, path: &Path) -> Option<Barred> {
-        let matched = self.denied.matched_path_or_any_parents(path, false);
-        matched.inner().map(|glob| Barred::Denied(glob.original().to_owned()))
+        if let Some(glob) = self.denied.matched_path_or_any_parents(path, false).inner() {
+            return Some(Barred::Denied(glob.original().to_owned()));
+        }
+        let path = folded(path.to_str()?)?;
+        let matched = self.folded.matched_path_or_any_parents(path, false);
+        let lowered_glob = matched.inner()?.original();
+        let given = self.globs.iter().find(|glob| lowered(glob) == lowered_glob);
+        Some(Barred::Denied(given.map_or(lowered_glob, String::as_str).to_owned()))
     }
 }
 
-/// Whether a name is `folder`, an ASCII name with a dot in front, on any file system: one that folds case or passes over
+/// Why no path can fit a glob, if none can.
+fn why_nothing_fits(glob: &str) -> Option<&'static str> {
+    let mut names = glob.strip_prefix('/').unwrap_or(glob).split('/');
+    if glob.trim().is_empty() || glob.starts_with(['!', '#']) {
+        Some("a glob is not empty and starts neither with ! nor with #")
+    } else if glob.starts_with('~') {
+        Some("`~` is not the home folder here: write the whole path, or one from the root that begins with /")
+    } else if names.any(|name| matches!(name, "." | "..")) {
+        Some("it has a `.` or `..` between its slashes: write a path from the root that begins with /")
+    } else if glob == "/" || glob.contains("//") {
+        Some("it has no name where one should be: write a path from the root that begins with / and a name")
+    } else if glob.starts_with(char::is_whitespace) || glob.contains(char::is_control) {
+        Some("it begins with a blank, or has a control character: leave that out")
+    } else {
+        None
+    }
+}
+
+fn is_vcs(name: &[u8]) -> bool {
+    VCS_FOLDERS.iter().any(|folder| leads_to(name, folder))
+}
+
+/// Whether a name is `folder`, an ASCII name with a dot or the like in front, on any file system: one that folds case or passes over
 /// characters without width, or that knows short names, streams, and no dots or blanks at the end.
 #[must_use]
 pub fn leads_to(name: &[u8], folder: &str) -> bool {
@@ -123,7 +173,7 @@ pub fn leads_to(name: &[u8], folder: &str) -> bool {
         return name.eq_ignore_ascii_case(folder);
     }
     let text = String::from_utf8_lossy(name);
-    let spelled: String = without_ignorable(&text).chars().flat_map(char::to_lowercase).map(unlong).collect();
+    let spelled = lowered(&text);
     let stem = spelled.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']).as_bytes();
     let short = &folder[1..folder.len().min(7)];
     let is_number = |rest: &[u8]| !rest.is_empty() && rest.iter().all(u8::is_ascii_digit);
@@ -138,11 +188,16 @@ fn folded(path: &str) -> Option<String> {
         return None;
     }
     let fold = |name: &str| -> String {
-        let name: String = without_ignorable(name).chars().flat_map(char::to_lowercase).map(unlong).collect();
+        let name = lowered(name);
         let stem = name.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
         if stem.is_empty() { name } else { stem.to_owned() }
     };
     Some(path.split('/').map(fold).collect::<Vec<_>>().join("/"))
+}
+
+/// A text as a file system compares it that folds case and passes over characters without width.
+fn lowered(text: &str) -> String {
+    without_ignorable(text).chars().flat_map(char::to_lowercase).map(unlong).collect()
 }
 
 /// A long s folds to an s, which lower case does not tell.
@@ -197,7 +252,7 @@ mod tests {
         for path in [".environment", "a/build/x", "build", "pem", "deep/y", ".environ.", "... ", "é"] {
             assert_eq!(bounds.bars(path.as_ref()), None, "{path:?}");
         }
-        for glob in ["", " ", "!a", "#a", "{a"] {
+        for glob in ["", " ", "!a", "#a", "{a", "./a", "~/a", "a/../b", "/", "a//b", " a", "a\nb", "a/."] {
             assert!(Bounds::default().denying([glob]).is_err(), "{glob:?}");
         }
     }

@@ -7,6 +7,8 @@ use imara_diff::sources::byte_lines;
 use imara_diff::{Algorithm, Diff, Hunk, InternedInput};
 use memchr::{memchr, memchr_iter, memrchr};
 
+use crate::path::is_escaped;
+
 /// Lines of context on either side of a change.
 const CONTEXT: usize = 3;
 
@@ -231,8 +233,7 @@ impl Limited {
 /// A name as git writes it in a `diff --git` line: quoted where it would break the line, or is no text.
 #[must_use]
 pub fn quoted_name(name: &[u8]) -> Vec<u8> {
-    let is_plain = |text: &str| !text.chars().any(|c| c.is_ascii_control() || c == '"' || c == '\\');
-    if std::str::from_utf8(name).is_ok_and(is_plain) {
+    if std::str::from_utf8(name).is_ok_and(|text| !text.contains(needs_quotes)) {
         return name.to_vec();
     }
     let mut quoted = String::from("\"");
@@ -247,9 +248,14 @@ pub fn quoted_name(name: &[u8]) -> Vec<u8> {
     (quoted + "\"").into_bytes()
 }
 
+/// Besides what git quotes, what would turn the direction of writing: the header would show another name.
+fn needs_quotes(c: char) -> bool {
+    is_escaped(c) || c == '"' || c == '\\'
+}
+
 /// A name as git writes it: quoted where it would break the line, and closed by a tab where it has a space.
 fn quoted(name: &str) -> String {
-    if !name.chars().any(|c| c.is_ascii_control() || c == '"' || c == '\\') {
+    if !name.contains(needs_quotes) {
         return if name.contains(' ') { format!("{name}\t") } else { name.into() };
     }
     let mut quoted = String::from("\"");
@@ -259,7 +265,11 @@ fn quoted(name: &str) -> String {
             '\n' => quoted.push_str("\\n"),
             '\t' => quoted.push_str("\\t"),
             // Writing to a string does not fail.
-            c if c.is_ascii_control() => drop(write!(quoted, "\\{:03o}", u32::from(c))),
+            c if is_escaped(c) => {
+                for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+                    let _ = write!(quoted, "\\{byte:03o}");
+                }
+            }
             c => quoted.push(c),
         }
     }

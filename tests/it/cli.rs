@@ -1,6 +1,7 @@
 //! The program as a user runs it: arguments, environment, exit status, what it prints.
 
 mod arguments;
+mod backup;
 mod bounds;
 mod check;
 mod conflicts;
@@ -14,6 +15,7 @@ mod once;
 mod patches;
 mod refused_early;
 mod root;
+mod settings;
 mod starved;
 mod taken_back;
 mod torture;

@@ -1,5 +1,6 @@
 //! The MCP server as its clients meet it: the real program, spoken to line by line.
 
+mod callers;
 #[cfg(feature = "delegate")]
 mod delegate;
 mod doors;

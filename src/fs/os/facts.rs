@@ -1,8 +1,10 @@
 //! What is known of the file system, the machine and this process.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::SystemTime;
 
@@ -244,6 +246,15 @@ pub(super) fn host() -> io::Result<Host> {
         process: std::process::id(),
         user: geteuid().as_raw(),
         groups: groups()?,
+    })
+}
+
+pub(super) fn home_of_user() -> Option<PathBuf> {
+    let (users, user) = (std::fs::read("/etc/passwd").ok()?, geteuid().as_raw().to_string());
+    users.split(|byte| *byte == b'\n').find_map(|line| {
+        let fields: Vec<_> = line.split(|byte| *byte == b':').collect();
+        let is_user = fields.get(2).is_some_and(|id| *id == user.as_bytes());
+        is_user.then(|| fields.get(5).map(|home| PathBuf::from(OsStr::from_bytes(home))))?
     })
 }
 

@@ -51,6 +51,12 @@ pub fn ignores_hang_up() -> bool {
     facts::ignores_hang_up()
 }
 
+/// The home folder of the user that this process runs as, by the password file.
+#[must_use]
+pub fn home_of_user() -> Option<PathBuf> {
+    facts::home_of_user()
+}
+
 /// The open file in a handle; one that another [`Fs`] made is as bad as one that is closed.
 pub(super) fn file(handle: &Handle) -> io::Result<&File> {
     Ok(&opened(handle)?.file)

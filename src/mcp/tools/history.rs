@@ -51,7 +51,7 @@ pub(super) static UNDO_TRANSACTION: Definition = Definition {
     title: "Undo a transaction",
     toolset: Toolset::History,
     description: "Put every file of a committed transaction back as it was, all or nothing, as a transaction of its \
-                  own; undoing that one is a redo. Without an id: the newest of yours. Use it when a change turned \
+                  own; undoing that one is a redo. Without an id: the newest of this connection. Use it when a change turned \
                   out wrong. Refused (UNDO_CONFLICT) where a file has been changed since; not for changes that other programs made. Example: \
                   {\"transaction_id\": \"20260101T120000Z-…\", \"dry_run\": true}",
     writes: true,
@@ -88,17 +88,14 @@ fn undo(job: &Job<'_>, arguments: Arguments) -> Result<Answer> {
     Ok(Answer::done(&success_multi(&report, &Request::default()), changes))
 }
 
-/// Takes back the newest transaction of this connection; where it has none, of its client's connections to this server
-/// that have ended. What another server committed for a client of that name may be another conversation's.
+/// Takes back the newest transaction of this connection. What another one committed, be it of a client of the same name,
+/// may be of another conversation; and a request without a session is a connection of its own.
 fn undo_own(job: &Job<'_>, dry_run: bool) -> Result<Report> {
-    let program = job.engine.program(job.run);
-    let has_name = job.run.observer.client().is_some();
     let is_own = |id: &str, _: &str| job.commits.is_of(id, job.connection);
-    let is_of_client = |id: &str, owner: &str| has_name && owner == program && job.commits.is_left(id);
     let options = UndoOptions { dry_run, ..UndoOptions::default() };
-    job.engine.undo_newest(&[&is_own, &is_of_client], &options, job.run)?.ok_or_else(|| {
-        let message = "you have committed nothing here that is not undone; list_transactions has what others committed: \
-                       name it as transaction_id";
+    job.engine.undo_newest(&[&is_own], &options, job.run)?.ok_or_else(|| {
+        let message = "this connection has committed nothing that is not undone (over HTTP without a session none has): \
+                       give the transaction_id from the answer of the commit, or from list_transactions";
         Error::new(ErrorKind::UnknownTransaction, message)
     })
 }

@@ -1,7 +1,7 @@
 //! What is outside though it is beneath the root: folders of version control, and what the operator denies.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
 use serde_json::json;
@@ -185,6 +185,72 @@ fn a_repository_is_outside_whatever_its_name() {
     denied(&run(here
         .command(&["edit", "config", "--old", "one", "--new", "x", "--json", "--root", "."])
         .current_dir(bare)));
+}
+
+#[test]
+fn what_a_git_file_names_is_outside_without_a_store_of_its_own() {
+    let here = workspace();
+    for inside in ["HEAD", "commondir", "config", "hooks/x"] {
+        here.write(&format!("store/{inside}"), "one\n");
+    }
+    for path in ["store/config", "store/hooks/pre-commit"] {
+        denied(&apply(&here, &file(path), &[]));
+    }
+    assert_eq!(here.run(&["replace", "one", "1", "--json"]).exits(0).json()["files_changed"], 1, "a alone");
+    apply(&here, &file("store/config"), &["--allow-vcs"]).exits(0);
+}
+
+#[test]
+fn other_systems_of_version_control_are_outside_too() {
+    let here = workspace();
+    for path in [".sl/config", "deep/.bzr/branch/branch.conf", "_darcs/prefs/defaults", ".pijul/config", "_DARCS/x"] {
+        denied(&apply(&here, &file(path), &[]));
+        apply(&here, &file(path), &["--allow-vcs"]).exits(0);
+    }
+    for path in ["darcs/x", "_darcsx/x", "x.sl", "bzr/x"] {
+        apply(&here, &file(path), &[]).exits(0);
+    }
+}
+
+#[test]
+fn a_root_in_a_folder_of_version_control_is_outside_as_a_whole() {
+    let here = workspace();
+    fs::write(here.path().join(".git/description"), "one\n").unwrap();
+    for root in [".git", ".git/hooks"] {
+        let inside = here.path().join(root);
+        let line = ["edit", "description", "--old", "one", "--new", "x", "--json", "--root", "."];
+        denied(&run(here.command(&line).current_dir(&inside)));
+        here.write("plan.json", &file("pre-commit").to_string());
+        denied(&here.run(&["apply", "plan.json", "--json", "--root", root]));
+        assert!(!inside.join("pre-commit").exists());
+    }
+    here.run(&["apply", "plan.json", "--root", ".git/hooks", "--allow-vcs"]).exits(0);
+}
+
+#[test]
+fn a_request_makes_no_file_that_runs_as_its_owner() {
+    let here = workspace();
+    let mode = |path: &str, mode: &str| json!({"files": [{"file_path": path, "mode": mode}]});
+    let with = |mode: &str| json!({"files": [{"file_path": "new", "content": "x", "mode": mode}]});
+    let moved = json!({"files": [{"file_path": "a", "rename_to": "b", "mode": "4755"}]});
+    for plan in [mode("a", "4755"), mode("a", "2755"), with("6755"), mode("a", "7777"), moved] {
+        here.write("plan.json", &plan.to_string());
+        for command in ["apply", "stage"] {
+            let json = here.run(&[command, "plan.json", "--json"]).exits(2).json();
+            assert_eq!(
+                (&json["errors"][0]["code"], &json["outcome"]),
+                (&json!("VALIDATION_FAILED"), &json!("unchanged"))
+            );
+            assert!(json["errors"][0]["message"].as_str().unwrap().contains("--allow-set-id"), "{json}");
+        }
+    }
+    apply(&here, &mode("a", "4755"), &["--allow-set-id"]).exits(0);
+    // What it had it keeps.
+    apply(&here, &mode("a", "4711"), &[]).exits(0);
+    let bits = fs::metadata(here.path().join("a")).unwrap().permissions().mode() & 0o7777;
+    assert_eq!(bits, 0o4711);
+    apply(&here, &mode("a", "1755"), &[]).exits(0);
+    here.run(&["undo"]).exits(0);
 }
 
 #[test]

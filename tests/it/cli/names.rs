@@ -51,3 +51,25 @@ fn a_name_is_one_line_in_every_answer() {
     workspace.run(&["apply", "plan"]).tells_the_name();
     workspace.run(&["journal", NAME]).tells_the_name();
 }
+
+#[test]
+fn a_name_does_not_turn_the_direction_of_a_diff() {
+    let workspace = Workspace::new();
+    for name in ["a\u{202e}txt.exe", "b\u{2066}c", "d\u{200f}e"] {
+        workspace.write(name, "one\n");
+        let turning = name.chars().find(|c| !c.is_ascii()).unwrap();
+        let edit = |more: &[&str]| workspace.run(&[&["edit", name, "--old", "one", "--new", "two"], more].concat());
+        let dry = edit(&["--dry-run"]);
+        edit(&[]).exits(0);
+        let log = workspace.run(&["log", "--json"]).json();
+        let id = log["transactions"][0]["transaction_id"].as_str().unwrap().to_owned();
+        let git = workspace.run(&["show", &id, "--format", "git"]);
+        for ran in [&dry, &workspace.run(&["show", &id]), &workspace.run(&["show", &id, "--stat"]), &git] {
+            assert!(!ran.exits(0).stdout.contains(turning), "{ran:?}");
+        }
+        // It is a patch for the same file all the same.
+        workspace.write(name, "one\n").write("patch", &git.stdout);
+        workspace.run(&["apply", "patch"]).exits(0);
+        assert_eq!(fs::read_to_string(workspace.path().join(name)).unwrap(), "two\n");
+    }
+}

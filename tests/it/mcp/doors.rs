@@ -101,3 +101,18 @@ fn an_undo_without_an_id_takes_back_the_callers_own() {
     let named = first.done("undo_transaction", &json!({"transaction_id": log["transactions"][0]["transaction_id"]}));
     assert_eq!(named["label"], "of a person");
 }
+
+#[test]
+fn nothing_is_made_that_runs_as_the_user_of_the_server() {
+    let root = Root::with(&[("a", "one\n")]);
+    let mut session = root.open(&[]);
+    let file = json!({"files": [{"file_path": root.name("a"), "mode": "4755"}]});
+    for tool in ["multi_edit_files", "stage_edits"] {
+        let answer = session.failed(tool, &file, "VALIDATION_FAILED");
+        let message = answer["errors"][0]["message"].as_str().unwrap();
+        assert!(message.contains("4755"), "{answer}");
+    }
+    let plan = json!({"files": [{"file_path": "a", "mode": "2755"}]}).to_string();
+    assert_eq!(session.call("apply_patch", &json!({"patch": plan}))["success"], false);
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&root.path("a").metadata().unwrap().permissions()) & 0o6000, 0);
+}

@@ -14,17 +14,17 @@ use txedit::fs::os::OsFs;
 
 use super::{Root, terminate, wait};
 
-const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+pub(super) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
 
 /// A server on HTTP.
-struct Server {
+pub(super) struct Server {
     process: Child,
     /// `127.0.0.1:1234`
     address: String,
 }
 
 impl Server {
-    fn start(root: &Root, arguments: &[&str], token: Option<&str>) -> Self {
+    pub(super) fn start(root: &Root, arguments: &[&str], token: Option<&str>) -> Self {
         let mut command = root.command(&["--http", "127.0.0.1:0"]);
         if let Some(token) = token {
             command.env("TXEDIT_MCP_TOKEN", token);
@@ -37,8 +37,13 @@ impl Server {
         Self { process, address }
     }
 
+    /// Where it listens.
+    pub(super) fn address(&self) -> &str {
+        &self.address
+    }
+
     /// Sends a request and leaves its stream open.
-    fn send(&self, headers: &[(&str, &str)], body: &str) -> TcpStream {
+    pub(super) fn send(&self, headers: &[(&str, &str)], body: &str) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         let mut head = format!("POST /mcp HTTP/1.1\r\nContent-Length: {}\r\n", body.len());

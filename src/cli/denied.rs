@@ -1,0 +1,57 @@
+//! What nobody reads or writes, by all who have a say.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use super::args::Common;
+use super::config;
+use super::options::usage;
+use crate::error::Result;
+use crate::path::bounds::Bounds;
+
+/// The globs of the user's file, of the environment and of the command line. A flag takes nothing back that the file
+/// denies.
+pub(super) fn globs(common: &Common) -> Result<Vec<String>> {
+    let mut all = config::denied()?;
+    if let Some(globs) = env::var_os("TXEDIT_DENY") {
+        let globs = globs.into_string().map_err(|_| usage("TXEDIT_DENY", "TXEDIT_DENY is not UTF-8"))?;
+        all.extend(globs.split(':').filter(|glob| !glob.is_empty()).map(str::to_owned));
+    }
+    all.extend(common.deny.iter().cloned());
+    // What is wrong with them is told at the start, wherever the root will be.
+    bounds(&all)?;
+    Ok(all)
+}
+
+/// The bounds of a workspace at `root`. A glob that begins with the root is the rest of it as well: whoever wrote it meant
+/// a path of this machine.
+pub(super) fn at(root: &Path, globs: &[String]) -> Result<Bounds> {
+    let mut all = globs.to_vec();
+    for glob in globs.iter().filter(|glob| glob.starts_with('/')) {
+        for spelled in [PathBuf::from(glob), real(glob)] {
+            if root.starts_with(&spelled) {
+                let message = format!(
+                    "--deny {glob} denies the whole root {}: name what is in it, from the root, like /folder",
+                    root.display()
+                );
+                return Err(usage("--deny", message));
+            }
+            let rest = spelled.strip_prefix(root).ok().and_then(Path::to_str);
+            all.extend(rest.map(|rest| format!("/{rest}")));
+        }
+    }
+    bounds(&all)
+}
+
+fn bounds(globs: &[String]) -> Result<Bounds> {
+    let bounds = Bounds::default().denying(globs.iter().map(String::as_str));
+    bounds.map_err(|bad| usage("--deny", bad.to_string()))
+}
+
+/// An absolute glob with the folders at its start as they really are.
+fn real(glob: &str) -> PathBuf {
+    let glob = Path::new(glob);
+    let resolved =
+        glob.ancestors().find_map(|start| Some(start.canonicalize().ok()?.join(glob.strip_prefix(start).ok()?)));
+    resolved.unwrap_or_else(|| glob.to_owned())
+}

@@ -1,0 +1,58 @@
+//! Where the user is at home: what is known of it, whatever the environment says.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use crate::error::Result;
+use crate::fs::os;
+
+use super::options::usage;
+
+/// The folder with the user's settings. Where nothing tells it, what he denies is not known either.
+pub(super) fn settings_folder() -> Result<PathBuf> {
+    let set = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    folder_of(set("XDG_CONFIG_HOME"), folders().into_iter().next())
+}
+
+fn folder_of(settings: Option<PathBuf>, home: Option<PathBuf>) -> Result<PathBuf> {
+    settings.or_else(|| Some(home?.join(".config"))).ok_or_else(|| {
+        let message = "neither HOME, XDG_CONFIG_HOME nor the password database says where your settings are, and what they \
+                       deny with them: set HOME to a folder";
+        usage("HOME", message)
+    })
+}
+
+/// Every folder that is his home: by the environment first, then by the password database.
+pub(super) fn folders() -> Vec<PathBuf> {
+    // Where the variable is not set, the standard library asks the database by way of the system, which knows users
+    // that are in no file.
+    let all = [env::home_dir(), os::home_of_user()];
+    all.into_iter().flatten().filter(|home| home.is_absolute()).collect()
+}
+
+/// The home folders and all above them, up to the root of the file system: programs are started there by the way, and
+/// everything is beneath.
+pub(super) fn unfit_folders() -> Vec<PathBuf> {
+    let mut unfit = vec![PathBuf::from("/")];
+    for home in folders().iter().filter_map(|home| home.canonicalize().ok()) {
+        unfit.extend(home.ancestors().map(Path::to_owned));
+    }
+    unfit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Detail;
+
+    #[test]
+    fn settings_that_are_nowhere_are_an_error() {
+        assert_eq!(folder_of(Some("/s".into()), Some("/h".into())).unwrap(), Path::new("/s"));
+        assert_eq!(folder_of(None, Some("/h".into())).unwrap(), Path::new("/h/.config"));
+        let refused = folder_of(None, None).unwrap_err();
+        assert!(
+            matches!(refused.details(), Detail::Findings(found) if found[0].message.contains("set HOME")),
+            "{refused}"
+        );
+    }
+}
