@@ -21,6 +21,11 @@ struct Open {
 }
 
 impl Fences {
+    /// Whether the last one is not closed yet.
+    pub(super) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
     /// Takes a line in.
     pub(super) fn see(&mut self, line: &[u8], number: usize) {
         let line = line.trim_ascii();

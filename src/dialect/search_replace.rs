@@ -1,13 +1,14 @@
 //! SEARCH/REPLACE blocks, alone or in the middle of a chat answer.
 
+mod mention;
+mod name;
+
 use super::fence::Fences;
 use super::files::{self, Files};
 use super::{excerpt, malformed};
 use crate::error::Result;
 use crate::request::edit::{Hunk, HunkLine, Matching, Side};
-
-/// Lines in front of a block in which the name of its file is looked for.
-const NAME_LINES: usize = 3;
+use name::Named;
 
 /// Whether a line starts a block.
 pub(super) fn is_head(line: &[u8]) -> bool {
@@ -32,6 +33,22 @@ fn is_mark(line: &[u8], sign: u8) -> bool {
     (5..=9).contains(&count) && line.get(count) == Some(&b' ') && line[count + 1..].iter().all(u8::is_ascii_uppercase)
 }
 
+/// Whether a line is like the first or the last one of a block, but none that is known: other words, another number of
+/// signs, blanks in front.
+fn is_like_a_mark(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    let Some(sign) = line.first() else { return false };
+    let signs = line.iter().take_while(|byte| *byte == sign).count();
+    let word = line[signs..].trim_ascii();
+    let is_any = |words: &[&str]| words.iter().any(|it| word.eq_ignore_ascii_case(it.as_bytes()));
+    signs >= 5
+        && match sign {
+            b'<' | b'>' => word.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b' '),
+            b'-' | b'+' => is_any(&["search", "replace", "original", "updated"]),
+            _ => false,
+        }
+}
+
 /// Reads all blocks; what stands around them is passed over.
 pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
     let raw: Vec<&[u8]> = patch.split(|byte| *byte == b'\n').collect();
@@ -40,19 +57,27 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
     let mut fences = Fences::default();
     let mut name: Option<Named> = None;
     let mut at = 0;
-    let mut end_of_last = 0;
+    let mut told = Told::default();
     while at < lines.len() {
         if is_end(lines[at]) {
             return Err(malformed(at + 1, 1, "`<<<<<<< SEARCH` and `=======` in front of this"));
         }
         if !is_head(lines[at]) {
+            if is_like_a_mark(lines[at]) {
+                let expected = format!(
+                    "`<<<<<<< SEARCH`, `=======` and `>>>>>>> REPLACE`, each at the start of a line and with 5 to 9 \
+                     signs, not {}",
+                    excerpt(lines[at])
+                );
+                return Err(malformed(at + 1, 1, expected));
+            }
             at += 1;
-            fences.see(lines[at - 1], at);
+            told.see(&mut fences, lines[at - 1], at);
             continue;
         }
         let head = at;
-        name = name_before(&lines[end_of_last..head]).or(name);
-        let Named { name, has_blanks } = name.as_ref().ok_or_else(|| {
+        name = name::before(&told.lines, name.as_ref())?.or(name);
+        let Named { name, is_doubtful } = name.as_ref().ok_or_else(|| {
             malformed(head + 1, 1, "the name of the file, on a line of its own in front of the block")
         })?;
         let end = end_of(&lines, head)?;
@@ -61,9 +86,9 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
         let (line, search) = numbered(search);
         let file = files::path(name);
         if search.is_empty() {
-            if *has_blanks {
+            if *is_doubtful {
                 // A sentence that ends in a name would make a file of that whole sentence.
-                let expected = format!("the name of the file, in backticks since it has blanks, not {}", excerpt(name));
+                let expected = format!("the name of the file, in backticks if it is one, not {}", excerpt(name));
                 return Err(malformed(head + 1, 1, expected));
             }
             // Carriage returns belong to the file unless the patch as a whole has them.
@@ -79,13 +104,45 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
             files.edit(file, vec![hunk.into_edit()], None);
         }
         at = end + 1;
-        end_of_last = at;
+        told = Told::default();
     }
     fences.check_closed(lines.len())?;
     if files.list.is_empty() {
         return Err(malformed(1, 1, "`<<<<<<< SEARCH`"));
     }
     Ok(files)
+}
+
+/// The lines since the block before, each with its number, that may name the next one's file.
+#[derive(Default)]
+struct Told<'p> {
+    lines: Vec<(usize, &'p [u8])>,
+    /// How many of them stand in front of the fence that is open.
+    outside: Option<usize>,
+}
+
+impl<'p> Told<'p> {
+    fn see(&mut self, fences: &mut Fences, line: &'p [u8], number: usize) {
+        let was_open = fences.is_open();
+        fences.see(line, number);
+        match (was_open, fences.is_open()) {
+            (false, true) => self.outside = Some(self.lines.len()),
+            (true, false) => {
+                // What a fence has that was closed again is an example, unless all of it is a name.
+                let Some(outside) = self.outside.take() else { return };
+                if let [_, (_, only)] = self.lines[outside..]
+                    && std::str::from_utf8(only).is_ok_and(|only| mention::is_plain_path(only.trim()))
+                {
+                    self.lines.remove(outside);
+                } else {
+                    self.lines.truncate(outside);
+                }
+                return;
+            }
+            _ => {}
+        }
+        self.lines.push((number, line));
+    }
 }
 
 /// The last line of the block that starts at `head`.
@@ -108,18 +165,24 @@ fn end_of(lines: &[&[u8]], head: usize) -> Result<usize> {
 }
 
 /// The line between the two halves of a block. A line of the text can look like one: that which is as long as the first
-/// mark is it; where there are several, nothing tells which is meant.
+/// mark is it; where there are several, or the only one may underline a heading, nothing tells which is meant.
 fn divider_of(lines: &[&[u8]], head: usize, end: usize) -> Result<usize> {
-    let all: Vec<usize> = (head + 1..end).filter(|at| is_divider(lines[*at])).collect();
+    let len = |at: usize| lines[at].trim_ascii_end().len();
+    let is_rule = |at: usize| len(at) >= 3 && lines[at].trim_ascii_end().iter().all(|byte| *byte == b'=');
+    let rules: Vec<usize> = (head + 1..end).filter(|at| is_rule(*at)).collect();
+    let all: Vec<usize> = rules.iter().copied().filter(|at| is_divider(lines[*at])).collect();
     let sign = lines[head][0];
     let marks = lines[head].iter().take_while(|byte| **byte == sign).count();
-    let alike: Vec<usize> = all.iter().copied().filter(|at| lines[*at].trim_ascii_end().len() == marks).collect();
+    let alike: Vec<usize> = all.iter().copied().filter(|at| len(*at) == marks).collect();
+    let underlines = |at: usize| at > head + 1 && len(at - 1) == len(at) && rules.iter().any(|rule| *rule > at);
     match (&all[..], &alike[..]) {
-        ([only], _) | (_, [only]) => Ok(*only),
+        (_, [only]) if !underlines(*only) => Ok(*only),
+        ([only], []) if rules.len() == 1 => Ok(*only),
         ([], _) => Err(malformed(end + 1, 1, format!("`=======` in front of {}", excerpt(lines[end])))),
-        ([_, second, ..], _) => {
+        _ => {
             let expected = "one `=======` in a block: where the text itself has such lines, give all three marks of the \
                             block another length, from 5 to 9";
+            let second = rules.get(1).unwrap_or(&all[0]);
             Err(malformed(second + 1, 1, expected))
         }
     }
@@ -160,59 +223,4 @@ fn hunk_lines(search: &[&[u8]], replace: &[&[u8]]) -> Vec<HunkLine> {
     lines.extend(of(&new[..new.len() - trail], Side::New));
     lines.extend(of(&old[old.len() - trail..], Side::Both));
     lines
-}
-
-/// What names the file of a block.
-struct Named {
-    name: Vec<u8>,
-    /// Whether there are blanks in it, and nothing around it.
-    has_blanks: bool,
-}
-
-impl From<&str> for Named {
-    fn from(name: &str) -> Self {
-        Self { name: name.into(), has_blanks: false }
-    }
-}
-
-/// The name of a file in one of the last lines in front of a block: in a line of its own, on the fence, in a tag.
-fn name_before(lines: &[&[u8]]) -> Option<Named> {
-    let told = lines.iter().rev().filter(|line| !line.trim_ascii().is_empty()).take(NAME_LINES);
-    told.into_iter().find_map(|line| name_in(line))
-}
-
-fn name_in(line: &[u8]) -> Option<Named> {
-    let mut text = std::str::from_utf8(line).ok()?.trim();
-    if text.starts_with("```") || text.starts_with("~~~") {
-        // A fence: its language, perhaps a name behind it.
-        let info = text.trim_start_matches(['`', '~']).trim();
-        let name = info.rsplit([':', ' ']).next()?;
-        return (name.contains(['/', '.']) && !name.ends_with('.')).then(|| name.into());
-    }
-    if let Some(inner) = text.strip_prefix("<path>").and_then(|rest| rest.strip_suffix("</path>")) {
-        return Some(inner.trim().into());
-    }
-    let quoted: Vec<&str> = text.split('`').skip(1).step_by(2).filter(|part| !part.is_empty()).collect();
-    if let [name] = quoted[..] {
-        return Some(name.trim().into());
-    }
-    text = text.trim_start_matches('#').trim();
-    // A word with a colon is more often one of a sentence than a file.
-    let is_label = text.ends_with(':') && !text.contains(['.', '/']);
-    text = text.strip_suffix(':').unwrap_or(text).trim_matches('*').trim();
-    for word in ["File:", "file:", "Filename:", "//"] {
-        text = text.strip_prefix(word).unwrap_or(text).trim_start();
-    }
-    let has_blanks = text.contains(' ');
-    let is_sentence = (has_blanks && !text.rsplit('/').next().is_some_and(has_extension))
-        || text.ends_with(['.', '!', '?', ',', ';']);
-    let is_file = !text.is_empty() && !is_label && !is_sentence && !text.starts_with(['<', '>', '=', '*']);
-    is_file.then(|| Named { name: text.into(), has_blanks })
-}
-
-/// Whether a name ends like that of a file: a dot and a few letters or digits.
-fn has_extension(name: &str) -> bool {
-    name.rsplit_once('.').is_some_and(|(stem, extension)| {
-        !stem.is_empty() && (1..=8).contains(&extension.len()) && extension.bytes().all(|b| b.is_ascii_alphanumeric())
-    })
 }

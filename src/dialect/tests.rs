@@ -8,6 +8,7 @@ use crate::request::edit::Matching;
 use crate::request::{Change, IfExists, Mode};
 use crate::text;
 
+mod blocks;
 mod json;
 
 pub(super) type Tree = BTreeMap<String, String>;
@@ -347,7 +348,7 @@ fn a_line_of_a_block_that_looks_like_its_divider() {
 #[test]
 fn a_sentence_in_front_of_a_block_names_no_new_file() {
     let block = "<<<<<<< SEARCH\n=======\nnew\n>>>>>>> REPLACE\n";
-    for told in ["Here is my_file.rs", "It is version 1.5:", "Sure!", "Done.", "**Now this one is added.**"] {
+    for told in ["Now there is my_file.rs", "It is version 1.5:", "Sure!", "Done.", "**Now this one is added.**"] {
         is_malformed(Format::SearchReplace, &format!("{told}\n{block}"), "expected the name of the file");
     }
     for named in ["`my file.rs`", "Here is `my file.rs`:", "<path>my file.rs</path>"] {

@@ -1,0 +1,90 @@
+//! What looks like the name of a file in a text.
+
+/// Endings of files that are text: a sentence that has a word with one of them most likely names a file, unlike one with
+/// `os.path` in it.
+const EXTENSIONS: &str = " bash bat bzl c cc cfg cjs clj cmake conf cpp cs css csv cu cxx dart diff ejs el env erb erl ex \
+    exs fish fs fsx go gradle graphql groovy h hbs hcl hh hpp hrl hs htm html hxx ini ipynb java jl js json json5 jsonc \
+    jsx kt kts less lhs lisp lock lua m md mdx mjs mk ml mli mm nim nix patch php pl pm po properties proto ps1 pxd py \
+    pyi pyx r rake rb rs rst sass sbt scala scm scss sh sol sql styl svelte svg swift tcl tex tf toml ts tsv tsx txt v vb \
+    vim vue wat xml yaml yml zig zsh ";
+
+/// Names without an ending that are those of files.
+const NAMES: [&str; 16] = [
+    "makefile",
+    "gnumakefile",
+    "dockerfile",
+    "containerfile",
+    "jenkinsfile",
+    "vagrantfile",
+    "rakefile",
+    "gemfile",
+    "procfile",
+    "justfile",
+    "license",
+    "readme",
+    "changelog",
+    "codeowners",
+    "build",
+    "workspace",
+];
+
+/// Whether a text that stands alone looks like the name of a file.
+pub(super) fn is_path(text: &str) -> bool {
+    text.contains('/') || has_letters_behind_dot(text) || is_known(text)
+}
+
+/// The same without a sign that is rare in names, and common where a text says more than a name.
+pub(super) fn is_plain_path(text: &str) -> bool {
+    is_path(text) && !text.contains([' ', '"', '\'', '`', '=', ',', '#', '?', '<', '>', '|', '(', '{', '}', ':', ';'])
+}
+
+/// Whether a name ends like that of a file: a dot and a few letters or digits.
+pub(super) fn has_extension(name: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(stem, extension)| {
+        !stem.is_empty() && (1..=8).contains(&extension.len()) && extension.bytes().all(|b| b.is_ascii_alphanumeric())
+    })
+}
+
+fn has_letters_behind_dot(name: &str) -> bool {
+    let is_hidden = name.strip_prefix('.').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()));
+    let has_letters = name.rsplit('.').next().is_some_and(|end| end.bytes().any(|byte| byte.is_ascii_alphabetic()));
+    is_hidden || (has_extension(name) && has_letters)
+}
+
+/// Whether it is a name that is known to be that of a file.
+pub(super) fn is_known(name: &str) -> bool {
+    NAMES.contains(&name.to_ascii_lowercase().as_str())
+        || [".gitignore", ".gitattributes", ".dockerignore", ".editorconfig", ".env"].contains(&name)
+}
+
+/// Whether `mention`, perhaps without its first folders, is `name`.
+pub(super) fn is_of(mention: &str, name: &str) -> bool {
+    let [mention, name] = [mention, name].map(|text| text.strip_prefix("./").unwrap_or(text));
+    name.strip_suffix(mention).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+}
+
+/// What a sentence has that looks like names of files.
+pub(super) fn all(sentence: &str) -> Vec<String> {
+    let quoted = sentence.split('`').skip(1).step_by(2).filter(|part| {
+        let is_word = !part.contains([' ', '(', '=', '<']) && !part.contains("://");
+        is_word && (is_known(part) || part.trim_matches('/').contains('/'))
+    });
+    let words = sentence.split_whitespace().filter(|word| !word.contains("://"));
+    let parts = words.flat_map(|word| word.split(|c| "`\"'()[]{}<>,;=*|#:".contains(c)));
+    let plain = parts.map(|part| part.trim_end_matches(['.', '!', '?'])).filter(|part| is_named_in_prose(part));
+    let mut names: Vec<String> = quoted.map(|part| part.trim_end_matches([':', ',', '.']).to_owned()).collect();
+    names.extend(plain.map(str::to_owned));
+    names
+}
+
+/// Whether a word of a sentence is the name of a file, rather than two words with a slash or a dot between them.
+fn is_named_in_prose(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or(word);
+    let extension = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, extension)| extension);
+    let is_text = extension.is_some_and(|extension| {
+        !extension.is_empty() && EXTENSIONS.contains(&format!(" {} ", extension.to_ascii_lowercase()))
+    });
+    let has_start = ["./", "../", "~/", "/"].iter().any(|start| word.len() > start.len() && word.starts_with(start));
+    let is_file = is_known(name) && name.starts_with(|c: char| c.is_ascii_uppercase() || c == '.');
+    is_text || is_file || has_start || word.matches('/').count() > 1 && !word.contains("//")
+}
