@@ -35,7 +35,7 @@ impl World {
 
     /// The process was killed, or the power lost, in an act.
     pub(super) fn crashed(&mut self, doing: &Doing<'_>, is_acknowledged: bool) -> Judged {
-        let Doing { act, base, raw, clean, .. } = doing;
+        let Doing { act, base, clean, .. } = doing;
         let mut tainted = self.touched_by(act);
         let mut allowed: Vec<_> = clean.iter().map(|clean| Arc::clone(&clean.files)).collect();
         let is_done = is_acknowledged && clean.as_ref().is_some_and(|clean| clean.is_done);
@@ -46,7 +46,7 @@ impl World {
             tainted.extend(pending.tainted);
             allowed.extend(pending.allowed.into_iter().filter(|_| !is_done || !act.recovers()));
         }
-        self.forgotten(act, raw, &self.look());
+        self.forgotten(doing, &self.look());
         self.is_blurred = true;
         self.interrupted(allowed, Arc::clone(base), tainted)
     }
@@ -59,7 +59,8 @@ impl World {
         tainted: BTreeSet<PathBuf>,
     ) -> Judged {
         let logical = Arc::new(Files::new());
-        self.pending = Some(Pending { allowed, seen, tainted, pruned: false, logical });
+        let there = Arc::clone(&self.look().files);
+        self.pending = Some(Pending { allowed, seen, there, tainted, pruned: false, logical });
         self.look_ahead()
     }
 
@@ -142,7 +143,7 @@ fn is_one_of(pending: &Pending, tainted: &BTreeSet<PathBuf>, files: &Files, any_
     let is_free = |path: &PathBuf| tainted.iter().any(|tainted| path.starts_with(tainted) || tainted.starts_with(path));
     let is_forgotten = |path: &PathBuf| {
         let is_folder = |files: &Files| files.get(path).is_some_and(|entry| entry.kind == FileKind::Folder);
-        pending.pruned && is_folder(files) && is_folder(&pending.seen)
+        pending.pruned && is_folder(files) && is_folder(&pending.there)
     };
     let fits = |state: &Files| {
         let path = state.keys().chain(files.keys()).filter(|path| !is_free(path)).find(|path| {

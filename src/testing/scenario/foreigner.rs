@@ -107,6 +107,7 @@ impl Foreigners {
         self.fresh.extend(after.beside(&new));
         self.fresh.extend(new);
         let changed = differences(&before.files, &after.files);
+        self.give_up(&changed, &before.files, &after.files);
         // Names, too: what they moved or linked is durable only when they sync it.
         let moved = changed.iter().filter_map(|path| before.files.get(*path));
         self.fresh.extend(moved.flat_map(|entry| marks(&String::from_utf8_lossy(&entry.content))));
@@ -147,6 +148,21 @@ impl Foreigners {
         if is_seen {
             self.done.push((deed.clone(), by_check));
         }
+    }
+
+    /// What a deed overwrites is its own loss, too, where nothing but the new content of a transaction has it still.
+    fn give_up(&mut self, changed: &BTreeSet<&PathBuf>, before: &Files, after: &Files) {
+        let of = |files: &Files, path: &PathBuf| {
+            files.get(path).map(|entry| marks(&String::from_utf8_lossy(&entry.content)))
+        };
+        let all = |files: &Files| changed.iter().filter_map(|path| of(files, path)).flatten().collect::<Marks>();
+        let (had, has) = (all(before), all(after));
+        let is_new = |mark| {
+            let mut there = after.keys().filter(|path| of(after, path).is_some_and(|marks| marks.contains(mark)));
+            there.all(|path| of(&self.base, path).is_none_or(|marks| !marks.contains(mark)))
+        };
+        let lost: Vec<_> = had.difference(&has).filter(|mark| is_new(mark)).copied().collect();
+        self.alive.retain(|mark| !lost.contains(mark));
     }
 
     /// Whether all that they did to a path was to open a file there that was not there before the act, and to write to it.

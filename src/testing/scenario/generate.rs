@@ -17,16 +17,22 @@ const ERRNOS: [Errno; 8] =
 /// The scenario of a seed.
 #[must_use]
 pub fn generate(seed: u64) -> Scenario {
-    let mut dice = Dice { random: Random::new(seed), marks: 0, held: 0, files: BTreeMap::new() };
-    let machine = Profile { contended: seed % 8 == 5, ..dice.machine() };
-    let items = dice.items();
-    let count = 1 + dice.below(5);
-    let trouble = dice.trouble();
-    let mut steps = Vec::new();
-    for _ in 0..count {
-        dice.step(trouble, &mut steps);
-    }
-    Scenario { machine, items, steps }
+    generate_by(seed, |dice| {
+        let machine = Profile { contended: seed % 8 == 5, ..dice.machine() };
+        let items = dice.items();
+        let count = 1 + dice.below(5);
+        let trouble = dice.trouble();
+        let mut steps = Vec::new();
+        for _ in 0..count {
+            dice.step(trouble, &mut steps);
+        }
+        Scenario { machine, items, steps }
+    })
+}
+
+/// A scenario that is thrown by the dice of a seed.
+pub(super) fn generate_by(seed: u64, throw: impl FnOnce(&mut Dice) -> Scenario) -> Scenario {
+    throw(&mut Dice { random: Random::new(seed), marks: 0, held: 0, files: BTreeMap::new() })
 }
 
 /// What goes wrong in a scenario: with one kind at a time it is clear what is promised.
@@ -39,7 +45,8 @@ struct Trouble {
     check: bool,
 }
 
-struct Dice {
+/// Throws what a scenario is made of.
+pub(super) struct Dice {
     random: Random,
     marks: u32,
     held: usize,
@@ -48,15 +55,15 @@ struct Dice {
 }
 
 impl Dice {
-    fn below(&mut self, bound: usize) -> usize {
+    pub(super) fn below(&mut self, bound: usize) -> usize {
         self.random.below(bound)
     }
 
-    fn one_in(&mut self, bound: usize) -> bool {
+    pub(super) fn one_in(&mut self, bound: usize) -> bool {
         self.below(bound) == 0
     }
 
-    fn of<T: Copy>(&mut self, all: &[T]) -> T {
+    pub(super) fn of<T: Copy>(&mut self, all: &[T]) -> T {
         all[self.below(all.len())]
     }
 
@@ -87,7 +94,7 @@ impl Dice {
         Trouble { foreign: self.one_in(2), crash: self.one_in(2), fault: self.one_in(4), check: self.one_in(3) }
     }
 
-    fn machine(&mut self) -> Profile {
+    pub(super) fn machine(&mut self) -> Profile {
         Profile {
             process: self.one_in(8),
             sync_each: self.one_in(3),
@@ -112,7 +119,7 @@ impl Dice {
         if self.one_in(3) { format!("{word}\n{letter}{marks}") } else { format!("{word} {letter}{marks}\n") }
     }
 
-    fn items(&mut self) -> Vec<Item> {
+    pub(super) fn items(&mut self) -> Vec<Item> {
         let mut items = Vec::new();
         for path in ["a", "b", "c", "d/e", "d/f"] {
             if self.one_in(5) {
@@ -175,7 +182,7 @@ impl Dice {
         self.of(&[Policy::Unordered, Policy::OrderedMetadata])
     }
 
-    fn point(&mut self) -> Point {
+    pub(super) fn point(&mut self) -> Point {
         Point::Share(u16::try_from(self.below(1000)).unwrap_or(0))
     }
 
@@ -237,7 +244,7 @@ impl Dice {
         Some(Gate { passes: self.one_in(2), deeds: (0..count).map(|_| self.deed()).collect() })
     }
 
-    fn asks(&mut self) -> Vec<Ask> {
+    pub(super) fn asks(&mut self) -> Vec<Ask> {
         (0..=self.below(3)).map(|_| self.ask()).collect()
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::attack::{OUTSIDE, make_outside};
 use super::data::{Act, Ask, Item, Profile, Terms};
 use super::deed::at;
 use super::run::World;
@@ -56,7 +57,12 @@ pub(super) fn make(machine: &SimFs, item: &Item) -> std::io::Result<()> {
             machine.create(&path, content)?;
             machine.set_mode(&path, *mode)
         }
-        Item::Symlink(path, target) => machine.symlink(target, at(path)),
+        Item::Symlink(path, target) => {
+            if target == OUTSIDE {
+                make_outside(machine)?;
+            }
+            machine.symlink(target, at(path))
+        }
         Item::Link(path, new) => machine.link(at(path), at(new)),
         Item::Attribute(path, name, value) => machine.set_attribute(at(path), name, value.as_bytes()),
     }

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use super::attack::is_attacked;
 use super::data::{Act, Disturbance, Point, Scenario, Step, Terms, What};
 use super::look::{Look, Marks};
 use super::run::{Answer, World};
@@ -84,6 +85,11 @@ pub fn pin(scenario: &Scenario) -> Scenario {
 
 fn run_pinning(scenario: &Scenario, pinned: &mut Scenario) -> Judged {
     let mut world = World::new(scenario);
+    if is_attacked(scenario) {
+        // The state folder is not what the others judge by.
+        let judge = |(index, step)| world.attacked(step).map_err(|what| format!("step {}: {what}", index + 1));
+        return pinned.steps.iter_mut().enumerate().try_for_each(judge);
+    }
     for (index, step) in scenario.steps.iter().enumerate() {
         let mut judged = match step {
             Step::Act(act, disturbances) => {
@@ -115,6 +121,7 @@ impl World {
         match step {
             Step::Foreign(deed) => {
                 let mut foreigners = lock(&self.foreigners);
+                foreigners.base = Arc::clone(&self.look().files);
                 foreigners.begin(false);
                 foreigners.act(&self.machine, deed, false);
                 self.machine.sync_everything();
@@ -196,7 +203,7 @@ impl World {
     }
 
     /// What the act does undisturbed, and the calls by which disturbances are named.
-    fn clean(&self, act: &Act, disturbances: &mut [Disturbance], base: &Arc<Files>) -> Clean {
+    pub(super) fn clean(&self, act: &Act, disturbances: &mut [Disturbance], base: &Arc<Files>) -> Clean {
         let mut fork = self.fork();
         let calls: Arc<Mutex<Vec<&'static str>>> = Arc::default();
         let (kept, start) = (Arc::clone(&calls), fork.machine.calls());
@@ -256,7 +263,7 @@ impl World {
             Ok(done) => {
                 self.judge_done(doing, &look, done).map_err(&told)?;
                 if !act.recovers() && self.pending.is_some() {
-                    self.forgotten(act, raw, &look);
+                    self.forgotten(doing, &look);
                     self.sync_deeds();
                     return self.look_ahead().map_err(told);
                 }
@@ -277,7 +284,7 @@ impl World {
                 let is_due = self.pending.is_some() && !look.interrupted.is_empty();
                 if is_due || self.pending.is_some() && (look.files == raw.files || !act.recovers()) {
                     // Refused before the recovery of what came before it, or that came to no end.
-                    self.forgotten(act, raw, &look);
+                    self.forgotten(doing, &look);
                     self.sync_deeds();
                     return self.look_ahead().map_err(told);
                 }
@@ -295,7 +302,7 @@ impl World {
             let allowed = doing.or_clean(&now);
             self.interrupted(allowed, now, tainted).map_err(&told)?;
         }
-        self.forgotten(act, raw, &look);
+        self.forgotten(doing, &look);
         self.is_alive(&look.anywhere()).map_err(&told)?;
         lock(&self.foreigners).alive.extend(look.in_files());
         self.sync_deeds();

@@ -109,7 +109,7 @@ impl Look {
             (Some("txn"), Some(id), None) if id.starts_with('.') => self.unnamed.push(path.to_owned()),
             (Some("txn"), Some(_), None) => self.interrupted.push(path.to_owned()),
             (Some("trash"), Some(_), None) => self.trash.push(path.to_owned()),
-            (Some(section @ ("txn" | "history" | "trash")), Some(id), Some(name)) if name == Mark::Done.file_name() => {
+            (Some(section @ ("history" | "trash")), Some(id), Some(name)) if name == Mark::Done.file_name() => {
                 self.journals.push((Path::new(section).join(id), entry.content.clone()));
             }
             _ if entry.kind != FileKind::File => {}
@@ -173,12 +173,6 @@ impl Look {
         marks_of(self.history.iter().filter(|(path, _)| !late.contains(path)).map(|(_, entry)| entry))
     }
 
-    /// The marks in the slots of transactions that are done, and not in history yet.
-    pub(super) fn done_slots(&self) -> Marks {
-        let is_done = |path: &Path| self.journals.iter().any(|(folder, _)| path.parent() == Some(folder));
-        marks_of(self.slots.iter().filter(|(path, _)| is_done(path)).map(|(_, entry)| entry))
-    }
-
     /// The marks in what is kept.
     pub(super) fn put_aside(&self) -> Marks {
         marks_of(self.kept.iter().map(|(_, entry)| entry))
@@ -207,7 +201,7 @@ impl Look {
     }
 }
 
-fn marks_of<'e>(entries: impl Iterator<Item = &'e Entry>) -> Marks {
+pub(super) fn marks_of<'e>(entries: impl Iterator<Item = &'e Entry>) -> Marks {
     let mut marks = Marks::new();
     for entry in entries {
         collect_marks(&entry.content, &mut marks);

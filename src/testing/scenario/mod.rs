@@ -4,6 +4,7 @@
 //! [`shrink`] makes one that fails short.
 
 mod answer;
+mod attack;
 mod claims;
 mod crash;
 mod data;
@@ -23,6 +24,7 @@ mod shrink;
 mod text;
 
 pub use answer::{Compared, judge_answer};
+pub use attack::generate_attack;
 pub use claims::{Claimed, warnings};
 pub use data::{Act, Ask, Deed, Disturbance, Gate, Item, Point, Profile, Scenario, Step, Terms, What, request};
 pub use generate::generate;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::answer::{Compared, digest, judge_answer, named, places};
 use super::data::{Act, Ask, Deed, Terms, request};
 use super::judge::{Doing, Judged};
-use super::look::{Look, Marks, alike, differences, mark_text};
+use super::look::{Look, Marks, alike, differences, mark_text, marks_of};
 use super::run::{Answer, Committed, World};
 use crate::engine::report::{FileReport, Operation, Report};
 use crate::fs::FileKind;
@@ -187,13 +187,16 @@ impl World {
     }
 
     /// What the act itself forgets, as it was told to, or since history has no room for it.
-    pub(super) fn forgotten(&self, act: &Act, before: &Look, after: &Look) {
+    pub(super) fn forgotten(&self, doing: &Doing<'_>, after: &Look) {
+        let Doing { act, raw: before, base, .. } = doing;
         let mut foreigners = lock(&self.foreigners);
         match act {
-            _ if matches!(act, Act::Prune(_)) || self.profile.small_history && *act != Act::Drop => {
+            _ if matches!(act, Act::Prune(_)) || self.profile.small_history && **act != Act::Drop => {
                 let (mut pruned, there) = (before.originals(), after.for_good());
                 // A recovery that came first brought them to history.
-                pruned.extend(before.done_slots());
+                let stays = marks_of(base.values());
+                pruned.extend(before.interrupted_slots());
+                pruned.extend(before.in_files().difference(&stays));
                 foreigners.alive.retain(|mark| there.contains(mark) || !pruned.contains(mark));
             }
             Act::Drop => {

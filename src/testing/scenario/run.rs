@@ -38,6 +38,8 @@ pub(super) struct Pending {
     pub(super) allowed: Vec<Arc<Files>>,
     /// The files as they were seen on this very machine: what none of the states changes is the very file.
     pub(super) seen: Arc<Files>,
+    /// The files as they stood then, before any recovery.
+    pub(super) there: Arc<Files>,
     /// The paths that somebody else changed since, and those that depend on them.
     pub(super) tainted: BTreeSet<PathBuf>,
     /// History was pruned since: which folders a transaction had made is forgotten.

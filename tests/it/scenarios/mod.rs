@@ -64,6 +64,30 @@ fn no_scenario_breaks_the_promise() {
 }
 
 #[test]
+fn no_attacker_changes_what_is_outside() {
+    for seed in 0..number("TXEDIT_SCENARIOS", 1_000) {
+        let scenario = txedit::testing::scenario::generate_attack(seed);
+        assert!(broken(&scenario).is_none(), "seed {seed}:\n{}", told(&scenario));
+    }
+}
+
+/// Whether the judge sees a file outside that is written, and a content that is taken away, while the engine works.
+#[test]
+fn what_an_attack_must_not_do_is_seen() {
+    let attack = |deed: &str| {
+        let script = format!(
+            "file a \"red O1\\n\" 644\nsymlink link /outside\napply\n  edit a \"red\" \"blue\"\n  before host #1: {deed}\n"
+        );
+        run_sim(&script.parse().unwrap()).map_err(|broken| broken.what)
+    };
+    let outside = attack("write link/a \"red F2\\n\"").unwrap_err();
+    assert!(outside.contains("outside the workspace was"), "{outside}");
+    let gone = attack("delete a").unwrap_err();
+    assert!(gone.contains("gone: O1"), "{gone}");
+    attack("exchange .txedit link").unwrap();
+}
+
+#[test]
 fn a_script_reads_as_it_is_written() {
     for seed in 0..500 {
         let scenario = generate(seed);

@@ -1,0 +1,142 @@
+//! An attacker exchanges the state folder, its sections or folders of the workspace with what he planted, in the middle of
+//! an act.
+//!
+//! What an answer says of such a workspace counts for little. What counts: nothing outside it is changed, and no content
+//! is gone that was there before the engine was called.
+
+use std::path::{Path, PathBuf};
+
+use super::data::{Act, Ask, Deed, Disturbance, Gate, Item, Profile, Scenario, Step, Terms, What};
+use super::generate::{Dice, generate_by};
+use super::judge::Judged;
+use super::look::{Marks, mark_text, marks_of};
+use super::run::World;
+use crate::fs::sim::{Entry, SimFs};
+use crate::path::STATE_FOLDER;
+use crate::testing::run::lock;
+use crate::testing::script::ROOT;
+
+/// A folder beside the workspace.
+pub(super) const OUTSIDE: &str = "/outside";
+
+const SECTIONS: [&str; 5] = [".txedit/txn", ".txedit/history", ".txedit/trash", ".txedit/kept", ".txedit/open"];
+const PLANTED: [&str; 5] = ["planted", "planted/txn", "link", "d", "k"];
+
+/// The scenario of a seed with an attacker in it.
+#[must_use]
+pub fn generate_attack(seed: u64) -> Scenario {
+    generate_by(seed, |dice| {
+        let machine = Profile { small_history: false, ..dice.machine() };
+        let mut items = dice.items();
+        let folders = ["k", "planted", "planted/txn", "planted/history", "planted/trash", "planted/kept"];
+        items.extend(folders.map(|path| Item::Folder(path.to_owned())));
+        items.push(Item::Symlink("link".to_owned(), OUTSIDE.to_owned()));
+        let mut steps = Vec::new();
+        if dice.one_in(2) {
+            steps.push(Step::Foreign(Deed::Chown("planted".to_owned(), 5, 6)));
+        }
+        let sections = dice.one_in(2);
+        for _ in 0..=dice.below(4) {
+            let act = attacked_act(dice);
+            let count = dice.below(3);
+            let mut disturbances: Vec<_> = (0..count).map(|_| exchange(dice, sections)).collect();
+            if dice.one_in(4) {
+                disturbances.push(Disturbance { point: dice.point(), what: What::Kill });
+            }
+            steps.push(Step::Act(act, disturbances));
+        }
+        Scenario { machine, items, steps }
+    })
+}
+
+/// The state folder, or one of its sections: through a state folder that leads outside he would exchange names there.
+fn exchange(dice: &mut Dice, sections: bool) -> Disturbance {
+    let state = if sections { dice.of(&SECTIONS) } else { STATE_FOLDER };
+    let one = if dice.one_in(4) { "d" } else { state };
+    let other = if sections { dice.of(&PLANTED) } else { dice.of(&["planted", "link", "k"]) };
+    Disturbance { point: dice.point(), what: What::Deed(Deed::Exchange(one.to_owned(), other.to_owned())) }
+}
+
+/// An act that forgets nothing.
+fn attacked_act(dice: &mut Dice) -> Act {
+    match dice.below(12) {
+        0..=6 => {
+            let asks: Vec<Ask> = dice.asks();
+            let check = dice.one_in(3).then(|| Gate { passes: dice.one_in(2), deeds: Vec::new() });
+            Act::Apply(asks, Terms { check, ..Terms::default() })
+        }
+        7 => Act::Undo(None),
+        8 => Act::Stage(0, dice.asks()),
+        9 => Act::Commit(0, None),
+        10 => Act::Restore,
+        _ => Act::Recover,
+    }
+}
+
+/// Whether somebody exchanges what is the engine's, or could lead it outside.
+pub(super) fn is_attacked(scenario: &Scenario) -> bool {
+    let is_state = |path: &String| Path::new(path).starts_with(STATE_FOLDER);
+    let is_attack = |deed: &Deed| matches!(deed, Deed::Exchange(one, other) if is_state(one) || is_state(other));
+    let is_one = |step: &Step| match step {
+        Step::Act(_, disturbances) => {
+            disturbances.iter().any(|it| matches!(&it.what, What::Deed(deed) if is_attack(deed)))
+        }
+        Step::Foreign(deed) => is_attack(deed),
+        Step::Clock(_) | Step::Cut(..) => false,
+    };
+    scenario.items.iter().any(|item| matches!(item, Item::Symlink(_, target) if target == OUTSIDE))
+        || scenario.steps.iter().any(is_one)
+}
+
+/// What is outside the workspace, for an attacker to lead the engine to: names of its own among it.
+pub(super) fn make_outside(machine: &SimFs) -> std::io::Result<()> {
+    for folder in ["", "txn", "history", "trash", "kept", "open"] {
+        let folder = Path::new(OUTSIDE).join(folder);
+        machine.make_folders(&folder)?;
+        machine.create(folder.join("a"), "precious\n")?;
+        machine.create(folder.join("e"), "precious\n")?;
+    }
+    Ok(())
+}
+
+/// All that counts under attack.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Precious {
+    outside: Vec<(PathBuf, Entry)>,
+    marks: Marks,
+}
+
+impl World {
+    /// What must be there after the next step. New content may go: nobody else wrote it.
+    pub(super) fn precious(&self) -> Precious {
+        let all = self.machine.entries(ROOT).unwrap_or_default();
+        let mut marks = marks_of(all.iter().map(|(_, entry)| entry));
+        marks.retain(|(letter, _)| *letter != b'N');
+        Precious { outside: self.machine.entries(OUTSIDE).unwrap_or_default(), marks }
+    }
+
+    /// Does a step, and judges it.
+    pub(super) fn attacked(&mut self, step: &mut Step) -> Judged {
+        let before = self.precious();
+        match step {
+            Step::Act(act, disturbances) => {
+                lock(&self.foreigners).begin(act.gate().is_some());
+                let base = self.look().files.clone();
+                drop(self.clean(act, disturbances, &base));
+                let disturbers = self.disturb(disturbances);
+                // Whatever it answers.
+                drop(self.call(act));
+                self.machine.clear_hook();
+                drop(disturbers);
+            }
+            Step::Foreign(deed) => lock(&self.foreigners).act(&self.machine, deed, false),
+            Step::Clock(_) | Step::Cut(..) => {}
+        }
+        let after = self.precious();
+        if before.outside != after.outside {
+            return Err(format!("outside the workspace was {:?}, and is {:?}", before.outside, after.outside));
+        }
+        let lost: Vec<_> = before.marks.difference(&after.marks).map(|mark| mark_text(*mark)).collect();
+        if lost.is_empty() { Ok(()) } else { Err(format!("gone: {}", lost.join(", "))) }
+    }
+}
