@@ -39,6 +39,7 @@
 //! | a guard that unlinks by path; a journal read before its header is asked | – | `hostile`, `hostile::crafted` |
 //! | a mark of the newest id that does not move | – | `clock` |
 //! | originals with other names not copied | – | `hard_links` |
+//! | a folder that goes not looked into, told by its inode alone; folders taken back before what is in them | – | a foreign creator in it, a check that fails; [`folders`] |
 //!
 //! Harmless, each for a reason, and shown to be:
 //! - *The look before the swap left out.* The one after it finds the same.
@@ -66,6 +67,7 @@ use crate::explore::scripts;
 
 mod around;
 mod contended;
+mod folders;
 mod late;
 mod meanwhile;
 mod played;
