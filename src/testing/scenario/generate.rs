@@ -244,7 +244,31 @@ impl Dice {
         Some(Gate { passes: self.one_in(2), deeds: (0..count).map(|_| self.deed()).collect() })
     }
 
+    /// A file that becomes a folder, or a folder that becomes a file.
+    fn turn(&mut self) -> Vec<Ask> {
+        let word = self.of(&WORDS);
+        let text = self.text_with(word, 'N');
+        if self.one_in(2) {
+            let file = self.of(&["a", "b", "c"]);
+            let inner = format!("{file}/in");
+            self.files.remove(file);
+            self.files.insert(inner.clone(), word);
+            let moves = self.one_in(2);
+            if moves {
+                return vec![Ask::Rename(file.to_owned(), inner)];
+            }
+            return vec![Ask::Delete(file.to_owned()), Ask::Create(inner, text)];
+        }
+        let gone: Vec<String> = self.files.keys().filter(|path| path.starts_with("d/")).cloned().collect();
+        self.files.retain(|path, _| !path.starts_with("d/"));
+        self.files.insert("d".to_owned(), word);
+        gone.into_iter().map(Ask::Delete).chain([Ask::Create("d".to_owned(), text)]).collect()
+    }
+
     pub(super) fn asks(&mut self) -> Vec<Ask> {
+        if self.one_in(16) {
+            return self.turn();
+        }
         (0..=self.below(3)).map(|_| self.ask()).collect()
     }
 

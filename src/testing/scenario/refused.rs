@@ -102,7 +102,8 @@ impl Refused<'_> {
             || is_as_recovered()
             || self.is_back(path)
             || self.is_in_moved_folder(path)
-            || self.is_where_it_was(path);
+            || self.is_where_it_was(path)
+            || self.went_with_the_new_one(path);
         if is_fine {
             return Ok(());
         }
@@ -161,6 +162,21 @@ impl Refused<'_> {
         // They had only the new file open, which went with what they wrote into it.
         let only_new = self.foreigners.only_new(path) && (alike(is, old) || is_handed_over);
         is_back || is_as_at_check || is_made_again || is_theirs_here || is_old_twin || only_new
+    }
+
+    /// Whether others changed the mode, owner or attributes of what was of another kind than the old one: nothing is handed
+    /// over between a file and a folder.
+    fn went_with_the_new_one(&self, path: &Path) -> bool {
+        let (is, old, theirs) = (self.files.get(path), self.base.get(path), self.expected.get(path));
+        let becomes_another = match old.map(|old| old.kind) {
+            Some(FileKind::Folder) => self.asked.contains(path),
+            Some(FileKind::File) => self.asked.iter().any(|asked| asked != path && asked.starts_with(path)),
+            _ => false,
+        };
+        becomes_another
+            && alike(is, old)
+            && theirs.map(|it| it.kind) == old.map(|it| it.kind)
+            && content(theirs) == content(old)
     }
 
     /// Whether others moved its folder away with the new content, and the old one is at its own path again. What they put
