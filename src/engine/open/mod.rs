@@ -23,7 +23,7 @@ use crate::check::Check;
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::{AskedPath, RelPath};
-use crate::request::{Change, Request};
+use crate::request::{Change, IfExists, Request};
 use store::Opened;
 use stored::Base;
 
@@ -177,8 +177,10 @@ impl Engine {
         };
         let mut request = request.clone();
         for file in &mut request.files {
-            // Of a symlink only what it leads to can be changed; to move or delete it is refused by its own name.
-            let stays = !vacates(file);
+            // Of a symlink only what it leads to can be changed; to move or delete it is refused by its own name, and so
+            // is a new file there, which what it leads to may have made free by then.
+            let is_new = matches!(file.change, Change::Write { if_exists: IfExists::Fail, .. });
+            let stays = !vacates(file) && !is_new;
             name(&mut file.path, stays);
             match &mut file.change {
                 Change::Rename(to) | Change::Edit { rename: Some(to), .. } => name(&mut to.path, false),
