@@ -56,8 +56,9 @@ impl World {
         &mut self,
         allowed: Vec<Arc<Files>>,
         seen: Arc<Files>,
-        tainted: BTreeSet<PathBuf>,
+        mut tainted: BTreeSet<PathBuf>,
     ) -> Judged {
+        tainted.extend(self.loose.iter().cloned());
         let logical = Arc::new(Files::new());
         let there = Arc::clone(&self.look().files);
         self.pending = Some(Pending { allowed, seen, there, tainted, pruned: false, logical });

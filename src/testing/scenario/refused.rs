@@ -34,7 +34,10 @@ impl World {
             touched: &touched,
             checked: self.had_check,
         };
-        let around: BTreeSet<PathBuf> = touched.iter().flat_map(|path| path.ancestors().map(PathBuf::from)).collect();
+        let mut around: BTreeSet<PathBuf> =
+            touched.iter().flat_map(|path| path.ancestors().map(PathBuf::from)).collect();
+        // What the recovery that came first made again is not the very one that it would have made without this act.
+        around.extend(self.pending.iter().flat_map(|pending| pending.tainted.iter().cloned()));
         judge_answer(Compared { touched: &around, ..compared }, None, Err(error))?;
         let foreigners = lock(&self.foreigners);
         let Some(start) = start.as_ref().filter(|_| !foreigners.done.is_empty()) else { return Ok(()) };
@@ -189,8 +192,10 @@ impl Refused<'_> {
             let is_back = |from: &Path, to: &Path| {
                 let own = path.strip_prefix(to).map(|inside| from.join(inside));
                 own.is_ok_and(|own| {
-                    let old = self.base.get(&own);
-                    self.asked.contains(&own) && old.is_some() && alike(self.files.get(&own), old) && is_aside(to)
+                    let at_check = self.at_check.as_ref().and_then(|files| files.get(&own));
+                    let mut old = [self.base.get(&own), at_check].into_iter().flatten();
+                    let is_old = old.any(|old| alike(self.files.get(&own), Some(old)));
+                    self.asked.contains(&own) && is_old && is_aside(to)
                 })
             };
             !self.files.contains_key(path) && (is_back(one, other) || is_back(other, one))

@@ -64,6 +64,8 @@ pub(super) struct World {
     pub(super) committed: Vec<Committed>,
     /// What a recovery may leave, where one is due.
     pub(super) pending: Option<Pending>,
+    /// Folders that were said to stay, though they were to go.
+    pub(super) loose: BTreeSet<PathBuf>,
     /// Which transaction is the newest that is not undone can no longer be told.
     pub(super) is_blurred: bool,
     /// There was a check: files that went back have another time.
@@ -115,6 +117,7 @@ impl World {
             modes: BTreeMap::new(),
             committed: Vec::new(),
             pending: None,
+            loose: BTreeSet::new(),
             is_blurred: false,
             had_check: false,
             is_pruned: false,

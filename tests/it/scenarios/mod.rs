@@ -3,6 +3,7 @@
 //! `TXEDIT_SCENARIOS` sets how many are made up, `TXEDIT_SCENARIO_SEED` from which seed on; one that fails is made short
 //! and printed in the form of the files in `corpus/`.
 
+mod claims;
 mod corpus;
 mod real;
 
