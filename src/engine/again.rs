@@ -6,7 +6,7 @@
 use std::sync::atomic::AtomicBool;
 
 use super::account::Account;
-use super::history::{Loaded, history};
+use super::history::{Loaded, whole_history};
 use super::open::check_plan;
 use super::report::{Extra, FileReport, Operation, Report};
 use super::transaction::see;
@@ -79,7 +79,7 @@ impl Engine {
     fn find_committed(&self, is_it: impl Fn(&Header) -> bool) -> Result<Option<Loaded>> {
         let Some(state) = self.state()? else { return Ok(None) };
         let is_it = |loaded: &Result<Loaded>| loaded.as_ref().map_or(true, |loaded| is_it(&loaded.journal.header));
-        history(&*self.fs, &state)?.rev().find(is_it).transpose()
+        whole_history(&*self.fs, &state)?.rev().find(is_it).transpose()
     }
 
     /// The answer of a committed transaction, with what is true of its files now.

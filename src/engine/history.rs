@@ -2,14 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use super::account::{Account, CheckAccount};
 use super::lock::NEVER;
+use super::private::{self, Opening};
 use super::report::{Logged, Shown, ShownFile};
 use super::snapshot;
-use super::state::{Found, Section, State, list_ids, open_transaction};
+use super::state::{Found, Section, State, list_ids};
 use super::{Engine, hot, id, late};
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Result};
@@ -32,9 +33,14 @@ pub(super) struct Loaded {
 /// Opens a committed transaction of this workspace; `None` where there is none of that id. Only a journal that
 /// verifies, that is done, and that was born where it is, is history: a repository cannot ship one.
 pub(super) fn load(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<Loaded>> {
-    let Some(folder) = open(fs, state, id)? else { return Ok(None) };
-    let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
-    let Some((journal, Mark::Done)) = hot::read_wanted(fs, &folder, |header| is_born_here(&stat, id, header))? else {
+    match open(fs, state, id)? {
+        Opening::Ours(folder, stat) => read(fs, folder, &stat, id),
+        _ => Ok(None),
+    }
+}
+
+fn read(fs: &dyn Fs, folder: Handle, stat: &Stat, id: &str) -> Result<Option<Loaded>> {
+    let Some((journal, Mark::Done)) = hot::read_wanted(fs, &folder, |header| is_born_here(stat, id, header))? else {
         return Ok(None);
     };
     Ok(Some(Loaded { folder, journal }))
@@ -61,10 +67,9 @@ pub(super) fn is_ours(fs: &dyn Fs, state: &State, id: &str) -> Result<bool> {
 }
 
 fn open_ours(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<Handle>> {
-    let Some(folder) = open(fs, state, id)? else { return Ok(None) };
+    let Opening::Ours(folder, stat) = open(fs, state, id)? else { return Ok(None) };
     let header = hot::read_of_journal(fs, &folder, |bytes| journal::header(bytes))?;
     let Some(Ok((header, Mark::Done))) = header else { return Ok(None) };
-    let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
     Ok(is_born_here(&stat, id, &header).then_some(folder))
 }
 
@@ -74,12 +79,12 @@ fn is_slot(name: &OsStr) -> bool {
     name.strip_suffix(journal::ORIGINAL.as_bytes()).unwrap_or(name).iter().all(u8::is_ascii_digit)
 }
 
-fn open(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<Handle>> {
+fn open(fs: &dyn Fs, state: &State, id: &str) -> Result<Opening> {
     if !journal::is_id(id.as_ref()) {
-        return Ok(None);
+        return Ok(Opening::Missing);
     }
-    let Some(section) = state.section(fs, Section::History)? else { return Ok(None) };
-    open_transaction(fs, &section, id)
+    let Some(section) = state.section(fs, Section::History)? else { return Ok(Opening::Missing) };
+    private::open(fs, Name::new(&section, id))
 }
 
 /// The boot says nothing here, history outlives it: without birth times the inode must do.
@@ -97,6 +102,33 @@ pub(super) fn history<'a>(
         None => Vec::new(),
     };
     Ok(ids.into_iter().filter_map(move |id| load(fs, state, &id).transpose()))
+}
+
+/// The same for who must not pass one over: one of this user's that cannot be opened is an error.
+pub(super) fn whole_history<'a>(
+    fs: &'a dyn Fs,
+    state: &'a State,
+) -> Result<impl DoubleEndedIterator<Item = Result<Loaded>> + use<'a>> {
+    let history = state.folder.path().join(Section::History.name());
+    let ids = match private::open(fs, Name::new(&state.folder, Section::History.name()))? {
+        Opening::Ours(section, _) => list_ids(fs, &section)?,
+        Opening::Shut(why) => return Err(shut(history, why)),
+        Opening::Missing | Opening::Refused(_) => Vec::new(),
+    };
+    Ok(ids.into_iter().filter_map(move |id| match open(fs, state, &id) {
+        Ok(Opening::Ours(folder, stat)) => read(fs, folder, &stat, &id).transpose(),
+        Ok(Opening::Shut(why)) => Some(Err(shut(history.join(&id), why))),
+        Ok(Opening::Missing | Opening::Refused(_)) => None,
+        Err(error) => Some(Err(error)),
+    }))
+}
+
+fn shut(path: PathBuf, why: &str) -> Error {
+    let message = format!(
+        "{} {why}, and may be the transaction that is asked for; give yourself all rights to it, or move it away",
+        path.display()
+    );
+    Error::new(ErrorKind::PermissionDenied, message).at(path)
 }
 
 impl Loaded {

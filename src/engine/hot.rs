@@ -85,6 +85,7 @@ pub(super) fn examine(
         Opening::Ours(folder, _) => folder,
         Opening::Missing => return Ok((Standing::Running, None)),
         Opening::Refused(why) => return Ok((Standing::Refused(why), None)),
+        Opening::Shut(why) => return Ok((Standing::Refused(why.to_owned()), None)),
     };
     let Some((folder, stat)) = transaction::lock(fs, &section, id, folder)? else {
         return Ok((Standing::Running, None));

@@ -18,6 +18,19 @@ pub(super) enum Opening {
     Missing,
     /// It is never acted on, and why: what follows its name.
     Refused(String),
+    /// It is this user's, and cannot be opened: why, as above.
+    Shut(&'static str),
+}
+
+impl Opening {
+    /// Why it is not acted on: what follows its name.
+    pub(super) fn why(&self) -> &str {
+        match self {
+            Self::Refused(why) => why,
+            Self::Shut(why) => why,
+            Self::Ours(..) | Self::Missing => "is as it should be",
+        }
+    }
 }
 
 /// Opens a folder in the state folder, and judges what was opened.
@@ -33,7 +46,7 @@ pub(super) fn open_by(fs: &dyn Fs, name: Name<'_>, protocol: &Protocol) -> Resul
         Err(e) => match errno::of(&e) {
             Some(Errno::NOENT) => return Ok(Opening::Missing),
             Some(Errno::NOTDIR | Errno::LOOP) => return Ok(Opening::Refused("is not a folder".to_owned())),
-            Some(Errno::ACCESS | Errno::PERM) => return barred(fs, name).map(Opening::Refused),
+            Some(Errno::ACCESS | Errno::PERM) => return barred(fs, name),
             _ => return Err(io("open")(e)),
         },
     };
@@ -54,12 +67,12 @@ fn refused(stat: &Stat, user: u32) -> String {
 }
 
 /// Why a folder cannot be opened, by its name: it is not acted on, so this need not be true for long.
-fn barred(fs: &dyn Fs, name: Name<'_>) -> Result<String> {
+fn barred(fs: &dyn Fs, name: Name<'_>) -> Result<Opening> {
     let io = |e| Error::io("look at", name.path(), e);
     let (stat, user) = (fs.stat(name).map_err(io)?, fs.host().map_err(io)?.user);
     Ok(match stat {
-        Some(stat) if !is_private(stat.user, stat.mode, user) => refused(&stat, user),
-        _ => "cannot be opened by you".to_owned(),
+        Some(stat) if !is_private(stat.user, stat.mode, user) => Opening::Refused(refused(&stat, user)),
+        _ => Opening::Shut("cannot be opened by you"),
     })
 }
 

@@ -93,6 +93,7 @@ impl State {
         let (folder, stat) = match private::open_by(fs, Name::new(root, STATE_FOLDER), protocol)? {
             Opening::Missing => return Ok(Found::Nothing),
             Opening::Refused(why) => return Ok(Found::Ignored(why)),
+            Opening::Shut(why) => return Ok(Found::Ignored(why.to_owned())),
             Opening::Ours(folder, stat) => (folder, stat),
         };
         let root_stat = fs.stat_handle(root).map_err(|e| Error::io("look at", root.path(), e))?;
@@ -257,7 +258,7 @@ impl State {
     pub(super) fn section(&self, fs: &dyn Fs, section: Section) -> Result<Option<Handle>> {
         match private::open(fs, Name::new(&self.folder, section.name()))? {
             Opening::Ours(folder, _) => Ok(Some(folder)),
-            Opening::Missing | Opening::Refused(_) => Ok(None),
+            Opening::Missing | Opening::Refused(_) | Opening::Shut(_) => Ok(None),
         }
     }
 
@@ -279,9 +280,9 @@ impl State {
         match private::open(fs, Name::new(&self.folder, section.name()))? {
             Opening::Ours(folder, _) => Ok(folder),
             Opening::Missing => Err(came_and_went(&self.root)),
-            Opening::Refused(why) => {
+            refused => {
                 let path = self.folder.path().join(section.name());
-                let message = format!("{} {why}; move it away", path.display());
+                let message = format!("{} {}; move it away", path.display(), refused.why());
                 Err(Error::new(ErrorKind::PermissionDenied, message).at(path))
             }
         }
@@ -295,15 +296,15 @@ impl State {
             let folder = match private::open(fs, name)? {
                 Opening::Ours(folder, _) => folder,
                 Opening::Missing => continue,
-                Opening::Refused(why) => {
-                    strangers.push(format!("{} {why}; it is left alone", name.path().display()));
+                refused => {
+                    strangers.push(format!("{} {}; it is left alone", name.path().display(), refused.why()));
                     continue;
                 }
             };
             for id in list_ids(fs, &folder)? {
                 let name = Name::new(&folder, &id);
-                if let Opening::Refused(why) = private::open(fs, name)? {
-                    strangers.push(format!("{} {why}; it is left alone", name.path().display()));
+                if let refused @ (Opening::Refused(_) | Opening::Shut(_)) = private::open(fs, name)? {
+                    strangers.push(format!("{} {}; it is left alone", name.path().display(), refused.why()));
                 }
             }
         }
@@ -349,6 +350,6 @@ pub(super) fn open_transaction(
 ) -> Result<Option<Handle>> {
     match private::open(fs, Name::new(section, id))? {
         Opening::Ours(folder, _) => Ok(Some(folder)),
-        Opening::Missing | Opening::Refused(_) => Ok(None),
+        Opening::Missing | Opening::Refused(_) | Opening::Shut(_) => Ok(None),
     }
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::draft::{Draft, Marks, Source, Sources};
 use super::ground::{Ground, Parents};
-use super::history::{Loaded, history};
+use super::history::{Loaded, whole_history};
 use super::report::{Extra, FileReport, Operation, Report, Reverted};
 use super::resolve::Place;
 use super::roles::is_about_the_path;
@@ -171,7 +171,7 @@ impl Engine {
     fn newest_not_undone(&self, is_wanted: &Wanting<'_>) -> Result<Option<String>> {
         let Some(state) = self.state()? else { return Ok(None) };
         let undone = self.reverted(&state)?;
-        for loaded in history(&*self.fs, &state)?.rev() {
+        for loaded in whole_history(&*self.fs, &state)?.rev() {
             let header = loaded?.journal.header;
             let is_open = header.reverts.is_none() && !undone.contains_key(&header.id);
             if is_open && is_wanted(&header.id, &header.owner.program) {

@@ -4,12 +4,16 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use txedit::digest::Digest;
 use txedit::engine::{Retention, UndoOptions};
+use txedit::errno::Errno;
 use txedit::error::{Detail, ErrorKind, Outcome};
+use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::fs::os::OsFs;
 
 use crate::workspace::{Tree, Workspace, running};
 
@@ -296,4 +300,31 @@ fn a_write_through_an_old_handle_is_told() {
     assert!(status.warnings[0].contains(&id), "{:?}", status.warnings);
     let kept = workspace.path(".txedit/history").join(id).join("000000");
     assert_eq!(fs::read_to_string(kept).unwrap(), "one\nlate\n");
+}
+
+/// What cannot be opened may be the newest, or the one with the key: neither is passed over.
+#[test]
+fn a_transaction_that_cannot_be_opened_is_not_passed_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let faults = Arc::new(FaultFs::new(Arc::new(OsFs::new())));
+    let workspace = Workspace::on(faults.clone(), folder.path());
+    workspace.write("x", "one\n");
+    workspace.write("y", "one\n");
+    committed(&workspace, &edit("x", "one", "two"));
+    let mut request = edit("y", "one", "two");
+    request["idempotency_key"] = json!("k");
+    let newest = committed(&workspace, &request);
+    let shut = newest.clone();
+    let opens = move |call: &Call| call.operation == Operation::OpenBeneath && call.path.ends_with(&shut);
+    faults.add(Rule::fail(1, Errno::ACCESS.raw_os_error()).matching(opens).from_then_on());
+    request["files"] = json!([{ "file_path": "z", "content": "z" }]);
+    for error in [workspace.undo(None).unwrap_err(), workspace.refuses(&request)] {
+        assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{error}");
+        assert!(error.path().unwrap().ends_with(&newest), "{error}");
+    }
+    assert_eq!((workspace.read("x"), workspace.read("y")), ("two\n".to_owned(), "two\n".to_owned()));
+    // Without it nothing hangs on that one.
+    request.as_object_mut().unwrap().remove("idempotency_key");
+    workspace.apply(&request).unwrap();
+    workspace.engine.log(9, None).unwrap();
 }

@@ -82,9 +82,9 @@ pub(super) fn run(root: &Path, act: &Act) -> Option<Ran> {
     // It may refuse before it has read all.
     child.stdin.take().unwrap().write_all(input.as_bytes()).ok();
     let output = child.wait_with_output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    let json = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
-    Some(Ran { status: output.status.code().unwrap(), json })
+    let told = || format!("{act}{output:?}");
+    let json = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", told()));
+    Some(Ran { status: output.status.code().unwrap_or_else(|| panic!("{}", told())), json })
 }
 
 /// What a check does, as one line of a shell.
