@@ -13,7 +13,8 @@ use crate::text;
 pub struct Query {
     /// The text or pattern.
     pub pattern: String,
-    /// What takes its place; for a pattern, with `$1` and `${name}` for what groups matched, and `$$` for a dollar.
+    /// What takes its place; for a pattern, with `$1` and `${name}` for what groups matched, `$$` for a dollar, `\n`, `\r`
+    /// and `\t` for a line feed, a carriage return and a tab, and `\\` for a backslash.
     pub replacement: String,
     /// Whether the pattern is a regular expression, in which `^` and `$` are the ends of a line.
     pub regex: bool,
@@ -59,10 +60,12 @@ impl Pattern {
         } else {
             Kind::Text(query.pattern.as_bytes().to_vec())
         };
+        let mut replacement = query.replacement.clone();
         if let Kind::Regex(regex) = &kind {
-            check_groups(regex, &query.replacement)?;
+            replacement = unescaped(&replacement)?;
+            check_groups(regex, &replacement)?;
         }
-        Ok(Self { kind, replacement: query.replacement.as_bytes().to_vec() })
+        Ok(Self { kind, replacement: replacement.into_bytes() })
     }
 
     /// The edits of a content; none where the pattern is not in it.
@@ -116,6 +119,35 @@ fn ranges(content: &[u8], matches: impl Iterator<Item = (Range<usize>, Vec<u8>)>
         Edit { anchor: Anchor::Range { range, expected }, replacement }
     };
     matches.map(edit).collect()
+}
+
+/// The replacement of a pattern with its escapes taken for what they stand for. Any other is refused: written as it is, it
+/// would be a wrong edit for whoever is used to `sed`.
+fn unescaped(replacement: &str) -> Result<String> {
+    let mut text = String::with_capacity(replacement.len());
+    let mut rest = replacement.chars();
+    while let Some(c) = rest.next() {
+        if c != '\\' {
+            text.push(c);
+            continue;
+        }
+        let escape = rest.next();
+        text.push(match escape {
+            Some('n') => '\n',
+            Some('r') => '\r',
+            Some('t') => '\t',
+            Some('\\') => '\\',
+            _ => {
+                let escape = escape.map(String::from).unwrap_or_default();
+                let is_group = escape.bytes().any(|byte| byte.is_ascii_digit());
+                let hint =
+                    if is_group { format!("${{{escape}}} for a group") } else { r"\\ for a backslash".to_owned() };
+                let message = format!(r"the replacement has \{escape}, which stands for nothing: write {hint}");
+                return Err(Error::new(ErrorKind::InvalidPattern, message));
+            }
+        });
+    }
+    Ok(text)
 }
 
 /// Groups that the replacement names must be in the pattern: the regex crate would put nothing there.
@@ -186,6 +218,19 @@ mod tests {
         becomes(&query("x*", "-", true, false), "", "", 0);
         becomes(&query("a|ab", "x", true, true), "ab a abc", "x x abc", 2);
         becomes(&query("é", "e", true, false), "\u{e9}t\u{e9}", "ete", 2);
+    }
+
+    #[test]
+    fn escapes_of_a_replacement_are_those_of_sed() {
+        becomes(&query(r"\n+", r"\n", true, false), "a\n\n\nb\n", "a\nb\n", 2);
+        becomes(&query("(,)", r"$1\t\\n\r", true, false), "a,b", "a,\t\\n\rb", 1);
+        // A text is only a text.
+        becomes(&query("a", r"\n", false, false), "a", r"\n", 1);
+        for (replacement, words) in [(r"\1", "write ${1}"), (r"C:\dir", r"write \\"), ("a\\", r"write \\")] {
+            let error = Pattern::new(&query("(a)", replacement, true, false)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidPattern);
+            assert!(error.to_string().contains(words), "{error}");
+        }
     }
 
     #[test]
