@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::fence::Fences;
 use super::files::{self, Files, rename_to};
-use super::{excerpt, malformed};
+use super::{Format, excerpt, foreign, malformed};
 use crate::error::Result;
 use crate::request::edit::{Hunk, HunkLine, Matching, Side};
 use crate::request::{Change, FileRequest};
@@ -31,7 +31,7 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
     let is_framed = reader.lines.iter().any(|line| is_begin(line));
     let mut end = 0;
     if is_framed {
-        while let Some(begin) = reader.seek(is_begin) {
+        while let Some(begin) = reader.seek(is_begin)? {
             reader.at += 1;
             reader.sections(&mut files, false)?;
             end = reader.at;
@@ -42,9 +42,9 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
             }
         }
     } else {
-        reader.seek(is_section);
-        reader.sections(&mut files, true)?;
-        reader.seek(|_| false);
+        while reader.seek(is_section)?.is_some() {
+            reader.sections(&mut files, true)?;
+        }
         reader.fences.check_closed(reader.lines.len())?;
     }
     if files.list.is_empty() {
@@ -81,15 +81,16 @@ impl<'p> Reader<'p> {
     }
 
     /// Goes on to the next such line; answers its number, from 1.
-    fn seek(&mut self, is_wanted: impl Fn(&[u8]) -> bool) -> Option<usize> {
+    fn seek(&mut self, is_wanted: impl Fn(&[u8]) -> bool) -> Result<Option<usize>> {
         while let Some(line) = self.peek() {
             if is_wanted(line) {
-                return Some(self.at + 1);
+                return Ok(Some(self.at + 1));
             }
             self.at += 1;
+            foreign::check(Format::Envelope, line, self.peek().unwrap_or_default(), self.at)?;
             self.fences.see(line, self.at);
         }
-        None
+        Ok(None)
     }
 
     /// Reads the sections up to the end of the envelope; `frameless` where only what is no section tells it.
@@ -135,12 +136,26 @@ impl<'p> Reader<'p> {
     /// The content of a new file. Carriage returns belong to it unless the patch as a whole has them (`is_crlf`).
     fn added(&mut self, is_crlf: bool) -> Result<Vec<u8>> {
         let mut content = Vec::new();
+        let mut blank: Vec<(usize, &[u8])> = Vec::new();
         while !self.ends() {
             let line = self.lines[self.at];
             match if is_crlf { without_break(line) } else { line } {
-                [b'+', line @ ..] => content.extend_from_slice(&[line, b"\n"].concat()),
-                // Between this file and the next.
-                line if line.trim_ascii().is_empty() => {}
+                [b'+', line @ ..] => {
+                    // An empty line that lost its sign is one of the file; one of blanks, or in front, may mean anything.
+                    for (at, empty) in blank.drain(..) {
+                        if content.is_empty() || !without_break(empty).is_empty() {
+                            return Err(malformed(
+                                at + 1,
+                                1,
+                                "a line with +, alone where the new file has an empty line",
+                            ));
+                        }
+                        content.extend_from_slice(&[empty, b"\n"].concat());
+                    }
+                    content.extend_from_slice(&[line, b"\n"].concat());
+                }
+                // At the end it is between this file and the next.
+                line if line.trim_ascii().is_empty() => blank.push((self.at, line)),
                 line if is_section(line.trim_ascii_start()) => break,
                 line => return Err(malformed(self.at + 1, 1, format!("a line with +, not {}", excerpt(line)))),
             }

@@ -7,6 +7,7 @@ mod ast_grep;
 mod envelope;
 mod fence;
 mod files;
+mod foreign;
 mod json;
 mod search_replace;
 mod unified;
@@ -165,6 +166,10 @@ pub fn detect(patch: &[u8]) -> Option<Format> {
         }
     }
     let mut lines = patch.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).peekable();
+    let is_diff = |line: &[u8]| line.starts_with(b"diff --git ") || line.starts_with(b"--- ");
+    if lines.peek().is_some_and(|first| unified::is_commit(first)) && lines.clone().any(is_diff) {
+        return Some(Format::Unified);
+    }
     while let Some(line) = lines.next() {
         if line.trim_ascii() == b"*** Begin Patch" || envelope::is_section(line) {
             return Some(Format::Envelope);

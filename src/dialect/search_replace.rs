@@ -5,7 +5,7 @@ mod name;
 
 use super::fence::Fences;
 use super::files::{self, Files};
-use super::{excerpt, malformed};
+use super::{Format, excerpt, foreign, malformed};
 use crate::error::Result;
 use crate::request::edit::{Hunk, HunkLine, Matching, Side};
 use name::Named;
@@ -49,6 +49,18 @@ fn is_like_a_mark(line: &[u8]) -> bool {
         }
 }
 
+/// Refuses a line around the blocks that starts what would not be applied.
+fn check_passed(lines: &[&[u8]], at: usize) -> Result<()> {
+    if is_like_a_mark(lines[at]) {
+        let expected = format!(
+            "`<<<<<<< SEARCH`, `=======` and `>>>>>>> REPLACE`, each at the start of a line and with 5 to 9 signs, not {}",
+            excerpt(lines[at])
+        );
+        return Err(malformed(at + 1, 1, expected));
+    }
+    foreign::check(Format::SearchReplace, lines[at], lines.get(at + 1).copied().unwrap_or_default(), at + 1)
+}
+
 /// Reads all blocks; what stands around them is passed over.
 pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
     let raw: Vec<&[u8]> = patch.split(|byte| *byte == b'\n').collect();
@@ -63,14 +75,7 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
             return Err(malformed(at + 1, 1, "`<<<<<<< SEARCH` and `=======` in front of this"));
         }
         if !is_head(lines[at]) {
-            if is_like_a_mark(lines[at]) {
-                let expected = format!(
-                    "`<<<<<<< SEARCH`, `=======` and `>>>>>>> REPLACE`, each at the start of a line and with 5 to 9 \
-                     signs, not {}",
-                    excerpt(lines[at])
-                );
-                return Err(malformed(at + 1, 1, expected));
-            }
+            check_passed(&lines, at)?;
             at += 1;
             told.see(&mut fences, lines[at - 1], at);
             continue;

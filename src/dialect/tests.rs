@@ -9,7 +9,10 @@ use crate::request::{Change, IfExists, Mode};
 use crate::text;
 
 mod blocks;
+mod diffs;
 mod json;
+mod mixed;
+mod places;
 
 pub(super) type Tree = BTreeMap<String, String>;
 
@@ -121,9 +124,6 @@ fn plain_diffs_and_those_of_chats() {
     // Of one file in two parts, as in a series of patches: the second counts in what the first left.
     let series = "--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n-a\n+b\n+c\n--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n b\n-c\n";
     check(Format::Unified, &[("x", "a\n")], series, &[("x", "b\n")]);
-    // Git's headers of one file, without a hunk, and a diff of another.
-    let mixed = "diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\n--- a/z\n+++ b/z\n@@ -1 +1 @@\n-a\n+b\n";
-    check(Format::Unified, &[("x", "a\n"), ("z", "a\n")], mixed, &[("y", "a\n"), ("z", "b\n")]);
     // Where others have context, one without any was all of its file.
     let whole = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n--- a/y\n+++ b/y\n@@ -1,2 +1,2 @@\n-a\n+b\n c\n";
     check(Format::Unified, &[("x", "a\n"), ("y", "a\nc\n")], whole, &[("x", "b\n"), ("y", "b\nc\n")]);
@@ -156,7 +156,7 @@ fn what_a_diff_must_not_be() {
     bad("diff --git a/x b/y\nindex 1..2\n", "line 1, column 1: expected the same name twice");
     bad(
         &format!("diff --git a/y b/y\nindex 1..2\n{head}@@ -1 +1 @@\n-a\n+b\n"),
-        "line 3, column 1: expected a change of y",
+        "line 3, column 5: expected `y`, as the `diff --git` line has it",
     );
     bad("diff --git a/x b/x\nindex 1..2\n", "line 3, column 1: expected a change of x");
     bad("diff --git a/x b/x\nindex 1..2 100644\nGIT binary patch\nliteral 0\n", "x is binary");

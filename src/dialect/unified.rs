@@ -1,21 +1,28 @@
 //! Unified diffs, and those of git with their headers.
 
 mod header;
+mod message;
 mod names;
+mod prefix;
+mod section;
 
 use super::fence::Fences;
-use super::files::{self, Files, rename_to};
-use super::{excerpt, malformed};
+use super::files::Files;
+use super::{Format, excerpt, foreign, malformed};
 use crate::error::{Error, ErrorKind, Result};
-use crate::request::edit::{Anchor, Edit, Hunk, HunkLine, Matching, Side};
-use crate::request::{Change, FileRequest, Mode};
-use header::{Extended, Kind, Ranges};
+use crate::request::Change;
+use crate::request::edit::{Anchor, Hunk, HunkLine, Matching, Side};
+use header::Ranges;
+use prefix::Prefixes;
+
+pub(super) use message::is_start as is_commit;
 
 /// Reads a diff of any number of files; what stands around it, as in a mail or a chat, is passed over.
 pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
-    let mut reader = Reader { lines: patch.split_inclusive(|byte| *byte == b'\n').collect(), at: 0, matching };
+    let lines: Vec<&[u8]> = patch.split_inclusive(|byte| *byte == b'\n').collect();
+    let prefixes = Prefixes::of(&lines);
+    let mut reader = Reader { lines, at: 0, matching, fences: Fences::default(), prefixes };
     let mut files = Files::default();
-    let mut fences = Fences::default();
     while let Some(line) = reader.peek() {
         if line.starts_with(b"diff --git ") {
             reader.git_section(&mut files)?;
@@ -28,12 +35,15 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
             return Err(malformed(reader.number(), 1, expected));
         } else if line.starts_with(b"Binary files ") {
             return Err(binary(reader.number(), &excerpt(line)));
+        } else if is_commit(line) {
+            reader.at += message::len(&reader.lines[reader.at..]);
         } else {
-            fences.see(line, reader.number());
+            foreign::check(Format::Unified, line, reader.after(1), reader.number())?;
+            reader.fences.see(line, reader.number());
             reader.at += 1;
         }
     }
-    fences.check_closed(reader.lines.len())?;
+    reader.fences.check_closed(reader.lines.len())?;
     if files.list.is_empty() {
         return Err(malformed(1, 1, "`diff --git a/NAME b/NAME`, or `--- NAME` and `+++ NAME`"));
     }
@@ -73,6 +83,15 @@ struct Reader<'p> {
     lines: Vec<&'p [u8]>,
     at: usize,
     matching: Matching,
+    /// Those around the diff.
+    fences: Fences,
+    prefixes: Prefixes,
+}
+
+/// A line without its line break.
+fn without_break(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
 }
 
 /// The hunks of one file.
@@ -90,110 +109,12 @@ impl<'p> Reader<'p> {
     }
 
     fn after(&self, count: usize) -> &'p [u8] {
-        let line = self.lines.get(self.at + count).copied().unwrap_or_default();
-        let line = line.strip_suffix(b"\n").unwrap_or(line);
-        line.strip_suffix(b"\r").unwrap_or(line)
+        without_break(self.lines.get(self.at + count).copied().unwrap_or_default())
     }
 
     /// Its number, from 1.
     fn number(&self) -> usize {
         self.at + 1
-    }
-
-    fn git_section(&mut self, files: &mut Files) -> Result<()> {
-        let start = self.number();
-        let heading = self.peek().unwrap_or_default();
-        self.at += 1;
-        let mut extended = Extended::default();
-        while let Some(line) = self.peek() {
-            if !extended.take(line, self.number())? {
-                break;
-            }
-            self.at += 1;
-        }
-        let same = names::of_git_line(&heading[b"diff --git ".len()..]);
-        let nameless =
-            || malformed(start, 1, "the same name twice, as `a/NAME b/NAME`, or `rename from` and `rename to`");
-        let (old, new) = match (&extended.from, &extended.to) {
-            (Some(from), Some(to)) => (from.clone(), to.clone()),
-            _ => same.clone().map(|name| (name.clone(), name)).ok_or_else(nameless)?,
-        };
-        let shown = String::from_utf8_lossy(&new).into_owned();
-        if extended.is_irregular {
-            let message = format!(
-                "line {start} of the patch: {shown} is a symlink or a submodule; only regular files can be changed"
-            );
-            return Err(Error::new(ErrorKind::NotARegularFile, message));
-        }
-        match self.peek() {
-            Some(line) if line.starts_with(b"GIT binary patch") || line.starts_with(b"Binary files ") => {
-                return Err(binary(self.number(), &shown));
-            }
-            Some(line) if line.starts_with(b"--- ") => {
-                if !self.after(1).starts_with(b"+++ ") {
-                    return Err(malformed(self.number() + 1, 1, "`+++ NAME` after `--- NAME`"));
-                }
-                // What follows a section without hunks may be a diff of another file, not one of git.
-                if names::is_of(&line[4..], &old) && names::is_of(&self.after(1)[4..], &new) {
-                    self.at += 2;
-                }
-            }
-            _ => {}
-        }
-        let hunks = self.hunks()?;
-        let mode = extended.new_mode.map(Mode::Executable);
-        let edits = |hunks: Hunks| hunks.list.into_iter().map(Hunk::into_edit).collect::<Vec<Edit>>();
-        let path = files::path(&old);
-        if extended.kind == Kind::New {
-            let mode = mode.filter(|mode| *mode == Mode::Executable(true));
-            files.create(files::path(&new), created(&hunks, start)?, mode);
-        } else if extended.kind == Kind::Deleted {
-            files.delete(path, Some(&deleted(&hunks, start)?));
-        } else if extended.kind == Kind::Copy {
-            let change = Change::Copy { from: path.into(), edits: edits(hunks) };
-            files.push(FileRequest { path: files::path(&new).into(), expected_hash: None, change, mode });
-        } else if old != new {
-            let to = rename_to(files::path(&new));
-            let edits = edits(hunks);
-            let change = if edits.is_empty() { Change::Rename(to) } else { Change::Edit { edits, rename: Some(to) } };
-            files.push(FileRequest { path: path.into(), expected_hash: None, change, mode });
-        } else if !hunks.list.is_empty() {
-            files.edit(path, edits(hunks), mode);
-        } else if mode.is_some() {
-            files.push(FileRequest { path: path.into(), expected_hash: None, change: Change::Mode, mode });
-        } else {
-            return Err(malformed(self.number(), 1, format!("a change of {shown}: a hunk, a new mode or a new name")));
-        }
-        Ok(())
-    }
-
-    fn plain_section(&mut self, files: &mut Files) -> Result<()> {
-        let start = self.number();
-        let (old, new) = (&self.after(0)[4..], &self.after(1)[4..]);
-        let is_epoch = |name: &[u8]| names::has_epoch(name);
-        let (nothing_before, nothing_after) = (is_epoch(old), is_epoch(new));
-        let (old, new) = (names::of_line(old), names::of_line(new));
-        let names::Pair { old, new } = names::pair(&old, &new)
-            .ok_or_else(|| malformed(start, 5, "two names of one file, as `--- a/NAME` and `+++ b/NAME`"))?;
-        self.at += 2;
-        let hunks = self.hunks()?;
-        if hunks.list.is_empty() {
-            return Err(malformed(self.number(), 1, "a hunk, `@@ -1,3 +1,3 @@`"));
-        }
-        let creates = nothing_before && hunks.from_nothing;
-        let deletes = nothing_after && hunks.list.iter().all(|hunk| hunk.count(Side::New) == 0);
-        match (old, new) {
-            (None, Some(new)) => files.create(files::path(&new), created(&hunks, start)?, None),
-            (Some(_), Some(new)) if creates => files.create(files::path(&new), created(&hunks, start)?, None),
-            (Some(old), None) => files.delete(files::path(&old), Some(&deleted(&hunks, start)?)),
-            (Some(old), Some(_)) if deletes => files.delete(files::path(&old), Some(&deleted(&hunks, start)?)),
-            (_, Some(new)) => {
-                let edits = hunks.list.into_iter().map(Hunk::into_edit).collect();
-                files.edit(files::path(&new), edits, None)
-            }
-            (None, None) => return Err(malformed(start, 5, "the name of a file on one side at least")),
-        };
-        Ok(())
     }
 
     fn hunks(&mut self) -> Result<Hunks> {
@@ -218,6 +139,7 @@ impl<'p> Reader<'p> {
                 Some(ranges) => self.counted(ranges, is_crlf)?,
                 None => self.uncounted(is_crlf),
             };
+            self.check_end(ranges.is_some())?;
             if !lines.iter().any(|line| line.side != Side::Both) {
                 return Err(malformed(self.number(), 1, "a line with - or + in the hunk"));
             }
@@ -283,6 +205,53 @@ impl<'p> Reader<'p> {
         lines
     }
 
+    /// Refuses a line that ends a hunk though it seems to be a part of it that lost its first sign: what follows would be
+    /// passed over.
+    fn check_end(&self, is_counted: bool) -> Result<()> {
+        let is_end = |count: usize| {
+            self.at + count >= self.lines.len() || self.is_boundary(count) || self.fences.closes(self.after(count))
+        };
+        let line = self.after(0);
+        if is_end(0) || line.trim_ascii().is_empty() {
+            return Ok(());
+        }
+        let rest = (1..).take_while(|count| !is_end(*count)).map(|count| self.after(count));
+        let is_of_hunk = |line: &[u8]| matches!(line.first(), Some(b'+' | b'-'));
+        let goes_on = if is_counted {
+            // A blank line sets off prose, which may be a list.
+            rest.take_while(|line| !line.trim_ascii().is_empty()).any(is_of_hunk)
+        } else {
+            let is_set_off = self.at.checked_sub(1).is_some_and(|at| self.lines[at].trim_ascii().is_empty());
+            !is_set_off || self.fences.is_open() || rest.into_iter().any(is_of_hunk)
+        };
+        if goes_on {
+            let expected = format!("a line that starts with a space, - or +, not {}", excerpt(line));
+            return Err(malformed(self.number(), 1, expected));
+        }
+        Ok(())
+    }
+
+    /// Whether what may follow a hunk starts so many lines ahead.
+    fn is_boundary(&self, count: usize) -> bool {
+        const STARTS: [&str; 12] = [
+            "diff ",
+            "@@",
+            "Index: ",
+            "=====",
+            "Only in ",
+            "Binary files ",
+            "From ",
+            "commit ",
+            "*** ",
+            "-- ",
+            "```",
+            "~~~",
+        ];
+        let line = self.after(count);
+        let is_header = line.starts_with(b"--- ") && self.after(count + 1).starts_with(b"+++ ");
+        is_header || line == b"--" || STARTS.iter().any(|start| line.starts_with(start.as_bytes()))
+    }
+
     /// How many of the lines read last are empty: they lost their space, or only set the hunk off from what follows.
     fn empty_lines_before(&self) -> usize {
         self.lines[..self.at].iter().rev().take_while(|line| matches!(line, [b'\n'] | [b'\r', b'\n'])).count()
@@ -334,20 +303,4 @@ fn anchor(hunk: &mut Hunk, ranges: &Ranges) {
     hunk.only_there = !has_context;
     hunk.at_start = has_context && ranges.old_start <= 1;
     hunk.at_end = has_context && !hunk.lines.last().is_some_and(is_context);
-}
-
-/// The content that hunks of additions make.
-fn created(hunks: &Hunks, line: usize) -> Result<Vec<u8>> {
-    if hunks.list.len() > 1 || hunks.list.iter().any(|hunk| hunk.count(Side::Old) > 0) {
-        return Err(malformed(line, 1, "nothing but added lines, in one hunk, for a new file"));
-    }
-    Ok(hunks.list.first().map(Hunk::new_text).unwrap_or_default())
-}
-
-/// The content that hunks of removals take away.
-fn deleted(hunks: &Hunks, line: usize) -> Result<Vec<u8>> {
-    if hunks.list.len() > 1 || hunks.list.iter().any(|hunk| hunk.count(Side::New) > 0) {
-        return Err(malformed(line, 1, "nothing but removed lines, in one hunk, for a file that is deleted"));
-    }
-    Ok(hunks.list.first().map(Hunk::old).unwrap_or_default())
 }

@@ -88,6 +88,20 @@ struct Fate {
     origin: Origin,
 }
 
+/// The file that a rename replaced would come back.
+const RENAMED_ONTO: &str = "deletes or renames what was renamed onto its place: say at once what becomes of each file";
+
+impl Fate {
+    fn is_moved(&self) -> bool {
+        self.source.is_some() && self.source != self.target
+    }
+
+    /// Whether it takes the place of a file that may be there.
+    fn replaces(&self) -> bool {
+        self.is_moved() && self.if_exists == IfExists::Replace
+    }
+}
+
 /// What becomes of all files, as the changes are read one after the other.
 struct Fates {
     list: Vec<Fate>,
@@ -124,6 +138,9 @@ impl Fates {
             DocumentChange::Rename { from, to, options, .. } => {
                 let if_exists = options.if_exists();
                 let fate = self.of(&from, index);
+                if fate.replaces() {
+                    return Err(RENAMED_ONTO.into());
+                }
                 fate.target = Some(to.clone());
                 fate.if_exists = if_exists;
                 if let Some(fate) = self.at.remove(&from)
@@ -134,6 +151,9 @@ impl Fates {
             }
             DocumentChange::Delete { path, .. } => {
                 let fate = self.of(&path, index);
+                if fate.is_moved() {
+                    return Err(RENAMED_ONTO.into());
+                }
                 fate.target = None;
                 if !fate.edits.is_empty() || fate.source.is_none() {
                     return Err("deletes a file that another change made or edits".into());

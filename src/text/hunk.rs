@@ -7,6 +7,7 @@ use super::MatchKind;
 use super::content::Content;
 use super::locate::{Needle, Overlap};
 use super::newline::{Ending, breaks, convert, segments};
+use super::position::MARK;
 use super::tolerant::frame::{self, Lines, Pair};
 use super::tolerant::indent::Indent;
 use super::tolerant::{self, LADDER, Tolerated};
@@ -98,7 +99,8 @@ pub(super) fn apply(content: &Content<'_>, hunk: &Hunk, progress: &mut Progress)
         }
     })?;
     let hunk = shorter.as_ref().unwrap_or(hunk);
-    let changes = changes(content, hunk, &placed).ok_or(Misplaced::Untold)?;
+    let mut changes = changes(content, hunk, &placed).ok_or(Misplaced::Untold)?;
+    go_behind_mark(content, hunk, &mut changes);
     progress.added += hunk.count(Side::New).cast_signed() - hunk.count(Side::Old).cast_signed();
     progress.moved |= !placed.was_told;
     let grown: usize = changes.iter().map(|(_, text)| text.len()).sum();
@@ -380,6 +382,17 @@ fn changes(content: &Content<'_>, hunk: &Hunk, placed: &Placed) -> Option<Vec<(R
         keep_end(content, &mut list, usual.unwrap_or(Ending::Lf));
     }
     Some(list)
+}
+
+/// A byte-order mark stays at the start of its file: it is no part of the first line, unless the patch has it.
+fn go_behind_mark(content: &Content<'_>, hunk: &Hunk, changes: &mut [(Range<usize>, Vec<u8>)]) {
+    let is_in_file = content.len() >= MARK.len() && *content.bytes(0..MARK.len()) == *MARK;
+    if !is_in_file || hunk.lines.iter().any(|line| line.text.starts_with(MARK)) {
+        return;
+    }
+    for (range, _) in changes.iter_mut().filter(|(range, _)| range.start == 0) {
+        *range = MARK.len()..range.end.max(MARK.len());
+    }
 }
 
 /// Where the last line of the file has no line break, it still has none, whatever the format would say.

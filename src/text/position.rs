@@ -4,6 +4,9 @@ use memchr::memchr;
 
 use crate::request::edit::{Encoding, Position};
 
+/// The byte-order mark: no character of the text that an editor shows.
+pub(super) const MARK: &[u8] = b"\xEF\xBB\xBF";
+
 /// Why a position is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BadPosition {
@@ -15,7 +18,7 @@ pub(crate) enum BadPosition {
 
 /// The place in bytes of `position`. An end may name a line beyond the last: the end of the text is meant.
 pub(crate) fn offset(text: &[u8], position: Position, encoding: Encoding, is_end: bool) -> Result<usize, BadPosition> {
-    let mut start = 0;
+    let mut start = if text.starts_with(MARK) { MARK.len() } else { 0 };
     for line in 0..position.line {
         match next_line(&text[start..]) {
             Some(len) => start += len,

@@ -12,6 +12,7 @@ pub(super) enum Kind {
     New,
     Deleted,
     Copy,
+    Rename,
 }
 
 /// What git's headers say of a file.
@@ -35,15 +36,13 @@ impl Extended {
         } else if let Some(mode) = value("new mode ") {
             self.new_mode = Some(self.mode(mode, number)?);
         } else if let Some(mode) = value("deleted file mode ") {
-            self.kind = Kind::Deleted;
+            self.set(Kind::Deleted, number)?;
             self.mode(mode, number)?;
         } else if let Some(mode) = value("new file mode ") {
-            self.kind = Kind::New;
+            self.set(Kind::New, number)?;
             self.new_mode = Some(self.mode(mode, number)?);
         } else if let Some(name) = value("copy from ").or(value("rename from ")) {
-            if line.starts_with(b"copy") {
-                self.kind = Kind::Copy;
-            }
+            self.set(if line.starts_with(b"copy") { Kind::Copy } else { Kind::Rename }, number)?;
             self.from = Some(names::unquoted(name));
         } else if let Some(name) = value("copy to ").or(value("rename to ")) {
             self.to = Some(names::unquoted(name));
@@ -55,6 +54,15 @@ impl Extended {
             return Ok(value("similarity index ").or(value("dissimilarity index ")).is_some());
         }
         Ok(true)
+    }
+
+    /// Sets what happens to the file, which is one thing.
+    fn set(&mut self, kind: Kind, number: usize) -> Result<()> {
+        if self.kind != Kind::Change && self.kind != kind {
+            return Err(malformed(number, 1, "one of a new file, a deletion, a copy and a rename, not two of them"));
+        }
+        self.kind = kind;
+        Ok(())
     }
 
     /// Whether a mode is that of an executable file.

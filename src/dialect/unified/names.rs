@@ -7,26 +7,65 @@ pub(super) struct Pair {
     pub(super) new: Option<Vec<u8>>,
 }
 
-/// The name in a `---` or `+++` line: a tab ends it, and what follows is a time.
+/// The name in a `---` or `+++` line, as git reads it: a tab ends it, and what follows is a time. Without a tab the time
+/// may stand behind blanks.
 pub(super) fn of_line(text: &[u8]) -> Vec<u8> {
     if text.starts_with(b"\"") {
         return unquoted(text);
     }
-    let name = text.split(|byte| *byte == b'\t').next().unwrap_or_default();
-    name.trim_ascii_end().to_vec()
+    let tabs: Vec<usize> = (0..text.len()).filter(|at| text[*at] == b'\t').collect();
+    match tabs[..] {
+        [] => without_time(text.trim_ascii_end()).to_vec(),
+        // A tab can be part of the name; a time has none, but something can follow it behind another.
+        [first, .., last] if !starts_like_a_time(&text[first + 1..]) => text[..last].to_vec(),
+        [first, ..] => text[..first].to_vec(),
+    }
 }
 
-/// Whether such a line names `file`, with any prefix, or no file at all.
+fn starts_like_a_time(text: &[u8]) -> bool {
+    let days = [&b"Mon "[..], b"Tue ", b"Wed ", b"Thu ", b"Fri ", b"Sat ", b"Sun "];
+    text.first().is_some_and(|byte| byte.is_ascii_digit() || *byte == b'(')
+        || days.iter().any(|day| text.starts_with(day))
+}
+
+/// A name without `2020-01-01 10:00:00.0 +0100` behind it.
+fn without_time(text: &[u8]) -> &[u8] {
+    let last_word = |text: &[u8]| text.iter().rposition(|byte| *byte == b' ').map_or(0, |blank| blank + 1);
+    let has_form = |word: &[u8], signs: &[u8]| {
+        word.first().is_some_and(u8::is_ascii_digit)
+            && word.iter().all(|byte| byte.is_ascii_digit() || signs.contains(byte))
+            && word.iter().filter(|byte| signs.contains(byte)).count() >= 2
+    };
+    let mut rest = text;
+    let zone = &rest[last_word(rest)..];
+    if let [b'+' | b'-', digits @ ..] = zone
+        && digits.len() == 4
+        && digits.iter().all(u8::is_ascii_digit)
+    {
+        rest = rest[..last_word(rest)].trim_ascii_end();
+    }
+    for signs in [&b":."[..], b"-"] {
+        let start = last_word(rest);
+        if start == 0 || !has_form(&rest[start..], signs) {
+            return text;
+        }
+        rest = rest[..start].trim_ascii_end();
+    }
+    rest
+}
+
+/// Whether such a line names `file`, with one folder in front of it at most.
 pub(super) fn is_of(text: &[u8], file: &[u8]) -> bool {
     let name = of_line(text);
-    let prefix = name.strip_suffix(file.trim_ascii_end());
-    name == b"/dev/null" || prefix.is_some_and(|prefix| prefix.is_empty() || prefix.ends_with(b"/"))
+    let prefix = name.trim_ascii_end().strip_suffix(file.trim_ascii_end());
+    let is_folder = |prefix: &[u8]| prefix.strip_suffix(b"/").is_some_and(|folder| !folder.contains(&b'/'));
+    prefix.is_some_and(|prefix| prefix.is_empty() || is_folder(prefix))
 }
 
 /// Whether the time in such a line is the first of all: the way of `diff -N` to say that there is no file.
 pub(super) fn has_epoch(text: &[u8]) -> bool {
-    let time = text.split(|byte| *byte == b'\t').nth(1).unwrap_or_default();
-    std::str::from_utf8(time).ok().and_then(minutes_since_epoch) == Some(0)
+    let mut times = text.split(|byte| *byte == b'\t').skip(1).filter_map(|time| std::str::from_utf8(time).ok());
+    times.any(|time| minutes_since_epoch(time) == Some(0))
 }
 
 /// The minutes from the first moment of all to a time like `1970-01-01 01:00:00.0 +0100`, if it is near and of a full

@@ -74,6 +74,25 @@ fn one_file_has_one_result() {
 }
 
 #[test]
+fn a_diff_is_of_files_as_they_are() {
+    let made = "--- /dev/null\n+++ b/y\n@@ -0,0 +1 @@\n+one\n";
+    let later = "--- a/y\n+++ b/y\n@@ -1 +1 @@\n-one\n+1\n";
+    refused(&[("x", "one\n")], &format!("{made}{later}"), ErrorKind::FileNotFound);
+    refused(&[("x", "one\n")], "--- a/y\n+++ b/y\n@@ -0,0 +1 @@\n+one\n", ErrorKind::FileNotFound);
+    let hunk = |line: u32, old: &str| format!("@@ -{line},2 +{line},2 @@\n-{old}\n+new\n {old}{old}\n");
+    let backwards = format!("--- a/x\n+++ b/x\n{}{}", hunk(3, "b"), hunk(1, "a"));
+    refused(&[("x", "a\naa\nb\nbb\n")], &backwards, ErrorKind::MatchNotFound);
+}
+
+#[test]
+fn an_envelope_says_what_is_there() {
+    let update = |lines: &str| envelope(&format!("*** Update File: x\n@@\n{lines}"));
+    refused(&[("x", "a\nb\n")], &update("-a\n+A\n*** End of File\n"), ErrorKind::MatchNotFound);
+    refused(&[("x", "e\u{301}\n")], &update("-\u{e9}\n+e\n"), ErrorKind::MatchNotFound);
+    refused(&[("x", "a\nb\n")], &update("-a\n+A\nunknown\n b\n"), ErrorKind::PatchParseFailed);
+}
+
+#[test]
 fn a_folder_that_became_empty_stays() {
     let folder = folder(&[("sub/x", "one\n")]);
     let patch =

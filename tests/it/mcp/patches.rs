@@ -47,7 +47,7 @@ fn a_patch_of_several_files_is_applied_whole_or_not_at_all() {
         diff --git a/gone b/gone\ndeleted file mode 100644\n--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-g\n\
         diff --git a/from b/sub/to\nsimilarity index 100%\nrename from from\nrename to sub/to\n\
         diff --git a/edit b/copy\nsimilarity index 100%\ncopy from edit\ncopy to copy\n";
-    let bad = format!("{patch}--- a/twice\n+++ b/twice\n@@ @@\n-t\n+u\n");
+    let bad = format!("{patch}diff --git a/twice b/twice\n--- a/twice\n+++ b/twice\n@@ @@\n-t\n+u\n");
     let failed = session.failed("apply_patch", &json!({"patch": bad}), "AMBIGUOUS_MATCH");
     assert_eq!((&failed["failed_file_index"], &failed["failed_edit_index"]), (&json!(4), &json!(0)));
     assert_eq!(failed["context"]["total_matches"], 2);

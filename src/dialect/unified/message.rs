@@ -1,0 +1,34 @@
+//! The message of a commit in front of its diff. It may show patches of any kind, which are not meant.
+
+/// Whether a line starts a mail of `git format-patch`, or a commit of `git log` and `git show`.
+pub(in crate::dialect) fn is_start(line: &[u8]) -> bool {
+    is_mail(line) || is_commit(line)
+}
+
+/// How many lines of a commit there are in front of what may be its diff; 0 where `lines` starts with none.
+pub(super) fn len(lines: &[&[u8]]) -> usize {
+    let Some((first, rest)) = lines.split_first() else { return 0 };
+    let end = if is_mail(first) {
+        // A line of three dashes ends it.
+        rest.iter().take_while(|line| !is_mail(line)).position(|line| line.trim_ascii_end() == b"---")
+    } else if is_commit(first) {
+        // Its lines are indented.
+        rest.iter().position(|line| is_commit(line) || line.starts_with(b"diff ") || line.starts_with(b"--- "))
+    } else {
+        return 0;
+    };
+    end.map_or(1, |end| end + 1)
+}
+
+fn is_mail(line: &[u8]) -> bool {
+    line.strip_prefix(b"From ").is_some_and(starts_with_id)
+}
+
+fn is_commit(line: &[u8]) -> bool {
+    line.strip_prefix(b"commit ").is_some_and(starts_with_id)
+}
+
+fn starts_with_id(text: &[u8]) -> bool {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+    matches!(digits, 40 | 64) && text.get(digits).is_none_or(u8::is_ascii_whitespace)
+}

@@ -1,0 +1,195 @@
+//! What a diff says of one file.
+
+use super::header::{Extended, Kind};
+use super::prefix::Of;
+use super::{Hunks, Reader, binary, names};
+use crate::dialect::files::{self, Files, rename_to};
+use crate::dialect::{excerpt, malformed};
+use crate::error::{Error, ErrorKind, Result};
+use crate::request::edit::{Edit, Hunk, Side};
+use crate::request::{Change, FileRequest, Mode};
+
+impl Reader<'_> {
+    pub(super) fn git_section(&mut self, files: &mut Files) -> Result<()> {
+        let start = self.number();
+        let heading = self.peek().unwrap_or_default();
+        self.at += 1;
+        let mut extended = Extended::default();
+        while let Some(line) = self.peek() {
+            if !extended.take(line, self.number())? {
+                break;
+            }
+            self.at += 1;
+        }
+        let same = names::of_git_line(&heading[b"diff --git ".len()..]);
+        let nameless =
+            || malformed(start, 1, "the same name twice, as `a/NAME b/NAME`, or `rename from` and `rename to`");
+        let (old, new) = match (&extended.from, &extended.to) {
+            (Some(from), Some(to)) => (from.clone(), to.clone()),
+            _ => same.clone().map(|name| (name.clone(), name)).ok_or_else(nameless)?,
+        };
+        let shown = String::from_utf8_lossy(&new).into_owned();
+        if extended.is_irregular {
+            let message = format!(
+                "line {start} of the patch: {shown} is a symlink or a submodule; only regular files can be changed"
+            );
+            return Err(Error::new(ErrorKind::NotARegularFile, message));
+        }
+        let mut has_names = false;
+        self.at += usize::from(self.is_blank_before_names(&new));
+        match self.peek() {
+            Some(line) if line.starts_with(b"GIT binary patch") || line.starts_with(b"Binary files ") => {
+                return Err(binary(self.number(), &shown));
+            }
+            Some(line) if line.starts_with(b"--- ") => {
+                if !self.after(1).starts_with(b"+++ ") {
+                    return Err(malformed(self.number() + 1, 1, "`+++ NAME` after `--- NAME`"));
+                }
+                self.check_names(extended.kind, &old, &new)?;
+                self.at += 2;
+                has_names = true;
+            }
+            _ => {}
+        }
+        let hunks = self.hunks()?;
+        self.check_hunks(&hunks, has_names)?;
+        let mode = extended.new_mode.map(Mode::Executable);
+        let edits = |hunks: Hunks| hunks.list.into_iter().map(Hunk::into_edit).collect::<Vec<Edit>>();
+        let path = files::path(&old);
+        if extended.kind == Kind::New {
+            let mode = mode.filter(|mode| *mode == Mode::Executable(true));
+            files.create(files::path(&new), created(&hunks, start)?, mode);
+        } else if extended.kind == Kind::Deleted {
+            files.delete(path, Some(&deleted(&hunks, start)?));
+        } else if extended.kind == Kind::Copy {
+            let change = Change::Copy { from: path.into(), edits: edits(hunks) };
+            files.push(FileRequest { path: files::path(&new).into(), expected_hash: None, change, mode });
+        } else if old != new {
+            let to = rename_to(files::path(&new));
+            let edits = edits(hunks);
+            let change = if edits.is_empty() { Change::Rename(to) } else { Change::Edit { edits, rename: Some(to) } };
+            files.push(FileRequest { path: path.into(), expected_hash: None, change, mode });
+        } else if !hunks.list.is_empty() {
+            files.edit(path, edits(hunks), mode);
+        } else if mode.is_some() {
+            files.push(FileRequest { path: path.into(), expected_hash: None, change: Change::Mode, mode });
+        } else {
+            return Err(malformed(self.number(), 1, format!("a change of {shown}: a hunk, a new mode or a new name")));
+        }
+        Ok(())
+    }
+
+    pub(super) fn plain_section(&mut self, files: &mut Files) -> Result<()> {
+        let start = self.number();
+        let (old, new) = (&self.after(0)[4..], &self.after(1)[4..]);
+        let is_epoch = |name: &[u8]| names::has_epoch(name);
+        let (nothing_before, nothing_after) = (is_epoch(old), is_epoch(new));
+        let (old_name, new_name) = (names::of_line(old), names::of_line(new));
+        for name in [&old_name, &new_name] {
+            if name.ends_with(b"dev/null") && name != b"/dev/null" {
+                let expected = format!("`/dev/null` where there is no file, not {}", excerpt(name));
+                return Err(malformed(start, 5, expected));
+            }
+        }
+        let names::Pair { old, new } = names::pair(&old_name, &new_name)
+            .ok_or_else(|| malformed(start, 5, "two names of one file, as `--- a/NAME` and `+++ b/NAME`"))?;
+        let bare = |name: &[u8], of: Of| {
+            let untold = || {
+                let name = excerpt(name);
+                malformed(
+                    start,
+                    5,
+                    format!("the same prefix as the other names have, or none as they have, not {name}"),
+                )
+            };
+            self.prefixes.bare(name, of).ok_or_else(untold)
+        };
+        let (old, new) = match (old, new) {
+            (None, Some(_)) => (None, Some(bare(&new_name, Of::New)?)),
+            (Some(_), None) => (Some(bare(&old_name, Of::Old)?), None),
+            both => both,
+        };
+        self.at += 2;
+        let hunks = self.hunks()?;
+        if hunks.list.is_empty() {
+            return Err(malformed(self.number(), 1, "a hunk, `@@ -1,3 +1,3 @@`"));
+        }
+        let creates = nothing_before && hunks.from_nothing;
+        let deletes = nothing_after && hunks.list.iter().all(|hunk| hunk.count(Side::New) == 0);
+        match (old, new) {
+            (None, Some(new)) => files.create(files::path(&new), created(&hunks, start)?, None),
+            (Some(_), Some(new)) if creates => files.create(files::path(&new), created(&hunks, start)?, None),
+            (Some(old), None) => files.delete(files::path(&old), Some(&deleted(&hunks, start)?)),
+            (Some(old), Some(_)) if deletes => files.delete(files::path(&old), Some(&deleted(&hunks, start)?)),
+            (_, Some(new)) => {
+                let edits = hunks.list.into_iter().map(Hunk::into_edit).collect();
+                files.edit(files::path(&new), edits, None)
+            }
+            (None, None) => return Err(malformed(start, 5, "the name of a file on one side at least")),
+        };
+        Ok(())
+    }
+
+    /// Refuses a section that has no hunk where one was meant.
+    fn check_hunks(&self, hunks: &Hunks, has_names: bool) -> Result<()> {
+        if hunks.list.is_empty() && (has_names || self.has_content_next()) {
+            return Err(malformed(self.number(), 1, "a hunk, `@@ -1,3 +1,3 @@`"));
+        }
+        Ok(())
+    }
+
+    /// Whether an empty line comes next and then the names of this file: it is no end.
+    fn is_blank_before_names(&self, name: &[u8]) -> bool {
+        let are_its_own = || (1..3).any(|count| names::is_of(&self.after(count)[4..], name));
+        self.after(0).is_empty() && self.names_start(1) && are_its_own()
+    }
+
+    /// Whether the two names of a file start so many lines ahead.
+    fn names_start(&self, count: usize) -> bool {
+        self.after(count).starts_with(b"--- ") && self.after(count + 1).starts_with(b"+++ ")
+    }
+
+    /// Whether what comes next seems to be the content of a hunk without its `@@`.
+    fn has_content_next(&self) -> bool {
+        let line = self.after(0);
+        let is_signature = line == b"-- " || line == b"--";
+        let is_content = matches!(line.first(), Some(b'+' | b'-' | b' ' | b'@'));
+        is_content && !is_signature && !self.names_start(0) && !line.trim_ascii().is_empty()
+    }
+
+    /// Refuses names that are not those of the `diff --git` line, and `/dev/null` where the headers do not say so.
+    fn check_names(&self, kind: Kind, old: &[u8], new: &[u8]) -> Result<()> {
+        let sides = [(0, "---", old, Kind::New, "new"), (1, "+++", new, Kind::Deleted, "deleted")];
+        for (count, sign, name, without, word) in sides {
+            let told = &self.after(count)[4..];
+            let (number, is_nothing) = (self.number() + count, names::of_line(told) == b"/dev/null");
+            let expected = match (is_nothing, kind == without) {
+                (true, true) => continue,
+                (true, false) => format!("`{word} file mode 100644` in front of `{sign} /dev/null`"),
+                (false, true) => format!("`{sign} /dev/null` after `{word} file mode`, not {}", excerpt(told)),
+                (false, false) if names::is_of(told, name) => continue,
+                (false, false) => {
+                    format!("{}, as the `diff --git` line has it, not {}", excerpt(name), excerpt(told))
+                }
+            };
+            return Err(malformed(number, 5, expected));
+        }
+        Ok(())
+    }
+}
+
+/// The content that hunks of additions make.
+fn created(hunks: &Hunks, line: usize) -> Result<Vec<u8>> {
+    if hunks.list.len() > 1 || hunks.list.iter().any(|hunk| hunk.count(Side::Old) > 0) {
+        return Err(malformed(line, 1, "nothing but added lines, in one hunk, for a new file"));
+    }
+    Ok(hunks.list.first().map(Hunk::new_text).unwrap_or_default())
+}
+
+/// The content that hunks of removals take away.
+fn deleted(hunks: &Hunks, line: usize) -> Result<Vec<u8>> {
+    if hunks.list.len() > 1 || hunks.list.iter().any(|hunk| hunk.count(Side::New) > 0) {
+        return Err(malformed(line, 1, "nothing but removed lines, in one hunk, for a file that is deleted"));
+    }
+    Ok(hunks.list.first().map(Hunk::old).unwrap_or_default())
+}
