@@ -71,7 +71,7 @@ pub(crate) fn warning_of(warning: &str) -> String {
 
 /// `3 files, 5 edits`.
 fn extent(report: &Report) -> String {
-    let edits = report.files.iter().map(|file| file.edits.len()).sum();
+    let edits = report.files.iter().map(FileReport::edits_that_changed).sum();
     let files = count(report.files.len(), "file");
     if edits == 0 { files } else { format!("{files}, {}", count(edits, "edit")) }
 }

@@ -99,7 +99,7 @@ impl Engine {
         let changed = report.files.iter().filter(|file| file.extras.in_place == Some(false)).count();
         match &report.undone_by {
             Some(by) => report.warnings.push(format!(
-                "{id} was undone since, by {by}, and is not done again; `txedit redo {id}` brings its changes back"
+                "{id} was undone since, by {by}, and is not done again; undo {by} to bring its changes back"
             )),
             None if changed > 0 => report.warnings.push(format!(
                 "{changed} of its files changed since the commit of {id}, which is not done again: see in_place"

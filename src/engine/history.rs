@@ -186,7 +186,7 @@ impl Engine {
         for (entry, record) in loaded.journal.entries.iter().enumerate() {
             if let Some(why) = self.bounds.bars(record.path.as_path()) {
                 let (kind, path) = (record.change.kind().to_owned(), record.path.as_path().to_owned());
-                files.push(ShownFile { kind, path, added: 0, removed: 0, diff: format!("({} {why})\n", record.path) });
+                files.push(ShownFile { kind, path, lines: None, diff: format!("({} {why})\n", record.path) });
                 continue;
             }
             let (old, new) = self.contents(&state, &loaded, entry)?;
@@ -218,7 +218,7 @@ impl Engine {
     /// A committed transaction, by its id or by the one that it had while it was open.
     pub(super) fn committed(&self, id: &str) -> Result<(State, Loaded)> {
         let unknown = || {
-            let message = format!("there is no committed transaction {id} here; `txedit log` lists them");
+            let message = format!("there is no committed transaction {id} here");
             Error::new(ErrorKind::UnknownTransaction, message)
         };
         let state = self.state()?.ok_or_else(unknown)?;
@@ -301,19 +301,18 @@ impl Engine {
 fn shown_file(path: &RelPath, change: &Change, old: Option<&[u8]>, new: Option<&[u8]>) -> ShownFile {
     let kind = change.kind().to_owned();
     let path = path.as_path().to_owned();
-    let (added, removed, diff) = match (old, new) {
-        _ if matches!(change, Change::Folder { .. } | Change::RemoveFolder { .. }) => (0, 0, String::new()),
+    let (lines, diff) = match (old, new) {
+        _ if matches!(change, Change::Folder { .. } | Change::RemoveFolder { .. }) => (Some((0, 0)), String::new()),
         (Some(old), Some(new)) => {
             let name = |state: Option<_>, side: char| match state {
                 Some(_) => format!("{side}/{}", path.display()),
                 None => "/dev/null".to_owned(),
             };
             let (old_name, new_name) = (name(change.before(), 'a'), name(change.after(), 'b'));
-            let (added, removed) = diff::count(old, new);
-            (added, removed, diff::unified(old, new, &old_name, &new_name, limits::DIFF_BYTES))
+            (Some(diff::count(old, new)), diff::unified(old, new, &old_name, &new_name, limits::DIFF_BYTES))
         }
-        (None, _) => (0, 0, "(its original is gone)\n".to_owned()),
-        (_, None) => (0, 0, "(the file changed since; its new content is no longer known)\n".to_owned()),
+        (None, _) => (None, "(its original is gone)\n".to_owned()),
+        (_, None) => (None, "(the file changed since; its new content is no longer known)\n".to_owned()),
     };
-    ShownFile { kind, path, added, removed, diff }
+    ShownFile { kind, path, lines, diff }
 }

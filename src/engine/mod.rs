@@ -428,6 +428,10 @@ impl Engine {
     /// A path in the workspace, by letter.
     fn rel_path(&self, path: &Path) -> Result<RelPath> {
         let rel = path.strip_prefix(self.root()).unwrap_or(path);
+        if rel.is_absolute() {
+            let message = format!("{} is outside the root {}", path.display(), self.root().display());
+            return Err(Error::new(ErrorKind::OutsideRoot, message).at(path));
+        }
         RelPath::normalised(rel)
             .map_err(|problem| Error::new(ErrorKind::OutsideRoot, format!("{}: {problem}", path.display())).at(path))
     }

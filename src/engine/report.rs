@@ -1,7 +1,7 @@
 //! What the engine answers.
 
 use std::ops::{Deref, DerefMut};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::check::CheckRun;
 use crate::digest::Digest;
@@ -58,6 +58,31 @@ pub struct FileReport {
     pub hash_after: Option<Digest>,
     /// The rest, which few files have.
     pub extras: Extras,
+}
+
+impl FileReport {
+    /// How many of the edits changed something; a text that is replaced by itself is found, and that is all.
+    #[must_use]
+    pub fn edits_that_changed(&self) -> usize {
+        self.edits.iter().filter(|edit| edit.replaced > 0).count()
+    }
+}
+
+impl Report {
+    /// The same with absolute paths, for callers that name files by nothing else.
+    #[must_use]
+    pub fn in_root(mut self, root: &Path) -> Self {
+        for file in &mut self.files {
+            file.path = root.join(&file.path).into();
+            if let Some(to) = &file.extras.renamed_to {
+                file.extras.renamed_to = Some(root.join(to).into());
+            }
+            if let Some(backup) = &file.extras.backup {
+                file.extras.backup = Some(root.join(backup));
+            }
+        }
+        self
+    }
 }
 
 /// What there is to tell of few files only, [`Extra`] as a value: it takes one word until something is told.
@@ -264,11 +289,9 @@ pub struct ShownFile {
     pub kind: String,
     /// The path, relative to the workspace.
     pub path: PathBuf,
-    /// Lines added.
-    pub added: usize,
-    /// Lines removed.
-    pub removed: usize,
-    /// The unified diff; where the new content is no longer there, says so.
+    /// Lines added and removed, as far as both contents are known and may be told.
+    pub lines: Option<(usize, usize)>,
+    /// The unified diff; where a content is no longer there or may not be told, says so.
     pub diff: String,
 }
 

@@ -295,9 +295,7 @@ impl Part {
             _ => IfExists::Replace,
         };
         let taken = if_exists == IfExists::Fail && !is_free;
-        taken.then(|| {
-            (ErrorKind::FileExists, format!("{path} is there already (\"if_exists\": \"replace\" replaces it)"))
-        })
+        taken.then(|| (ErrorKind::FileExists, format!("{path} is there already")))
     }
 }
 

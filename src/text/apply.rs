@@ -174,6 +174,9 @@ impl<'a> Editor<'a> {
             });
         }
         if total > 0 {
+            if count == Count::Once && total > 1 {
+                return Err(self.several(index, &matches, total, || self.apart(text)));
+            }
             self.check_count(index, count, &matches, total)?;
             return Ok(Found::exact(matches, true));
         }
@@ -182,6 +185,15 @@ impl<'a> Editor<'a> {
             let places = tolerant::find(&self.content.bytes(0..self.content.len()), text, kind, overlap);
             if !places.is_empty() {
                 let ranges: Vec<_> = places.iter().map(|place| place.range.clone()).collect();
+                if count == Count::Once && ranges.len() > 1 {
+                    let total = ranges.len();
+                    return Err(self.several(index, &ranges, total, || {
+                        let apart =
+                            tolerant::find(&self.content.bytes(0..self.content.len()), text, kind, Overlap::Skipped);
+                        let total = apart.len();
+                        (apart.into_iter().map(|place| place.range).collect(), total)
+                    }));
+                }
                 self.check_count(index, count, &ranges, ranges.len())?;
                 let fit = |place: &Tolerated| {
                     let there = self.content.bytes(place.range.clone());
@@ -196,16 +208,50 @@ impl<'a> Editor<'a> {
         Err(self.not_found(index, edit, text))
     }
 
+    /// The first matches that share no byte with one before them, and how many there are: what `replace_all` replaces and
+    /// `expected_matches` counts.
+    fn apart(&self, text: &[u8]) -> (Vec<Range<usize>>, usize) {
+        let (mut matches, mut total) = (Vec::new(), 0);
+        Needle::new(text).each_in(&self.content, Overlap::Skipped, |range| {
+            total += 1;
+            if matches.len() < REMEMBERED {
+                matches.push(range);
+            }
+            ControlFlow::Continue(())
+        });
+        (matches, total)
+    }
+
+    /// One match was to be there, and there are more, of which some may overlap: told in numbers that another request
+    /// can name.
+    fn several(
+        &self,
+        index: usize,
+        matches: &[Range<usize>],
+        total: usize,
+        apart: impl FnOnce() -> (Vec<Range<usize>>, usize),
+    ) -> Refused {
+        let (alone, number) = apart();
+        let overlap = number != total;
+        let (mut shown, how) = match number {
+            1 => (places(&self.content, matches, total), ", one over the other"),
+            _ if overlap => (places(&self.content, &alone, number), ""),
+            _ => (places(&self.content, matches, total), ""),
+        };
+        if overlap && number > 1 {
+            // The matches that are left out may stand in the same surroundings.
+            shown.shown.iter_mut().for_each(|place| place.unique = None);
+        }
+        let message = format!(
+            "old_string found {}{how}, expected 1: add lines around it until it is unique, or replace all of them",
+            times(shown.total)
+        );
+        refused(index, ErrorKind::AmbiguousMatch, message, Detail::Matches(shown))
+    }
+
     fn check_count(&self, index: usize, count: Count, matches: &[Range<usize>], total: usize) -> Result<(), Refused> {
         let shown = || Detail::Matches(places(&self.content, matches, total));
         match count {
-            Count::Once if total > 1 => {
-                let message = format!(
-                    "old_string found {}, expected 1: add lines around it until it is unique, or replace all of them",
-                    times(total)
-                );
-                Err(refused(index, ErrorKind::AmbiguousMatch, message, shown()))
-            }
             Count::Exactly(wanted) if wanted != total => {
                 let message = format!(
                     "old_string found {}, expected {wanted}: look at each place, then correct expected_matches or old_string",

@@ -3,6 +3,8 @@
 mod context;
 mod status;
 
+use std::path::Path;
+
 use serde::Serialize;
 
 use super::hints::{recovery_hint, recovery_hint_of};
@@ -59,6 +61,20 @@ pub struct Failure {
     pub attempts: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transaction_id: Option<String>,
+}
+
+impl Failure {
+    /// The same with absolute paths, for callers that name files by nothing else.
+    #[must_use]
+    pub fn in_root(mut self, root: &Path) -> Self {
+        let absolute = |path: &mut String| *path = text(&root.join(&*path));
+        self.file_path.iter_mut().for_each(absolute);
+        self.file_statuses.iter_mut().for_each(|file| absolute(&mut file.file_path));
+        self.not_restored.iter_mut().for_each(|file| absolute(&mut file.path));
+        self.kept.iter_mut().for_each(|file| absolute(&mut file.path));
+        self.conflicts.iter_mut().for_each(absolute);
+        self
+    }
 }
 
 /// A content that a rollback put aside.

@@ -15,7 +15,8 @@ pub fn recovery_hint(error: &Error, request: Option<&Request>) -> String {
         Outcome::RecoveryRequired => recovery_hint_of(ErrorKind::RecoveryRequired),
         Outcome::PartlyRolledBack => NOT_RESTORED,
         Outcome::Unchanged | Outcome::RolledBack => {
-            request.and_then(|request| of_patch(error, request)).unwrap_or(recovery_hint_of(error.kind()))
+            let special = request.and_then(|request| of_patch(error, request)).or_else(|| of_search(error));
+            special.unwrap_or(recovery_hint_of(error.kind()))
         }
     };
     hint.to_owned()
@@ -36,6 +37,19 @@ fn of_patch(error: &Error, request: &Request) -> Option<&'static str> {
     }
 }
 
+/// The hint for a search in a whole tree, which is of no edit.
+fn of_search(error: &Error) -> Option<&'static str> {
+    match error.kind() {
+        ErrorKind::MatchNotFound if error.edit().is_none() => {
+            Some("Correct the pattern, or the paths that are searched, then try again.")
+        }
+        ErrorKind::MatchCountMismatch if error.edit().is_none() => {
+            Some("Look at the matches with a dry run, then correct the pattern or the number.")
+        }
+        _ => None,
+    }
+}
+
 /// The hint for a kind, for findings too.
 #[must_use]
 pub const fn recovery_hint_of(kind: ErrorKind) -> &'static str {
@@ -47,7 +61,9 @@ pub const fn recovery_hint_of(kind: ErrorKind) -> &'static str {
         K::OutsideRoot => "Name a file inside the root, or start txedit with a root that contains it.",
         K::PathDenied => "Leave this path out; only whoever starts txedit can allow it.",
         K::FileNotFound => "Check the path, or create the file with `content`.",
-        K::FileExists => "Use if_exists: \"replace\" to replace the file, or choose another path.",
+        K::FileExists => {
+            "Choose another path, delete the file first, or give if_exists: \"replace\" where the format has it."
+        }
         K::NotARegularFile => "Name a regular file; folders, devices and symlinks themselves cannot be changed.",
         K::PermissionDenied => "Check file permissions.",
         K::SymlinkLoop => "Name the file that the symlinks were meant to lead to.",
@@ -71,7 +87,9 @@ pub const fn recovery_hint_of(kind: ErrorKind) -> &'static str {
         K::WriteFailed => "Read the error, check the disk with `txedit doctor`, then retry.",
         K::CheckFailed => "Read the output of the check, correct the edits, then send the whole request again.",
         K::PatchParseFailed => "Correct the patch at the line that the message names, then send it again.",
-        K::UnknownTransaction => "List the transactions to find the right id.",
+        K::UnknownTransaction => {
+            "List the transactions to find the right id (txedit log, txedit status, or list_transactions)."
+        }
         K::TransactionExpired => "Open a new transaction and stage the edits again.",
         K::UndoConflict => "Read the files named in `conflicts`; undo what changed them first, or edit them by hand.",
         K::RecoveryRequired => {
@@ -164,7 +182,7 @@ mod tests {
 
     #[test]
     fn the_documented_hints_are_word_for_word() {
-        let hint = |kind| recovery_hint(&Error::new(kind, "x"), None);
+        let hint = |kind| recovery_hint(&Error::new(kind, "x").in_file(0).in_edit(0), None);
         assert_eq!(
             hint(ErrorKind::MatchNotFound),
             "Read the file to see current content, then retry with correct old_string."

@@ -92,8 +92,10 @@ impl From<&[report::Logged]> for Log {
 pub struct ShownFile {
     pub operation: String,
     pub path: String,
-    pub added: usize,
-    pub removed: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub added: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub removed: Option<usize>,
     pub diff: String,
 }
 
@@ -127,8 +129,8 @@ impl From<&report::Shown> for Show {
         let file = |file: &report::ShownFile| ShownFile {
             operation: file.kind.clone(),
             path: text(&file.path),
-            added: file.added,
-            removed: file.removed,
+            added: file.lines.map(|(added, _)| added),
+            removed: file.lines.map(|(_, removed)| removed),
             diff: file.diff.clone(),
         };
         let files = shown.files.iter().map(file).collect();
@@ -325,7 +327,7 @@ mod tests {
         assert_eq!(to_value(log).unwrap(), json!({"success": true, "transactions": [entry]}));
 
         let file =
-            report::ShownFile { kind: "edit".into(), path: "a".into(), added: 1, removed: 2, diff: "-x\n".into() };
+            report::ShownFile { kind: "edit".into(), path: "a".into(), lines: Some((1, 2)), diff: "-x\n".into() };
         let show = Show::from(&report::Shown { logged: logged(), files: vec![file] });
         let mut expected = entry;
         expected["success"] = true.into();

@@ -222,7 +222,7 @@ fn file_success(report: &Report, file: &FileReport, asked: Option<&FileRequest>)
         file_path: text(&file.path),
         operation: None,
         renamed_to: file.extras.renamed_to.as_deref().map(text),
-        edits_applied: file.edits.len(),
+        edits_applied: file.edits_that_changed(),
         dry_run: report.dry_run,
         message: report.dry_run.then_some("DRY RUN - No changes made to file"),
         edits: file.edits.iter().enumerate().map(|(index, applied)| edit_success(applied, asked.get(index))).collect(),

@@ -83,7 +83,7 @@ fn beside_a_program_that_is_quicker_than_a_sync_it_comes_through() {
     // The journal tells of what was made in the end.
     let id = report.transaction.unwrap();
     let shown = engine.show(&id).unwrap();
-    assert_eq!((shown.files[0].added, shown.files[0].removed), (1, 1), "{:?}", shown.files[0].diff);
+    assert_eq!(shown.files[0].lines, Some((1, 1)), "{:?}", shown.files[0].diff);
     assert_eq!(engine.status().unwrap().warnings, Vec::<String>::new());
     assert_eq!(fs::read_dir(workspace.path(".txedit/kept")).unwrap().count(), 0);
 }

@@ -18,6 +18,7 @@ mod root;
 mod settings;
 mod starved;
 mod taken_back;
+mod told;
 mod torture;
 mod tour;
 mod transactions;

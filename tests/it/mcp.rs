@@ -10,6 +10,7 @@ mod http;
 mod lifecycle;
 mod notices;
 mod patches;
+mod paths;
 mod roots;
 mod scenario;
 mod transcript;

@@ -88,7 +88,7 @@ pub(crate) struct VerifyArgs {
     pub(crate) transaction: Option<String>,
 }
 
-/// How a server runs delegates.
+// No doc: it would be the first line of the command whose options these are.
 #[cfg(feature = "mcp")]
 #[derive(Debug, Args)]
 pub(crate) struct ServerDelegateArgs {

@@ -26,7 +26,11 @@ pub(super) fn run(args: &LogArgs, options: &Options) -> Result<Answer, Failure> 
     }
     let mut notes = warnings(&logged);
     if logged.is_empty() {
-        notes.push("no transactions".to_owned());
+        notes.push(match &args.path {
+            _ if args.limit == 0 => "--limit 0 lists none".to_owned(),
+            Some(path) => format!("no transaction changed {}", shown(path)),
+            None => "no transactions".to_owned(),
+        });
     }
     Ok(Answer::new(&history::Log::from(&logged[..]), text)?.noting(notes))
 }

@@ -23,12 +23,20 @@ pub(super) fn run(args: &ShowArgs, options: &Options) -> Result<Answer, Failure>
     log::push(&mut text, &shown.logged);
     let width = shown.files.iter().map(|file| path::shown(&file.path).len()).max().unwrap_or(0);
     for file in &shown.files {
-        let added = styled(GOOD, format!("+{}", file.added));
-        let _ = writeln!(text, "  {:8}{:width$}  {added} -{}", file.kind, path::shown(&file.path), file.removed);
+        let lines = match file.lines {
+            Some((added, removed)) => format!("{} -{removed}", styled(GOOD, format!("+{added}"))),
+            None => "?".to_owned(),
+        };
+        let _ = writeln!(text, "  {:8}{:width$}  {lines}", file.kind, path::shown(&file.path));
     }
-    let added = shown.files.iter().map(|file| file.added).sum::<usize>();
-    let removed = shown.files.iter().map(|file| file.removed).sum::<usize>();
-    let _ = writeln!(text, "  {}, {} added, {removed} removed", count(shown.files.len(), "file"), count(added, "line"));
+    let lines = || shown.files.iter().filter_map(|file| file.lines);
+    let (added, removed) = lines().fold((0, 0), |sum, (added, removed)| (sum.0 + added, sum.1 + removed));
+    let _ = write!(text, "  {}, {} added, {removed} removed", count(shown.files.len(), "file"), count(added, "line"));
+    let untold = shown.files.len() - lines().count();
+    if untold > 0 {
+        let _ = write!(text, ", and what is not told of {}", count(untold, "file"));
+    }
+    text.push('\n');
     if args.stat {
         shown.files.iter_mut().for_each(|file| file.diff.clear());
     }

@@ -140,7 +140,7 @@ impl Engine {
         match self.committed_open(id) {
             Ok(Some(loaded)) if is_gone(&error) => {
                 let (kind, committed) = (ErrorKind::UnknownTransaction, loaded.id());
-                let message = format!("{id} was committed, as {committed}; `txedit undo {committed}` takes it back");
+                let message = format!("{id} was committed, as {committed}; undo {committed} to take it back");
                 Error::new(kind, message)
             }
             _ => error,
@@ -154,8 +154,7 @@ impl Engine {
     }
 
     fn unknown(&self, id: &str) -> Error {
-        let message =
-            format!("there is no open transaction {id} in {}; `txedit status` lists them", self.root().display());
+        let message = format!("there is no open transaction {id} in {}", self.root().display());
         Error::new(ErrorKind::UnknownTransaction, message)
     }
 

@@ -174,7 +174,7 @@ fn unknown(fs: &dyn Fs, id: &str) -> Error {
     match id::instant_of(id).filter(|_| is_id(id.as_ref())) {
         Some(opened) if opened.as_second() + lifetime < id::instant(fs.now()).as_second() => expired(id),
         _ => {
-            let message = format!("there is no open transaction {id} here; `txedit status` lists them");
+            let message = format!("there is no open transaction {id} here");
             Error::new(ErrorKind::UnknownTransaction, message)
         }
     }

@@ -66,6 +66,6 @@ fn apply(job: &Job<'_>, mut patch: Patch) -> Answer {
     let checked = validate::check(&request, PathRule::AbsoluteOrRelative);
     match checked.and_then(|()| edit::apply(job, &request)) {
         Ok(report) => Answer::done(&success_multi(&report, &request), Changes::of(&report)),
-        Err(error) => Answer::error(&patch.explain(error), Some(&request), Shape::Multi),
+        Err(error) => job.failed(&patch.explain(error), Some(&request)),
     }
 }

@@ -56,5 +56,5 @@ fn allow(job: &Job<'_>, request: &mut Request) -> Result<()> {
 /// Applies a request, unless it may not be.
 pub(super) fn apply(job: &Job<'_>, request: &Request) -> Result<Report> {
     job.check_writing(request.dry_run)?;
-    job.engine.apply(request, job.run)
+    Ok(job.engine.apply(request, job.run)?.in_root(job.engine.root()))
 }

@@ -42,7 +42,9 @@ pub(super) static LIST_TRANSACTIONS: Definition = Definition {
 
 fn list(job: &Job<'_>, arguments: Arguments) -> Result<Log> {
     let ListTransactions { limit, path } = parse_flat(arguments)?;
-    let log = job.engine.log(limit.unwrap_or(LISTED), path.map(PathBuf::from).as_deref())?;
+    let mut log = job.engine.log(limit.unwrap_or(LISTED), path.map(PathBuf::from).as_deref())?;
+    let paths = log.iter_mut().flat_map(|one| &mut one.files).map(|(_, path)| path);
+    paths.for_each(|path| *path = job.engine.root().join(&*path));
     Ok(Log::from(&log[..]))
 }
 
@@ -71,7 +73,7 @@ pub(super) static UNDO_TRANSACTION: Definition = Definition {
     },
     run: |job, arguments| match undo(job, arguments) {
         Ok(answer) => answer,
-        Err(error) => Answer::error(&error, None, Shape::Multi),
+        Err(error) => job.failed(&error, None),
     },
 };
 
@@ -82,7 +84,8 @@ fn undo(job: &Job<'_>, arguments: Arguments) -> Result<Answer> {
     let report = match transaction_id {
         Some(id) => job.engine.undo(Some(&id), dry_run, job.run)?,
         None => undo_own(job, dry_run)?,
-    };
+    }
+    .in_root(job.engine.root());
     let mut changes = Changes::of(&report);
     changes.reverted = report.transaction.as_ref().and(report.reverts.as_ref()).map(|reverted| reverted.id.clone());
     Ok(Answer::done(&success_multi(&report, &Request::default()), changes))

@@ -23,7 +23,9 @@ use super::toolsets::Toolset;
 use crate::check::Check;
 use crate::engine::{Engine, Run};
 use crate::error::{Error, ErrorKind, Result};
+use crate::request::Request;
 use crate::wire::tools::Arguments;
+use crate::wire::{Shape, failure};
 
 /// A tool.
 #[derive(Debug)]
@@ -71,6 +73,11 @@ impl Job<'_> {
             return Err(Error::new(ErrorKind::ReadOnlyMode, message));
         }
         Ok(())
+    }
+
+    /// The answer to a call whose files the caller did not name, or not by their absolute paths.
+    fn failed(&self, error: &Error, request: Option<&Request>) -> Answer {
+        Answer::failed(&failure(error, request, Shape::Multi).in_root(self.engine.root()))
     }
 
     /// The check that a call names, unless nobody allowed any: it is a command, and whoever can call a tool could run

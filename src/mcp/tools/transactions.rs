@@ -48,7 +48,10 @@ pub(super) static STAGE_EDITS: Definition = Definition {
 fn stage(job: &Job<'_>, id: Option<&str>, request: &Request) -> Answer {
     let staged = job.check_writing(request.dry_run).and_then(|()| job.engine.stage(request, id, job.run));
     match staged {
-        Ok(staged) => Answer::done(&open::Staged::new(&staged, request), Changes::default()),
+        Ok(mut staged) => {
+            staged.report = staged.report.in_root(job.engine.root());
+            Answer::done(&open::Staged::new(&staged, request), Changes::default())
+        }
         Err(error) => Answer::error(&error, Some(request), Shape::Multi),
     }
 }
@@ -74,8 +77,11 @@ pub(super) static PREVIEW_TRANSACTION: Definition = Definition {
     run: |job, arguments| {
         let preview = one(arguments).and_then(|id| job.engine.preview(&id, job.run));
         match preview {
-            Ok(preview) => Answer::done(&open::Preview::from(&preview), Changes::default()),
-            Err(error) => Answer::error(&error, None, Shape::Multi),
+            Ok(mut preview) => {
+                preview.report = preview.report.in_root(job.engine.root());
+                Answer::done(&open::Preview::from(&preview), Changes::default())
+            }
+            Err(error) => job.failed(&error, None),
         }
     },
 };
@@ -105,7 +111,7 @@ pub(super) static COMMIT_TRANSACTION: Definition = Definition {
     },
     run: |job, arguments| match commit(job, arguments) {
         Ok(answer) => answer,
-        Err(error) => Answer::error(&error, None, Shape::Multi),
+        Err(error) => job.failed(&error, None),
     },
 };
 
@@ -116,7 +122,7 @@ fn commit(job: &Job<'_>, arguments: Arguments) -> Result<Answer> {
     let plan_hash = plan_hash.map(hash).transpose()?;
     job.check_writing(false)?;
     let check = check.map(|command| job.allowed(command.into_iter().map(OsString::from).collect())).transpose()?;
-    let report = job.engine.commit_staged(&id, plan_hash, check, job.run)?;
+    let report = job.engine.commit_staged(&id, plan_hash, check, job.run)?.in_root(job.engine.root());
     Ok(Answer::done(&success_multi(&report, &Request::default()), Changes::of(&report)))
 }
 
