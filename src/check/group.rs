@@ -2,6 +2,7 @@
 //! input, heard as it prints, stopped when its time is over.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, PipeReader, Read as _};
 use std::ops::ControlFlow;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
@@ -10,11 +11,11 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use command_fds::{CommandFdExt as _, FdMapping};
 use rustix::fs::{OFlags, fcntl_setfl, fstat};
-use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
+use rustix::io::fcntl_dupfd_cloexec;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use super::left::Marks;
@@ -129,7 +130,7 @@ impl Running {
         let variable = |(name, value): &(&str, OsString)| [name.as_bytes(), b"=", value.as_bytes()].concat();
         let mut marks = Marks { variables: order.environment.iter().map(variable).collect(), held: None };
         let child = match order.held {
-            Some(held) => spawn_holding(&mut command, held, &mut marks)?,
+            Some(held) => spawn_holding(command, held, &mut marks)?,
             None => command.spawn()?,
         };
         let group = Pid::from_child(&child);
@@ -218,17 +219,17 @@ impl Drop for Running {
     }
 }
 
-/// Starts a program that inherits an open file, as what it starts does by itself.
-fn spawn_holding(command: &mut Command, held: BorrowedFd<'_>, marks: &mut Marks) -> io::Result<Child> {
-    static SPAWNING: Mutex<()> = Mutex::new(());
-    let copy = fcntl_dupfd_cloexec(held, HELD_FROM).or_else(|_| fcntl_dupfd_cloexec(held, 3))?;
-    let stat = fstat(&copy)?;
-    // One at a time, so that no other check inherits it. What another thread of this process starts in this moment, by
-    // other means, does: then the file is held until that ends.
-    let _alone = SPAWNING.lock().unwrap_or_else(PoisonError::into_inner);
-    fcntl_setfd(&copy, FdFlags::empty())?;
+/// Starts a program that inherits an open file, as what it starts does by itself. Nothing else that this process starts
+/// meanwhile may: it would hold the lock as long as it runs, and be ended with the program. So the file is inherited by a
+/// number that is another file here, and gets it only in the child.
+fn spawn_holding(mut command: Command, held: BorrowedFd<'_>, marks: &mut Marks) -> io::Result<Child> {
+    let other = File::open("/dev/null")?;
+    let number = fcntl_dupfd_cloexec(&other, HELD_FROM).or_else(|_| fcntl_dupfd_cloexec(&other, 3))?;
+    let stat = fstat(held)?;
+    let mapping = FdMapping { parent_fd: held.try_clone_to_owned()?, child_fd: number.as_raw_fd() };
+    command.fd_mappings(vec![mapping]).map_err(io::Error::other)?;
     let child = command.spawn()?;
-    marks.held = Some((copy.as_raw_fd(), stat.st_dev, stat.st_ino));
+    marks.held = Some((number.as_raw_fd(), stat.st_dev, stat.st_ino));
     Ok(child)
 }
 

@@ -107,6 +107,35 @@ mod tests {
         assert!(ended.took < Duration::from_secs(30));
     }
 
+    /// What another thread starts in the moment in which a check begins is not the check's: nothing of it is inherited.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test may panic")]
+    fn what_others_start_meanwhile_is_left_alone() {
+        let (never, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
+        let scratch = tempfile::tempdir().unwrap();
+        let locked = std::fs::File::open(scratch.path()).unwrap();
+        locked.lock().unwrap();
+        let check = Check { command: vec!["true".into()], limit: LONG };
+        std::thread::scope(|scope| {
+            let others = scope.spawn(|| {
+                let mut ended = Vec::new();
+                while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                    ended.push(std::process::Command::new("sleep").arg("0.01").status().unwrap());
+                }
+                ended
+            });
+            for _ in 0..300 {
+                let held = Some(std::os::fd::AsFd::as_fd(&locked));
+                let folder = scratch.path();
+                let call = Call { check: &check, folder, transaction: "T", held, cancel: &never, output: &|_| () };
+                assert_eq!(Processes.run(&call).unwrap().verdict, Verdict::Passed);
+            }
+            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+            let ended = others.join().unwrap();
+            assert!(ended.len() > 10 && ended.iter().all(std::process::ExitStatus::success), "{ended:?}");
+        });
+    }
+
     #[test]
     fn one_that_ignores_the_request_to_end_is_killed() {
         let never = AtomicBool::new(false);
