@@ -40,7 +40,7 @@ fn one_file_stands_at_the_top() {
         ..Report::default()
     };
     let expected = json!({
-        "success": true, "file_path": "a", "edits_applied": 2, "dry_run": false, "transaction_id": "t1",
+        "success": true, "file_path": "a", "edits_applied": 1, "dry_run": false, "transaction_id": "t1",
         "edits": [
             {"old_string": "ä".repeat(50), "matched": true, "occurrences_replaced": 2, "lines": [1, 7],
              "match_kind": "exact"},
