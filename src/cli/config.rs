@@ -19,7 +19,7 @@ struct File {
     #[serde(default)]
     deny: Vec<String>,
     #[serde(default)]
-    #[cfg_attr(feature = "delegate", expect(dead_code, reason = "only its shape is checked here"))]
+    #[expect(dead_code, reason = "only its shape is checked here")]
     delegate: Delegate,
 }
 
