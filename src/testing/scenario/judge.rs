@@ -12,7 +12,6 @@ use super::attack::is_attacked;
 use super::data::{Act, Disturbance, Point, Scenario, Step, Terms, What};
 use super::look::{Look, Marks};
 use super::run::{Answer, World};
-use crate::errno::Errno;
 use crate::error::{Outcome, Result};
 use crate::fs::sim::Action;
 use crate::testing::run::lock;
@@ -52,8 +51,6 @@ pub(super) struct Doing<'a> {
     pub(super) clean: Option<Clean>,
     /// Whether a call failed.
     pub(super) failed: bool,
-    /// A call failed as for somebody who may not: what cannot be opened is not known.
-    pub(super) denied: bool,
 }
 
 impl Doing<'_> {
@@ -174,7 +171,7 @@ impl World {
         let (base, raw) = (self.base(), self.look());
         lock(&self.foreigners).base = Arc::clone(&base);
         let start = (act.gate().is_some() || !disturbances.is_empty()).then(|| self.fork());
-        let mut doing = Doing { act, start, base, raw, clean: None, failed: false, denied: false };
+        let mut doing = Doing { act, start, base, raw, clean: None, failed: false };
         if disturbances.is_empty() {
             let answer = self.call(act);
             self.note_meddling();
@@ -187,8 +184,6 @@ impl World {
         self.note_meddling();
         let fired: Vec<What> =
             lock(&disturbers).iter().filter(|d| d.fired).map(|d| d.disturbance.what.clone()).collect();
-        let is_denied = |what: &What| matches!(what, What::Fail(raw, _) if *raw == Errno::ACCESS.raw_os_error());
-        doing.denied = fired.iter().any(is_denied);
         doing.failed = fired.iter().any(|what| !matches!(what, What::Deed(_)));
         match fired.iter().find(|what| matches!(what, What::Kill | What::Cut(..))) {
             Some(crash) => {

@@ -47,17 +47,9 @@ impl World {
                 let what = "acknowledged, and not what it does when nothing fails";
                 let warnings = if let Answer::Report(report) = answer { &report.warnings[..] } else { &[] };
                 let terms = Leeway { any_time: self.had_check, warnings };
-                let judged = is_as(&clean.files, base, &look.files, terms);
-                let is_unkeyed = || {
-                    let without = doing.without_key().filter(|_| doing.denied);
-                    without.is_some_and(|files| is_as(&files, base, &look.files, terms).is_ok())
-                };
-                match judged {
-                    // Folders that could not be removed go when a power cut makes a recovery end it once more.
-                    Ok(()) => self.loose.extend(differences(&clean.files, &look.files).into_iter().cloned()),
-                    Err(how) if !is_unkeyed() => return Err(format!("{what}: {how}")),
-                    Err(_) => {}
-                }
+                is_as(&clean.files, base, &look.files, terms).map_err(|how| format!("{what}: {how}"))?;
+                // Folders that could not be removed go when a power cut makes a recovery end it once more.
+                self.loose.extend(differences(&clean.files, &look.files).into_iter().cloned());
             }
             (Some(_), Some(start)) => is_serial(start, act, &deeds, &look.files, self.pending.is_some())?,
             _ => {}
