@@ -2,7 +2,6 @@
 //! input, heard as it prints, stopped when its time is over.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::{self, PipeReader, Read as _};
 use std::ops::ControlFlow;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
@@ -14,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use command_fds::{CommandFdExt as _, FdMapping};
-use rustix::fs::{OFlags, fcntl_setfl, fstat};
+use rustix::fs::{Mode, OFlags, fcntl_setfl, fstat, open};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
@@ -223,7 +222,7 @@ impl Drop for Running {
 /// meanwhile may: it would hold the lock as long as it runs, and be ended with the program. So the file is inherited by a
 /// number that is another file here, and gets it only in the child.
 fn spawn_holding(mut command: Command, held: BorrowedFd<'_>, marks: &mut Marks) -> io::Result<Child> {
-    let other = File::open("/dev/null")?;
+    let other = open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
     let number = fcntl_dupfd_cloexec(&other, HELD_FROM).or_else(|_| fcntl_dupfd_cloexec(&other, 3))?;
     let stat = fstat(held)?;
     let mapping = FdMapping { parent_fd: held.try_clone_to_owned()?, child_fd: number.as_raw_fd() };

@@ -199,7 +199,11 @@ pub(super) fn an_undo_that_removes_a_folder(protocol: &'static Protocol) -> Scen
     for image in images(&cut) {
         let after = SimFs::from_image(&image);
         let recovered = engine(&after, 4, protocol, plain).recover(None, RecoverOptions::default());
-        recovered.map_err(|error| format!("{error}; {image}"))?;
+        let recovered = recovered.map_err(|error| format!("{error}; {image}"))?;
+        let is_back = recovered.iter().any(|one| one.action != "committed");
+        if is_back && !after.exists("/w/deep/new") {
+            return Err(format!("the undo was taken back, and deep/new is not there: {recovered:?}; {image}"));
+        }
     }
     Ok(())
 }

@@ -218,16 +218,21 @@ impl World {
         self.checked |= act.gate().is_some();
         let before = files(&self.root);
         self.spent.clear();
+        let theirs = disturbances.iter().filter_map(|disturbance| match &disturbance.what {
+            What::Deed(deed) => Some(deed),
+            _ => None,
+        });
+        let theirs: Vec<&Deed> = theirs.collect();
         for deed in act.gate().iter().flat_map(|gate| &gate.deeds) {
             let touched = with_other_names(&before, deed.paths());
-            let at_risk = before.iter().filter(|(path, _)| touched.iter().any(|touched| path.starts_with(touched)));
+            // What others write or move there meanwhile may be there when the check comes.
+            let moved =
+                theirs.iter().filter(|theirs| theirs.paths().iter().any(|path| touched.contains(Path::new(path))));
+            let moved = with_other_names(&before, moved.flat_map(|theirs| theirs.paths()).collect());
+            let reached = |path: &PathBuf| touched.union(&moved).any(|touched| path.starts_with(touched));
+            let at_risk = before.iter().filter(|(path, _)| reached(path));
             self.spent.extend(at_risk.flat_map(|(_, entry)| marks(&String::from_utf8_lossy(&entry.content))));
-            // What others write there meanwhile may be there when the check comes.
-            let theirs = disturbances.iter().filter_map(|disturbance| match &disturbance.what {
-                What::Deed(deed) => deed.text(),
-                _ => None,
-            });
-            self.spent.extend(theirs.flat_map(marks));
+            self.spent.extend(theirs.iter().filter_map(|theirs| theirs.text()).flat_map(marks));
             self.others.lock().unwrap().touched.extend(touched);
         }
         let kill = |disturbance: &&Disturbance| disturbance.what == What::Kill;
