@@ -25,7 +25,7 @@ use txedit::testing::scenario::{
 #[cfg(feature = "cli")]
 use super::line;
 use super::programs;
-use super::tree::{Files, files, in_reach, names, walk};
+use super::tree::{Files, files, for_good, in_reach, names, walk};
 
 const ROOT: &str = "TXEDIT_TEST_SCENARIO_ROOT";
 const STEP: &str = "TXEDIT_TEST_SCENARIO_STEP";
@@ -348,9 +348,9 @@ impl World {
 
     /// What is there after an act must not be lost; what its check took away is.
     fn settle_marks(&self, after: &Files) {
-        let there = in_reach(&self.root);
+        let stays = for_good(&self.root);
         let mut others = self.others.lock().unwrap();
-        others.alive.retain(|mark| there.contains(mark) || !self.spent.contains(mark));
+        others.alive.retain(|mark| stays.contains(mark) || !self.spent.contains(mark));
         others.alive.extend(marks_in(after));
     }
 

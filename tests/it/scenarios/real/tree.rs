@@ -58,13 +58,22 @@ pub(super) fn files(root: &Path) -> Files {
 
 /// The marks in the user's files, in what is kept, in history, in what waits, and in what is not deleted yet.
 pub(super) fn in_reach(root: &Path) -> BTreeSet<(u8, u32)> {
+    marks_but_in(root, &["open"])
+}
+
+/// The same without what waits, and what is not deleted yet.
+pub(super) fn for_good(root: &Path) -> BTreeSet<(u8, u32)> {
+    marks_but_in(root, &["open", "txn", "trash"])
+}
+
+fn marks_but_in(root: &Path, sections: &[&str]) -> BTreeSet<(u8, u32)> {
     let mut found = BTreeSet::new();
     for (path, entry) in walk(root).iter().filter(|(_, entry)| entry.kind == FileKind::File) {
         let place = path.strip_prefix(STATE_FOLDER);
         let is_slot = path.file_name().is_some_and(|name| name.as_bytes().first().is_some_and(u8::is_ascii_digit));
         let counts = match place {
             Err(_) => true,
-            Ok(place) => is_slot && !place.starts_with("open"),
+            Ok(place) => is_slot && !sections.iter().any(|section| place.starts_with(section)),
         };
         if counts {
             found.extend(marks(&String::from_utf8_lossy(&entry.content)));
