@@ -22,6 +22,7 @@ use crate::fs::{Fs, Handle};
 use crate::identity::Timestamp;
 use crate::journal::Mark;
 use crate::journal::recover::{Class, Decision};
+use crate::path::RelPath;
 
 mod contend;
 mod look;
@@ -290,12 +291,17 @@ fn undo_all(transaction: &mut Transaction<'_>, durable: bool, observer: &Shelter
     let mut conflicts = HashMap::new();
     let mut first_error = None;
     let mut is_rewritten = false;
+    // What is above or beneath an entry that could not be taken back waits for the recovery with it: a folder that stays
+    // gone is not to be made again for what was in it, and one that is still full is not to be put aside.
+    let mut failed: Vec<RelPath> = Vec::new();
     let mut undone = Undone::default();
     let mut odd = |entry, on_top, reason| undone.odd.push(Odd { entry, on_top, reason });
     for step in (transaction.state.protocol.undo)(total, transaction.mark, durable) {
         match step {
             Step::Mark(mark) => transaction.set_mark(mark)?,
             Step::VerifyMark => transaction.verify_mark()?,
+            Step::FindFolder(entry) | Step::TakeBack(entry)
+                if failed.iter().any(|failed| transaction.record(entry).path.touches(failed)) => {}
             Step::SyncFolder => transaction.sync_folder()?,
             Step::FindFolder(entry) => {
                 if let Err(error) = transaction.find_folder(entry) {
@@ -313,7 +319,10 @@ fn undo_all(transaction: &mut Transaction<'_>, durable: bool, observer: &Shelter
                         conflicts.insert(entry, why);
                     }
                     // The others can still be put back; the folder stays for those that cannot.
-                    Err(error) => first_error = first_error.or(Some(error)),
+                    Err(error) => {
+                        failed.push(transaction.record(entry).path.clone());
+                        first_error = first_error.or(Some(error));
+                    }
                 }
             }
             Step::Barrier(_) => transaction.sync_everything()?,

@@ -204,6 +204,15 @@ fn faults_in_every_call() {
     injected(&scripts::folder_to_file());
 }
 
+/// What is in a folder that could not be taken back waits for the recovery with it.
+#[test]
+fn faults_in_the_way_back_after_a_check() {
+    let script = scripts::file_and_folder_checked(|_| false);
+    let explorer = seeded(Explorer { images: 2, images_in_recovery: 2, depth: 0, ..Explorer::default() });
+    let found = explorer.inject(&script, None, 3).unwrap_or_else(|violation| panic!("{violation}"));
+    assert!(found.faults > 200, "{found}");
+}
+
 #[test]
 fn a_patch_of_the_transaction_does_the_same_elsewhere() {
     let workspace = workspace();
