@@ -93,8 +93,8 @@ async def main():
         prompt = await client.get_prompt("batch_rename", {"old_name": "a", "new_name": "b"})
         assert "`a` to `b`" in prompt.messages[0].content.text
 
-        for expected in ("1\n2\nthree\n", "one\ntwo\nthree\n"):
-            undone = await client.call_tool("undo_transaction", {})
+        for transaction, expected in zip(ids, ("1\n2\nthree\n", "one\ntwo\nthree\n")):
+            undone = await client.call_tool("undo_transaction", {"transaction_id": transaction})
             assert not undone.is_error and FILE.read_text() == expected, undone
     print("content")
 
