@@ -2,6 +2,7 @@
 
 mod mention;
 mod name;
+mod number;
 
 use super::fence::Fences;
 use super::files::{self, Files};
@@ -9,6 +10,7 @@ use super::{Format, excerpt, foreign, malformed};
 use crate::error::Result;
 use crate::request::edit::{Hunk, HunkLine, Matching, Side};
 use name::Named;
+use number::Numbering;
 
 /// Whether a line starts a block.
 pub(super) fn is_head(line: &[u8]) -> bool {
@@ -41,12 +43,12 @@ fn is_like_a_mark(line: &[u8]) -> bool {
     let signs = line.iter().take_while(|byte| *byte == sign).count();
     let word = line[signs..].trim_ascii();
     let is_any = |words: &[&str]| words.iter().any(|it| word.eq_ignore_ascii_case(it.as_bytes()));
-    signs >= 5
-        && match sign {
-            b'<' | b'>' => word.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b' '),
-            b'-' | b'+' => is_any(&["search", "replace", "original", "updated"]),
-            _ => false,
-        }
+    let is_known = signs >= 3 && is_any(&["search", "replace", "original", "updated"]);
+    match sign {
+        b'<' | b'>' => is_known || (signs >= 5 && word.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b' ')),
+        b'-' | b'+' => is_known,
+        _ => false,
+    }
 }
 
 /// Refuses a line around the blocks that starts what would not be applied.
@@ -70,6 +72,7 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
     let mut name: Option<Named> = None;
     let mut at = 0;
     let mut told = Told::default();
+    let mut numbering = Numbering::default();
     while at < lines.len() {
         if is_end(lines[at]) {
             return Err(malformed(at + 1, 1, "`<<<<<<< SEARCH` and `=======` in front of this"));
@@ -88,7 +91,11 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
         let end = end_of(&lines, head)?;
         let divider = divider_of(&lines, head, end)?;
         let (search, replace) = (&lines[head + 1..divider], &lines[divider + 1..end]);
-        let (line, search) = numbered(search);
+        let (line, search) = number::on_top(search);
+        if number::on_top(replace).1.len() < replace.len() {
+            let expected = format!("the line number beneath `<<<<<<< SEARCH` only, not {}", excerpt(replace[0]));
+            return Err(malformed(divider + 2, 1, expected));
+        }
         let file = files::path(name);
         if search.is_empty() {
             if *is_doubtful {
@@ -104,6 +111,7 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
             // Some mean a new file by it; taken for one, it would be an invitation to wipe the one that is there.
             return Err(malformed(head + 2, 1, "a text to search for, or nothing at all for a new file"));
         } else {
+            let line = numbering.by_now(&file, line, replace.len().cast_signed() - search.len().cast_signed());
             let lines = hunk_lines(search, replace);
             let hunk = Hunk { lines, line, loose_end: true, repeats_context: true, matching, ..Hunk::default() };
             files.edit(file, vec![hunk.into_edit()], None);
@@ -190,23 +198,6 @@ fn divider_of(lines: &[&[u8]], head: usize, end: usize) -> Result<usize> {
             let second = rules.get(1).unwrap_or(&all[0]);
             Err(malformed(second + 1, 1, expected))
         }
-    }
-}
-
-/// The line number that some tools put on top of a block, and what is beneath it.
-fn numbered<'l, 'p>(search: &'l [&'p [u8]]) -> (Option<usize>, &'l [&'p [u8]]) {
-    let mut rest = search;
-    let mut line = None;
-    while let [first, tail @ ..] = rest
-        && let Some(number) = first.strip_prefix(b":start_line:").or(first.strip_prefix(b":end_line:"))
-    {
-        let number = std::str::from_utf8(number).ok().and_then(|number| number.trim().parse().ok());
-        line = line.or(number);
-        rest = tail;
-    }
-    match rest {
-        [b"-------", tail @ ..] if rest.len() < search.len() => (line, tail),
-        _ => (line, rest),
     }
 }
 

@@ -298,6 +298,15 @@ impl<'a> Editor<'a> {
                 let detail = Detail::Matches(places(&self.content, &[range], 1));
                 refused(index, ErrorKind::MatchNotFound, message, detail)
             }
+            Misplaced::OutOfOrder(range) => {
+                let message = format!(
+                    "the lines of the patch stand at line {}, in front of where the hunk before ends: put the hunks in \
+                     the order of their lines, with no line in two of them",
+                    self.content.line_at(range.start)
+                );
+                let detail = Detail::Matches(places(&self.content, &[range], 1));
+                refused(index, ErrorKind::MatchNotFound, message, detail)
+            }
             Misplaced::Several(ranges, total) => {
                 let message = format!(
                     "the lines of the patch were found {}, and nothing says which are meant: add lines of context",

@@ -69,6 +69,8 @@ pub(super) enum Misplaced {
     NoHeader,
     /// They are, but not at the start or end of the file, where the hunk says that they must be.
     NotAtEdge(Range<usize>),
+    /// They are, but in front of where the hunk before ends.
+    OutOfOrder(Range<usize>),
     /// They are in several places: the first few, and how many.
     Several(Vec<Range<usize>>, usize),
     /// It has no old lines, and nothing else says where it goes.
@@ -247,7 +249,7 @@ impl Sought<'_> {
         endings.all(|ending| Some(ending) == first)
     }
 
-    /// The only one of several places that headers and order leave.
+    /// The only one of the places, of which there is one at least, that headers and order leave.
     fn choose<T>(&self, mut found: Vec<T>, range_of: impl Fn(&T) -> Range<usize>) -> Result<T, Misplaced> {
         if found.len() < KEPT && !self.hunk.headers.is_empty() {
             let starts: Vec<usize> = found.iter().map(|place| range_of(place).start).collect();
@@ -258,6 +260,7 @@ impl Sought<'_> {
                 return Err(Misplaced::NoHeader);
             }
         }
+        let first = range_of(&found[0]);
         let in_order = |place: &T| range_of(place).start >= self.progress.end;
         if self.hunk.line.is_some() || found.iter().filter(|place| in_order(place)).count() == 1 {
             found.retain(in_order);
@@ -266,7 +269,7 @@ impl Sought<'_> {
             let ranges = found.iter().map(range_of).collect();
             return Err(Misplaced::Several(ranges, found.len()));
         }
-        found.pop().ok_or(Misplaced::Nowhere)
+        found.pop().ok_or(Misplaced::OutOfOrder(first))
     }
 
     /// Those of `starts` that the headers lead to: those in the header's own block, up to the next line that is indented

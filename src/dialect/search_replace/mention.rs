@@ -86,5 +86,7 @@ fn is_named_in_prose(word: &str) -> bool {
     });
     let has_start = ["./", "../", "~/", "/"].iter().any(|start| word.len() > start.len() && word.starts_with(start));
     let is_file = is_known(name) && name.starts_with(|c: char| c.is_ascii_uppercase() || c == '.');
-    is_text || is_file || has_start || word.matches('/').count() > 1 && !word.contains("//")
+    // Beneath a folder any ending is that of a file.
+    let is_beneath = word.contains('/') && has_letters_behind_dot(name);
+    is_text || is_file || has_start || is_beneath || word.matches('/').count() > 1 && !word.contains("//")
 }

@@ -69,6 +69,7 @@ fn what_mentions_a_file_in_another_way_names_none() {
     for told in [
         "In `src/b.py`, as in `src/c.py`, change `DEBUG` to `False`:",
         "Here is the code of src/b.py.",
+        "The solver in src/b.f90 has it, too.",
         "- src/b.py",
         "See [src/b.py](src/b.py)",
         "{ \"file\": \"src/b.py\" }",
@@ -124,6 +125,8 @@ fn what_looks_like_a_block_and_is_none_refuses_the_whole() {
         odd("  <<<<<<< SEARCH", "  >>>>>>> REPLACE"),
         odd("<<<<<<<SEARCH", ">>>>>>>REPLACE"),
         odd("------- search", "+++++++ replace"),
+        odd("--- SEARCH", "+++ REPLACE"),
+        odd("<<<< SEARCH", ">>>> REPLACE"),
     ] {
         for patch in [format!("{good}\n{other}"), format!("x\n{other}\n{good}")] {
             is_malformed(Format::SearchReplace, &patch, "at the start of a line");

@@ -136,6 +136,12 @@ pub(super) fn of_git_line(names: &[u8]) -> Option<Vec<u8>> {
     spaces.into_iter().find_map(|at| common(&names[..at], &unquoted(&names[at + 1..])))
 }
 
+/// The name in a `diff --git` line that has it once, as Subversion writes it.
+pub(super) fn only_of_git_line(name: &[u8]) -> Option<Vec<u8>> {
+    let bare = name.strip_prefix(b"a/").or(name.strip_prefix(b"b/")).unwrap_or(name);
+    (!bare.is_empty() && !name.contains(&b' ') && !name.starts_with(b"\"")).then(|| bare.to_vec())
+}
+
 fn closing_quote(text: &[u8]) -> Option<usize> {
     let mut at = 1;
     loop {
@@ -198,6 +204,7 @@ mod tests {
         assert_eq!(git("a/x b/x b/x b/x").as_deref(), Some("x b/x"));
         assert_eq!(git("src/x src/x").as_deref(), Some("src/x"), "no prefixes");
         assert_eq!(git("a/x b/y"), None);
+        assert_eq!(git("a/x"), None);
         assert_eq!(git("\"a/\\303\\251\\t\\\"\" \"b/\\303\\251\\t\\\"\"").as_deref(), Some("é\t\""));
     }
 

@@ -21,7 +21,7 @@ impl Reader<'_> {
             }
             self.at += 1;
         }
-        let same = names::of_git_line(&heading[b"diff --git ".len()..]);
+        let same = self.git_name(&heading[b"diff --git ".len()..]);
         let nameless =
             || malformed(start, 1, "the same name twice, as `a/NAME b/NAME`, or `rename from` and `rename to`");
         let (old, new) = match (&extended.from, &extended.to) {
@@ -128,6 +128,11 @@ impl Reader<'_> {
             (None, None) => return Err(malformed(start, 5, "the name of a file on one side at least")),
         };
         Ok(())
+    }
+
+    /// The name in a `diff --git` line. One that stands there once must be confirmed by what follows.
+    fn git_name(&self, names: &[u8]) -> Option<Vec<u8>> {
+        names::of_git_line(names).or_else(|| names::only_of_git_line(names).filter(|_| self.names_start(0)))
     }
 
     /// Refuses a section that has no hunk where one was meant.

@@ -1,6 +1,7 @@
 //! Patches of all formats, replacements in trees, and transactions as patches.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use serde_json::json;
@@ -185,4 +186,61 @@ fn a_transaction_is_a_patch_that_git_takes() {
     let refused = here.run(&["show", &id, "--format", "git", "--json"]).exits(1).json();
     assert_eq!(refused["error_code"], "INVALID_ENCODING");
     assert!(refused["error"].as_str().unwrap().contains("nul cannot be part of a git patch"), "{refused}");
+}
+
+/// What git writes of a name that ends in white space, or starts with it, comes back as the same name.
+#[test]
+fn a_transaction_of_a_name_with_white_space_at_its_ends_is_a_patch_that_is_taken() {
+    for name in ["x ", "x\t", " x", "é\t "] {
+        let (here, there) = (Workspace::new(), Workspace::new());
+        let steps = [
+            json!({"file_path": name, "content": ""}),
+            json!({"file_path": name, "delete": true}),
+            json!({"file_path": name, "content": "one\n"}),
+            json!({"file_path": name, "edits": [{"old_string": "one", "new_string": "two"}]}),
+            json!({"file_path": name, "mode": "755"}),
+            json!({"file_path": name, "delete": true}),
+        ];
+        for step in steps {
+            here.write("plan", &json!({"files": [step]}).to_string());
+            let done = here.run(&["apply", "plan", "--json", "--durability", "process"]).exits(0).json();
+            let id = done["transaction_id"].as_str().unwrap().to_owned();
+            let patch = here.run(&["show", &id, "--format", "git"]).exits(0).stdout.clone();
+            there.write("patch", &patch);
+            there.run(&["apply", "patch", "--durability", "process"]).exits(0);
+            let state = |of: &Workspace| {
+                let file = of.path().join(name);
+                let mode = fs::metadata(&file).map(|it| it.permissions().mode() & 0o100).ok();
+                (fs::read_to_string(file).ok(), mode)
+            };
+            assert_eq!(state(&there), state(&here), "{name:?}: {step}\n{patch}");
+        }
+    }
+}
+
+#[test]
+fn options_of_git_apply_are_unknown() {
+    let here = workspace(&[("x", "a\n")]);
+    here.write("p", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n");
+    for option in [
+        "-R",
+        "-p1",
+        "--directory=.",
+        "-C1",
+        "--unidiff-zero",
+        "--recount",
+        "--allow-empty",
+        "--whitespace=fix",
+        "--ignore-whitespace",
+        "--reject",
+        "--3way",
+        "--index",
+        "--include=x",
+    ] {
+        let ran = here.run(&["apply", option, "p"]);
+        assert!(ran.exits(2).stderr.contains("unexpected argument"), "{option}: {ran:?}");
+        has(&here, "x", "a\n");
+    }
+    here.run(&["apply", "p"]).exits(0);
+    has(&here, "x", "b\n");
 }

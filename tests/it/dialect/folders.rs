@@ -10,24 +10,33 @@ use txedit::error::{Detail, ErrorKind};
 
 use super::{apply, engine, read};
 
-const TO_FOLDER: [&str; 4] = [
+const TO_FOLDER: [&str; 6] = [
     "diff --git a/a b/a\ndeleted file mode 100644\n--- a/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n\
      diff --git a/a/b b/a/b\nnew file mode 100644\n--- /dev/null\n+++ b/a/b\n@@ -0,0 +1 @@\n+two\n",
     "diff --git a/a b/a/b\nsimilarity index 100%\nrename from a\nrename to a/b\n",
     "*** Begin Patch\n*** Add File: a/b\n+two\n*** Delete File: a\n*** End Patch\n",
     "*** Begin Patch\n*** Update File: a\n*** Move to: a/deep/b\n@@\n-one\n+two\n*** End Patch\n",
+    r#"{"documentChanges": [{"kind": "create", "uri": "a/b"},
+        {"textDocument": {"uri": "a/b"}, "edits": [{"newText": "two\n",
+            "range": {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}}]},
+        {"kind": "delete", "uri": "a"}]}"#,
+    r#"{"documentChanges": [{"kind": "rename", "oldUri": "a", "newUri": "a/b"}]}"#,
 ];
 
-const TO_FILE: [&str; 4] = [
+const TO_FILE: [&str; 6] = [
     "diff --git a/a/b b/a/b\ndeleted file mode 100644\n--- a/a/b\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n\
      diff --git a/a b/a\nnew file mode 100644\n--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+two\n",
     "diff --git a/a/b b/a\nsimilarity index 100%\nrename from a/b\nrename to a\n",
     "*** Begin Patch\n*** Add File: a\n+two\n*** Delete File: a/b\n*** End Patch\n",
     "*** Begin Patch\n*** Update File: a/b\n*** Move to: a\n@@\n-one\n+two\n*** End Patch\n",
+    r#"{"documentChanges": [{"kind": "delete", "uri": "a/b"}, {"kind": "create", "uri": "a"},
+        {"textDocument": {"uri": "a"}, "edits": [{"newText": "two\n",
+            "range": {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}}]}]}"#,
+    r#"{"documentChanges": [{"kind": "rename", "oldUri": "a/b", "newUri": "a"}]}"#,
 ];
 
 /// Each patch, applied to a tree that has one file with the line `one` and folders around it, then taken back.
-fn becomes(file: &str, empty: &[&str], patches: [&str; 4], expected: [(&str, &str); 4]) {
+fn becomes(file: &str, empty: &[&str], patches: [&str; 6], expected: [(&str, &str); 6]) {
     for (patch, (path, content)) in patches.iter().zip(expected) {
         let scratch = TempDir::new().unwrap();
         fs::create_dir_all(scratch.path().join(file).parent().unwrap()).unwrap();
@@ -61,12 +70,14 @@ fn becomes(file: &str, empty: &[&str], patches: [&str; 4], expected: [(&str, &st
 
 #[test]
 fn a_file_becomes_a_folder() {
-    becomes("a", &[], TO_FOLDER, [("a/b", "two\n"), ("a/b", "one\n"), ("a/b", "two\n"), ("a/deep/b", "two\n")]);
+    let (two, one) = (("a/b", "two\n"), ("a/b", "one\n"));
+    becomes("a", &[], TO_FOLDER, [two, one, two, ("a/deep/b", "two\n"), two, one]);
 }
 
 #[test]
 fn a_folder_becomes_a_file() {
-    becomes("a/b", &["a/c/d", "a/e"], TO_FILE, [("a", "two\n"), ("a", "one\n"), ("a", "two\n"), ("a", "two\n")]);
+    let (two, one) = (("a", "two\n"), ("a", "one\n"));
+    becomes("a/b", &["a/c/d", "a/e"], TO_FILE, [two, one, two, two, two, one]);
 }
 
 #[test]
@@ -103,4 +114,21 @@ fn nothing_goes_into_a_folder_that_becomes_a_file() {
     let Detail::Findings(findings) = error.details() else { panic!("{error}") };
     assert!(findings[0].message.contains("becomes a file"), "{}", findings[0].message);
     assert_eq!(read(scratch.path()), before);
+}
+
+/// A SEARCH/REPLACE block deletes and renames nothing, so what is in the way stays.
+#[test]
+fn a_block_makes_no_folder_of_a_file_and_no_file_of_a_folder() {
+    let kinds = [("a", "a/b", ErrorKind::NotARegularFile), ("a/b", "a", ErrorKind::NotARegularFile)];
+    for (there, asked, kind) in kinds {
+        let scratch = TempDir::new().unwrap();
+        fs::create_dir_all(scratch.path().join(there).parent().unwrap()).unwrap();
+        fs::write(scratch.path().join(there), "one\n").unwrap();
+        let before = read(scratch.path());
+        let patch = format!("{asked}\n<<<<<<< SEARCH\n=======\ntwo\n>>>>>>> REPLACE\n");
+        let error = apply(scratch.path(), patch.as_bytes()).unwrap_err();
+        let Detail::Findings(findings) = error.details() else { panic!("{error}") };
+        assert_eq!(findings[0].kind, kind, "{error}");
+        assert_eq!(read(scratch.path()), before, "{patch}");
+    }
 }
