@@ -10,7 +10,7 @@ use super::{Format, excerpt, foreign, malformed};
 use crate::error::Result;
 use crate::request::edit::{Hunk, HunkLine, Matching, Side};
 use name::Named;
-use number::Numbering;
+use number::{Numbering, Place};
 
 /// Whether a line starts a block.
 pub(super) fn is_head(line: &[u8]) -> bool {
@@ -111,9 +111,11 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
             // Some mean a new file by it; taken for one, it would be an invitation to wipe the one that is there.
             return Err(malformed(head + 2, 1, "a text to search for, or nothing at all for a new file"));
         } else {
-            let line = numbering.by_now(&file, line, replace.len().cast_signed() - search.len().cast_signed());
+            let added = replace.len().cast_signed() - search.len().cast_signed();
+            let Place { line, continues } = numbering.next(&file, line, added);
             let lines = hunk_lines(search, replace);
-            let hunk = Hunk { lines, line, loose_end: true, repeats_context: true, matching, ..Hunk::default() };
+            let hunk =
+                Hunk { lines, line, continues, loose_end: true, repeats_context: true, matching, ..Hunk::default() };
             files.edit(file, vec![hunk.into_edit()], None);
         }
         at = end + 1;

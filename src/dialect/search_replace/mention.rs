@@ -8,6 +8,12 @@ const EXTENSIONS: &str = " bash bat bzl c cc cfg cjs clj cmake conf cpp cs css c
     pyi pyx r rake rb rs rst sass sbt scala scm scss sh sol sql styl svelte svg swift tcl tex tf toml ts tsv tsx txt v vb \
     vim vue wat xml yaml yml zig zsh ";
 
+/// Folders that many projects have: of a word without an ending they tell a path from two words with a slash between.
+const FOLDERS: [&str; 22] = [
+    ".github", "app", "apps", "bin", "build", "cmd", "config", "crates", "docker", "docs", "etc", "examples",
+    "include", "lib", "packages", "pkg", "scripts", "src", "test", "tests", "tools", "utils",
+];
+
 /// Names without an ending that are those of files.
 const NAMES: [&str; 16] = [
     "makefile",
@@ -88,5 +94,13 @@ fn is_named_in_prose(word: &str) -> bool {
     let is_file = is_known(name) && name.starts_with(|c: char| c.is_ascii_uppercase() || c == '.');
     // Beneath a folder any ending is that of a file.
     let is_beneath = word.contains('/') && has_letters_behind_dot(name);
-    is_text || is_file || has_start || is_beneath || word.matches('/').count() > 1 && !word.contains("//")
+    let in_known_folder = word
+        .split_once('/')
+        .is_some_and(|(folder, rest)| FOLDERS.contains(&folder) && !rest.is_empty() && !FOLDERS.contains(&rest));
+    is_text
+        || is_file
+        || has_start
+        || is_beneath
+        || in_known_folder
+        || word.matches('/').count() > 1 && !word.contains("//")
 }

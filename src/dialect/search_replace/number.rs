@@ -20,10 +20,11 @@ pub(super) fn on_top<'l, 'p>(text: &'l [&'p [u8]]) -> (Option<usize>, &'l [&'p [
     }
 }
 
-/// The blocks so far. All numbers count in the file as it was; a block is looked for in what those before it made.
+/// The blocks of each file so far. All numbers count in the file as it was, but a block is looked for in what those before
+/// it made.
 #[derive(Default)]
 pub(super) struct Numbering {
-    blocks: HashMap<PathBuf, Vec<Block>>,
+    files: HashMap<PathBuf, Vec<Block>>,
 }
 
 struct Block {
@@ -32,18 +33,26 @@ struct Block {
     added: isize,
 }
 
+/// What the number of a block is good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) line: Option<usize>,
+    /// Whether the line is still to be moved by what the blocks before it added.
+    pub(super) continues: bool,
+}
+
 impl Numbering {
-    /// The line where the next block stands by now, which adds so many; `None` where nothing tells.
-    pub(super) fn by_now(&mut self, file: &Path, line: Option<usize>, added: isize) -> Option<usize> {
-        let blocks = self.blocks.entry(file.to_owned()).or_default();
-        let now = line.and_then(|line| {
-            blocks.iter().filter(|block| block.added != 0).try_fold(line, |now, block| match block.line? {
-                earlier if earlier < line => now.checked_add_signed(block.added),
-                _ => Some(now),
-            })
-        });
+    /// The place of the next block, which adds so many lines.
+    pub(super) fn next(&mut self, file: &Path, line: Option<usize>, added: isize) -> Place {
+        let blocks = self.files.entry(file.to_owned()).or_default();
+        let number = |block: &Block| block.line;
+        let ascends = blocks.iter().map(number).chain([line]).is_sorted_by(|a, b| a.is_some() && a < b);
+        let continues = ascends && line.is_some() && !blocks.is_empty();
+        // Where the numbers are not in order, one is good only if nothing in front of it can have moved it.
+        let is_in_front = |block: &Block| block.line.is_none_or(|earlier| line.is_some_and(|line| earlier <= line));
+        let is_moved = blocks.iter().any(|block| block.added != 0 && is_in_front(block));
         blocks.push(Block { line, added });
-        now
+        Place { line: line.filter(|_| continues || !is_moved), continues }
     }
 }
 
@@ -52,17 +61,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_count_in_the_file_as_it_was() {
+    fn a_number_is_good_where_what_is_in_front_is_known() {
         let mut numbering = Numbering::default();
-        let mut by_now = |file: &str, line, added| numbering.by_now(Path::new(file), line, added);
-        assert_eq!(by_now("x", Some(10), 2), Some(10));
-        assert_eq!(by_now("x", Some(20), -3), Some(22));
-        assert_eq!(by_now("x", Some(5), 1), Some(5), "behind it nothing has moved");
-        assert_eq!(by_now("x", Some(30), 0), Some(30));
-        assert_eq!(by_now("x", None, 0), None);
-        assert_eq!(by_now("x", Some(15), 0), Some(18), "what adds nothing moves nothing");
-        assert_eq!(by_now("y", Some(15), 0), Some(15), "another file");
-        assert_eq!(by_now("x", None, 1), None);
-        assert_eq!(by_now("x", Some(15), 0), None, "nothing tells whether that one is in front of it");
+        let mut next = |file: &str, line, added| {
+            let Place { line, continues } = numbering.next(Path::new(file), line, added);
+            (line, continues)
+        };
+        assert_eq!(next("x", Some(10), 2), (Some(10), false));
+        assert_eq!(next("x", Some(20), -3), (Some(20), true));
+        assert_eq!(next("y", Some(15), 0), (Some(15), false), "another file");
+        assert_eq!(next("x", Some(5), 0), (Some(5), false), "in front of all");
+        assert_eq!(next("x", Some(30), 0), (None, false), "behind some");
+        assert_eq!(next("y", None, 0), (None, false));
+        assert_eq!(next("y", Some(20), 1), (Some(20), false), "nothing has moved");
+        assert_eq!(next("y", None, 1), (None, false));
+        assert_eq!(next("y", Some(3), 0), (None, false), "nothing tells where that one is");
     }
 }

@@ -90,6 +90,9 @@ fn line_numbers_of_blocks_count_in_the_file_as_it_was() {
     becomes(file, &(at(1, "a\nb\n") + &at(3, "c\n")), "a\nb\none\nc\n");
     becomes(file, &(at(3, "c\n") + &at(1, "a\nb\n")), "a\nb\none\nc\n");
     becomes(file, &(at(2, "") + &at(3, "c\n")), "one\nc\n");
+    // A number that is wrong says nothing of the next either.
+    let wrong = block(":start_line:1\n-------\nzero\n", "zero\nz\n") + &at(2, "c\n");
+    refused(&[("x", "two\none\none\nzero\n")], &wrong, ErrorKind::MatchNotFound);
     // Nothing tells whether the block without a number is in front of the other.
     let bare = block("two\n", "2\n2\n") + &at(2, "c\n");
     refused(&[("x", "two\none\none\n")], &bare, ErrorKind::AmbiguousMatch);
