@@ -58,7 +58,13 @@ impl Numbering {
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
     use super::*;
+    use crate::dialect::Patch;
+    use crate::dialect::tests::applied;
 
     #[test]
     fn a_number_is_good_where_what_is_in_front_is_known() {
@@ -76,5 +82,49 @@ mod tests {
         assert_eq!(next("y", Some(20), 1), (Some(20), false), "nothing has moved");
         assert_eq!(next("y", None, 1), (None, false));
         assert_eq!(next("y", Some(3), 0), (None, false), "nothing tells where that one is");
+    }
+
+    /// A block: whether it has its number, and the lines that take the place of its one line.
+    type Wanted = (bool, Vec<&'static str>);
+
+    fn wanted() -> impl Strategy<Value = Wanted> {
+        (prop::bool::weighted(0.8), vec(select(vec!["a", "b", "c"]), 0..3))
+    }
+
+    proptest! {
+        #[test]
+        fn blocks_with_right_numbers_go_where_they_say_or_nowhere(
+            lines in vec((select(vec!["a", "b"]), prop::option::weighted(0.7, wanted())), 1..10),
+            keys in vec(any::<u8>(), 10),
+            is_sorted in any::<bool>(),
+        ) {
+            let mut blocks = Vec::new();
+            let mut expected = String::new();
+            for (at, (line, wanted)) in lines.iter().enumerate() {
+                let new = wanted.as_ref().map_or_else(|| vec![*line], |(_, new)| new.clone());
+                let new: String = new.iter().flat_map(|line| [line, "\n"]).collect();
+                expected += &new;
+                if let Some((is_numbered, _)) = wanted {
+                    let number = if *is_numbered { format!(":start_line:{}\n-------\n", at + 1) } else { String::new() };
+                    blocks.push(format!("x\n<<<<<<< SEARCH\n{number}{line}\n=======\n{new}>>>>>>> REPLACE\n"));
+                }
+            }
+            if blocks.is_empty() {
+                return Ok(());
+            }
+            let mut blocks: Vec<(u8, String)> = keys.into_iter().zip(blocks).collect();
+            if !is_sorted {
+                blocks.sort_by_key(|(key, _)| *key);
+            }
+            let blocks: String = blocks.into_iter().map(|(_, block)| block).collect();
+            let content: String = lines.iter().flat_map(|(line, _)| [line, "\n"]).collect();
+            let patch = Patch::read(blocks.as_bytes(), None, None).unwrap();
+            let (before, after) = ([("x".to_owned(), content)].into(), [("x".to_owned(), expected)].into());
+            let are_all_numbered = lines.iter().all(|(_, wanted)| wanted.as_ref().is_none_or(|(is_numbered, _)| *is_numbered));
+            match applied(&before, &patch) {
+                Ok(made) => prop_assert_eq!(made, after, "{}", blocks),
+                Err(kind) => prop_assert!(!(is_sorted && are_all_numbered), "{:?}\n{}", kind, blocks),
+            }
+        }
     }
 }
