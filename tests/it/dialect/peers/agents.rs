@@ -99,3 +99,14 @@ fn line_numbers_of_blocks_count_in_the_file_as_it_was() {
     let behind = block("one\n", ":start_line:1\n-------\n1\n");
     refused(&[("x", "one\n")], &behind, ErrorKind::PatchParseFailed);
 }
+
+#[test]
+fn a_hunk_without_numbers_is_not_taken_apart() {
+    let hunks = |lines: &str| format!("--- a/x\n+++ b/x\n@@ ... @@\n{lines}");
+    let files = [("x", "a\nm\nb\n")];
+    becomes(files[0].1, &hunks("-a\n+A\n m\n-b\n+B\n"), "A\nm\nB\n");
+    refused(&files, &hunks("-a\n+A\n n\n-b\n+B\n"), ErrorKind::MatchNotFound);
+    refused(&files, &hunks(" a\n n\n-b\n+B\n"), ErrorKind::MatchNotFound);
+    refused(&files, &hunks("-a\n+A\n@@ ... @@\n-a\n+A\n"), ErrorKind::MatchNotFound);
+    refused(&files, &hunks("+c\n"), ErrorKind::AmbiguousMatch);
+}
