@@ -225,7 +225,9 @@ fn on_fence(info: &str) -> Result<Option<String>, ()> {
         let is_known_front = front.chars().all(|c| c.is_ascii_alphanumeric() || "+#-_:".contains(c));
         // A class of Pandoc: `.python`.
         let is_class = at == 0 && name.starts_with('.') && !name.contains('/') && !mention::is_known(name);
-        if is_class || !mention::is_path(name) {
+        // Languages have the names of files, too: `dockerfile`, `makefile`.
+        let is_language = at == 0 && word == name && name.bytes().all(|byte| byte.is_ascii_lowercase());
+        if is_class || is_language || !mention::is_path(name) {
             if !mention::all(name).is_empty() {
                 return Err(());
             }

@@ -59,6 +59,8 @@ fn a_name_is_told_in_one_of_the_usual_ways() {
         "```{.python file=src/b.py}",
         "src/b.py\n```sh\npytest tests/test_b.py\n```\n```python",
         "```\nsrc/b.py\n```\n```python",
+        "src/b.py\n```dockerfile",
+        "```makefile src/b.py",
     ] {
         names_b(told);
     }
