@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::fence::Fences;
 use super::files::{self, Files, rename_to};
+use super::unified::end;
 use super::{Format, excerpt, foreign, malformed};
 use crate::error::Result;
 use crate::request::edit::{Hunk, HunkLine, Matching, Side};
@@ -43,7 +44,9 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
         }
     } else {
         while reader.seek(is_section)?.is_some() {
+            let start = reader.at;
             reader.sections(&mut files, true)?;
+            reader.check_end(start)?;
         }
         reader.fences.check_closed(reader.lines.len())?;
     }
@@ -87,7 +90,7 @@ impl<'p> Reader<'p> {
                 return Ok(Some(self.at + 1));
             }
             self.at += 1;
-            foreign::check(Format::Envelope, line, self.peek().unwrap_or_default(), self.at)?;
+            foreign::check(Format::Envelope, line, self.peek().unwrap_or_default(), self.at, &self.fences)?;
             self.fences.see(line, self.at);
         }
         Ok(None)
@@ -123,6 +126,29 @@ impl<'p> Reader<'p> {
                 );
                 return Err(malformed(start, 1, expected));
             }
+        }
+        Ok(())
+    }
+
+    /// Refuses sections without a frame of which the last line, or what follows it, may be missing. Those in a fence end
+    /// with it.
+    fn check_end(&self, start: usize) -> Result<()> {
+        let sections = &self.lines[start..self.at];
+        // What follows the last line break is an empty line here.
+        let is_at_end = self.at + 1 >= self.lines.len();
+        let last = self.lines.get(self.at).or(sections.last()).copied().unwrap_or_default();
+        if is_at_end && matches!(last.first(), Some(b'+' | b'-' | b'*')) {
+            return Err(files::cut_off(self.lines.len()));
+        }
+        if self.fences.is_open() {
+            return Ok(());
+        }
+        let hunk = sections.iter().rposition(|line| line.starts_with(b"***")).map_or(0, |header| header + 1);
+        let is_update = hunk > 0 && !sections[hunk - 1].starts_with(ADD);
+        let end = sections.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1);
+        let ends_early = is_at_end && end == sections.len() && sections[end - 1].starts_with(b"-");
+        if is_update && (ends_early || end::ends_in_list(&sections[hunk..])) {
+            return Err(end::untold_end(start + end));
         }
         Ok(())
     }

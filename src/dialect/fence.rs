@@ -18,12 +18,19 @@ struct Open {
     signs: usize,
     /// The line that opened it, from 1.
     number: usize,
+    /// Whether it is said to hold a diff.
+    is_diff: bool,
 }
 
 impl Fences {
     /// Whether the last one is not closed yet.
     pub(super) fn is_open(&self) -> bool {
         self.open.is_some()
+    }
+
+    /// Whether the one that is open is said to hold a diff.
+    pub(super) fn is_of_diff(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| open.is_diff)
     }
 
     /// Takes a line in.
@@ -35,7 +42,11 @@ impl Fences {
         match &self.open {
             Some(_) if self.closes(line) => self.open = None,
             // A code span that stands at the start of a line has its end there as well.
-            None if signs >= SIGNS && !info.contains(&b'`') => self.open = Some(Open { sign, signs, number }),
+            None if signs >= SIGNS && !info.contains(&b'`') => {
+                let language = info.split(|byte| !byte.is_ascii_alphanumeric()).find(|word| !word.is_empty());
+                let is_diff = language.is_some_and(|it| [&b"diff"[..], b"patch", b"udiff"].contains(&it));
+                self.open = Some(Open { sign, signs, number, is_diff });
+            }
             _ => {}
         }
     }

@@ -5,8 +5,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use super::Origin;
+use super::{Origin, malformed};
 use crate::digest::Digest;
+use crate::error::Error;
 use crate::request::edit::Edit;
 use crate::request::{Change, FileRequest, IfExists, Mode, RenameTo};
 
@@ -22,6 +23,11 @@ pub(super) struct Files {
 /// A path as a patch has it.
 pub(super) fn path(name: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(name))
+}
+
+/// The last line of a patch has no line break, where a whole one has it.
+pub(super) fn cut_off(line: usize) -> Error {
+    malformed(line, 1, "a line break at the end: without it the last line may have been cut off")
 }
 
 /// Where a moved file goes: never onto another.

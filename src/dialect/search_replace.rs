@@ -1,12 +1,13 @@
 //! SEARCH/REPLACE blocks, alone or in the middle of a chat answer.
 
+mod mark;
 mod mention;
 mod name;
 mod number;
 
 use super::fence::Fences;
 use super::files::{self, Files};
-use super::{Format, excerpt, foreign, malformed};
+use super::{excerpt, malformed};
 use crate::error::Result;
 use crate::request::edit::{Hunk, HunkLine, Matching, Side};
 use name::Named;
@@ -35,34 +36,6 @@ fn is_mark(line: &[u8], sign: u8) -> bool {
     (5..=9).contains(&count) && line.get(count) == Some(&b' ') && line[count + 1..].iter().all(u8::is_ascii_uppercase)
 }
 
-/// Whether a line is like the first or the last one of a block, but none that is known: other words, another number of
-/// signs, blanks in front.
-fn is_like_a_mark(line: &[u8]) -> bool {
-    let line = line.trim_ascii();
-    let Some(sign) = line.first() else { return false };
-    let signs = line.iter().take_while(|byte| *byte == sign).count();
-    let word = line[signs..].trim_ascii();
-    let is_any = |words: &[&str]| words.iter().any(|it| word.eq_ignore_ascii_case(it.as_bytes()));
-    let is_known = signs >= 3 && is_any(&["search", "replace", "original", "updated"]);
-    match sign {
-        b'<' | b'>' => is_known || (signs >= 5 && word.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b' ')),
-        b'-' | b'+' => is_known,
-        _ => false,
-    }
-}
-
-/// Refuses a line around the blocks that starts what would not be applied.
-fn check_passed(lines: &[&[u8]], at: usize) -> Result<()> {
-    if is_like_a_mark(lines[at]) {
-        let expected = format!(
-            "`<<<<<<< SEARCH`, `=======` and `>>>>>>> REPLACE`, each at the start of a line and with 5 to 9 signs, not {}",
-            excerpt(lines[at])
-        );
-        return Err(malformed(at + 1, 1, expected));
-    }
-    foreign::check(Format::SearchReplace, lines[at], lines.get(at + 1).copied().unwrap_or_default(), at + 1)
-}
-
 /// Reads all blocks; what stands around them is passed over.
 pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
     let raw: Vec<&[u8]> = patch.split(|byte| *byte == b'\n').collect();
@@ -78,7 +51,7 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
             return Err(malformed(at + 1, 1, "`<<<<<<< SEARCH` and `=======` in front of this"));
         }
         if !is_head(lines[at]) {
-            check_passed(&lines, at)?;
+            mark::check_passed(&lines, at, &fences)?;
             at += 1;
             told.see(&mut fences, lines[at - 1], at);
             continue;
@@ -95,6 +68,10 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
         if number::on_top(replace).1.len() < replace.len() {
             let expected = format!("the line number beneath `<<<<<<< SEARCH` only, not {}", excerpt(replace[0]));
             return Err(malformed(divider + 2, 1, expected));
+        }
+        if line == Some(0) {
+            let expected = format!("the number of a line, from 1, not {}", excerpt(lines[head + 1]));
+            return Err(malformed(head + 2, 1, expected));
         }
         let file = files::path(name);
         if search.is_empty() {
@@ -122,6 +99,7 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
         told = Told::default();
     }
     fences.check_closed(lines.len())?;
+    mark::check_end(&lines)?;
     if files.list.is_empty() {
         return Err(malformed(1, 1, "`<<<<<<< SEARCH`"));
     }

@@ -9,10 +9,12 @@ use crate::request::{Change, IfExists, Mode};
 use crate::text;
 
 mod blocks;
+mod cut;
 mod diffs;
 mod json;
 mod mixed;
 mod places;
+mod strays;
 
 pub(super) type Tree = BTreeMap<String, String>;
 

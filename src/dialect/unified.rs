@@ -1,10 +1,13 @@
 //! Unified diffs, and those of git with their headers.
 
+pub(super) mod end;
 mod header;
 mod message;
 mod names;
 mod prefix;
 mod section;
+
+use memchr::memmem;
 
 use super::fence::Fences;
 use super::files::Files;
@@ -33,12 +36,15 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
         } else if Ranges::parse(line).is_some() {
             let expected = "the names of the file, `--- a/NAME` and `+++ b/NAME`, in front of its hunks";
             return Err(malformed(reader.number(), 1, expected));
-        } else if line.starts_with(b"Binary files ") {
+        } else if is_binary(line) {
             return Err(binary(reader.number(), &excerpt(line)));
+        } else if header::is_stray(line, reader.after(1)) {
+            let expected = format!("`diff --git a/NAME b/NAME` in front of {}", excerpt(line));
+            return Err(malformed(reader.number(), 1, expected));
         } else if is_commit(line) {
             reader.at += message::len(&reader.lines[reader.at..]);
         } else {
-            foreign::check(Format::Unified, line, reader.after(1), reader.number())?;
+            foreign::check(Format::Unified, line, reader.after(1), reader.number(), &reader.fences)?;
             reader.fences.see(line, reader.number());
             reader.at += 1;
         }
@@ -70,6 +76,12 @@ fn hold_whole_files(files: &mut Files) {
         hunk.at_start = true;
         hunk.at_end = true;
     }
+}
+
+/// Whether a line tells that two versions of a file differ, and not in what.
+fn is_binary(line: &[u8]) -> bool {
+    let is_told = line.starts_with(b"Files ") && line.ends_with(b" differ") && memmem::find(line, b" and ").is_some();
+    line.starts_with(b"Binary files ") || is_told
 }
 
 fn binary(line: usize, name: &str) -> Error {
@@ -140,6 +152,7 @@ impl<'p> Reader<'p> {
                 None => self.uncounted(is_crlf),
             };
             self.check_end(ranges.is_some())?;
+            self.check_last(ranges.is_some())?;
             if !lines.iter().any(|line| line.side != Side::Both) {
                 return Err(malformed(self.number(), 1, "a line with - or + in the hunk"));
             }
@@ -175,20 +188,10 @@ impl<'p> Reader<'p> {
             }
             self.take(body, is_crlf, &mut lines);
         }
-        if self.lines.get(self.at).is_some_and(|line| line.starts_with(b"\\")) {
+        if self.lines.get(self.at).is_some_and(|line| body_of(line) == Some(Body::NoBreak)) {
             self.take(Body::NoBreak, is_crlf, &mut lines);
         }
-        let next = self.after(0);
-        let is_header = next.starts_with(b"--- ") && self.after(1).starts_with(b"+++ ");
-        let is_signature = next == b"-- " || next == b"--";
-        if matches!(next.first(), Some(b'+' | b'-' | b' '))
-            && !is_header
-            && !is_signature
-            && !next.trim_ascii().is_empty()
-        {
-            let expected = format!("the end of the hunk, as its @@ counts its lines, not {}", excerpt(next));
-            return Err(malformed(self.number(), 1, expected));
-        }
+        self.check_counted()?;
         Ok(lines)
     }
 
@@ -203,53 +206,6 @@ impl<'p> Reader<'p> {
             }
         }
         lines
-    }
-
-    /// Refuses a line that ends a hunk though it seems to be a part of it that lost its first sign: what follows would be
-    /// passed over.
-    fn check_end(&self, is_counted: bool) -> Result<()> {
-        let is_end = |count: usize| {
-            self.at + count >= self.lines.len() || self.is_boundary(count) || self.fences.closes(self.after(count))
-        };
-        let line = self.after(0);
-        if is_end(0) || line.trim_ascii().is_empty() {
-            return Ok(());
-        }
-        let rest = (1..).take_while(|count| !is_end(*count)).map(|count| self.after(count));
-        let is_of_hunk = |line: &[u8]| matches!(line.first(), Some(b'+' | b'-'));
-        let goes_on = if is_counted {
-            // A blank line sets off prose, which may be a list.
-            rest.take_while(|line| !line.trim_ascii().is_empty()).any(is_of_hunk)
-        } else {
-            let is_set_off = self.at.checked_sub(1).is_some_and(|at| self.lines[at].trim_ascii().is_empty());
-            !is_set_off || self.fences.is_open() || rest.into_iter().any(is_of_hunk)
-        };
-        if goes_on {
-            let expected = format!("a line that starts with a space, - or +, not {}", excerpt(line));
-            return Err(malformed(self.number(), 1, expected));
-        }
-        Ok(())
-    }
-
-    /// Whether what may follow a hunk starts so many lines ahead.
-    fn is_boundary(&self, count: usize) -> bool {
-        const STARTS: [&str; 12] = [
-            "diff ",
-            "@@",
-            "Index: ",
-            "=====",
-            "Only in ",
-            "Binary files ",
-            "From ",
-            "commit ",
-            "*** ",
-            "-- ",
-            "```",
-            "~~~",
-        ];
-        let line = self.after(count);
-        let is_header = line.starts_with(b"--- ") && self.after(count + 1).starts_with(b"+++ ");
-        is_header || line == b"--" || STARTS.iter().any(|start| line.starts_with(start.as_bytes()))
     }
 
     /// How many of the lines read last are empty: they lost their space, or only set the hunk off from what follows.
@@ -289,7 +245,8 @@ fn body_of(line: &[u8]) -> Option<Body> {
         [b' ', ..] | [b'\n'] | [b'\r', b'\n'] => Some(Body::Line(Side::Both)),
         [b'-', ..] => Some(Body::Line(Side::Old)),
         [b'+', ..] => Some(Body::Line(Side::New)),
-        [b'\\', ..] => Some(Body::NoBreak),
+        // As git tells it, in any language.
+        [b'\\', b' ', ..] if line.len() >= 12 => Some(Body::NoBreak),
         _ => None,
     }
 }

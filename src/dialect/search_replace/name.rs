@@ -105,6 +105,11 @@ impl Named {
     }
 }
 
+/// Whether a line has the name of a file and nothing else.
+pub(super) fn is_alone(line: &[u8]) -> bool {
+    std::str::from_utf8(line).is_ok_and(|line| matches!(told(line, true), Told::Name(_, true)))
+}
+
 fn told(line: &str, is_near: bool) -> Told {
     let line = line.trim();
     if line.starts_with("```") || line.starts_with("~~~") {

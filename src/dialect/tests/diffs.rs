@@ -52,7 +52,7 @@ fn what_a_header_without_its_hunk_would_pass_over_is_refused() {
     bad(&format!("{rename}@ -1 +1 @@\n-a\n+b\n"), "a hunk, `@@ -1,3 +1,3 @@`");
     bad("diff --git a/x b/x\nold mode 100644\nnew mode 100755\n-a\n+b\n", "a hunk, `@@ -1,3 +1,3 @@`");
     // The signature of a mail is no line that goes.
-    check(Format::Unified, &[("x", "a\n")], &format!("{rename}-- \n2.47\n"), &[("y", "a\n")]);
+    check(Format::Unified, &[("x", "a\n")], &format!("{}-- \n2.47\n", rename.replace("90%", "100%")), &[("y", "a\n")]);
     // An empty line in front of the names, as git takes it.
     check(Format::Unified, &[], &format!("{new}\n--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+a\n"), &[("f", "a\n")]);
 }

@@ -1,5 +1,7 @@
 //! What stands in front of the lines of a diff: git's extended headers, and the ranges of a hunk.
 
+use memchr::memmem;
+
 use super::names;
 use crate::dialect::malformed;
 use crate::error::Result;
@@ -23,6 +25,8 @@ pub(super) struct Extended {
     pub(super) is_irregular: bool,
     /// Whether it is executable afterwards, where that changes or is new.
     pub(super) new_mode: Option<bool>,
+    /// Whether it says that the content changes.
+    pub(super) has_content: bool,
     pub(super) from: Option<Vec<u8>>,
     pub(super) to: Option<Vec<u8>>,
 }
@@ -45,15 +49,32 @@ impl Extended {
             self.set(if line.starts_with(b"copy") { Kind::Copy } else { Kind::Rename }, number)?;
             self.from = Some(names::unquoted(name));
         } else if let Some(name) = value("copy to ").or(value("rename to ")) {
+            self.set(if line.starts_with(b"copy") { Kind::Copy } else { Kind::Rename }, number)?;
             self.to = Some(names::unquoted(name));
         } else if let Some(index) = value("index ") {
+            self.has_content |= tells_of_content(index);
             if let Some(mode) = index.split(|byte| *byte == b' ').nth(1) {
                 self.mode(mode, number)?;
             }
         } else {
-            return Ok(value("similarity index ").or(value("dissimilarity index ")).is_some());
+            let similarity = value("similarity index ");
+            self.has_content |= similarity.is_some_and(|percent| percent.trim_ascii() != b"100%");
+            return Ok(similarity.or(value("dissimilarity index ")).is_some());
         }
         Ok(true)
+    }
+
+    /// Both names of a rename or a copy, which has one only if it was damaged.
+    pub(super) fn names(&self, number: usize) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        match (&self.from, &self.to) {
+            (Some(from), Some(to)) => Ok(Some((from.clone(), to.clone()))),
+            (None, None) => Ok(None),
+            _ => Err(malformed(
+                number,
+                1,
+                "both names: `rename from NAME` and `rename to NAME`, or `copy from` and `copy to`",
+            )),
+        }
     }
 
     /// Sets what happens to the file, which is one thing.
@@ -73,6 +94,37 @@ impl Extended {
         self.is_irregular |= mode & 0o170_000 != 0o100_000;
         Ok(mode & 0o100 != 0)
     }
+}
+
+/// Whether the `index` line of a section has two contents, of which the new one is not that of an empty file.
+fn tells_of_content(index: &[u8]) -> bool {
+    // The names of an empty content, in both of git's hashes.
+    const EMPTY: [&[u8]; 2] = [
+        b"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+        b"473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+    ];
+    let hashes = index.split(|byte| *byte == b' ').next().unwrap_or_default();
+    let Some(at) = memmem::find(hashes, b"..") else { return false };
+    let (old, new) = (&hashes[..at], &hashes[at + 2..]);
+    let is_nothing = |hash: &[u8]| hash.iter().all(|byte| *byte == b'0');
+    let is_empty = |hash: &[u8]| hash.len() >= 4 && EMPTY.iter().any(|empty| empty.starts_with(hash));
+    let is_same = old.starts_with(new) || new.starts_with(old);
+    let is_without_lines = is_nothing(new) || (is_nothing(old) && is_empty(new));
+    !is_same && !is_without_lines
+}
+
+/// Whether a line is a header that stands in a section of git only; `next` is the line behind it.
+pub(super) fn is_stray(line: &[u8], next: &[u8]) -> bool {
+    let is_mode = |key: &str| {
+        let mode = line.strip_prefix(key.as_bytes()).map(<[u8]>::trim_ascii_end);
+        mode.is_some_and(|mode| mode.len() == 6 && mode.iter().all(u8::is_ascii_digit))
+    };
+    let is_similarity = line.starts_with(b"similarity index ") && line.trim_ascii_end().ends_with(b"%");
+    let is_pair = |from: &str, to: &str| line.starts_with(from.as_bytes()) && next.starts_with(to.as_bytes());
+    ["old mode ", "new mode ", "deleted file mode ", "new file mode "].into_iter().any(is_mode)
+        || is_similarity
+        || is_pair("rename from ", "rename to ")
+        || is_pair("copy from ", "copy to ")
 }
 
 /// The ranges of a hunk: `@@ -1,3 +1,4 @@`.

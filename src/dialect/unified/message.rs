@@ -9,8 +9,15 @@ pub(in crate::dialect) fn is_start(line: &[u8]) -> bool {
 pub(super) fn len(lines: &[&[u8]]) -> usize {
     let Some((first, rest)) = lines.split_first() else { return 0 };
     let end = if is_mail(first) {
-        // A line of three dashes ends it.
-        rest.iter().take_while(|line| !is_mail(line)).position(|line| line.trim_ascii_end() == b"---")
+        // A line of three dashes ends it, or else its diff, as for git: a removed line can be two dashes.
+        let mail = rest.iter().take_while(|line| !is_mail(line)).enumerate();
+        let starts = |at: usize, with: &[u8]| rest.get(at).is_some_and(|line| line.starts_with(with));
+        let is_end = |at: usize, line: &[u8]| {
+            line.trim_ascii_end() == b"---"
+                || line.starts_with(b"diff --git ")
+                || (line.starts_with(b"--- ") && starts(at + 1, b"+++ "))
+        };
+        mail.map(|(at, line)| is_end(at, line)).position(|is_end| is_end)
     } else if is_commit(first) {
         // Its lines are indented.
         rest.iter().position(|line| is_commit(line) || line.starts_with(b"diff ") || line.starts_with(b"--- "))

@@ -24,9 +24,9 @@ impl Reader<'_> {
         let same = self.git_name(&heading[b"diff --git ".len()..]);
         let nameless =
             || malformed(start, 1, "the same name twice, as `a/NAME b/NAME`, or `rename from` and `rename to`");
-        let (old, new) = match (&extended.from, &extended.to) {
-            (Some(from), Some(to)) => (from.clone(), to.clone()),
-            _ => same.clone().map(|name| (name.clone(), name)).ok_or_else(nameless)?,
+        let (old, new) = match extended.names(self.number())? {
+            Some(names) => names,
+            None => same.clone().map(|name| (name.clone(), name)).ok_or_else(nameless)?,
         };
         let shown = String::from_utf8_lossy(&new).into_owned();
         if extended.is_irregular {
@@ -52,7 +52,9 @@ impl Reader<'_> {
             _ => {}
         }
         let hunks = self.hunks()?;
-        self.check_hunks(&hunks, has_names)?;
+        if hunks.list.is_empty() {
+            self.check_no_hunk(&extended, has_names, &shown)?;
+        }
         let mode = extended.new_mode.map(Mode::Executable);
         let edits = |hunks: Hunks| hunks.list.into_iter().map(Hunk::into_edit).collect::<Vec<Edit>>();
         let path = files::path(&old);
@@ -135,12 +137,17 @@ impl Reader<'_> {
         names::of_git_line(names).or_else(|| names::only_of_git_line(names).filter(|_| self.names_start(0)))
     }
 
-    /// Refuses a section that has no hunk where one was meant.
-    fn check_hunks(&self, hunks: &Hunks, has_names: bool) -> Result<()> {
-        if hunks.list.is_empty() && (has_names || self.has_content_next()) {
+    /// Refuses a section that has no hunk where one was meant, or that may have been cut off.
+    fn check_no_hunk(&self, extended: &Extended, has_names: bool, shown: &str) -> Result<()> {
+        if has_names || self.has_content_next() {
             return Err(malformed(self.number(), 1, "a hunk, `@@ -1,3 +1,3 @@`"));
         }
-        Ok(())
+        let is_all = extended.kind == Kind::Change && extended.new_mode.is_none();
+        if extended.has_content && !is_all {
+            let expected = format!("the hunk of {shown}, of which its header tells, `@@ -1,3 +1,3 @@`");
+            return Err(malformed(self.number(), 1, expected));
+        }
+        self.check_break()
     }
 
     /// Whether an empty line comes next and then the names of this file: it is no end.
