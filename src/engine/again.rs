@@ -6,7 +6,8 @@
 use std::sync::atomic::AtomicBool;
 
 use super::account::Account;
-use super::history::{Loaded, whole_history};
+use super::doubtful::Doubtful;
+use super::history::{Entry, Loaded, whole_history};
 use super::open::check_plan;
 use super::report::{Extra, FileReport, Operation, Report};
 use super::transaction::see;
@@ -29,7 +30,13 @@ impl Engine {
         run: Run<'_>,
     ) -> Result<Option<Report>> {
         if let Some(key) = &request.idempotency_key
-            && let Some(loaded) = self.find_committed(|header| header.key.as_ref() == Some(key))?
+            && let Some(loaded) = match self.search(|header| header.key.as_ref() == Some(key))? {
+                Search::Found(loaded) => Some(loaded),
+                Search::Perhaps(doubtful) => {
+                    return Err(doubtful.may_be_the_same(&format!("the one with the idempotency key {key:?}")));
+                }
+                Search::Nothing => None,
+            }
         {
             if loaded.journal.header.request != Some(fingerprint) {
                 let message = format!(
@@ -75,11 +82,30 @@ impl Engine {
         self.find_committed(|header| header.opened.as_deref() == Some(opened))
     }
 
-    /// The newest committed transaction that is it.
+    /// The newest committed transaction that is it, of those that can be read.
     fn find_committed(&self, is_it: impl Fn(&Header) -> bool) -> Result<Option<Loaded>> {
-        let Some(state) = self.state()? else { return Ok(None) };
-        let is_it = |loaded: &Result<Loaded>| loaded.as_ref().map_or(true, |loaded| is_it(&loaded.journal.header));
-        whole_history(&*self.fs, &state)?.rev().find(is_it).transpose()
+        match self.search(is_it)? {
+            Search::Found(loaded) => Ok(Some(loaded)),
+            Search::Perhaps(_) | Search::Nothing => Ok(None),
+        }
+    }
+
+    /// Looks for the newest committed transaction that is it.
+    fn search(&self, is_it: impl Fn(&Header) -> bool) -> Result<Search> {
+        let Some(state) = self.state()? else { return Ok(Search::Nothing) };
+        let mut perhaps = None;
+        for entry in whole_history(&*self.fs, &state)?.rev() {
+            match entry? {
+                Entry::Ours(loaded) if is_it(&loaded.journal.header) => return Ok(Search::Found(loaded)),
+                Entry::Ours(_) => {}
+                Entry::Doubtful(doubtful) => {
+                    if perhaps.is_none() && doubtful.header.as_ref().is_none_or(&is_it) {
+                        perhaps = Some(doubtful);
+                    }
+                }
+            }
+        }
+        Ok(perhaps.map_or(Search::Nothing, Search::Perhaps))
     }
 
     /// The answer of a committed transaction, with what is true of its files now.
@@ -157,6 +183,14 @@ impl Engine {
             Err(_) => RelPath::normalised(path.strip_prefix(self.root()).unwrap_or(path)).ok(),
         }
     }
+}
+
+/// What came of a look for a committed transaction.
+enum Search {
+    Found(Loaded),
+    /// None that can be read is it; one that cannot be read may be.
+    Perhaps(Doubtful),
+    Nothing,
 }
 
 /// A committed transaction, and what stands at its paths now.

@@ -122,7 +122,7 @@ impl<'a> Walk<'a> {
                 (Some(error), OnFailure::Warn) => {
                     self.committed
                         .warnings
-                        .push(format!("committed, but {error}; the next command will put that right"));
+                        .push(format!("committed, but {error}; as soon as it can be done, the next command does it"));
                 }
             }
         }

@@ -2,10 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use super::account::{Account, CheckAccount};
+use super::doubtful::{Cause, Doubtful};
 use super::lock::NEVER;
 use super::private::{self, Opening};
 use super::report::{Logged, Shown, ShownFile};
@@ -13,9 +14,10 @@ use super::snapshot;
 use super::state::{Found, Section, State, list_ids};
 use super::{Engine, hot, id, late};
 use crate::digest::Digest;
+use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Fs, Handle, Name, Stat};
-use crate::journal::{self, Change, Header, Journal, Mark, original_name, slot_name};
+use crate::journal::{self, Change, Extract, Header, Journal, Mark, original_name, slot_name};
 use crate::limits;
 use crate::path::{RelPath, STATE_FOLDER};
 use crate::text::diff;
@@ -30,20 +32,68 @@ pub(super) struct Loaded {
     pub journal: Journal,
 }
 
+/// What stands in history under an id.
+#[derive(Debug)]
+pub(super) enum Entry {
+    Ours(Loaded),
+    /// It may be a committed transaction, and cannot be read, or was not written here.
+    Doubtful(Doubtful),
+}
+
 /// Opens a committed transaction of this workspace; `None` where there is none of that id. Only a journal that
 /// verifies, that is done, and that was born where it is, is history: a repository cannot ship one.
 pub(super) fn load(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<Loaded>> {
-    match open(fs, state, id)? {
-        Opening::Ours(folder, stat) => read(fs, folder, &stat, id),
-        _ => Ok(None),
+    match look(fs, state, id)? {
+        Some(Entry::Ours(loaded)) => Ok(Some(loaded)),
+        Some(Entry::Doubtful(_)) | None => Ok(None),
     }
 }
 
-fn read(fs: &dyn Fs, folder: Handle, stat: &Stat, id: &str) -> Result<Option<Loaded>> {
-    let Some((journal, Mark::Done)) = hot::read_wanted(fs, &folder, |header| is_born_here(stat, id, header))? else {
+/// Looks at what stands in history under an id.
+pub(super) fn look(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<Entry>> {
+    let Some(section) = state.section(fs, Section::History)?.filter(|_| journal::is_id(id.as_ref())) else {
         return Ok(None);
     };
-    Ok(Some(Loaded { folder, journal }))
+    let name = Name::new(&section, id);
+    let (cause, why, header) = match private::open(fs, name)? {
+        Opening::Missing => return Ok(None),
+        Opening::Refused(why) => (Cause::Strange, why, None),
+        Opening::Shut(why) => (Cause::Shut, why.to_owned(), None),
+        Opening::Ours(folder, stat) => match read(fs, folder, &stat, id)? {
+            Ok(loaded) => return Ok(Some(Entry::Ours(loaded))),
+            Err(doubt) => doubt,
+        },
+    };
+    // Another process may have moved it to the trash, and emptied it.
+    if fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(Entry::Doubtful(Doubtful { id: id.to_owned(), path: name.path(), cause, why, header })))
+}
+
+/// Why a folder is not that of a committed transaction, and the header of its journal where that verifies.
+type Doubt = (Cause, String, Option<Header>);
+
+fn read(fs: &dyn Fs, folder: Handle, stat: &Stat, id: &str) -> Result<std::result::Result<Loaded, Doubt>> {
+    let mut header = None;
+    let wanted = |found: &Header| {
+        header = Some(found.clone());
+        is_born_here(stat, id, found)
+    };
+    let found = match hot::read_of_journal(fs, &folder, |bytes| journal::read_if(bytes, wanted, 0)) {
+        Err(e) if e.os_error().is_some_and(errno::is_missing) => None,
+        other => other?,
+    };
+    let (cause, why) = match found {
+        Some(Ok((Extract::Whole(journal), Mark::Done))) => return Ok(Ok(Loaded { folder, journal })),
+        Some(Ok((Extract::Whole(_), _))) => (Cause::Damaged, "is not marked as committed".to_owned()),
+        Some(Ok((Extract::Beginning(_), _))) => {
+            (Cause::Copied, "was not written here (a copy, clone or restored backup)".to_owned())
+        }
+        Some(Err(why)) => (Cause::Damaged, format!("cannot be read: {why}")),
+        None => (Cause::Damaged, "cannot be read: it has no journal".to_owned()),
+    };
+    Ok(Err((cause, why, header)))
 }
 
 /// How many bytes the originals of a committed transaction have. Its journal would tell as well, in ten times the time;
@@ -104,31 +154,20 @@ pub(super) fn history<'a>(
     Ok(ids.into_iter().filter_map(move |id| load(fs, state, &id).transpose()))
 }
 
-/// The same for who must not pass one over: one of this user's that cannot be opened is an error.
+/// The same for who must not pass one over. A section that cannot be opened, or is not this user's alone, is an error.
 pub(super) fn whole_history<'a>(
     fs: &'a dyn Fs,
     state: &'a State,
-) -> Result<impl DoubleEndedIterator<Item = Result<Loaded>> + use<'a>> {
-    let history = state.folder.path().join(Section::History.name());
+) -> Result<impl DoubleEndedIterator<Item = Result<Entry>> + use<'a>> {
     let ids = match private::open(fs, Name::new(&state.folder, Section::History.name()))? {
         Opening::Ours(section, _) => list_ids(fs, &section)?,
-        Opening::Shut(why) => return Err(shut(history, why)),
-        Opening::Missing | Opening::Refused(_) => Vec::new(),
+        Opening::Missing => Vec::new(),
+        refused => {
+            let path = state.folder.path().join(Section::History.name());
+            return Err(private::to_be_mended(&path, &refused));
+        }
     };
-    Ok(ids.into_iter().filter_map(move |id| match open(fs, state, &id) {
-        Ok(Opening::Ours(folder, stat)) => read(fs, folder, &stat, &id).transpose(),
-        Ok(Opening::Shut(why)) => Some(Err(shut(history.join(&id), why))),
-        Ok(Opening::Missing | Opening::Refused(_)) => None,
-        Err(error) => Some(Err(error)),
-    }))
-}
-
-fn shut(path: PathBuf, why: &str) -> Error {
-    let message = format!(
-        "{} {why}, and may be the transaction that is asked for; give yourself all rights to it, or move it away",
-        path.display()
-    );
-    Error::new(ErrorKind::PermissionDenied, message).at(path)
+    Ok(ids.into_iter().filter_map(move |id| look(fs, state, &id).transpose()))
 }
 
 impl Loaded {
@@ -164,11 +203,23 @@ impl Engine {
         let path = path.map(|path| self.rel_path(path)).transpose()?;
         let reverted = self.reverted(&state)?;
         let mut log = Vec::new();
-        for loaded in history(&*self.fs, &state)?.rev() {
+        let ids = match state.section(&*self.fs, Section::History)? {
+            Some(section) => list_ids(&*self.fs, &section)?,
+            None => Vec::new(),
+        };
+        for id in ids.into_iter().rev() {
             if log.len() >= limit {
                 break;
             }
-            let loaded = loaded?;
+            let loaded = match look(&*self.fs, &state, &id)? {
+                Some(Entry::Ours(loaded)) => loaded,
+                Some(Entry::Doubtful(doubtful)) => {
+                    // It may be about any path.
+                    log.push(Logged::unreadable(doubtful.id, doubtful.why));
+                    continue;
+                }
+                None => continue,
+            };
             let wanted = |p: &RelPath| loaded.journal.entries.iter().any(|record| record.path.touches(p));
             if path.as_ref().is_none_or(wanted) {
                 log.push(self.logged(&loaded, reverted.get(loaded.id()))?);
@@ -222,8 +273,9 @@ impl Engine {
             Error::new(ErrorKind::UnknownTransaction, message)
         };
         let state = self.state()?.ok_or_else(unknown)?;
-        let loaded = match load(&*self.fs, &state, id)? {
-            Some(loaded) => loaded,
+        let loaded = match look(&*self.fs, &state, id)? {
+            Some(Entry::Ours(loaded)) => loaded,
+            Some(Entry::Doubtful(doubtful)) => return Err(doubtful.named()),
             // It may be the id that it had before its commit.
             None => self.committed_open(id)?.ok_or_else(unknown)?,
         };
@@ -265,6 +317,7 @@ impl Engine {
             check: account.and_then(|account| account.check).map(CheckAccount::into_run),
             files: files.collect(),
             warnings: late::warnings(&*self.fs, self.protocol, loaded)?,
+            unreadable: None,
         })
     }
 

@@ -8,6 +8,7 @@ mod apply;
 mod aside;
 mod barrier;
 mod carry_back;
+mod doubtful;
 mod draft;
 mod execute;
 mod export;

@@ -3,10 +3,12 @@
 //! Whoever may rename in a folder may exchange a name between a look and the opening. So a folder is opened first, and
 //! what was opened is judged; everything in it is reached through that handle.
 
+use std::path::Path;
+
 use crate::commit::Protocol;
 use crate::commit::protocol::{PROTOCOL, is_private};
 use crate::errno::{self, Errno};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Fs, Handle, Name, Stat};
 
 /// What came of opening a folder.
@@ -56,6 +58,16 @@ pub(super) fn open_by(fs: &dyn Fs, name: Name<'_>, protocol: &Protocol) -> Resul
         return Ok(Opening::Ours(folder, stat));
     }
     Ok(Opening::Refused(refused(&stat, user)))
+}
+
+/// The refusal of what needs a folder that is not acted on.
+pub(super) fn to_be_mended(path: &Path, refused: &Opening) -> Error {
+    let advice = match refused {
+        Opening::Shut(_) => "give yourself all rights to it, or move it away",
+        _ => "if what is in it is yours, make it yours alone (chown, chmod go-w); else move it away",
+    };
+    let message = format!("{} {}; {advice}", path.display(), refused.why());
+    Error::new(ErrorKind::PermissionDenied, message).at(path)
 }
 
 /// Why a folder is not this user's alone.

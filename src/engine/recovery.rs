@@ -8,10 +8,11 @@ use std::sync::atomic::AtomicBool;
 
 use super::barrier;
 use super::execute::{self, Undone, mark_word};
+use super::history;
 use super::hot::{self, Standing};
 use super::lock::{Locks, Patience};
 use super::report::Recovered;
-use super::state::{Section, State, list_ids};
+use super::state::{Section, State, list_ids, open_transaction};
 use super::transaction::Transaction;
 use super::trash::{self, Goes};
 use super::{Decision as Wish, RecoverOptions, Run, sweep};
@@ -409,7 +410,7 @@ pub(super) fn recover_named(
         None => false,
     };
     if !known {
-        return Err(unknown(id));
+        return unreadable_in_history(fs, state, id, options)?.map(|one| vec![one]).ok_or_else(|| unknown(id));
     }
     let recovered = discard_unreadable(fs, state, id, options)
         .transpose()
@@ -438,16 +439,45 @@ fn discard_unreadable(fs: &dyn Fs, state: &State, id: &str, options: RecoverOpti
     if options.decision != Wish::Discard {
         return Ok(None);
     }
+    put_aside(fs, state, id, (Section::Transactions, Some(&folder)), why, options).map(Some)
+}
+
+/// The same for what stands in history under an id and cannot be read; `None` where nothing does, or a transaction that
+/// can be undone.
+fn unreadable_in_history(fs: &dyn Fs, state: &State, id: &str, options: RecoverOptions) -> Result<Option<Recovered>> {
+    let Some(history::Entry::Doubtful(doubtful)) = history::look(fs, state, id)? else { return Ok(None) };
+    let why = format!("it is in history, and {}", doubtful.why);
+    if options.decision != Wish::Discard {
+        let reason = format!("{why}; look at it, then `txedit recover {id} --discard`");
+        let (action, files, kept) = ("left".to_owned(), Vec::new(), Vec::new());
+        return Ok(Some(Recovered { id: id.to_owned(), action, required: true, reason, files, kept }));
+    }
+    let folder = match state.section(fs, Section::History)? {
+        Some(section) => open_transaction(fs, &section, id)?,
+        None => None,
+    };
+    put_aside(fs, state, id, (Section::History, folder.as_ref()), why, options).map(Some)
+}
+
+/// Moves what cannot be acted on out of its section to `kept/`; its folder may be none that can be opened.
+fn put_aside(
+    fs: &dyn Fs,
+    state: &State,
+    id: &str,
+    (section, folder): (Section, Option<&Handle>),
+    reason: String,
+    options: RecoverOptions,
+) -> Result<Recovered> {
     if !options.plan_only {
-        state.move_transaction(fs, id, Section::Transactions, Section::Kept)?;
+        state.move_transaction(fs, id, section, Section::Kept)?;
         barrier::pass(fs, state, &state.root, |each| {
-            each.with_content(&folder)?;
+            folder.map_or(Ok(()), |folder| each.with_content(folder))?;
             each.sections(state)
         })?;
     }
     let action = if options.plan_only { "discard" } else { "discarded" }.to_owned();
     let (files, kept) = (Vec::new(), Vec::new());
-    Ok(Some(Recovered { id: id.to_owned(), action, required: false, reason: why, files, kept }))
+    Ok(Recovered { id: id.to_owned(), action, required: false, reason, files, kept })
 }
 
 /// Tells the user of another command of a recovery that came before it, in the place of what was told of the same

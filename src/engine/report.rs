@@ -269,8 +269,29 @@ pub struct Logged {
     pub check: Option<CheckRun>,
     /// What it did to which file, relative to the workspace: `("edit", "src/a.rs")`.
     pub files: Vec<(String, PathBuf)>,
-    /// What is odd about it: originals that changed since, a journal that was not born here.
+    /// What is odd about it: originals that changed since.
     pub warnings: Vec<String>,
+    /// Why nothing is known of it but its id: its journal does not verify, or was not written here.
+    pub unreadable: Option<String>,
+}
+
+impl Logged {
+    /// One of which nothing is known but its id.
+    pub(super) fn unreadable(id: String, why: String) -> Self {
+        Self {
+            time: super::id::time_of(&id),
+            id,
+            owner: "unknown".to_owned(),
+            label: None,
+            reverts: None,
+            reverted_by: None,
+            opened: None,
+            check: None,
+            files: Vec::new(),
+            warnings: Vec::new(),
+            unreadable: Some(why),
+        }
+    }
 }
 
 /// One transaction with its diff.
@@ -304,8 +325,19 @@ pub struct Status {
     pub open: Vec<OpenTransaction>,
     /// Kept contents.
     pub kept: Vec<Kept>,
+    /// Transactions in history whose journal does not verify, oldest first: a person must put each aside.
+    pub unreadable: Vec<Unreadable>,
     /// Anything else: a state folder that is ignored, originals that changed in history.
     pub warnings: Vec<String>,
+}
+
+/// A transaction in history that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// The name of its folder.
+    pub id: String,
+    /// Why.
+    pub reason: String,
 }
 
 /// A transaction in `txn/`.

@@ -280,15 +280,12 @@ impl State {
         match private::open(fs, Name::new(&self.folder, section.name()))? {
             Opening::Ours(folder, _) => Ok(folder),
             Opening::Missing => Err(came_and_went(&self.root)),
-            refused => {
-                let path = self.folder.path().join(section.name());
-                let message = format!("{} {}; move it away", path.display(), refused.why());
-                Err(Error::new(ErrorKind::PermissionDenied, message).at(path))
-            }
+            refused => Err(private::to_be_mended(&self.folder.path().join(section.name()), &refused)),
         }
     }
 
-    /// What stands in the sections under the name of a transaction and is not ours, with the reason: it is left alone.
+    /// What stands in the sections under the name of a transaction and is not ours, with the reason: it is left alone. For
+    /// a section it is said what to do, since nothing can be moved into it.
     pub(super) fn strangers(&self, fs: &dyn Fs) -> Result<Vec<String>> {
         let mut strangers = Vec::new();
         for section in Section::ALL {
@@ -297,7 +294,7 @@ impl State {
                 Opening::Ours(folder, _) => folder,
                 Opening::Missing => continue,
                 refused => {
-                    strangers.push(format!("{} {}; it is left alone", name.path().display(), refused.why()));
+                    strangers.push(format!("it is left alone: {}", private::to_be_mended(&name.path(), &refused)));
                     continue;
                 }
             };

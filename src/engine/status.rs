@@ -3,9 +3,11 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use super::doubtful::{Cause, Doubtful};
+use super::history::{self, Entry};
 use super::hot::{self, Standing};
 use super::lock::Patience;
-use super::report::{Interrupted, Status};
+use super::report::{Interrupted, Status, Unreadable};
 use super::state::{Section, State, list_ids, open_transaction};
 use super::{RecoverOptions, Run, Unobserved, kept, late, open, recovery};
 use crate::error::Result;
@@ -17,7 +19,8 @@ pub(super) fn status(fs: &dyn Fs, state: &State, lock_timeout: Duration) -> Resu
     let kept = kept::list(fs, state)?;
     let mut warnings = late::all_warnings(fs, state)?;
     warnings.extend(state.strangers(fs)?);
-    let mut status = Status { open: open::list(fs, state)?, kept, warnings, ..Status::default() };
+    let unreadable = unreadable(fs, state, &mut warnings)?;
+    let mut status = Status { open: open::list(fs, state)?, kept, unreadable, warnings, ..Status::default() };
     let Some(section) = state.section(fs, Section::Transactions)? else { return Ok(status) };
     for id in list_ids(fs, &section)? {
         if let Some(interrupted) = look(fs, state, &id, lock_timeout)? {
@@ -25,6 +28,32 @@ pub(super) fn status(fs: &dyn Fs, state: &State, lock_timeout: Duration) -> Resu
         }
     }
     Ok(status)
+}
+
+/// What stands in history and cannot be read. Copies, of which a copied workspace has many, are told in one warning; what is
+/// not ours is among the warnings already.
+fn unreadable(fs: &dyn Fs, state: &State, warnings: &mut Vec<String>) -> Result<Vec<Unreadable>> {
+    let ids = state.section(fs, Section::History)?.map_or(Ok(Vec::new()), |section| list_ids(fs, &section))?;
+    let (mut unreadable, mut copies) = (Vec::new(), Vec::new());
+    for id in ids {
+        let Some(Entry::Doubtful(Doubtful { id, cause, why, .. })) = history::look(fs, state, &id)? else { continue };
+        match cause {
+            Cause::Damaged => {
+                let reason = format!("{why}; it cannot be undone: look at it, then `txedit recover {id} --discard`");
+                unreadable.push(Unreadable { id, reason });
+            }
+            Cause::Copied => copies.push(id),
+            Cause::Shut | Cause::Strange | Cause::Interrupted => {}
+        }
+    }
+    if let Some(newest) = copies.last() {
+        let count = copies.len();
+        warnings.push(format!(
+            "{count} in history, {newest} the newest, not written here (a copy, clone or restored backup): left alone, and \
+             not to be undone"
+        ));
+    }
+    Ok(unreadable)
 }
 
 fn look(fs: &dyn Fs, state: &State, id: &str, lock_timeout: Duration) -> Result<Option<Interrupted>> {

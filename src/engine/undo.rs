@@ -4,14 +4,15 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::doubtful::{self, Doubtful};
 use super::draft::{Draft, Marks, Source, Sources};
 use super::ground::{Ground, Parents};
-use super::history::{Loaded, whole_history};
+use super::history::{Entry, Loaded, whole_history};
 use super::report::{Extra, FileReport, Operation, Report, Reverted};
 use super::resolve::Place;
 use super::roles::is_about_the_path;
 use super::snapshot::{self, Snapshot, Wanted};
-use super::state::Found;
+use super::state::{Found, State};
 use super::{Engine, Run};
 use crate::check::Check;
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -68,7 +69,7 @@ impl Engine {
         Ok(None)
     }
 
-    /// Undoes an undo: the transaction's changes are there again. Without an id: the newest that is undone. `id` may be
+    /// Undoes an undo: the transaction's changes are there again. Without an id: the newest undo that is not taken back. `id` may be
     /// the transaction or its undo. On failure nothing is changed, or the error's outcome says so.
     pub fn redo(&self, id: Option<&str>, options: &UndoOptions, run: Run<'_>) -> Result<Report> {
         let warnings = self.recover_for(id, options, run)?;
@@ -171,14 +172,37 @@ impl Engine {
     fn newest_not_undone(&self, is_wanted: &Wanting<'_>) -> Result<Option<String>> {
         let Some(state) = self.state()? else { return Ok(None) };
         let undone = self.reverted(&state)?;
-        for loaded in whole_history(&*self.fs, &state)?.rev() {
-            let header = loaded?.journal.header;
+        let mut newer = None;
+        for entry in whole_history(&*self.fs, &state)?.rev() {
+            let header = match entry? {
+                Entry::Ours(loaded) => loaded.journal.header,
+                Entry::Doubtful(doubtful) => {
+                    newer.get_or_insert(doubtful);
+                    continue;
+                }
+            };
             let is_open = header.reverts.is_none() && !undone.contains_key(&header.id);
             if is_open && is_wanted(&header.id, &header.owner.program) {
+                self.refuse_newer(&state, Some(&header.id), newer)?;
                 return Ok(Some(header.id));
             }
         }
-        Ok(None)
+        let newer = match newer {
+            Some(newer) => Some(newer),
+            None => doubtful::interrupted_after(&*self.fs, &state, None)?,
+        };
+        let newer = newer.filter(|doubtful| doubtful::is_wanted(doubtful, is_wanted));
+        newer.map_or(Ok(None), |doubtful| Err(doubtful.may_be_newest()))
+    }
+
+    /// Whether what is to be taken back since it is the newest may be passed over something that cannot be read: `newer` of
+    /// history, or what is interrupted.
+    fn refuse_newer(&self, state: &State, id: Option<&str>, newer: Option<Doubtful>) -> Result<()> {
+        let newer = match newer {
+            Some(newer) => Some(newer),
+            None => doubtful::interrupted_after(&*self.fs, state, id)?,
+        };
+        newer.map_or(Ok(()), |doubtful| Err(doubtful.may_be_newest()))
     }
 
     /// The undo that a redo takes back.
@@ -195,7 +219,14 @@ impl Engine {
         let is_undo = |id: &str| target(id).is_some_and(|undone| target(&undone).is_none());
         let Some(id) = id else {
             let newest = reverts.iter().rev().find(|(id, _)| is_undo(id) && !undone.contains_key(id));
-            return newest.map(|(id, _)| id.clone()).ok_or_else(|| nothing("no transaction is undone"));
+            let newest = newest.map(|(id, _)| id.as_str());
+            let newer = whole_history(&*self.fs, &state)?.rev().find_map(|entry| match entry {
+                Ok(Entry::Ours(loaded)) => (Some(loaded.id()) == newest).then_some(Ok(None)),
+                Ok(Entry::Doubtful(doubtful)) => Some(Ok(Some(doubtful))),
+                Err(error) => Some(Err(error)),
+            });
+            self.refuse_newer(&state, newest, newer.transpose()?.flatten())?;
+            return newest.map(str::to_owned).ok_or_else(|| nothing("no undo is left to take back"));
         };
         if is_undo(id) {
             return Ok(id.to_owned());

@@ -51,6 +51,9 @@ pub struct Logged {
     pub files: Vec<LoggedFile>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// Why nothing is known of it but its id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unreadable: Option<String>,
 }
 
 impl From<&report::Logged> for Logged {
@@ -68,6 +71,7 @@ impl From<&report::Logged> for Logged {
             check: logged.check.as_ref().map(CheckResult::from),
             files: logged.files.iter().map(file).collect(),
             warnings: logged.warnings.clone(),
+            unreadable: logged.unreadable.clone(),
         }
     }
 }
@@ -124,8 +128,19 @@ pub struct Show {
 
 impl From<&report::Shown> for Show {
     fn from(shown: &report::Shown) -> Self {
-        let Logged { transaction_id, time, owner, label, reverts, reverted_by, opened, check, files: _, warnings } =
-            Logged::from(&shown.logged);
+        let Logged {
+            transaction_id,
+            time,
+            owner,
+            label,
+            reverts,
+            reverted_by,
+            opened,
+            check,
+            files: _,
+            warnings,
+            unreadable: _,
+        } = Logged::from(&shown.logged);
         let file = |file: &report::ShownFile| ShownFile {
             operation: file.kind.clone(),
             path: text(&file.path),
@@ -170,8 +185,25 @@ pub struct Status {
     pub interrupted: Vec<Interrupted>,
     pub open: Vec<OpenTransaction>,
     pub kept: Vec<KeptFolder>,
+    /// In history, and a person must put it aside.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<Unreadable>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+}
+
+/// A transaction in history that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are those of the report")]
+pub struct Unreadable {
+    pub transaction_id: String,
+    pub reason: String,
+}
+
+impl From<&report::Unreadable> for Unreadable {
+    fn from(one: &report::Unreadable) -> Self {
+        Self { transaction_id: one.id.clone(), reason: one.reason.clone() }
+    }
 }
 
 impl From<&report::Status> for Status {
@@ -189,6 +221,7 @@ impl From<&report::Status> for Status {
             interrupted: status.interrupted.iter().map(interrupted).collect(),
             open: status.open.iter().map(OpenTransaction::from).collect(),
             kept: status.kept.iter().map(KeptFolder::from).collect(),
+            unreadable: status.unreadable.iter().map(Unreadable::from).collect(),
             warnings: status.warnings.clone(),
         }
     }
@@ -312,6 +345,7 @@ mod tests {
             check: None,
             files: vec![("edit".into(), "a".into())],
             warnings: Vec::new(),
+            unreadable: None,
         }
     }
 
@@ -354,11 +388,13 @@ mod tests {
             }],
             open: Vec::new(),
             kept: vec![folder.clone()],
+            unreadable: vec![report::Unreadable { id: "t3".into(), reason: "torn".into() }],
             warnings: vec!["w".into()],
         };
         let content = json!({"path": "a", "kept_path": ".txedit/kept/t1/000000", "reason": "foreign"});
         let contents = json!([{"transaction_id": "t1", "contents": [content]}]);
-        let expected = json!({"success": true, "open": [], "kept": contents, "warnings": ["w"], "interrupted": [
+        let expected = json!({"success": true, "open": [], "kept": contents, "warnings": ["w"],
+            "unreadable": [{"transaction_id": "t3", "reason": "torn"}], "interrupted": [
             {"transaction_id": "t2", "running": false, "owner": "someone", "action": "forward", "reason": "evidence",
              "files": [{"path": "a", "class": "done"}]}]});
         assert_eq!(to_value(Status::from(&status)).unwrap(), expected);

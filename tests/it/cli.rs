@@ -22,6 +22,7 @@ mod told;
 mod torture;
 mod tour;
 mod transactions;
+mod unreadable;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -33,7 +33,7 @@ pub(crate) struct CommitArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct RedoArgs {
-    /// The transaction that is undone, or its undo [default: the newest that is undone]
+    /// The transaction that is undone, or its undo [default: the newest undo that was not taken back]
     pub(crate) id: Option<String>,
     #[command(flatten)]
     pub(crate) how: TakeBackArgs,

@@ -37,6 +37,10 @@ pub(super) fn run(args: &LogArgs, options: &Options) -> Result<Answer, Failure> 
 
 /// One line for one transaction.
 pub(super) fn push(text: &mut String, one: &Logged) {
+    if let Some(why) = &one.unreadable {
+        let _ = writeln!(text, "{}  {}  {}", styled(NAME, &one.id), one.time, one_line(why));
+        return;
+    }
     let _ = write!(text, "{}  {}  {}", styled(NAME, &one.id), one.time, count(one.files.len(), "file"));
     if let Some(reverts) = &one.reverts {
         let _ = write!(text, "  undoes {reverts}");

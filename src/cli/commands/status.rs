@@ -22,7 +22,7 @@ pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
     let text = for_people(&status);
     let notes = status.warnings.iter().map(|warning| warning_of(warning));
     let notes: Vec<String> = notes.collect();
-    let waits = status.interrupted.iter().any(|one| one.action == WAIT);
+    let waits = status.interrupted.iter().any(|one| one.action == WAIT) || !status.unreadable.is_empty();
     let exit = if waits { exit::RECOVERY_REQUIRED } else { exit::DONE };
     Ok(Answer::new(&history::Status::from(&status), text)?.noting(notes).exiting(exit))
 }
@@ -37,6 +37,10 @@ fn for_people(status: &Status) -> String {
     }
     for one in &status.kept {
         kept::push(&mut text, one);
+    }
+    for one in &status.unreadable {
+        let (id, reason) = (styled(NAME, &one.id), one_line(&one.reason));
+        let _ = writeln!(text, "in history {id}\n  {}: {reason}", styled(BAD, "you must decide"));
     }
     if status.interrupted.is_empty() {
         let _ = writeln!(text, "{}", styled(GOOD, "no interrupted transactions"));

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Child, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -13,7 +14,10 @@ const NAMES: [&str; 5] = ["1", "2", "3", "4", "5"];
 
 /// A workspace of five files, and a commit of all of them that waits at `stop`, with two of them through.
 fn waiting(stop: &str) -> (Workspace, Child) {
-    let here = Workspace::new();
+    waiting_in(Workspace::new(), stop)
+}
+
+fn waiting_in(here: Workspace, stop: &str) -> (Workspace, Child) {
     here.write(".git/HEAD", "");
     let entry = |name: &str| json!({"file_path": name, "edits": [{"old_string": "old", "new_string": "new"}]});
     for name in NAMES {
@@ -45,7 +49,11 @@ fn finish(mut child: Child) -> Ran {
 
 /// Kills the commit between its swaps; answers the id of what it leaves.
 fn killed() -> (Workspace, String) {
-    let (here, mut child) = waiting("swap");
+    killed_in(Workspace::new())
+}
+
+fn killed_in(here: Workspace) -> (Workspace, String) {
+    let (here, mut child) = waiting_in(here, "swap");
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(contents(&here), ["new", "new", "old", "old", "old"]);
@@ -149,4 +157,50 @@ fn what_cannot_be_told_waits_for_a_person_and_others_work_is_kept() {
     assert_eq!(contents(&here), ["old", "old", "old", "old", "theirs too"]);
     here.run(&["kept", "drop", &id]).exits(0);
     assert_eq!(here.run(&["kept", "list", "--json"]).exits(0).json()["kept"], json!([]));
+}
+
+/// What somebody does to the folder of an interrupted transaction.
+type Harm = fn(&Path);
+
+#[test]
+fn an_undo_does_not_take_back_an_older_one_beside_what_is_interrupted() {
+    let harms: [(&str, Harm); 4] = [
+        ("untouched", |_| {}),
+        ("empty", |entry| fs::write(entry.join("journal"), "").unwrap()),
+        ("of an unknown state", |entry| fs::rename(entry.join("journal"), entry.join("journal.foo")).unwrap()),
+        ("copied", |entry| {
+            let copy = entry.with_extension("copy");
+            let mut shell = std::process::Command::new("sh");
+            let line = "cp -a \"$1\" \"$2\" && rm -r \"$1\" && mv \"$2\" \"$1\"";
+            assert!(shell.args(["-c", line, "-"]).args([entry, &copy]).status().unwrap().success());
+        }),
+    ];
+    for (name, harm) in harms {
+        let here = Workspace::new();
+        here.write(".git/HEAD", "").write("0", "old");
+        let older = here.run(&["edit", "0", "--old", "old", "--new", "new", "--json"]).exits(0).json();
+        let older = older["transaction_id"].as_str().unwrap();
+        let (here, id) = killed_in(here);
+        harm(&here.path().join(".txedit/txn").join(&id));
+        let refused = |line: &[&str]| {
+            let json = here.run(&[line, &["--json"]].concat()).exits(6).json();
+            assert_eq!(json["outcome"], "unchanged", "{name} {line:?}");
+            let told = json["error"].as_str().unwrap();
+            assert!(told.contains(&id) && told.contains("txedit recover"), "{name} {line:?}: {told}");
+            assert_eq!(contents(&here), ["new", "new", "old", "old", "old"], "{name} {line:?}");
+            assert_eq!(fs::read_to_string(here.path().join("0")).unwrap(), "new", "{name} {line:?}");
+        };
+        refused(&["undo", "--dry-run"]);
+        refused(&["redo", "--dry-run"]);
+        if name == "untouched" {
+            // Recovered first, it is the newest.
+            here.run(&["undo"]).exits(0);
+            assert_eq!(contents(&here), ["old"; 5]);
+        } else {
+            refused(&["undo"]);
+            here.run(&["undo", older, "--dry-run"]).exits(0);
+            here.run(&["undo", older]).exits(0);
+            assert_eq!(contents(&here), ["new", "new", "old", "old", "old"], "{name}");
+        }
+    }
 }
