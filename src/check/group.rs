@@ -19,6 +19,9 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 
 use super::left::Marks;
 
+/// The variable with the token of the server, which no program that it runs is to know.
+pub const TOKEN: &str = "TXEDIT_MCP_TOKEN";
+
 /// How often a running program is looked after.
 const PACE: Duration = Duration::from_millis(10);
 /// How long a program that is stopped has for putting things in order.
@@ -125,6 +128,7 @@ impl Running {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(order.folder);
         command.envs(order.environment.iter().map(|(name, value)| (name, value)));
+        command.env_remove(TOKEN);
         command.stdin(Stdio::null()).stdout(writer).stderr(error_writer).process_group(0);
         let variable = |(name, value): &(&str, OsString)| [name.as_bytes(), b"=", value.as_bytes()].concat();
         let mut marks = Marks { variables: order.environment.iter().map(variable).collect(), held: None };

@@ -15,6 +15,9 @@ pub(super) fn globs(common: &Common) -> Result<Vec<String>> {
     let mut all = config::denied()?;
     if let Some(globs) = env::var_os("TXEDIT_DENY") {
         let globs = globs.into_string().map_err(|_| usage("TXEDIT_DENY", "TXEDIT_DENY is not UTF-8"))?;
+        if !globs.is_empty() && globs.trim_matches(':').is_empty() {
+            return Err(usage("TXEDIT_DENY", "TXEDIT_DENY has no glob: give some with : between them, or unset it"));
+        }
         all.extend(globs.split(':').filter(|glob| !glob.is_empty()).map(str::to_owned));
     }
     all.extend(common.deny.iter().cloned());
@@ -37,10 +40,27 @@ pub(super) fn at(root: &Path, globs: &[String]) -> Result<Bounds> {
                 return Err(usage("--deny", message));
             }
             let rest = spelled.strip_prefix(root).ok().and_then(Path::to_str);
+            if rest.is_none() && is_beneath_in_another_case(&spelled, root) {
+                let message = format!("--deny {glob} has the root in another case: write {}", root.display());
+                return Err(usage("--deny", message));
+            }
             all.extend(rest.map(|rest| format!("/{rest}")));
         }
     }
+    // A symlink has two names: what it leads to is denied by both.
+    for glob in globs {
+        let there = root.join(glob.trim_start_matches('/')).canonicalize().unwrap_or_default();
+        let rest = there.strip_prefix(root).ok().and_then(Path::to_str).filter(|rest| !rest.is_empty());
+        all.extend(rest.filter(|rest| *rest != glob.trim_start_matches('/')).map(|rest| format!("/{rest}")));
+    }
     bounds(&all)
+}
+
+/// Whether a path begins with the root but for the case of its letters.
+fn is_beneath_in_another_case(path: &Path, root: &Path) -> bool {
+    let mut names = path.components();
+    root.components()
+        .all(|name| names.next().is_some_and(|other| other.as_os_str().eq_ignore_ascii_case(name.as_os_str())))
 }
 
 fn bounds(globs: &[String]) -> Result<Bounds> {

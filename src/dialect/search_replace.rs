@@ -123,7 +123,8 @@ impl<'p> Told<'p> {
             (true, false) => {
                 // What a fence has that was closed again is an example, unless all of it is a name.
                 let Some(outside) = self.outside.take() else { return };
-                if let [_, (_, only)] = self.lines[outside..]
+                // A line beneath it says where in the file.
+                if let [_, (_, only)] | [_, (_, only), _] = self.lines[outside..]
                     && std::str::from_utf8(only).is_ok_and(|only| mention::is_plain_path(only.trim()))
                 {
                     self.lines.remove(outside);

@@ -155,8 +155,41 @@ fn why_nothing_fits(glob: &str) -> Option<&'static str> {
     } else if glob.starts_with(char::is_whitespace) || glob.contains(char::is_control) {
         Some("it begins with a blank, or has a control character: leave that out")
     } else {
-        None
+        why_not_one(glob)
     }
+}
+
+/// Why a glob is not one, but a list, or what a shell would have made one of.
+fn why_not_one(glob: &str) -> Option<&'static str> {
+    let is_quote = |quote: char| glob.len() > 1 && glob.starts_with(quote) && glob.ends_with(quote);
+    let is_name = |c: char| c.is_ascii_alphabetic() || c == '{' || c == '_';
+    if ['"', '\'', '`'].into_iter().any(is_quote) {
+        return Some("it has quotes around it: leave them out");
+    }
+    if glob.strip_prefix('$').is_some_and(|rest| rest.starts_with(is_name)) || glob.matches('%').count() > 1 {
+        return Some("variables are not read here: write the path itself");
+    }
+    if glob.chars().all(|c| c == ':') {
+        return Some("it is nothing but colons, which stand between the globs of TXEDIT_DENY");
+    }
+    let (mut depth, mut chars) = (0_usize, glob.chars().peekable());
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => _ = chars.next(),
+            '{' | '[' => depth += 1,
+            '}' | ']' => depth = depth.saturating_sub(1),
+            ',' | ';' if depth == 0 => {
+                return Some("it is a list: give each glob by itself, or a \\ in front of the sign");
+            }
+            ' ' if chars.peek().is_none_or(|next| "./*~! ".contains(*next)) => {
+                return Some(
+                    "it is a list, or ends with a blank: give each glob by itself, or a \\ in front of the blank",
+                );
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 fn is_vcs(name: &[u8]) -> bool {
@@ -254,6 +287,31 @@ mod tests {
         }
         for glob in ["", " ", "!a", "#a", "{a", "./a", "~/a", "a/../b", "/", "a//b", " a", "a\nb", "a/."] {
             assert!(Bounds::default().denying([glob]).is_err(), "{glob:?}");
+        }
+    }
+
+    #[test]
+    fn a_list_in_one_glob_and_quotes_around_it_are_refused() {
+        let several = ["*.pem,.env", "*.pem, .env", ".env;*.pem", ".env *.pem", "/keys .env", ".env "];
+        for glob in several.into_iter().chain(["\"*.pem\"", "'*.pem'", "`.env`", "$HOME/x", "${HOME}/x", "%HOME%/x"]) {
+            let bad = Bounds::default().denying([glob]).unwrap_err();
+            assert!(bad.to_string().contains("denies nothing"), "{glob:?}: {bad}");
+        }
+        // A name can have such signs: it says so, or has them where no list has.
+        for (glob, path) in [
+            ("{*.pem,.env}", "x.pem"),
+            ("a\\,b", "a,b"),
+            ("my file.txt", "my file.txt"),
+            ("it's", "it's"),
+            ("My Documents/*", "My Documents/x"),
+            ("a[,]b", "a,b"),
+            ("$x", "$x"),
+            ("a\\;b", "a;b"),
+            ("a\\ .env", "a .env"),
+        ] {
+            let glob = if glob == "$x" { "\\$x" } else { glob };
+            let bounds = Bounds::default().denying([glob]).unwrap();
+            assert!(bounds.bars(path.as_ref()).is_some(), "{glob:?}");
         }
     }
 }

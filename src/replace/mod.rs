@@ -103,7 +103,10 @@ impl Guard {
                 found.searched, found.binary
             );
             if found.barred > 0 {
-                let _ = write!(message, "; {} files or folders are denied, and were not searched", found.barred);
+                let _ = match found.barred {
+                    1 => write!(message, "; 1 file or folder is denied, and was not searched"),
+                    barred => write!(message, "; {barred} files or folders are denied, and were not searched"),
+                };
             }
             return Err(Error::new(ErrorKind::MatchNotFound, message));
         }

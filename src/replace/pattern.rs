@@ -6,7 +6,8 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::request::edit::{Anchor, Count, Edit, Matching};
-use crate::text;
+use crate::text::position::MARK;
+use crate::text::{self, newline};
 
 /// What was asked for.
 #[derive(Debug, Clone, Default)]
@@ -27,6 +28,10 @@ pub struct Query {
 pub struct Pattern {
     kind: Kind,
     replacement: Vec<u8>,
+    /// Whether it is about the byte-order mark, which else is no part of the first line.
+    has_mark: bool,
+    /// Whether it is about carriage returns. Else line breaks of the replacement become those of the file.
+    has_returns: bool,
 }
 
 #[derive(Debug)]
@@ -65,7 +70,10 @@ impl Pattern {
             replacement = unescaped(&replacement)?;
             check_groups(regex, &replacement)?;
         }
-        Ok(Self { kind, replacement: replacement.into_bytes() })
+        let names = |name: &str| query.pattern.to_ascii_lowercase().contains(name);
+        let has_mark = names("\u{feff}") || names("feff");
+        let has_returns = query.pattern.contains('\r') || names("\\r") || names("\\x0d") || replacement.contains('\r');
+        Ok(Self { kind, replacement: replacement.into_bytes(), has_mark, has_returns })
     }
 
     /// The edits of a content; none where the pattern is not in it.
@@ -85,14 +93,19 @@ impl Pattern {
                 ranges(content, matches)
             }
             Kind::Regex(regex) => {
+                let bare = content.strip_prefix(MARK).filter(|_| !self.has_mark).unwrap_or(content);
+                let start = content.len() - bare.len();
                 // What follows the last line break is no line: `^` and `$` stand for those that are there.
-                let has_no_last_line = content.last().is_none_or(|byte| *byte == b'\n');
-                let is_beyond = |range: &Range<usize>| has_no_last_line && *range == (content.len()..content.len());
-                let captures = regex.captures_iter(content);
+                let has_no_last_line = bare.last().is_none_or(|byte| *byte == b'\n');
+                let is_beyond = |range: &Range<usize>| has_no_last_line && *range == (bare.len()..bare.len());
+                let captures = regex.captures_iter(bare);
                 let matches = captures.filter(|captures| !is_beyond(&captures.get_match().range())).map(|captures| {
-                    let mut text = Vec::new();
+                    let (mut text, range) = (Vec::new(), captures.get_match().range());
                     captures.expand(&self.replacement, &mut text);
-                    (captures.get_match().range(), text)
+                    if !self.has_returns {
+                        text = newline::in_place_of(bare, &range, &text).into_owned();
+                    }
+                    (range.start + start..range.end + start, text)
                 });
                 ranges(content, matches)
             }
@@ -231,6 +244,28 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::InvalidPattern);
             assert!(error.to_string().contains(words), "{error}");
         }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_the_first_line() {
+        becomes(&query("^", "> ", true, false), "\u{feff}one\n", "\u{feff}> one\n", 1);
+        becomes(&query("^.", "X", true, false), "\u{feff}one\n", "\u{feff}Xne\n", 1);
+        becomes(&query("^one", "1", true, false), "\u{feff}one\none\n", "\u{feff}1\n1\n", 2);
+        becomes(&query("one", "1", true, true), "\u{feff}one\n", "\u{feff}1\n", 1);
+        // One that is looked for is found.
+        becomes(&query(r"^\x{feff}", "", true, false), "\u{feff}one\n", "one\n", 1);
+        becomes(&query("\u{feff}", "", true, false), "\u{feff}one\n", "one\n", 1);
+    }
+
+    #[test]
+    fn a_line_break_of_a_replacement_is_that_of_the_file() {
+        becomes(&query("b", r"x\ny", true, false), "a\r\nb\r\n", "a\r\nx\r\ny\r\n", 1);
+        becomes(&query("b", "x\ny", true, false), "a\r\nb", "a\r\nx\r\ny", 1);
+        becomes(&query("(a\\s+)b", r"${1}x\ny", true, false), "a\r\nb\r\n", "a\r\nx\r\ny\r\n", 1);
+        becomes(&query("b", r"x\ny", true, false), "a\nb\n", "a\nx\ny\n", 1);
+        // Whoever names carriage returns means line endings.
+        becomes(&query(r"\r\n", r"\n", true, false), "a\r\nb\r\n", "a\nb\n", 2);
+        becomes(&query("b$", r"x\r\ny", true, false), "a\nb\n", "a\nx\r\ny\n", 1);
     }
 
     #[test]

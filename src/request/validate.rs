@@ -223,7 +223,7 @@ pub fn check_path(path: &Path, rule: PathRule, place: impl Fn() -> Vec<String>, 
     if bytes.contains(&0) {
         return found(ErrorKind::ValidationFailed, format!("the path {} has a NUL byte", shown()));
     }
-    if bytes.len() > 1 && bytes.ends_with(b"/") {
+    if bytes.len() > 1 && (bytes.ends_with(b"/") || bytes.ends_with(b"/.")) {
         let message = format!("the path {} names a folder: name a file in it", shown());
         return found(ErrorKind::ValidationFailed, message);
     }

@@ -75,6 +75,12 @@ fn needs_utf8(edit: &Edit) -> bool {
         && hunk.lines.iter().all(|line| std::str::from_utf8(&line.text).is_ok())
 }
 
+/// Whether an edit puts lines that are not UTF-8 into its file.
+fn breaks_utf8(edit: &Edit) -> bool {
+    let Anchor::Hunk(hunk) = &edit.anchor else { return false };
+    hunk.lines.iter().any(|line| line.side == Side::New && std::str::from_utf8(&line.text).is_err())
+}
+
 fn times(count: usize) -> String {
     if count == 1 { "once".into() } else { format!("{count} times") }
 }
@@ -120,9 +126,13 @@ impl<'a> Editor<'a> {
     }
 
     fn apply(&mut self, index: usize, edit: &Edit) -> Result<Applied, Refused> {
-        if needs_utf8(edit) && !*self.utf8.get_or_insert_with(|| std::str::from_utf8(self.base).is_ok()) {
+        if needs_utf8(edit) && !self.is_utf8() {
             let message = "the file is not UTF-8, so text beyond ASCII cannot be put into it: convert the file first, \
                            or use ASCII only";
+            return Err(refused(index, ErrorKind::InvalidEncoding, message, Detail::None));
+        }
+        if breaks_utf8(edit) && !self.base.is_ascii() && self.is_utf8() {
+            let message = "the file is UTF-8, and the new lines of the patch are not: send them in UTF-8";
             return Err(refused(index, ErrorKind::InvalidEncoding, message, Detail::None));
         }
         let found = match &edit.anchor {
@@ -142,6 +152,11 @@ impl<'a> Editor<'a> {
         let back = self.content.replace(&changes);
         self.remember(back);
         Ok(Applied { replaced, lines, match_kind: found.kind })
+    }
+
+    /// Whether the base is UTF-8.
+    fn is_utf8(&mut self) -> bool {
+        *self.utf8.get_or_insert_with(|| std::str::from_utf8(self.base).is_ok())
     }
 
     fn remember(&mut self, back: Changes) {
@@ -182,14 +197,13 @@ impl<'a> Editor<'a> {
         }
         let ladder: &[MatchKind] = if matching == Matching::Tolerant { &LADDER } else { &[] };
         for &kind in ladder {
-            let places = tolerant::find(&self.content.bytes(0..self.content.len()), text, kind, overlap);
+            let places = self.tolerated(text, kind, overlap);
             if !places.is_empty() {
                 let ranges: Vec<_> = places.iter().map(|place| place.range.clone()).collect();
                 if count == Count::Once && ranges.len() > 1 {
                     let total = ranges.len();
                     return Err(self.several(index, &ranges, total, || {
-                        let apart =
-                            tolerant::find(&self.content.bytes(0..self.content.len()), text, kind, Overlap::Skipped);
+                        let apart = self.tolerated(text, kind, Overlap::Skipped);
                         let total = apart.len();
                         (apart.into_iter().map(|place| place.range).collect(), total)
                     }));
@@ -206,6 +220,16 @@ impl<'a> Editor<'a> {
             }
         }
         Err(self.not_found(index, edit, text))
+    }
+
+    /// The places that an anchor matches at a step of tolerance.
+    fn tolerated(&self, text: &[u8], kind: MatchKind, overlap: Overlap) -> Vec<Tolerated> {
+        let start = self.content.text_start(text.starts_with(position::MARK));
+        let mut places = tolerant::find(&self.content.bytes(start..self.content.len()), text, kind, overlap);
+        for place in &mut places {
+            place.range = place.range.start + start..place.range.end + start;
+        }
+        places
     }
 
     /// The first matches that share no byte with one before them, and how many there are: what `replace_all` replaces and
@@ -242,10 +266,13 @@ impl<'a> Editor<'a> {
             // The matches that are left out may stand in the same surroundings.
             shown.shown.iter_mut().for_each(|place| place.unique = None);
         }
-        let message = format!(
-            "old_string found {}{how}, expected 1: add lines around it until it is unique, or replace all of them",
-            times(shown.total)
-        );
+        // One over the other they are not several to whoever replaces all of them.
+        let advice = if number == 1 {
+            "add text around it"
+        } else {
+            "add lines around it until it is unique, or replace all of them"
+        };
+        let message = format!("old_string found {}{how}, expected 1: {advice}", times(shown.total));
         refused(index, ErrorKind::AmbiguousMatch, message, Detail::Matches(shown))
     }
 

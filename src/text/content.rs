@@ -8,6 +8,7 @@ use std::ops::{ControlFlow, Range};
 use memchr::{memchr, memchr_iter, memmem, memrchr};
 
 use super::newline::Ending;
+use super::position::MARK;
 use super::splice::{Splice, Splices};
 
 /// Pieces from here on are searched where they are; shorter ones are gathered first.
@@ -145,6 +146,13 @@ impl<'a> Content<'a> {
     /// Its length in bytes.
     pub(super) fn len(&self) -> usize {
         self.pieces.last().map_or(0, |p| p.at + p.len)
+    }
+
+    /// Where the text starts for a patch or an anchor: behind the byte-order mark, which is no part of the first line,
+    /// unless whoever wrote it `has_mark`.
+    pub(super) fn text_start(&self, has_mark: bool) -> usize {
+        let is_there = !has_mark && self.len() >= MARK.len() && *self.bytes(0..MARK.len()) == *MARK;
+        if is_there { MARK.len() } else { 0 }
     }
 
     /// Whether there may be a CRLF in it; `false` is certain.

@@ -96,13 +96,14 @@ pub(super) fn apply(content: &Content<'_>, hunk: &Hunk, progress: &mut Progress)
     let placed = place(content, hunk, progress).or_else(|misplaced| {
         let without = without_loose_tail(hunk).ok_or_else(|| misplaced.clone())?;
         match misplaced {
-            Misplaced::Nowhere | Misplaced::NotAtEdge(_) => place(content, shorter.insert(without), progress),
+            Misplaced::Nowhere | Misplaced::NotAtEdge(_) | Misplaced::NoHeader => {
+                place(content, shorter.insert(without), progress)
+            }
             _ => Err(misplaced),
         }
     })?;
     let hunk = shorter.as_ref().unwrap_or(hunk);
-    let mut changes = changes(content, hunk, &placed).ok_or(Misplaced::Untold)?;
-    go_behind_mark(content, hunk, &mut changes);
+    let changes = changes(content, hunk, &placed).ok_or(Misplaced::Untold)?;
     progress.added += hunk.count(Side::New).cast_signed() - hunk.count(Side::Old).cast_signed();
     progress.moved |= !placed.was_told;
     let grown: usize = changes.iter().map(|(_, text)| text.len()).sum();
@@ -122,16 +123,16 @@ fn without_loose_tail(hunk: &Hunk) -> Option<Hunk> {
 }
 
 fn place(content: &Content<'_>, hunk: &Hunk, progress: &Progress) -> Result<Placed, Misplaced> {
-    let old = hunk.old();
+    let (old, start) = (hunk.old(), start_of(content, hunk));
     if old.is_empty() {
         let is_end_named = hunk.at_end && !hunk.at_start && hunk.headers.is_empty();
-        let goes_there = content.len() == 0 || is_end_named;
+        let goes_there = content.len() == start || is_end_named;
         let range = content.len()..content.len();
         let placed = Placed { range, kind: MatchKind::Exact, indent: Indent::Same, was_told: true };
         return goes_there.then_some(placed).ok_or(Misplaced::Bare);
     }
     let exact = |range| Placed { range, kind: MatchKind::Exact, indent: Indent::Same, was_told: false };
-    let sought = Sought { content, hunk, old: &old, progress };
+    let sought = Sought { content, hunk, old: &old, progress, start };
     if let Some(range) = sought.where_it_says() {
         return Ok(Placed { was_told: true, ..exact(range) });
     }
@@ -144,16 +145,19 @@ fn place(content: &Content<'_>, hunk: &Hunk, progress: &Progress) -> Result<Plac
     }
     let ladder: &[MatchKind] = if hunk.matching == Matching::Tolerant { &LADDER } else { &[] };
     for &kind in ladder {
-        let text = content.bytes(0..content.len());
+        let text = content.bytes(start..content.len());
         let mut found = tolerant::find(&text, &old, kind, Overlap::Counted);
         if let Some(bare) = without_last_break(hunk, &old) {
             let mut last = tolerant::find(&text, bare, kind, Overlap::Counted);
             // None of these ways to compare looks at white space at the end of a line.
             last.retain(|place| text[place.range.end..].iter().all(|byte| matches!(byte, b' ' | b'\t')));
             for place in &mut last {
-                place.range.end = content.len();
+                place.range.end = text.len();
             }
             found.append(&mut last);
+        }
+        for place in &mut found {
+            place.range = place.range.start + start..place.range.end + start;
         }
         found.retain(|place| sought.fits(&place.range));
         if !found.is_empty() {
@@ -178,6 +182,8 @@ struct Sought<'a> {
     hunk: &'a Hunk,
     old: &'a [u8],
     progress: &'a Progress,
+    /// Where the text starts.
+    start: usize,
 }
 
 impl Sought<'_> {
@@ -185,6 +191,7 @@ impl Sought<'_> {
     fn where_it_says(&self) -> Option<Range<usize>> {
         let line = self.hunk.line.filter(|_| !self.progress.moved)?;
         let start = self.content.line_start(line.saturating_sub(1).checked_add_signed(self.progress.added)?)?;
+        let start = start.max(self.start);
         // Each line break may have a byte more than that of the patch.
         let most = self.old.len() + self.hunk.lines.len();
         let window = self.content.bytes(start..self.content.len().min(start + most));
@@ -229,12 +236,12 @@ impl Sought<'_> {
     /// Whether the old lines may be at `range`, as far as that is not a matter of their text.
     fn fits(&self, range: &Range<usize>) -> bool {
         let len = self.content.len();
-        let is_line = range.start == 0 || *self.content.bytes(range.start - 1..range.start) == *b"\n";
+        let is_line = range.start == self.start || *self.content.bytes(range.start - 1..range.start) == *b"\n";
         // What has no line break ends the file; so does, in a file without one, a last line that may have one.
         let ends = range.end == len || (range.end > 0 && *self.content.bytes(range.end - 1..range.end) == *b"\n");
         is_line
             && ends
-            && (!self.hunk.at_start || range.start == 0)
+            && (!self.hunk.at_start || range.start == self.start)
             && (!self.hunk.at_end || range.end == len)
             && (self.hunk.loose_end || self.is_spelled_alike(range))
     }
@@ -275,10 +282,11 @@ impl Sought<'_> {
     /// Those of `starts` that the headers lead to: those in the header's own block, up to the next line that is indented
     /// no deeper, or where there is none, those behind it.
     fn beneath_headers(&self, starts: &[usize]) -> Vec<usize> {
-        let text = self.content.bytes(0..self.content.len());
+        let len = self.content.len();
+        let text = self.content.bytes(self.start..len);
         let mut lines: Vec<(Range<usize>, &[u8])> = Vec::new();
         lines.extend(self.progress.gone.iter().map(|gone| (gone.range.clone(), &gone.line[..])));
-        let mut at = 0;
+        let mut at = self.start;
         for line in text.split(|byte| *byte == b'\n') {
             lines.push((at..at + line.len(), line));
             at += line.len() + 1;
@@ -306,7 +314,7 @@ impl Sought<'_> {
                 .iter()
                 .filter(|(range, line)| range.start >= end && !tolerant::is_blank(line))
                 .find(|(_, line)| line.len() - line.trim_ascii_start().len() <= depth)
-                .map_or(text.len(), |(range, _)| range.start);
+                .map_or(len, |(range, _)| range.start);
             behind.extend(starts.iter().copied().filter(|start| *start >= after));
             inside.extend(starts.iter().copied().filter(|start| (after..=block_end).contains(start)));
         }
@@ -382,27 +390,21 @@ fn changes(content: &Content<'_>, hunk: &Hunk, placed: &Placed) -> Option<Vec<(R
         }
     }
     if hunk.loose_end {
-        keep_end(content, &mut list, usual.unwrap_or(Ending::Lf));
+        keep_end(content, start_of(content, hunk), &mut list, usual.unwrap_or(Ending::Lf));
     }
     Some(list)
 }
 
-/// A byte-order mark stays at the start of its file: it is no part of the first line, unless the patch has it.
-fn go_behind_mark(content: &Content<'_>, hunk: &Hunk, changes: &mut [(Range<usize>, Vec<u8>)]) {
-    let is_in_file = content.len() >= MARK.len() && *content.bytes(0..MARK.len()) == *MARK;
-    if !is_in_file || hunk.lines.iter().any(|line| line.text.starts_with(MARK)) {
-        return;
-    }
-    for (range, _) in changes.iter_mut().filter(|(range, _)| range.start == 0) {
-        *range = MARK.len()..range.end.max(MARK.len());
-    }
+/// Where the text starts for a hunk.
+fn start_of(content: &Content<'_>, hunk: &Hunk) -> usize {
+    content.text_start(hunk.lines.iter().any(|line| line.text.starts_with(MARK)))
 }
 
 /// Where the last line of the file has no line break, it still has none, whatever the format would say.
-fn keep_end(content: &Content<'_>, list: &mut [(Range<usize>, Vec<u8>)], ending: Ending) {
+fn keep_end(content: &Content<'_>, start: usize, list: &mut [(Range<usize>, Vec<u8>)], ending: Ending) {
     let len = content.len();
     let Some((range, with)) = list.last_mut() else { return };
-    let has_break = len == 0 || *content.bytes(len - 1..len) == *b"\n";
+    let has_break = len == start || *content.bytes(len - 1..len) == *b"\n";
     if range.end != len || has_break || with.is_empty() {
         return;
     }

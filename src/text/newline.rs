@@ -5,8 +5,9 @@
 //! are changed by writing the whole content, or by a range edit, whose replacement is used as it is written.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
-use memchr::memchr_iter;
+use memchr::{memchr, memchr_iter, memrchr};
 
 /// One kind of line break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,10 +26,23 @@ impl Ending {
 }
 
 /// The line breaks of `text` in order, each with the range it takes.
-pub(super) fn breaks(text: &[u8]) -> impl Iterator<Item = (std::ops::Range<usize>, Ending)> {
+pub(super) fn breaks(text: &[u8]) -> impl Iterator<Item = (Range<usize>, Ending)> {
     memchr_iter(b'\n', text).map(|at| {
         if at > 0 && text[at - 1] == b'\r' { (at - 1..at + 1, Ending::CrLf) } else { (at..at + 1, Ending::Lf) }
     })
+}
+
+/// `replacement` with the line endings of what stands in `range` of `text`, or else those of its line, or of the one
+/// before.
+pub(crate) fn in_place_of<'r>(text: &[u8], range: &Range<usize>, replacement: &'r [u8]) -> Cow<'r, [u8]> {
+    if memchr(b'\n', replacement).is_none() {
+        return Cow::Borrowed(replacement);
+    }
+    let ending = |feed: usize| if feed > 0 && text[feed - 1] == b'\r' { Ending::CrLf } else { Ending::Lf };
+    let replaced: Vec<Ending> = breaks(&text[range.clone()]).map(|(_, ending)| ending).collect();
+    let behind = || memchr(b'\n', &text[range.end..]).map(|feed| range.end + feed);
+    let nearby = || behind().or_else(|| memrchr(b'\n', &text[..range.start])).map(ending);
+    convert(replacement, &replaced, if replaced.is_empty() { nearby() } else { None })
 }
 
 /// What stands between the line breaks of `text`: one more than there are breaks.

@@ -5,7 +5,7 @@ use memchr::memchr;
 use crate::request::edit::{Encoding, Position};
 
 /// The byte-order mark: no character of the text that an editor shows.
-pub(super) const MARK: &[u8] = b"\xEF\xBB\xBF";
+pub(crate) const MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// Why a position is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

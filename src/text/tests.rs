@@ -1,5 +1,7 @@
 //! The piece table against a reference that copies the content for each edit.
 
+mod marks;
+
 use std::ops::Range;
 
 use proptest::collection::vec;

@@ -3,6 +3,7 @@
 use std::env;
 use std::path::Path;
 
+use crate::check::group::TOKEN;
 use crate::cli::args::McpArgs;
 use crate::cli::failure::Failure;
 use crate::cli::options::{self, Options};
@@ -11,9 +12,6 @@ use crate::error::Result;
 use crate::fs::input;
 use crate::mcp::{self, Http, Token, Toolsets, Verbosity, Workspace};
 use crate::path::shown;
-
-/// The variable with the token, for those who do not want it in a file.
-const TOKEN: &str = "TXEDIT_MCP_TOKEN";
 
 /// Bytes of a token's file.
 const TOKEN_BYTES: u64 = 4_096;

@@ -34,6 +34,35 @@ const NAMES: [&str; 16] = [
     "workspace",
 ];
 
+/// What follows "In" at the start of a sentence and is no file.
+const PHRASES: [&str; 19] = [
+    "short",
+    "brief",
+    "detail",
+    "addition",
+    "particular",
+    "general",
+    "summary",
+    "fact",
+    "contrast",
+    "total",
+    "turn",
+    "conclusion",
+    "practice",
+    "essence",
+    "effect",
+    "there",
+    "here",
+    "it",
+    "full",
+];
+
+/// What stands in front of "file" and does not tell which.
+const POINTERS: [&str; 24] = [
+    "a", "the", "this", "that", "same", "each", "every", "whole", "entire", "original", "existing", "current", "given",
+    "previous", "above", "your", "my", "its", "one", "single", "source", "any", "per", "in",
+];
+
 /// Whether a text that stands alone looks like the name of a file.
 pub(super) fn is_path(text: &str) -> bool {
     text.contains('/') || has_letters_behind_dot(text) || is_known(text)
@@ -80,7 +109,29 @@ pub(super) fn all(sentence: &str) -> Vec<String> {
     let plain = parts.map(|part| part.trim_end_matches(['.', '!', '?'])).filter(|part| is_named_in_prose(part));
     let mut names: Vec<String> = quoted.map(|part| part.trim_end_matches([':', ',', '.']).to_owned()).collect();
     names.extend(plain.map(str::to_owned));
+    names.extend(called_a_file(sentence));
     names
+}
+
+/// What a sentence calls a file though it has no ending: "In config:", "the config file", "the file `config`".
+fn called_a_file(sentence: &str) -> Option<String> {
+    let words: Vec<&str> = sentence.split_whitespace().collect();
+    let bare = |word: &str| word.trim_matches(['`', '"', '\'', ':', ',', '.', '*']).to_owned();
+    if let [first, word] = words[..]
+        && first.eq_ignore_ascii_case("in")
+        && word.ends_with(':')
+        && !PHRASES.contains(&&*bare(word).to_ascii_lowercase())
+    {
+        return Some(bare(word));
+    }
+    words.windows(2).find_map(|pair| match [pair[0], pair[1]].map(bare) {
+        [file, name] if file == "file" && pair[1].starts_with('`') => Some(name),
+        [name, file] if file == "file" && sentence.trim_end().ends_with(':') => {
+            let is_other = name.starts_with(char::is_lowercase) && !POINTERS.contains(&&*name);
+            (is_other || pair[0].starts_with('`')).then_some(name)
+        }
+        _ => None,
+    })
 }
 
 /// Whether a word of a sentence is the name of a file, rather than two words with a slash or a dot between them.

@@ -67,7 +67,9 @@ pub(super) fn before(lines: &[(usize, &[u8])], current: Option<&Named>) -> Resul
             {
                 found = Some(named);
             }
-            Told::Name(named, true) => mentions.push((number, line, named.text())),
+            Told::Name(named, is_path) if is_path || is_title_like_a_name(line) || named.is_doubtful => {
+                mentions.push((number, line, named.text()));
+            }
             Told::Mentions(names) => mentions.extend(names.into_iter().map(|name| (number, line, name))),
             Told::Name(..) | Told::Nothing | Told::Fence(None) => {}
         }
@@ -78,7 +80,11 @@ pub(super) fn before(lines: &[(usize, &[u8])], current: Option<&Named>) -> Resul
     let (number, last) = lines.last().copied().unwrap_or_default();
     if let Some(name) = on_fence {
         // A line above it may say the same, and nothing else.
-        if let Some(named) = found.filter(|named| !named.is_doubtful && !mention::is_of(&named.text(), &name)) {
+        let is_same = |told: &str| {
+            let last_word = told.rsplit(' ').next().unwrap_or(told);
+            mention::is_of(told, &name) || mention::is_of(last_word, &name)
+        };
+        if let Some(named) = found.filter(|named| !is_same(&named.text())) {
             mentions.push((number, last, named.text()));
         }
         found = Some(Named { name: name.into(), is_doubtful: false });
@@ -88,6 +94,17 @@ pub(super) fn before(lines: &[(usize, &[u8])], current: Option<&Named>) -> Resul
     match mentions.into_iter().find(|(.., name)| is_other(name)) {
         Some((number, line, _)) => Err(unclear(number, line)),
         None => Ok(found),
+    }
+}
+
+/// Whether a line with one word, which may be a title, has it as names are written: in backticks, or in small letters.
+fn is_title_like_a_name(line: &[u8]) -> bool {
+    let line = String::from_utf8_lossy(line);
+    let word = line.trim().trim_start_matches(['#', '*', ' ']).trim_end_matches(['*', ':']);
+    let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
+    match word.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')) {
+        Some(quoted) => is_word(quoted),
+        None => is_word(word) && word.starts_with(char::is_lowercase),
     }
 }
 

@@ -92,10 +92,39 @@ fn what_mentions_a_file_in_another_way_names_none() {
 }
 
 #[test]
+fn a_name_without_an_ending_is_one_of_another_file_all_the_same() {
+    for told in [
+        "config\n\nThis sets it:",
+        "`config`\n\nThis sets it:",
+        "### config\n\nNow:",
+        "**config**\n\nNow:",
+        "In the config file:",
+        "In config:",
+        "In `config`:",
+        "Now the file `config`.",
+        "my notes.txt\n\nset it",
+        "Next, the class in src/b:",
+        "```\nsrc/b.py\nlines 1-2\n```\n",
+        "And src/b.py:\n```python src/a.py",
+        "Fix src/b.py\n```python src/a.py",
+    ] {
+        let patch = format!("src/a.py\n{}\n{told}\n{}", block("x\n", "1\n"), block("1\n", "2\n"));
+        let patch = if told.ends_with("src/a.py") { patch + "```\n" } else { patch };
+        if let Ok(read) = Patch::read(patch.as_bytes(), Some(Format::SearchReplace), None) {
+            let names: Vec<_> = read.request.files.iter().map(|file| file.path.display().to_string()).collect();
+            assert!(names.len() == 2, "{told}: {names:?}");
+        }
+    }
+}
+
+#[test]
 fn without_a_name_of_its_own_a_block_is_for_the_file_of_the_one_before() {
     for told in [
         "",
         "And then:",
+        "In short:",
+        "In the same file:",
+        "## Changes\n\nNow the second part of the file:",
         "This turns `DEBUG` off, and calls `os.getcwd()`:",
         "The same in `src/a.py`, further down:",
         "What is in src/ and lib/test counts as well, and/or src/lib:",

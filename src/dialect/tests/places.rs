@@ -39,6 +39,21 @@ fn a_byte_order_mark_of_a_file_stays_at_its_start() {
 }
 
 #[test]
+fn an_empty_line_in_front_of_the_end_is_none_of_a_hunk_beneath_a_header() {
+    let base = "class A:\n    x = 1\nclass B:\n    x = 1\n";
+    for tail in ["\n*** End Patch\n", "\n*** Add File: n\n+n\n*** End Patch\n"] {
+        let patch = format!("*** Begin Patch\n*** Update File: x\n@@ class B:\n-    x = 1\n+    x = 2\n{tail}");
+        let mut after = vec![("x", "class A:\n    x = 1\nclass B:\n    x = 2\n")];
+        after.extend(tail.contains("Add").then_some(("n", "n\n")));
+        check(Format::Envelope, &[("x", base)], &patch, &after);
+    }
+    // Where another place has the empty line, the header tells.
+    let base = base.replace("class B", "\nclass B");
+    let patch = "*** Begin Patch\n*** Update File: x\n@@ class B:\n-    x = 1\n+    x = 2\n\n*** End Patch\n";
+    check(Format::Envelope, &[("x", &base)], patch, &[("x", "class A:\n    x = 1\n\nclass B:\n    x = 2\n")]);
+}
+
+#[test]
 fn lines_of_a_workspace_edit_end_as_its_protocol_says() {
     let before = [("x", "a\rb\r\nc\nd\n")];
     for (line, after) in [(0, "X\rb\r\nc\nd\n"), (1, "a\rX\r\nc\nd\n"), (2, "a\rb\r\nX\nd\n")] {

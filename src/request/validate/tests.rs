@@ -50,6 +50,7 @@ fn paths_are_judged_by_their_letters() {
     assert_eq!(both("/"), [ValidationFailed]);
     assert_eq!(both("./."), [ValidationFailed]);
     assert_eq!(both("newdir/"), [ValidationFailed]);
+    assert_eq!(both("newdir/."), [ValidationFailed]);
     assert_eq!(both(&"n".repeat(255)), []);
     assert_eq!(both(&"n".repeat(256)), [ValidationFailed]);
     assert_eq!(both(&"a/".repeat(2_048)), [ValidationFailed]);

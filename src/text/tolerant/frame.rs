@@ -177,13 +177,14 @@ fn frame(shift: &Indent, lines: &Lines<'_>, shared: &[Shared]) -> Option<Frame> 
     let blanks = |line: &[u8]| line[..leading(line)].to_vec();
     let telling = shared.filter(|(pair, _)| !is_blank(pair.anchor));
     let telling: Vec<_> = telling.map(|(pair, line)| (pair, blanks(line))).collect();
-    if telling.is_empty() {
-        return by_kind_of_blanks(shift, new);
-    }
     let old_texts = || old.iter().filter(|pair| !is_blank(pair.anchor));
     let new_texts = || new.iter().filter(|line| has_text(line));
-    // Only the indentation changes: that is the very thing in which the anchor is not exact.
-    let is_reindented = telling.len() == old_texts().count() && telling.len() == new_texts().count();
+    // Only the indentation changes: that is the very thing in which the anchor is not exact. Lines that stand twice count.
+    let is_reindented = telling.len() == old_texts().count() && telling.len() == new_texts().count()
+        || old_texts().map(|pair| text(pair.anchor)).eq(new_texts().map(|line| text(line)));
+    if telling.is_empty() && !is_reindented {
+        return by_kind_of_blanks(shift, new);
+    }
     let is_all = |frame| {
         let of = |pair: &Pair<'_>| if frame == Frame::Anchor { blanks(pair.anchor) } else { blanks(pair.file) };
         let outermost = old_texts().map(|pair| of(pair).len()).min();

@@ -291,6 +291,34 @@ fn the_user_and_the_environment_deny_too_and_no_flag_takes_that_back() {
 }
 
 #[test]
+fn what_would_deny_nothing_of_what_is_meant_is_refused() {
+    let here = workspace();
+    here.write("plan.json", &file("b.key").to_string());
+    for value in [".env,*.key", ".env *.key", ":", "::", "\"*.key\""] {
+        run(here.command(&["apply", "plan.json"]).env("TXEDIT_DENY", value)).exits(2);
+        here.run(&["apply", "plan.json", "--deny", value]).exits(2);
+    }
+    // The root in another case is another folder, or the file system folds it.
+    let root = here.path().canonicalize().unwrap();
+    let other = root.to_str().unwrap().to_uppercase();
+    let json = here.run(&["apply", "plan.json", "--json", "--deny", &format!("{other}/b.key")]).exits(2).json();
+    assert!(json["errors"][0]["message"].as_str().unwrap().contains(root.to_str().unwrap()), "{json}");
+}
+
+#[test]
+fn a_denied_symlink_denies_what_it_leads_to() {
+    let here = workspace();
+    here.write("keys/id", "one\n");
+    symlink("keys", here.path().join("alias")).unwrap();
+    for name in ["alias/id", "keys/id"] {
+        here.write("plan.json", &file(name).to_string());
+        for glob in ["/alias", "alias"] {
+            denied(&here.run(&["apply", "plan.json", "--json", "--deny", glob]));
+        }
+    }
+}
+
+#[test]
 fn a_search_in_what_is_denied_says_so() {
     let here = workspace();
     here.write("keys/id", "one\n").write("keys/deep/id", "one\n");
@@ -303,6 +331,8 @@ fn a_search_in_what_is_denied_says_so() {
     let json = elsewhere.exits(1).json();
     assert_eq!(json["error_code"], "MATCH_NOT_FOUND");
     assert!(json["error"].as_str().unwrap().contains("2 files or folders are denied"), "{json}");
+    let one = here.run(&["replace", "none", "1", "--json", "--deny", "keys"]).exits(1).json();
+    assert!(one["error"].as_str().unwrap().contains("1 file or folder is denied"), "{one}");
     assert_eq!(search(&[]).exits(0).json()["files_changed"], 1);
     assert_eq!(fs::read_to_string(here.path().join("keys/id")).unwrap(), "one\n");
 }

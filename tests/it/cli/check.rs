@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::{Ran, Workspace};
+use super::{Ran, Workspace, run};
 
 /// Two files to be edited, one to be created, one to be deleted.
 fn workspace() -> Workspace {
@@ -54,6 +54,15 @@ fn a_mode_that_was_given_while_it_ran_stays_when_it_fails() {
     failed(&apply(&here, "chmod 600 a; chmod 600 sub/b; echo more >> sub/b; exit 1"));
     holds(&here, &OLD);
     assert_eq!((mode("a"), mode("sub/b")), (0o600, 0o600), "nobody can read again what was closed to them");
+}
+
+#[test]
+fn it_does_not_know_the_token_of_the_server() {
+    let here = workspace();
+    let check = "env | grep TOKENTOKEN || echo none; test -n \"$OTHER\" && exit 1";
+    let mut command = here.command(&["apply", "plan.json", "--json", "--check", check]);
+    let ran = run(command.env("TXEDIT_MCP_TOKEN", "TOKENTOKENTOKENTOKEN").env("OTHER", "x"));
+    assert_eq!(failed(&ran)["context"]["check"]["output"], "none\n");
 }
 
 #[test]

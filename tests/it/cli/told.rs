@@ -80,6 +80,12 @@ fn a_number_of_matches_that_is_told_can_be_asked_for() {
     }
     here.write("a", "aaa\n");
     let refused = edit(None, "aa").exits(1).json();
-    assert!(refused["error"].as_str().unwrap().contains("found 2 times, one over the other"), "{refused}");
+    assert!(
+        refused["error"]
+            .as_str()
+            .unwrap()
+            .contains("found 2 times, one over the other, expected 1: add text around it"),
+        "{refused}"
+    );
     assert_eq!(fs::read_to_string(here.path().join("a")).unwrap(), "aaa\n");
 }

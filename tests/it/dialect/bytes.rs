@@ -60,3 +60,20 @@ fn a_patch_in_utf_8_is_refused_for_a_file_that_is_not() {
     }
     assert_eq!(fs::read(scratch.path().join("a")).unwrap(), latin);
 }
+
+#[test]
+fn a_patch_that_is_not_utf_8_is_refused_for_a_file_that_is() {
+    let utf8 = "first\none\nlast\ncafé\n";
+    let scratch = TempDir::new().unwrap();
+    fs::write(scratch.path().join("a"), utf8).unwrap();
+    for patch in patches(b"first", b"d\xe9j\xe0 vu", b"last") {
+        let error = apply(scratch.path(), &patch).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidEncoding, "{error}");
+    }
+    assert_eq!(fs::read_to_string(scratch.path().join("a")).unwrap(), utf8);
+    // Where nothing beyond ASCII is there, nothing tells the encoding.
+    for patch in patches(b"first", b"d\xe9j\xe0 vu", b"last") {
+        fs::write(scratch.path().join("a"), "first\none\nlast\n").unwrap();
+        apply(scratch.path(), &patch).unwrap();
+    }
+}
