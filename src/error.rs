@@ -205,6 +205,15 @@ impl Error {
         self
     }
 
+    /// Names the file entry that asked for what failed, if one did.
+    #[must_use]
+    pub(crate) fn asked_by(self, file: Option<usize>) -> Self {
+        match file {
+            Some(file) => self.in_file(file),
+            None => self,
+        }
+    }
+
     /// Takes the name of the file entry away, and that of the edit: they are none that the caller knows.
     #[must_use]
     pub fn in_no_file(mut self) -> Self {

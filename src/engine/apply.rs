@@ -326,10 +326,7 @@ fn check_readable(plan: &Plan, user: u32) -> Result<()> {
     let Some(entry) = plan.entries.iter().find(closed).filter(|_| user != 0) else { return Ok(()) };
     let message = format!("{} would get a mode in which you cannot read it; it could not be taken back", entry.path);
     let error = Error::new(ErrorKind::PermissionDenied, message).at(entry.path.as_path());
-    Err(match entry.asked_by {
-        Some(file) => error.in_file(file),
-        None => error,
-    })
+    Err(error.asked_by(entry.asked_by))
 }
 
 /// What stands at the target of each entry of a plan.

@@ -200,10 +200,7 @@ impl<'a> Walk<'a> {
     }
 
     fn name_edit(&self, error: Error, entry: usize) -> Error {
-        match self.draft.plan.entries[entry].asked_by {
-            Some(file) => error.in_file(file),
-            None => error,
-        }
+        error.asked_by(self.draft.plan.entries[entry].asked_by)
     }
 
     /// Everything staged, the originals and all names up to the root are durable after this.

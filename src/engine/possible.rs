@@ -79,10 +79,7 @@ impl Engine {
                 entry.path
             );
             let error = Error::new(ErrorKind::PermissionDenied, message).at(entry.path.as_path());
-            return Err(match entry.asked_by {
-                Some(file) => error.in_file(file),
-                None => error,
-            });
+            return Err(error.asked_by(entry.asked_by));
         }
         Ok(())
     }

@@ -28,10 +28,7 @@ pub(super) fn check(fs: &dyn Fs, draft: &Draft) -> Result<()> {
             entry.path
         );
         let error = Error::new(ErrorKind::CrossDevice, message).at(entry.path.as_path());
-        return Err(match entry.asked_by {
-            Some(file) => error.in_file(file),
-            None => error,
-        });
+        return Err(error.asked_by(entry.asked_by));
     }
     Ok(())
 }

@@ -163,10 +163,7 @@ impl<'a> Staging<'a> {
         let original = || original.unwrap_or_else(|| unreachable!("what is edited or deleted was read"));
         // A journal of version 1, of which this may be the undo, does not tell all of it.
         let read = |before: &FileState| FileState { access: original().state().access, ..*before };
-        let named = |error: Error| match planned.asked_by {
-            Some(file) => error.in_file(file),
-            None => error,
-        };
+        let named = |error: Error| error.asked_by(planned.asked_by);
         self.copy_original(entry, planned, draft, cancel).map_err(named)?;
         let change = match &planned.change {
             Change::Folder => {
