@@ -452,11 +452,8 @@ pub(super) fn is_incomplete(
         return Ok(false);
     };
     let host = fs.host().map_err(|e| Error::io("ask who runs", folder.path(), e))?;
-    let ages = Ages {
-        same_boot: journal.header.boot == host.boot,
-        touched: slot.modified.max(slot.changed),
-        sealed: sealed.modified,
-    };
+    // Not by when it was modified: a moved file keeps that time, which a clock that was set back puts in the future.
+    let ages = Ages { same_boot: journal.header.boot == host.boot, touched: slot.changed, sealed: sealed.modified };
     Ok((protocol.is_incomplete)(&journal.entries[entry], seen, ages))
 }
 
