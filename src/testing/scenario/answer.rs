@@ -58,9 +58,12 @@ pub(super) fn digest(files: &Files, path: &Path) -> Option<Digest> {
 fn relative(path: &Path, root: &Path, files: &Files) -> PathBuf {
     let mut path = path.strip_prefix(root).unwrap_or(path).to_owned();
     for _ in 0..8 {
-        let Some(entry) = files.get(&path).filter(|entry| entry.kind == FileKind::Symlink) else { break };
-        let target = String::from_utf8_lossy(&entry.content).into_owned();
-        path = path.parent().unwrap_or(Path::new("")).join(target);
+        let is_link = |at: &&Path| files.get(*at).is_some_and(|entry| entry.kind == FileKind::Symlink);
+        let Some(link) = path.ancestors().filter(is_link).last() else { break };
+        let target = String::from_utf8_lossy(&files[link].content).into_owned();
+        let inside = path.strip_prefix(link).unwrap_or(Path::new(""));
+        let place = link.parent().unwrap_or(Path::new("")).join(target);
+        path = if inside.as_os_str().is_empty() { place } else { place.join(inside) };
     }
     path
 }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use super::data::Act;
 use super::judge::{Doing, Judged};
 use super::look::{Look, Marks};
-use super::run::{Answer, Pending, World};
+use super::run::{Answer, EITHER_WAY, Pending, World};
+use crate::engine::Decision;
 use crate::error::ErrorKind;
 use crate::fs::FileKind;
 use crate::fs::sim::{Entry, Policy, SimFs};
@@ -43,6 +44,10 @@ impl World {
             allowed.push(Arc::clone(base));
         }
         if let Some(pending) = self.pending.take() {
+            // Beside foreign acts its recovery may have gone the other way first.
+            let start = doing.start.iter().filter(|_| !lock(&self.foreigners).done.is_empty());
+            allowed
+                .extend(start.flat_map(|start| EITHER_WAY.iter().filter_map(|way| after_recovery(start, *way, act))));
             tainted.extend(pending.tainted);
             allowed.extend(pending.allowed.into_iter().filter(|_| !is_done || !act.recovers()));
         }
@@ -136,6 +141,14 @@ impl World {
         self.sync_deeds();
         Ok(())
     }
+}
+
+/// What comes of an act after what is due was recovered.
+fn after_recovery(start: &World, way: Decision, act: &Act) -> Option<Arc<Files>> {
+    let mut fork = start.fork();
+    fork.recover(way);
+    fork.call(act).ok()?;
+    Some(Arc::clone(&fork.look().files))
 }
 
 /// Whether all that nobody else touched is as one of the states that are allowed has it. After a check that failed the

@@ -95,6 +95,8 @@ impl Foreigners {
     pub(super) fn act(&mut self, machine: &SimFs, deed: &Deed, by_check: bool) {
         let before = Look::of(machine);
         if perform(machine, deed, &mut self.held).is_err() {
+            // What a check meant to change is its own, also where others were quicker.
+            self.touched.extend(deed.paths().into_iter().filter(|_| by_check).map(PathBuf::from));
             return;
         }
         let after = Look::of(machine);

@@ -121,7 +121,8 @@ impl World {
         match step {
             Step::Foreign(deed) => {
                 let mut foreigners = lock(&self.foreigners);
-                foreigners.base = Arc::clone(&self.look().files);
+                let seen = self.pending.as_ref().map(|pending| Arc::clone(&pending.seen));
+                foreigners.base = seen.unwrap_or_else(|| Arc::clone(&self.look().files));
                 foreigners.begin(false);
                 foreigners.act(&self.machine, deed, false);
                 self.machine.sync_everything();

@@ -8,7 +8,7 @@ use super::answer::{Compared, digest, judge_answer, named, places};
 use super::data::{Act, Ask, Deed, Terms, request};
 use super::judge::{Doing, Judged};
 use super::look::{Look, Marks, alike, differences, mark_text, marks_of};
-use super::run::{Answer, Committed, World};
+use super::run::{Answer, Committed, EITHER_WAY, World};
 use crate::engine::report::{FileReport, Operation, Report};
 use crate::fs::FileKind;
 use crate::fs::sim::Entry;
@@ -265,11 +265,13 @@ fn doing_first(act: &Act, deeds: &[Deed]) -> Option<Act> {
 fn is_serial(start: &World, act: &Act, deeds: &[Deed], files: &Files, is_due: bool) -> Judged {
     let mut wrong = Vec::new();
     if is_due {
-        // What was interrupted may have been recovered before all of them.
-        let mut recovered = start.fork();
-        drop(recovered.call(&Act::Recover));
-        if is_serial(&recovered, act, deeds, files, false).is_ok() {
-            return Ok(());
+        // What was interrupted may have been recovered before all of them, or after one of them that made it go another way.
+        for way in EITHER_WAY {
+            let mut recovered = start.fork();
+            recovered.recover(way);
+            if is_serial(&recovered, act, deeds, files, false).is_ok() {
+                return Ok(());
+            }
         }
     }
     for place in (0..=deeds.len()).rev() {
@@ -296,8 +298,15 @@ fn is_as_after(start: &World, act: &Act, (before, after): (&[Deed], &[Deed]), fi
         }
     };
     others(&fork, before);
+    let had = Arc::clone(&fork.look().files);
     if fork.call(act).is_err() {
         return Err("it is refused".to_owned());
+    }
+    // A folder that the act takes away last was there for whoever exchanged it, emptied.
+    for path in after.iter().filter(|deed| matches!(deed, Deed::Exchange(..))).flat_map(Deed::paths) {
+        if had.get(Path::new(&path)).is_some_and(|entry| entry.kind == FileKind::Folder) {
+            others(&fork, &[Deed::Mkdir(path)]);
+        }
     }
     others(&fork, after);
     let expected = Arc::clone(&fork.look().files);

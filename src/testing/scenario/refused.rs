@@ -9,7 +9,8 @@ use super::data::{Act, Ask, Deed};
 use super::foreigner::Foreigners;
 use super::judge::{Doing, Judged};
 use super::look::{Look, alike};
-use super::run::World;
+use super::run::{EITHER_WAY, World};
+use crate::engine::Decision;
 use crate::error::{Error, ErrorKind};
 use crate::fs::FileKind;
 use crate::fs::sim::Entry;
@@ -22,7 +23,9 @@ impl World {
     /// Judges an act that was refused, or taken back.
     pub(super) fn judge_refused(&self, doing: &Doing<'_>, look: &Look, error: &Error) -> Judged {
         let Doing { act, start, base, .. } = doing;
-        let is_forgotten = error.kind() == ErrorKind::UnknownTransaction && self.may_be_forgotten();
+        // The one before it may be the newest then, and be in conflict.
+        let is_gone = matches!(error.kind(), ErrorKind::UnknownTransaction | ErrorKind::UndoConflict);
+        let is_forgotten = is_gone && self.may_be_forgotten();
         if !doing.failed && self.must_be_undone(act) && !is_forgotten {
             return Err("an undo is refused, though nobody interfered".to_owned());
         }
@@ -53,10 +56,13 @@ impl World {
             error,
             foreigners: &foreigners,
             asked,
-            expected: replayed(start, done, false),
-            at_check: by_check.map(|first| replayed(start, &done[..first], false)),
+            expected: replayed(start, done, None),
+            at_check: by_check.map(|first| replayed(start, &done[..first], None)),
             // What was interrupted was recovered first.
-            recovered: self.pending.as_ref().map(|_| replayed(start, done, true)),
+            recovered: match &self.pending {
+                Some(_) => EITHER_WAY.iter().map(|way| replayed(start, done, Some(*way))).collect(),
+                None => Vec::new(),
+            },
             all: self.machine.entries(ROOT).unwrap_or_default().into_iter().collect(),
         };
         touched.iter().try_for_each(|path| refused.judge(path))
@@ -64,10 +70,10 @@ impl World {
 }
 
 /// What would be there without the act.
-fn replayed(start: &World, done: &[(Deed, bool)], recovers: bool) -> Arc<Files> {
+fn replayed(start: &World, done: &[(Deed, bool)], recovered: Option<Decision>) -> Arc<Files> {
     let mut others = start.fork();
-    if recovers {
-        drop(others.call(&Act::Recover));
+    if let Some(way) = recovered {
+        others.recover(way);
     }
     for (deed, by_check) in done {
         lock(&others.foreigners).act(&others.machine, deed, *by_check);
@@ -89,16 +95,15 @@ struct Refused<'a> {
     expected: Arc<Files>,
     /// What others had made of the files when the check began.
     at_check: Option<Arc<Files>>,
-    /// What would be there after a recovery alone.
-    recovered: Option<Arc<Files>>,
+    /// What would be there after a recovery alone, as it is decided, and each way.
+    recovered: Vec<Arc<Files>>,
     /// Everything in the workspace, the state folder included.
     all: Files,
 }
 
 impl Refused<'_> {
     fn judge(&self, path: &PathBuf) -> Judged {
-        let is_as_recovered =
-            || self.recovered.as_ref().is_some_and(|files| alike(self.files.get(path), files.get(path)));
+        let is_as_recovered = || self.recovered.iter().any(|files| alike(self.files.get(path), files.get(path)));
         let is_fine = alike(self.files.get(path), self.expected.get(path))
             || self.is_told(path)
             || self.is_left(path)
@@ -128,7 +133,11 @@ impl Refused<'_> {
             inside.is_some_and(|inside| alike(self.all.get(&is.join(inside)), self.expected.get(path)))
         };
         self.error.kept().iter().any(|kept| kept.path.ends_with(path) || is_in(kept))
-            || self.error.not_old().iter().any(|left| left.on_top && left.path.ends_with(path))
+            || self.error.not_old().iter().any(|left| {
+                let left_at = left.path.strip_prefix(ROOT).unwrap_or(&left.path);
+                // With a folder that is another's all that is in it is.
+                left_at == path && left.on_top || left_at != path && path.starts_with(left_at)
+            })
     }
 
     /// Whether it is what the last of them made of it. What they made of a file that was asked for is theirs alone if it
@@ -153,7 +162,7 @@ impl Refused<'_> {
         let is_handed_over = matches!((is, old, theirs), (Some(is), Some(old), Some(theirs))
             if is.content == old.content && same_dress(is, theirs));
         // What a recovery puts aside, `status` lists.
-        let is_back = (alike(is, old) || is_handed_over) && (self.recovered.is_some() || only_gone);
+        let is_back = (alike(is, old) || is_handed_over) && (!self.recovered.is_empty() || only_gone);
         // What the check did goes, and what others did before it stays.
         let is_as_at_check = only_gone && self.at_check.as_ref().is_some_and(|files| alike(is, files.get(path)));
         // A folder that was moved away is made again as it is there.
@@ -176,8 +185,9 @@ impl Refused<'_> {
             Some(FileKind::File) => self.asked.iter().any(|asked| asked != path && asked.starts_with(path)),
             _ => false,
         };
+        let at_check = self.at_check.as_ref().and_then(|files| files.get(path));
         becomes_another
-            && alike(is, old)
+            && (alike(is, old) || at_check.is_some() && alike(is, at_check))
             && theirs.map(|it| it.kind) == old.map(|it| it.kind)
             && content(theirs) == content(old)
     }

@@ -11,7 +11,7 @@ use super::foreigner::{Foreigners, OnMachine};
 use super::ground::{ground, make};
 use super::look::{Look, Marks};
 use crate::engine::report::{Recovered, Report, Status};
-use crate::engine::{Durability, Engine, RecoverOptions, Retention, Run, Settings, UndoOptions, Unobserved};
+use crate::engine::{Decision, Durability, Engine, RecoverOptions, Retention, Run, Settings, UndoOptions, Unobserved};
 use crate::error::Result;
 use crate::fs::sim::{Action, SimFs};
 use crate::testing::run::lock;
@@ -78,6 +78,9 @@ pub(super) struct World {
     pub(super) wish: Arc<Wish>,
     pid: u32,
 }
+
+/// A recovery goes as its table says; beside foreign acts it may come to the other end.
+pub(super) const EITHER_WAY: [Decision; 3] = [Decision::Table, Decision::Back, Decision::Forward];
 
 /// What a call answered.
 #[derive(Debug)]
@@ -246,11 +249,22 @@ impl World {
                 Some(kept) => engine.kept_drop(&kept.id).map(|()| Answer::Done),
                 None => Ok(Answer::Idle),
             },
-            Act::Recover => {
-                // A person vouches for journals where the file system cannot.
-                let options = RecoverOptions { trust_journal: self.profile.no_births, ..RecoverOptions::default() };
-                engine.recover(None, options).map(Answer::Recovered)
-            }
+            Act::Recover => engine.recover(None, self.recovery(Decision::Table)).map(Answer::Recovered),
+        }
+    }
+
+    /// A person vouches for journals where the file system cannot.
+    fn recovery(&self, decision: Decision) -> RecoverOptions {
+        RecoverOptions { decision, trust_journal: self.profile.no_births, ..RecoverOptions::default() }
+    }
+
+    /// Recovers what is due in one of the ways that there are. What can go only the other way stays.
+    pub(super) fn recover(&mut self, decision: Decision) {
+        let options = self.recovery(decision);
+        for folder in &self.look().interrupted {
+            let id = folder.file_name().unwrap_or_default().to_string_lossy();
+            drop(self.engine(None).and_then(|engine| engine.recover(Some(&id), options)));
+            self.machine.kill(self.pid);
         }
     }
 
