@@ -1,6 +1,5 @@
 //! Walks the steps of a commit, from a draft to a report, and takes everything back where one fails.
 
-use std::collections::HashMap;
 use std::panic::{self, AssertUnwindSafe};
 use std::thread::Builder;
 
@@ -8,13 +7,11 @@ use super::account::Teller;
 use super::draft::Draft;
 use super::gate::Rewritten;
 use super::lock::{Locks, NEVER, check_cancelled};
-use super::shelter::Sheltered;
 use super::stage::Staging;
 use super::state::{Section, State};
-use super::take_back::TakenBack;
 use super::transaction::{Tidied, Transaction};
 use super::trash::{self, Trash};
-use super::{Observer as _, Phase as Progress, Run, Unobserved, snapshot};
+use super::{Phase as Progress, Run, Unobserved, snapshot};
 use crate::check::CheckRun;
 use crate::commit::step::{Barrier, OnFailure, Step, Terms};
 use crate::error::{Error, ErrorKind, NotOld, Outcome, Result};
@@ -22,10 +19,12 @@ use crate::fs::{Fs, Handle};
 use crate::identity::Timestamp;
 use crate::journal::Mark;
 use crate::journal::recover::{Class, Decision};
-use crate::path::RelPath;
 
 mod contend;
 mod look;
+mod way_back;
+
+pub(super) use way_back::{Undone, drop_folder, undo};
 
 /// A commit that succeeded.
 #[derive(Debug)]
@@ -254,106 +253,6 @@ impl<'a> Walk<'a> {
             }
         }
     }
-}
-
-/// What a take-back came to.
-#[derive(Debug, Default)]
-pub(super) struct Undone {
-    pub kept: Vec<crate::error::Kept>,
-    /// Where the old content is not, in the order of the entries.
-    pub odd: Vec<Odd>,
-}
-
-/// An entry at whose target the old content is not.
-#[derive(Debug)]
-pub(super) struct Odd {
-    pub entry: usize,
-    /// Whether another program came on top of the new content.
-    pub on_top: bool,
-    pub reason: &'static str,
-}
-
-/// Takes back a transaction, at run time and in recovery alike. On failure the folder stays for a recovery. A panic of the
-/// observer waits until it is through.
-pub(super) fn undo(transaction: &mut Transaction<'_>, durable: bool, run: Run<'_>) -> Result<Undone> {
-    let observer = Sheltered::new(run.observer);
-    let undone = undo_all(transaction, durable, &observer);
-    observer.let_out();
-    undone
-}
-
-fn undo_all(transaction: &mut Transaction<'_>, durable: bool, observer: &Sheltered<'_>) -> Result<Undone> {
-    const THEIRS: &str = "another program changed it meanwhile";
-    let total = transaction.journal.entries.len();
-    let mut conflicts = HashMap::new();
-    let mut first_error = None;
-    let mut is_rewritten = false;
-    // What is above or beneath an entry that could not be taken back waits for the recovery with it: a folder that stays
-    // gone is not to be made again for what was in it, and one that is still full is not to be put aside.
-    let mut failed: Vec<RelPath> = Vec::new();
-    let mut undone = Undone::default();
-    let mut odd = |entry, on_top, reason| undone.odd.push(Odd { entry, on_top, reason });
-    for step in (transaction.state.protocol.undo)(total, transaction.mark, durable) {
-        match step {
-            Step::Mark(mark) => transaction.set_mark(mark)?,
-            Step::VerifyMark => transaction.verify_mark()?,
-            Step::FindFolder(entry) | Step::TakeBack(entry)
-                if failed.iter().any(|failed| transaction.record(entry).path.touches(failed)) => {}
-            Step::SyncFolder => transaction.sync_folder()?,
-            Step::FindFolder(entry) => {
-                if let Err(error) = transaction.find_folder(entry) {
-                    first_error = first_error.or(Some(error));
-                }
-            }
-            Step::TakeBack(entry) => {
-                observer.progress(Progress::Undo, total - entry - 1, total);
-                match transaction.take_back(entry) {
-                    Ok(TakenBack::Old) => {}
-                    Ok(TakenBack::Theirs) => odd(entry, false, THEIRS),
-                    Ok(TakenBack::Aside(why)) => drop(conflicts.insert(entry, why)),
-                    Ok(TakenBack::Left(why)) => {
-                        odd(entry, true, why);
-                        conflicts.insert(entry, why);
-                    }
-                    // The others can still be put back; the folder stays for those that cannot.
-                    Err(error) => {
-                        failed.push(transaction.record(entry).path.clone());
-                        first_error = first_error.or(Some(error));
-                    }
-                }
-            }
-            Step::Barrier(_) => transaction.sync_everything()?,
-            // What is verified in the trash rests on it. Where it fails, more than needed goes to kept/.
-            Step::WriteJournal => is_rewritten = !transaction.uncertain && transaction.rewrite_journal().is_ok(),
-            Step::Replace if is_rewritten => drop(transaction.replace_journal()),
-            Step::Replace => {}
-            Step::Drop => match first_error.take() {
-                Some(error) => return Err(error),
-                None => undone.kept = drop_folder(transaction, &conflicts, durable)?,
-            },
-            _ => unreachable!("an undo only goes backward"),
-        }
-    }
-    undone.odd.reverse();
-    Ok(undone)
-}
-
-/// Moves the folder to the trash; to `kept/`, durably, where it holds what is not ours to delete.
-pub(super) fn drop_folder(
-    transaction: &Transaction<'_>,
-    conflicts: &HashMap<usize, &'static str>,
-    durable: bool,
-) -> Result<Vec<crate::error::Kept>> {
-    let kept = transaction.foreign_slots(conflicts)?;
-    if kept.is_empty() {
-        transaction.move_to(Section::Trash)?;
-    } else {
-        transaction.move_to(Section::Kept)?;
-        if durable {
-            transaction.sync_everything()?;
-        }
-    }
-    Ok(kept)
 }
 
 /// Finishes the swaps of an interrupted transaction. `false` where what came out of a swap was not the original, or

@@ -132,12 +132,12 @@ impl World {
             let mut tainted = pending.tainted.clone();
             tainted.extend(lock(&self.foreigners).touched.iter().cloned());
             is_one_of(&pending, &tainted, &look.files, self.had_check)?;
+            lock(&self.foreigners).alive.extend(look.in_files());
         } else {
             self.pending = Some(pending);
             self.look_ahead()?;
         }
         self.is_alive(&look.in_reach())?;
-        lock(&self.foreigners).alive.extend(look.in_files());
         self.sync_deeds();
         Ok(())
     }

@@ -83,7 +83,12 @@ impl World {
     /// What was there before the act, so that its answer is true. A recovery that came first may have gone the other way
     /// than it would have without the foreign acts.
     fn true_base(&self, act: &Act, base: &Arc<Files>, look: &Look, report: &Report) -> Judged<Arc<Files>> {
-        let touched = self.touched_by(act);
+        let mut touched = self.touched_by(act);
+        if self.pending.is_some() {
+            // A folder that the recovery would have taken away stays for what others put into it.
+            touched.extend(touched.clone().iter().flat_map(|path| path.ancestors().map(PathBuf::from)));
+            touched.remove(Path::new(""));
+        }
         let asked = match act {
             Act::Apply(asks, terms) => Some(request(asks, terms)),
             Act::Commit(number, _) => Some(self.staged_modes(*number, base, report)),
