@@ -83,6 +83,17 @@ impl Marks {
 
     fn are_on(&self, process: Pid) -> bool {
         let folder = Path::new("/proc").join(process.as_raw_nonzero().to_string());
+        if self.are_in(&folder) {
+            return true;
+        }
+        // Where the first thread has ended, only the others have them still.
+        let has_ended = || matches!(words(process).as_deref(), Some([state, ..]) if state == "Z");
+        let threads = || fs::read_dir(folder.join("task")).into_iter().flatten().flatten();
+        has_ended() && threads().any(|thread| self.are_in(&thread.path()))
+    }
+
+    /// Whether they are in a folder of `/proc`: that of a process, or of one of its threads.
+    fn are_in(&self, folder: &Path) -> bool {
         let is_held = self.held.is_some_and(|(number, device, inode)| {
             let number = number.to_string();
             let is_it = |file: fs::Metadata| (file.dev(), file.ino()) == (device, inode);
@@ -115,9 +126,14 @@ impl Found {
 
 /// Whether a process runs, and since when; `None` where there is none of that number.
 fn state(process: Pid) -> Option<(bool, u64)> {
-    let text = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero())).ok()?;
-    // The name, in parentheses, may hold anything; after it come the state, and 17 fields later the number of threads.
-    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
-    let is_dead = matches!(*fields.first()?, "Z" | "X") && *fields.get(17)? <= "1";
+    let fields = words(process)?;
+    let is_dead = matches!(fields.first()?.as_str(), "Z" | "X") && fields.get(17)?.as_str() <= "1";
     Some((!is_dead, fields.get(19)?.parse().ok()?))
+}
+
+/// What its `stat` tells behind its name, which is in parentheses and may hold anything: its state, and 17 fields later the
+/// number of its threads.
+fn words(process: Pid) -> Option<Vec<String>> {
+    let text = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero())).ok()?;
+    Some(text.rsplit_once(')')?.1.split_whitespace().map(str::to_owned).collect())
 }

@@ -211,6 +211,39 @@ fn nothing_that_it_starts_outlives_it() {
 }
 
 #[test]
+fn what_has_ended_its_first_thread_ends_with_it() {
+    const LATE: &str = "\
+import ctypes, os, threading, time
+if os.fork():
+    os._exit(0)
+os.setsid()
+def late():
+    open('started', 'w').close()
+    time.sleep(1.5)
+    open('late', 'w').close()
+threading.Thread(target=late).start()
+SYS_exit = {'x86_64': 60, 'aarch64': 93}[os.uname().machine]
+ctypes.CDLL(None).syscall(SYS_exit, 0)
+";
+    if crate::mounts::run("python3", ["--version"]).is_err() {
+        eprintln!("skipped: python3 is missing");
+        return;
+    }
+    let all = [0, 1].map(|status| {
+        let here = workspace();
+        here.write("late.py", LATE);
+        let wait = "while [ ! -e started ]; do sleep 0.01; done; sleep 0.1";
+        let ran = apply(&here, &format!("python3 late.py; {wait}; exit {status}"));
+        ran.exits(if status == 0 { 0 } else { 7 });
+        here
+    });
+    std::thread::sleep(Duration::from_secs(2));
+    for here in all {
+        assert!(!here.path().join("late").exists());
+    }
+}
+
+#[test]
 fn a_kill_during_the_check_waits_for_its_end_and_rolls_back() {
     for (how, escape) in ESCAPES {
         let here = workspace();
