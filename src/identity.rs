@@ -62,6 +62,22 @@ pub struct Identity {
     pub born: Option<Timestamp>,
 }
 
+impl Identity {
+    /// What is recorded of a folder, to know it again after a remount: the number 0, which no folder has, where the file
+    /// system does not keep the numbers of folders, and the birth time tells.
+    #[must_use]
+    pub const fn to_record(self, keeps_numbers: bool) -> Self {
+        if keeps_numbers || self.born.is_none() { self } else { Self { inode: 0, ..self } }
+    }
+
+    /// Whether a folder is the one of which this was recorded.
+    #[must_use]
+    pub fn is_record_of(&self, folder: &Self) -> bool {
+        let is_number = self.inode == folder.inode || self.inode == 0 && self.born.is_some();
+        is_number && self.born == folder.born
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,7 +9,8 @@ use super::gate::Rewritten;
 use super::lock::{Locks, NEVER, check_cancelled};
 use super::stage::Staging;
 use super::state::{Section, State};
-use super::transaction::{Tidied, Transaction};
+use super::tidy::Tidied;
+use super::transaction::Transaction;
 use super::trash::{self, Trash};
 use super::{Phase as Progress, Run, Unobserved, snapshot};
 use crate::check::CheckRun;
@@ -164,7 +165,6 @@ impl<'a> Walk<'a> {
             }
             Step::Look(entry) => self.look(entry).map_err(|e| self.name_edit(e, entry)),
             Step::Contend(entry) => {
-                check_cancelled(self.run.cancel)?;
                 self.run.observer.progress(Progress::Swap, entry, total);
                 self.contend(entry).map_err(|e| self.name_edit(e, entry))
             }

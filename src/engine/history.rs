@@ -139,7 +139,7 @@ fn open(fs: &dyn Fs, state: &State, id: &str) -> Result<Opening> {
 
 /// The boot says nothing here, history outlives it: without birth times the inode must do.
 fn is_born_here(folder: &Stat, id: &str, header: &Header) -> bool {
-    header.id == id && header.folder == folder.identity
+    header.id == id && header.folder.is_record_of(&folder.identity)
 }
 
 /// All committed transactions of this workspace, oldest first, each opened when its turn comes.

@@ -99,7 +99,7 @@ pub(super) fn list(fs: &dyn Fs, state: &State) -> Result<Vec<Kept>> {
         let Some(folder) = open_transaction(fs, &section, &id)? else { continue };
         let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
         // Of one that was copied here only the name is told: it can be long, and be restored or dropped all the same.
-        let journal = hot::read_wanted(fs, &folder, |header| header.folder == stat.identity)?;
+        let journal = hot::read_wanted(fs, &folder, |header| header.folder.is_record_of(&stat.identity))?;
         let found = match journal {
             Some((journal, mark)) => {
                 contents(fs, state, &folder, (&journal, mark), &NEVER)?.into_iter().map(|(_, kept)| kept).collect()

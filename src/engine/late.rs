@@ -28,8 +28,10 @@ pub(super) struct Slots<'a> {
     mark: Mark,
     /// Whether the journal was written in this folder. In a copy its inodes say nothing, and neither do its times.
     is_born_here: bool,
-    /// From when the journal was written until the swaps, or the take-back, were through.
+    /// From when the folder was made, or the journal written, until the swaps, or the take-back, were through.
     span: Option<(Timestamp, Timestamp)>,
+    /// Whether a rename within that must have left its time.
+    needs_time: bool,
     /// Whether something is to be deleted on the word of this.
     to_delete: bool,
 }
@@ -60,15 +62,21 @@ impl<'a> Slots<'a> {
             let name = Name::new(folder, name);
             fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))
         };
-        let is_born_here = journal.header.folder == stat.identity;
-        let begin = look(mark.file_name())?.map(|stat| stat.modified);
+        let is_born_here = journal.header.folder.is_record_of(&stat.identity);
+        // A contended commit writes its journal once more behind the swaps: what was written between is older than that.
+        let made = stat.identity.born.filter(|_| mark == Mark::Done);
+        let begin = match made {
+            Some(made) => Some(made),
+            None => look(mark.file_name())?.map(|stat| stat.modified),
+        };
         // What is committed was verified before its report; what was taken back, before its folder came to the trash.
         let end = match mark {
             Mark::Done => look(account::FILE_NAME)?.map(|stat| stat.changed),
             _ => Some(stat.changed),
         };
         let span = begin.zip(end).filter(|_| is_born_here);
-        Ok(Self { fs, protocol, folder, journal, mark, is_born_here, span, to_delete })
+        let needs_time = to_delete || made.is_none();
+        Ok(Self { fs, protocol, folder, journal, mark, is_born_here, span, needs_time, to_delete })
     }
 
     /// What is in the slot of an entry.
@@ -115,7 +123,7 @@ impl<'a> Slots<'a> {
     }
 
     /// Whether size and times prove that a file is what was verified when the transaction came to its end. Its content
-    /// is older than the journal; and the rename that brought it to its slot was the last change, for whoever writes and
+    /// is older than the transaction; and the rename that brought it to its slot was the last change, for whoever writes and
     /// sets the time back leaves a later one. Where a rename leaves no time (an exchange on XFS), a clock that was set
     /// back could have left it: good enough for a list, not for a deletion.
     fn is_proven(&self, record: &Record, stat: &Stat) -> bool {
@@ -128,7 +136,7 @@ impl<'a> Slots<'a> {
             && stat.size == recorded.size
             && stat.modified < begin
             && stat.changed <= end
-            && (begin <= stat.changed || !self.to_delete)
+            && (begin <= stat.changed || !self.needs_time)
     }
 
     /// The entries whose file was written since, or is gone though it should be there.
@@ -189,7 +197,8 @@ fn in_trash(fs: &dyn Fs, state: &State) -> Result<Vec<String>> {
         let Some(folder) = open_transaction(fs, &section, &id)? else { continue };
         let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
         // Of a copy no program has the files open, and its journal can be long.
-        let Some((journal, mark)) = hot::read_wanted(fs, &folder, |header| header.folder == stat.identity)? else {
+        let Some((journal, mark)) = hot::read_wanted(fs, &folder, |header| header.folder.is_record_of(&stat.identity))?
+        else {
             continue;
         };
         // What was staged and never swapped is nobody's.

@@ -74,7 +74,9 @@ impl Transaction<'_> {
     pub(super) fn has_its_folder(&self, entry: usize) -> Result<bool> {
         let path = self.record(entry).path.parent();
         match self.parents.get(path) {
-            Some((identity, _)) if self.leaving().folders.contains_key(path) => self.leads_to(path, identity),
+            Some((identity, held)) if self.leaving().folders.contains_key(path) => {
+                self.leads_to_held(path, identity, held)
+            }
             Some(_) => Ok(true),
             None => Ok(false),
         }

@@ -42,6 +42,7 @@ mod state;
 mod status;
 mod sweep;
 mod take_back;
+mod tidy;
 mod transaction;
 mod trash;
 mod undo;

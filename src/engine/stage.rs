@@ -77,7 +77,7 @@ impl<'a> Staging<'a> {
             version: journal::VERSION,
             id,
             workspace: state.workspace_id().to_owned(),
-            folder: stat.identity,
+            folder: stat.identity.to_record(state.file_system(fs)?.keeps_numbers),
             boot: host.boot,
             owner: Owner { program: program.to_owned(), process: host.process, user: host.user, host: host.name },
             reverts: draft.marks.reverts.clone(),

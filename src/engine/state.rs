@@ -56,7 +56,7 @@ pub(super) struct State {
     /// may have put the state folder where it is.
     id: String,
     /// What was probed, if it was this: the state folder for this root.
-    probed: String,
+    probed: [Identity; 2],
     /// Whether something of it was made just now, so that its own names are not durable yet.
     pub fresh: bool,
     /// What is followed in it.
@@ -97,7 +97,7 @@ impl State {
             Opening::Ours(folder, stat) => (folder, stat),
         };
         let root_stat = fs.stat_handle(root).map_err(|e| Error::io("look at", root.path(), e))?;
-        let probed = format!("{} {}", spell(&stat.identity), spell(&root_stat.identity));
+        let probed = [stat.identity, root_stat.identity];
         let mut state = Self {
             root: root.clone(),
             folder,
@@ -188,7 +188,12 @@ impl State {
     /// Whether exchanging names was tried out in this very folder, for this very root. A copy of a workspace brings the
     /// id of the original along, not the identities.
     fn is_probed(&self) -> bool {
-        (self.protocol.is_bound)(&self.id, &self.probed)
+        let is_bound = |keeps_numbers| (self.protocol.is_bound)(&self.id, &self.spell_probed(keeps_numbers));
+        is_bound(true) || is_bound(false)
+    }
+
+    fn spell_probed(&self, keeps_numbers: bool) -> String {
+        self.probed.map(|identity| spell(&identity.to_record(keeps_numbers))).join(" ")
     }
 
     /// Tries out what a commit needs, then writes what belongs into a state folder.
@@ -213,7 +218,7 @@ impl State {
             make_folder_once(fs, Name::new(&self.folder, section.name()))?;
         }
         let random: String = super::id::random_hex(32);
-        let text = format!("{random} {}\n", self.probed);
+        let text = format!("{random} {}\n", self.spell_probed(self.file_system(fs)?.keeps_numbers));
         text.trim_end().clone_into(&mut self.id);
         replace(fs, &self.folder, "id", text.as_bytes())?;
         Ok(self)

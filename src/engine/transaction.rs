@@ -156,15 +156,25 @@ impl Transaction<'_> {
 
     /// A folder that its path does not lead to any more: it was moved, with all that was swapped in it.
     pub(super) fn moved_folder(&self) -> Result<Option<PathBuf>> {
-        let mut folders: Vec<_> = self.parents.iter().map(|(path, (identity, _))| (path, identity)).collect();
+        let mut folders: Vec<_> = self.parents.iter().collect();
         folders.sort_unstable_by_key(|(path, _)| *path);
-        for (path, identity) in folders {
+        for (path, (identity, held)) in folders {
             // What came out of the swap of one that goes was looked at.
-            if !self.leaving().folders.contains_key(path) && !self.leads_to(path, identity)? {
+            if !self.leaving().folders.contains_key(path) && !self.leads_to_held(path, identity, held)? {
                 return Ok(Some(self.state.root.path().join(path)));
             }
         }
         Ok(None)
+    }
+
+    /// Whether a path of the workspace still leads to a folder that is held, and had this identity when it was opened: an
+    /// overlay gives it another one when something in it is changed for the first time.
+    pub(super) fn leads_to_held(&self, path: &Path, identity: &Identity, held: &Handle) -> Result<bool> {
+        if self.leads_to(path, identity)? {
+            return Ok(true);
+        }
+        let now = self.fs.stat_handle(held).map_err(|e| Error::io("look at", held.path(), e))?;
+        Ok(now.identity != *identity && self.leads_to(path, &now.identity)?)
     }
 
     /// Whether a path of the workspace still leads to this folder.
@@ -336,82 +346,6 @@ impl Transaction<'_> {
         }
         Ok(kept)
     }
-
-    /// Removes the folders that the transaction which this one undoes had made, children first, where they are empty
-    /// and still the same. A folder that stays harms nothing: no failure is worth a rollback, but it is told.
-    pub(super) fn tidy(&self) -> Tidied {
-        let mut tidied = Tidied::default();
-        let Some(reverts) = &self.journal.header.reverts else { return tidied };
-        let reverted = match super::history::load(self.fs, self.state, reverts) {
-            Ok(Some(reverted)) => reverted,
-            Ok(None) => {
-                tidied.warnings.push(format!("folders that {reverts} had made are left: its journal cannot be read"));
-                return tidied;
-            }
-            Err(error) => {
-                tidied.warnings.push(format!("folders that {reverts} had made are left: {error}"));
-                return tidied;
-            }
-        };
-        // Of folders in each other only the innermost that stays is told: what it is in cannot go either.
-        let mut left: Vec<&Path> = Vec::new();
-        for record in reverted.journal.entries.iter().rev() {
-            let Change::Folder { staged } = record.change else { continue };
-            let path = record.path.as_path();
-            if left.iter().any(|inner| inner.starts_with(path)) {
-                continue;
-            }
-            match self.remove_empty(record, staged) {
-                Ok(Some(parent)) => {
-                    // What was removed after its parent was opened for it needs no sync.
-                    tidied.folders.remove(path);
-                    tidied.folders.insert(record.path.parent().to_owned(), parent);
-                }
-                Ok(None) => {}
-                Err(error) => {
-                    let path = self.state.root.path().join(path).display().to_string();
-                    tidied.warnings.push(match errno::of(&error) {
-                        Some(Errno::NOTEMPTY | Errno::EXIST) => {
-                            format!("{path} stays, which the undone transaction had made: it is not empty")
-                        }
-                        _ => format!("{path} stays, which the undone transaction had made: {error}"),
-                    });
-                    left.push(record.path.as_path());
-                }
-            }
-        }
-        tidied
-    }
-
-    /// Removes a folder; answers the one that it was in. Nothing is done where it is gone, or is another one.
-    fn remove_empty(&self, record: &Record, staged: Identity) -> std::io::Result<Option<Handle>> {
-        let folder = record.path.parent();
-        let parent = match self.parents.get(folder) {
-            Some((_, parent)) => parent.clone(),
-            None => match self.fs.open_beneath(&self.state.root, folder) {
-                Err(e) if errno::is_missing(&e) => return Ok(None),
-                other => other?,
-            },
-        };
-        let name = Name::new(&parent, record.path.name());
-        if self.fs.stat(name)?.is_none_or(|stat| stat.identity != staged) {
-            return Ok(None);
-        }
-        match self.fs.remove_folder(name) {
-            // One that is gone was removed, whatever the call said.
-            Err(e) if self.fs.stat(name)?.is_some() => Err(e),
-            _ => Ok(Some(parent)),
-        }
-    }
-}
-
-/// What came of removing the folders that an undone transaction had made.
-#[derive(Debug, Default)]
-pub(super) struct Tidied {
-    /// The folders that they were in, by their paths in the workspace.
-    pub folders: BTreeMap<PathBuf, Handle>,
-    /// About those that stay.
-    pub warnings: Vec<String>,
 }
 
 /// What stands at a name, read to the end.

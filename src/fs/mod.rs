@@ -231,6 +231,9 @@ pub struct FileSystem {
     /// Whether a folder that is new can be read after a power loss once it was synced with all that is in it. gocryptfs
     /// keeps a secret of each folder in a file that it shows to nobody, and syncs it never.
     pub syncs_folders: bool,
+    /// Whether a folder has the same inode number as long as it is there. On an overlay whose layers are on different file
+    /// systems it gets another one with each mount, and whenever the kernel forgets it.
+    pub keeps_numbers: bool,
 }
 
 /// Who is running.

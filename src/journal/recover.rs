@@ -245,7 +245,7 @@ pub fn decide(mark: Mark, back_on_crash: bool, classes: &[Class]) -> Decision {
         return Decision::Back;
     }
     // Evidence proves that the first barrier was passed: everything staged was durable before anything was swapped.
-    let evidence = any(&[Class::Done, Class::Captured, Class::OnTop]);
+    let evidence = any(&[Class::Done, Class::Captured, Class::OnTop, Class::OriginalLost]);
     if !done && !evidence {
         return Decision::Drop;
     }
@@ -319,7 +319,7 @@ pub fn is(seen: Seen, identity: &Identity) -> bool {
 #[must_use]
 pub fn is_born_here(header: &Header, id: &str, folder: &Identity, boot: &str) -> bool {
     let same_boot = header.folder.born.is_some() || header.boot == boot;
-    header.id == id && header.folder == *folder && same_boot
+    header.id == id && header.folder.is_record_of(folder) && same_boot
 }
 
 /// Whether one of the paths is the other, or beneath it.

@@ -12,6 +12,7 @@ mod cancelled;
 mod cli;
 mod clock;
 mod concurrency;
+mod contended;
 mod crash;
 #[cfg(all(feature = "cli", feature = "delegate"))]
 mod delegate;
@@ -37,6 +38,7 @@ mod model;
 mod mounts;
 mod mutants;
 mod open;
+mod overlay;
 mod panics;
 mod partly;
 #[cfg(feature = "cli")]

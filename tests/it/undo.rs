@@ -328,3 +328,20 @@ fn a_transaction_that_cannot_be_opened_is_not_passed_over() {
     workspace.apply(&request).unwrap();
     workspace.engine.log(9, None).unwrap();
 }
+
+#[test]
+fn an_undo_after_a_redo_takes_away_the_folders_that_the_redo_made() {
+    let workspace = Workspace::with(&[("a", "one\n")]);
+    let id = committed(&workspace, &json!({ "files": [{ "file_path": "new/folder/file", "content": "" }] }));
+    for _ in 0..3 {
+        let report = workspace.undo(None).unwrap();
+        assert!(report.warnings.is_empty(), "{:?}", report.warnings);
+        assert!(!workspace.path("new").exists());
+        workspace.engine.redo(Some(&id), &UndoOptions::default(), running()).unwrap();
+        assert!(workspace.path("new/folder/file").exists());
+    }
+    // By the id of the redo itself, too.
+    let newest = workspace.engine.log(1, None).unwrap().remove(0);
+    workspace.undo(Some(&newest.id)).unwrap();
+    assert!(!workspace.path("new").exists());
+}

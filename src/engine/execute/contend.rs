@@ -2,11 +2,12 @@
 //! swapped before it is durable.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::Walk;
 use crate::digest::Digest;
 use crate::engine::files::write_all;
-use crate::engine::lock::check_cancelled;
+use crate::engine::lock::{NEVER, check_cancelled};
 use crate::engine::snapshot::{self, Snapshot, Wanted};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Name};
@@ -20,7 +21,7 @@ impl Walk<'_> {
     /// can be made only once is a conflict.
     pub(super) fn contend(&mut self, entry: usize) -> Result<()> {
         for _ in 0..limits::CONTENDED_TRIES {
-            check_cancelled(self.run.cancel)?;
+            check_cancelled(self.heeded(entry))?;
             match self.recheck(entry) {
                 // Once swapped, another program may have the file open: it is never written again.
                 Ok(()) => {
@@ -36,6 +37,11 @@ impl Walk<'_> {
             }
         }
         Err(snapshot::changed(&self.transaction().path(entry), "is written again and again"))
+    }
+
+    /// Whoever wants to stop it comes too late when the first entry is swapped: the others follow, as in every commit.
+    const fn heeded(&self, entry: usize) -> &AtomicBool {
+        if entry == 0 { self.run.cancel } else { &NEVER }
     }
 
     /// Reads the target of an edit again, and writes what comes of it into the slot, which nobody else has seen yet.
@@ -59,7 +65,11 @@ impl Walk<'_> {
             Content::Spliced(source, _) => *source,
             Content::Bytes(_) => unreachable!("only edits are made anew"),
         };
-        write_all(fs, &slot, 0, &new)?;
+        if let Err(error) = write_all(fs, &slot, 0, &new) {
+            // Half of a content that nobody else has seen: it takes room on a full disk, and would be kept as somebody's.
+            self.transaction().unlink_staged(entry);
+            return Err(error);
+        }
         planned.content = Content::Spliced(source, splices);
         planned.state = after;
         *before = snapshot.state();
@@ -86,13 +96,19 @@ impl Walk<'_> {
             stat.kind == FileKind::File && !stat.mount_root && stat.links <= 1 && stat.size <= limits::CONTENDED_BYTES
         };
         let Some(stat) = stat.filter(is_plain) else { return Ok(None) };
-        let (snapshot, bytes) = snapshot::read(transaction.fs, name, &Arc::new(stat), Wanted::Whole, self.run.cancel)?;
+        let (snapshot, bytes) =
+            snapshot::read(transaction.fs, name, &Arc::new(stat), Wanted::Whole, self.heeded(entry))?;
         let now = snapshot.state();
         Ok(was.state().is_dressed_as(now.mode, now.access).then_some((snapshot, bytes)))
     }
 }
 
 impl crate::engine::transaction::Transaction<'_> {
+    /// Deletes what was staged for an entry and never swapped. What cannot be deleted goes with the folder.
+    fn unlink_staged(&self, entry: usize) {
+        self.fs.unlink(Name::new(&self.folder, &journal::slot_name(entry))).ok();
+    }
+
     /// Notes what the target of an edit is now, and what was staged for it.
     fn made_anew(&mut self, entry: usize, target: &Snapshot, new: FileState) {
         let journal::Change::Edit { before, after, original, .. } = &mut self.journal.entries[entry].change else {

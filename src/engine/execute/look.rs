@@ -19,8 +19,8 @@ impl Walk<'_> {
         // Mostly those of one folder follow each other: one look at it is enough for them.
         let folder = record.path.parent();
         let is_another = entry == 0 || transaction.record(entry - 1).path.parent() != folder;
-        if let Some((stat, _)) = self.draft.parents.get(folder).filter(|_| is_another)
-            && !transaction.leads_to(folder, &stat.identity)?
+        if let Some((stat, held)) = self.draft.parents.get(folder).filter(|_| is_another)
+            && !transaction.leads_to_held(folder, &stat.identity, held)?
         {
             return Err(changed("is in a folder that was moved"));
         }

@@ -123,7 +123,8 @@ pub(super) fn file_system(folder: &File) -> io::Result<FileSystem> {
         syncs_whole = stat::knows_no_dump(folder)?;
     }
     let syncs_folders = name != "fuse.gocryptfs";
-    Ok(FileSystem { name, local, sync_each: magic == EXT4, syncs_whole, syncs_folders })
+    let keeps_numbers = magic != OVERLAY;
+    Ok(FileSystem { name, local, sync_each: magic == EXT4, syncs_whole, syncs_folders, keeps_numbers })
 }
 
 /// What the mount table says of a mount: `major:minor` of its file system, and the type.

@@ -9,7 +9,7 @@ use super::look::Look;
 use super::run::{Answer, World};
 use crate::digest::Digest;
 use crate::engine::report::{Report, Status};
-use crate::error::{Error, Kept, NotOld};
+use crate::error::{Error, ErrorKind, Kept, NotOld};
 use crate::fs::FileKind;
 use crate::fs::sim::Entry;
 use crate::journal::{self, Change, Mark, Record};
@@ -183,7 +183,13 @@ impl World {
             }
             Ok(Answer::Recovered(all)) => all.iter().try_for_each(|one| claimed.judge_kept(&one.kept)),
             Ok(_) => Ok(()),
-            Err(error) => claimed.judge_kept(error.kept()).and_then(|()| claimed.judge_not_old(error.not_old())),
+            Err(error) => {
+                let is_late = self.wish.too_late.load(Ordering::Relaxed) && self.pending.is_none();
+                if error.kind() == ErrorKind::Cancelled && is_late && !lock(&self.foreigners).is_checked {
+                    return Err("a commit whose swaps had begun was stopped".to_owned());
+                }
+                claimed.judge_kept(error.kept()).and_then(|()| claimed.judge_not_old(error.not_old()))
+            }
         })
     }
 

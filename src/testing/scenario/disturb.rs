@@ -1,5 +1,6 @@
 //! Disturbances, each in wait for its call.
 
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -7,7 +8,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::data::{Disturbance, Point, What};
 use super::foreigner::Foreigners;
 use crate::fs::sim::{Action, Call, SimFs};
+use crate::path::STATE_FOLDER;
 use crate::testing::run::lock;
+use crate::testing::script::ROOT;
 
 /// A disturbance in wait for its call.
 #[derive(Debug)]
@@ -26,13 +29,16 @@ pub(super) struct Wish {
     pub(super) to_stop: AtomicBool,
     /// It came before the act had changed anything.
     pub(super) in_time: AtomicBool,
+    /// It came when the act had swapped something.
+    pub(super) too_late: AtomicBool,
     has_changed: AtomicBool,
+    has_swapped: AtomicBool,
 }
 
 impl Wish {
     /// A new act begins.
     pub(super) fn forget(&self) {
-        for flag in [&self.to_stop, &self.in_time, &self.has_changed] {
+        for flag in [&self.to_stop, &self.in_time, &self.too_late, &self.has_changed, &self.has_swapped] {
             flag.store(false, Relaxed);
         }
     }
@@ -42,9 +48,17 @@ impl Wish {
         let is_wanted = disturbers.iter().any(|it| it.fired && it.disturbance.what == What::Cancel);
         if is_wanted && !self.to_stop.swap(true, Relaxed) {
             self.in_time.store(!self.has_changed.load(Relaxed), Relaxed);
+            self.too_late.store(self.has_swapped.load(Relaxed), Relaxed);
         }
         self.has_changed.fetch_or(call.mutates, Relaxed);
+        self.has_swapped.fetch_or(swaps(call), Relaxed);
     }
+}
+
+/// Whether a call brings something from the state folder into the workspace, or the reverse.
+pub(super) fn swaps(call: &Call<'_>) -> bool {
+    let inside = |path: &Path| path.starts_with(Path::new(ROOT).join(STATE_FOLDER));
+    call.verb == "rename" && call.to.is_some_and(|to| inside(to) != inside(call.path))
 }
 
 impl Disturber {

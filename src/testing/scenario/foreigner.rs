@@ -9,13 +9,12 @@ use std::time::Duration;
 
 use super::data::{Deed, Gate, Held};
 use super::deed::perform;
+use super::disturb::swaps;
 use super::look::{Look, Marks, alike, differences, marks};
 use crate::check::{Call, Checker, Ended, Verdict};
 use crate::fs::FileKind;
 use crate::fs::sim::{self, Entry, SimFs};
-use crate::path::STATE_FOLDER;
 use crate::testing::run::lock;
-use crate::testing::script::ROOT;
 use crate::testing::world::Files;
 
 /// All foreign programs together.
@@ -176,9 +175,7 @@ impl Foreigners {
 
     /// The engine is about to make this call.
     pub(super) fn note(&mut self, call: &sim::Call<'_>) {
-        let inside = |path: &Path| path.starts_with(Path::new(ROOT).join(STATE_FOLDER));
-        let swaps = call.verb == "rename" && call.to.is_some_and(|to| inside(to) != inside(call.path));
-        self.moved_before_swap |= swaps && self.moved_folder;
+        self.moved_before_swap |= swaps(call) && self.moved_folder;
     }
 
     /// The machine was cut off: handles are gone.

@@ -64,6 +64,9 @@ impl World {
         };
         if let Some(undone) = reverts {
             self.is_undone(undone, &touched, &look.files)?;
+            if report.warnings.is_empty() {
+                self.is_tidied(undone, &look.files)?;
+            }
         }
         self.note_committed(act, base, report, reverts);
         Ok(())
@@ -191,6 +194,20 @@ impl World {
             }
         }
         Ok(())
+    }
+
+    /// No folder that the transaction had needed is left empty where nobody else was.
+    fn is_tidied(&self, index: usize, files: &Files) -> Judged {
+        let Committed { before, named, .. } = &self.committed[index];
+        let theirs = &lock(&self.foreigners).ever;
+        let is_left = |folder: &&Path| {
+            let is_folder = files.get(*folder).is_some_and(|entry| entry.kind == FileKind::Folder);
+            let is_empty = !files.keys().any(|path| path.parent() == Some(*folder));
+            let is_free = theirs.iter().any(|at| at.starts_with(folder) || folder.starts_with(at));
+            is_folder && is_empty && !before.contains_key(*folder) && !is_free
+        };
+        let left = named.iter().flat_map(|path| path.ancestors().skip(1)).find(is_left);
+        left.map_or(Ok(()), |left| Err(format!("undone, and {} is left, empty, without a word", left.display())))
     }
 
     /// What the act itself forgets, as it was told to, or since history has no room for it.

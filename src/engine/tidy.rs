@@ -1,0 +1,127 @@
+//! Folders that an undone transaction had made go with it, where they are empty.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use super::history::{history, load};
+use super::transaction::Transaction;
+use crate::errno::{self, Errno};
+use crate::error::Result;
+use crate::fs::{Handle, Name};
+use crate::identity::Identity;
+use crate::journal::{Change, Record};
+
+/// What came of removing the folders that an undone transaction had made.
+#[derive(Debug, Default)]
+pub(super) struct Tidied {
+    /// The folders that they were in, by their paths in the workspace.
+    pub folders: BTreeMap<PathBuf, Handle>,
+    /// About those that stay.
+    pub warnings: Vec<String>,
+}
+
+/// Folders, by path and identity.
+type Made = HashSet<(PathBuf, Identity)>;
+
+impl Transaction<'_> {
+    /// Removes the folders that the transaction which this one undoes had made, children first, where they are empty
+    /// and still the same. A folder that stays harms nothing: no failure is worth a rollback, but it is told.
+    pub(super) fn tidy(&self) -> Tidied {
+        let mut tidied = Tidied::default();
+        let Some(reverts) = &self.journal.header.reverts else { return tidied };
+        let reverted = match load(self.fs, self.state, reverts) {
+            Ok(Some(reverted)) => reverted,
+            Ok(None) => {
+                tidied.warnings.push(format!("folders that {reverts} had made are left: its journal cannot be read"));
+                return tidied;
+            }
+            Err(error) => {
+                tidied.warnings.push(format!("folders that {reverts} had made are left: {error}"));
+                return tidied;
+            }
+        };
+        // A redo made them again.
+        let again = OnceCell::new();
+        let is_ours = |record: &Record, staged: &Identity, there: &Identity| {
+            let again = || again.get_or_init(|| self.made_again(reverts).unwrap_or_default());
+            there == staged || again().contains(&(record.path.as_path().to_owned(), *there))
+        };
+        // Of folders in each other only the innermost that stays is told: what it is in cannot go either.
+        let mut left: Vec<&Path> = Vec::new();
+        for record in reverted.journal.entries.iter().rev() {
+            let Change::Folder { staged } = &record.change else { continue };
+            let path = record.path.as_path();
+            if left.iter().any(|inner| inner.starts_with(path)) {
+                continue;
+            }
+            match self.remove_empty(record, |there| is_ours(record, staged, there)) {
+                Ok(Some(parent)) => {
+                    // What was removed after its parent was opened for it needs no sync.
+                    tidied.folders.remove(path);
+                    tidied.folders.insert(record.path.parent().to_owned(), parent);
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    let path = self.state.root.path().join(path).display().to_string();
+                    tidied.warnings.push(match errno::of(&error) {
+                        Some(Errno::NOTEMPTY | Errno::EXIST) => {
+                            format!("{path} stays, which the undone transaction had made: it is not empty")
+                        }
+                        _ => format!("{path} stays, which the undone transaction had made: {error}"),
+                    });
+                    left.push(record.path.as_path());
+                }
+            }
+        }
+        tidied
+    }
+
+    /// The folders that were made again whenever an undo of the transaction `id` was itself undone.
+    fn made_again(&self, id: &str) -> Result<Made> {
+        let mut made = Made::new();
+        let mut same = HashSet::from([id.to_owned()]);
+        let mut undos = HashSet::new();
+        // Oldest first: what undoes another is newer than that.
+        for loaded in history(self.fs, self.state)? {
+            let journal = loaded?.journal;
+            let (id, Some(reverts)) = (journal.header.id, journal.header.reverts) else { continue };
+            if same.contains(&reverts) {
+                undos.insert(id);
+            } else if undos.contains(&reverts) {
+                same.insert(id);
+                let folders = journal.entries.iter().filter_map(|record| match &record.change {
+                    Change::Folder { staged } => Some((record.path.as_path().to_owned(), *staged)),
+                    _ => None,
+                });
+                made.extend(folders);
+            }
+        }
+        Ok(made)
+    }
+
+    /// Removes a folder; answers the one that it was in. Nothing is done where it is gone, or is not ours.
+    fn remove_empty(
+        &self,
+        record: &Record,
+        is_ours: impl FnOnce(&Identity) -> bool,
+    ) -> std::io::Result<Option<Handle>> {
+        let folder = record.path.parent();
+        let parent = match self.parents.get(folder) {
+            Some((_, parent)) => parent.clone(),
+            None => match self.fs.open_beneath(&self.state.root, folder) {
+                Err(e) if errno::is_missing(&e) => return Ok(None),
+                other => other?,
+            },
+        };
+        let name = Name::new(&parent, record.path.name());
+        if self.fs.stat(name)?.is_none_or(|stat| !is_ours(&stat.identity)) {
+            return Ok(None);
+        }
+        match self.fs.remove_folder(name) {
+            // One that is gone was removed, whatever the call said.
+            Err(e) if self.fs.stat(name)?.is_some() => Err(e),
+            _ => Ok(Some(parent)),
+        }
+    }
+}
