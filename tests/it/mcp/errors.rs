@@ -192,8 +192,9 @@ fn files_that_cannot_be_read_are_no_error_for_the_rest() {
     let root = Root::with(&[("a.txt", "one\ntwo"), ("long.txt", &"x\n".repeat(30_000))]);
     fs::write(root.path("binary"), b"a\0b").unwrap();
     fs::write(root.path("latin"), b"caf\xe9").unwrap();
+    fs::create_dir(root.path("folder")).unwrap();
     let mut session = root.open(&[]);
-    let names = ["a.txt", "binary", "latin", "missing", "long.txt", "."];
+    let names = ["a.txt", "binary", "latin", "missing", "long.txt", "folder"];
     let read = session.done("read_files", &json!({"paths": names.map(|name| root.name(name))}));
     assert_eq!((&read["files"][0]["lines"], &read["files"][0]["bytes"]), (&json!(2), &json!(7)));
     let codes: Vec<_> = read["skipped"].as_array().unwrap().iter().map(|file| &file["error_code"]).collect();
