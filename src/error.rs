@@ -146,6 +146,7 @@ struct Inner {
     not_old: Vec<NotOld>,
     transaction: Option<String>,
     attempts: usize,
+    warnings: Vec<String>,
     source: Option<io::Error>,
 }
 
@@ -165,6 +166,7 @@ impl Error {
             not_old: Vec::new(),
             transaction: None,
             attempts: 1,
+            warnings: Vec::new(),
             source: None,
         }))
     }
@@ -284,6 +286,20 @@ impl Error {
     pub fn after(mut self, attempts: usize) -> Self {
         self.0.attempts = attempts;
         self
+    }
+
+    /// Adds what the caller should know besides: that an interrupted transaction was recovered first.
+    #[must_use]
+    pub fn warning_of(mut self, mut warnings: Vec<String>) -> Self {
+        warnings.append(&mut self.0.warnings);
+        self.0.warnings = warnings;
+        self
+    }
+
+    /// What the caller should know besides: the request that failed changed nothing, but what came before it may have.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.0.warnings
     }
 
     /// How often it was tried before it was given up.

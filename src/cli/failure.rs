@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::options::Options;
 use super::output::{BAD, HEADING, NAME, NOTE, count, diff, styled};
+use super::report::warning_of;
 use crate::error::{Conflict, Detail, Error, Finding, NotOld, Outcome};
 use crate::path::{one_line, shown};
 use crate::request::{Change, Request};
@@ -102,6 +103,9 @@ impl Failure {
                 }
             }
         }
+        for warning in error.warnings() {
+            let _ = write!(text, "\n{}", warning_of(warning));
+        }
         for left in on_top(error) {
             let _ = write!(text, "\n  not put back: {} ({})", shown(&left.path), one_line(&left.reason));
         }
@@ -150,6 +154,7 @@ fn on_top(error: &Error) -> impl Iterator<Item = &NotOld> {
 fn outcome(error: &Error) -> String {
     let id = error.transaction().unwrap_or("ID");
     match error.outcome() {
+        Outcome::Unchanged if !error.warnings().is_empty() => "nothing else was changed".to_owned(),
         Outcome::Unchanged => "nothing was changed".to_owned(),
         Outcome::RolledBack => "everything was put back, nothing is changed".to_owned(),
         Outcome::PartlyRolledBack => {

@@ -53,9 +53,8 @@ impl Engine {
         }
         let attempt = |attempt| self.attempt(request, attempt, &mut warnings, run);
         let report =
-            self.try_again(request.check.as_ref(), attempt, |error| attempts::means_the_same(request, error), run)?;
-        warnings.extend(report.warnings);
-        Ok(Report { warnings, ..report })
+            self.try_again(request.check.as_ref(), attempt, |error| attempts::means_the_same(request, error), run);
+        attempts::telling(report, warnings)
     }
 
     /// Does what was found in the files, of which each that changes has the hash of what was looked at: looks again, as long
@@ -76,11 +75,7 @@ impl Engine {
             if request.dry_run { self.apply(request, run) } else { self.attempt(request, attempt, &mut warnings, run) }
         };
         let report = self.try_again(None, attempt, |_| true, run);
-        let report = report.map(|report| {
-            warnings.extend(report.warnings);
-            Report { warnings, ..report }
-        });
-        (last, report)
+        (last, attempts::telling(report, warnings))
     }
 
     /// Tries it for the `attempt`th time: all before came to nothing, since another program came in between.

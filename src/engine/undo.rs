@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::apply::attempts::telling;
 use super::doubtful::{self, Doubtful};
 use super::draft::{Draft, Marks, Source, Sources};
 use super::ground::{Ground, Parents};
@@ -62,8 +63,10 @@ impl Engine {
     pub fn undo_newest(&self, wanted: &[&Wanting<'_>], options: &UndoOptions, run: Run<'_>) -> Result<Option<Report>> {
         let warnings = self.recover_for(None, options, run)?;
         for is_wanted in wanted {
-            if let Some(id) = self.newest_not_undone(is_wanted)? {
-                return self.take_back_by(&id, options, warnings, run).map(Some);
+            match self.newest_not_undone(is_wanted) {
+                Ok(Some(id)) => return self.take_back_by(&id, options, warnings, run).map(Some),
+                Ok(None) => {}
+                Err(error) => return Err(error.warning_of(warnings)),
             }
         }
         Ok(None)
@@ -73,8 +76,10 @@ impl Engine {
     /// the transaction or its undo. On failure nothing is changed, or the error's outcome says so.
     pub fn redo(&self, id: Option<&str>, options: &UndoOptions, run: Run<'_>) -> Result<Report> {
         let warnings = self.recover_for(id, options, run)?;
-        let undo = self.undo_of(id)?;
-        self.take_back_by(&undo, options, warnings, run)
+        match self.undo_of(id) {
+            Ok(undo) => self.take_back_by(&undo, options, warnings, run),
+            Err(error) => Err(error.warning_of(warnings)),
+        }
     }
 
     /// Where no id is given, what could not be recovered may be the newest itself.
@@ -98,14 +103,19 @@ impl Engine {
     /// Tries it again where another program came in between and other lines may change. Else what it wrote is a conflict,
     /// and would be one the next time.
     fn take_back_by(&self, id: &str, options: &UndoOptions, mut warnings: Vec<String>, run: Run<'_>) -> Result<Report> {
-        let attempt = |attempt| self.take_back(id, options, attempt > 1, run);
-        let report = self.try_again(options.check.as_ref(), attempt, |_| options.rebase, run)?;
-        warnings.extend(report.warnings);
-        Ok(Report { warnings, ..report })
+        let attempt = |attempt| self.take_back(id, options, attempt > 1, &mut warnings, run);
+        let report = self.try_again(options.check.as_ref(), attempt, |_| options.rebase, run);
+        telling(report, warnings)
     }
 
-    fn take_back(&self, id: &str, options: &UndoOptions, again: bool, run: Run<'_>) -> Result<Report> {
-        let mut warnings = Vec::new();
+    fn take_back(
+        &self,
+        id: &str,
+        options: &UndoOptions,
+        again: bool,
+        warnings: &mut Vec<String>,
+        run: Run<'_>,
+    ) -> Result<Report> {
         let (state, loaded) = self.committed(id)?;
         let id = loaded.id().to_owned();
         if let Some(by) = self.reverted(&state)?.get(&id) {
@@ -115,10 +125,10 @@ impl Engine {
         let paths: Vec<AskedPath> = loaded.journal.entries.iter().map(|record| record.path.asked()).collect();
         let judge = |found| unobstructed(found, &paths, &loaded.journal);
         let (places, parents, locks) = if options.dry_run {
-            let (places, parents) = self.glance(&paths, &judge, &mut warnings)?;
+            let (places, parents) = self.glance(&paths, &judge, warnings)?;
             (places, parents, None)
         } else {
-            let Ground { places, parents, locks } = self.stand(&paths, &judge, &mut warnings, run)?;
+            let Ground { places, parents, locks } = self.stand(&paths, &judge, warnings, run)?;
             (places, parents, Some(locks))
         };
         let read_at = Instant::now();
@@ -161,10 +171,10 @@ impl Engine {
         let draft = Draft { plan, sources, targets, parents, dresses, read_at, marks, gate, again, contended: None };
         let Some(locks) = locks else {
             self.check_possible(&draft, &Found::State(state))?;
-            return Ok(Report { dry_run: true, files, warnings, reverts, ..Report::default() });
+            return Ok(Report { dry_run: true, files, reverts, ..Report::default() });
         };
         drop(state);
-        self.carry_out(draft, locks, Report { files, warnings, reverts, ..Report::default() }, run)
+        self.carry_out(draft, locks, Report { files, reverts, ..Report::default() }, run)
     }
 
     /// The newest transaction that is neither undone nor itself an undo, and that is wanted by its id and the program that

@@ -61,6 +61,9 @@ pub struct Failure {
     pub attempts: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transaction_id: Option<String>,
+    /// What else there is to know: a recovery that came first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 impl Failure {
@@ -143,6 +146,7 @@ pub fn failure(error: &Error, request: Option<&Request>, shape: Shape) -> Failur
         outcome: error.outcome().as_str(),
         attempts: (error.attempts() > 1).then_some(error.attempts()),
         transaction_id: error.transaction().map(str::to_owned),
+        warnings: error.warnings().to_vec(),
     }
 }
 
@@ -168,6 +172,9 @@ fn sentence(error: &Error, files: &[FileRequest], file: Option<usize>) -> String
 
 fn message(error: &Error, shape: Shape) -> &'static str {
     match (error.outcome(), shape) {
+        (Outcome::Unchanged | Outcome::RolledBack, _) if !error.warnings().is_empty() => {
+            "Operation failed. No changes applied by this request; `warnings` says what came before it."
+        }
         (Outcome::Unchanged | Outcome::RolledBack, Shape::Single) => {
             "Operation failed. No changes applied - file unchanged."
         }

@@ -32,6 +32,17 @@ impl Engine {
     }
 }
 
+/// What came of it, with what is to be told besides, of a failure as of a success: a recovery that came first changed files.
+pub(in crate::engine) fn telling(done: Result<Report>, mut warnings: Vec<String>) -> Result<Report> {
+    match done {
+        Ok(report) => {
+            warnings.extend(report.warnings);
+            Ok(Report { warnings, ..report })
+        }
+        Err(error) => Err(error.warning_of(warnings)),
+    }
+}
+
 /// How often something was tried, and whether it may be tried once more.
 struct Attempts {
     is_checked: bool,

@@ -12,6 +12,7 @@ mod stored;
 
 use std::cell::Cell;
 
+use super::apply::attempts::telling;
 use super::ground::Ground;
 use super::lock::Patience;
 use super::report::{OpenTransaction, Preview, Report};
@@ -57,6 +58,18 @@ impl Engine {
         self.check_allowed(check.as_ref())?;
         let mut warnings = Vec::new();
         self.recover_own(&mut warnings, run)?;
+        let committed = self.commit_opened(id, plan_hash, check, &mut warnings, run);
+        telling(committed, warnings)
+    }
+
+    fn commit_opened(
+        &self,
+        id: &str,
+        plan_hash: Option<Digest>,
+        check: Option<Check>,
+        warnings: &mut Vec<String>,
+        run: Run<'_>,
+    ) -> Result<Report> {
         let again = || self.committed_again(id, plan_hash, self.is_checked(check.as_ref()), run);
         let (state, opened) = match self.opened(id, run) {
             Err(error) if is_gone(&error) => return again()?.ok_or(error),
@@ -69,10 +82,12 @@ impl Engine {
         let staged = Request { check, ..request_of(&opened)? };
         // What stands against the staged edits, or is not what was previewed, does not go away by itself.
         let is_settled = Cell::new(false);
-        let attempt = |attempt| self.commit_once(&opened, staged.clone(), plan_hash, (&is_settled, attempt > 1), run);
+        let attempt = |attempt| {
+            let (staged, is_settled) = (staged.clone(), (&is_settled, attempt > 1));
+            self.commit_once(&opened, staged, plan_hash, is_settled, warnings, run)
+        };
         let report = self.try_again(staged.check.as_ref(), attempt, |_| is_settled.get(), run)?;
-        warnings.extend(report.warnings);
-        Ok(self.closed(&state, opened, Report { warnings, ..report }))
+        Ok(self.closed(&state, opened, report))
     }
 
     /// Tries it once; `again` where another program has come in between before. Notes when the files were found to be
@@ -83,12 +98,12 @@ impl Engine {
         mut request: Request,
         plan_hash: Option<Digest>,
         (is_settled, again): (&Cell<bool>, bool),
+        warnings: &mut Vec<String>,
         run: Run<'_>,
     ) -> Result<Report> {
         is_settled.set(false);
-        let mut warnings = Vec::new();
         let cast = Cast::of(&request);
-        let mut ground = self.stand(&cast.paths(), &|found| cast.judge(found), &mut warnings, run)?;
+        let mut ground = self.stand(&cast.paths(), &|found| cast.judge(found), warnings, run)?;
         let rebased = self.settle_all(opened, &mut request, run)?;
         is_settled.set(true);
         if again {
@@ -104,7 +119,7 @@ impl Engine {
         settle::tell(&mut files, &rebased);
         draft.marks.opened = Some(opened.id.clone());
         draft.again = again;
-        self.carry_out(draft, locks, Report { files, warnings, ..Report::default() }, run)
+        self.carry_out(draft, locks, Report { files, ..Report::default() }, run)
     }
 
     /// Closes what is committed. A failure of that changes nothing of the commit: it is told, and the open transaction

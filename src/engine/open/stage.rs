@@ -45,12 +45,28 @@ impl Engine {
     /// what was staged before is as it was. A request that is a dry run is only tried.
     pub fn stage(&self, request: &Request, id: Option<&str>, run: Run<'_>) -> Result<Staged> {
         check_stageable(request)?;
-        let mut added = self.in_root(request);
-        let fs = &*self.fs;
         let mut warnings = Vec::new();
         if !request.dry_run {
             self.recover_own(&mut warnings, run)?;
         }
+        match self.stage_in(request, id, &mut warnings, run) {
+            Ok(mut staged) => {
+                staged.report.warnings = warnings;
+                Ok(staged)
+            }
+            Err(error) => Err(error.warning_of(warnings)),
+        }
+    }
+
+    fn stage_in(
+        &self,
+        request: &Request,
+        id: Option<&str>,
+        warnings: &mut Vec<String>,
+        run: Run<'_>,
+    ) -> Result<Staged> {
+        let mut added = self.in_root(request);
+        let fs = &*self.fs;
         let found = State::find(fs, &self.root, self.protocol)?;
         let mut opened = match (&found, id) {
             (Found::State(state), Some(id)) => {
@@ -63,12 +79,12 @@ impl Engine {
         let before = Before::of(opened.as_ref())?;
         let pinned = self.check_staged_hashes(opened.as_ref(), &mut added, run)?;
         self.place_edits(&before.request, &mut added, run)?;
-        let tried = self.try_out(opened.as_ref(), &before, &added, &mut warnings, run)?;
+        let tried = self.try_out(opened.as_ref(), &before, &added, warnings, run)?;
         let overlaps = match &found {
             Found::State(state) => overlaps(fs, state, id, &tried.composed.request)?,
             _ => Vec::new(),
         };
-        let report = Report { dry_run: request.dry_run, files: tried.added(), warnings, ..Report::default() };
+        let report = Report { dry_run: request.dry_run, files: tried.added(), ..Report::default() };
         if request.dry_run {
             return Ok(Staged { id: None, expires: None, report, overlaps });
         }

@@ -159,6 +159,34 @@ fn what_cannot_be_told_waits_for_a_person_and_others_work_is_kept() {
     assert_eq!(here.run(&["kept", "list", "--json"]).exits(0).json()["kept"], json!([]));
 }
 
+#[test]
+fn a_command_that_fails_tells_of_the_recovery_before_it() {
+    let plan =
+        |name: &str| json!({"files": [{"file_path": name, "edits": [{"old_string": "none", "new_string": ""}]}]});
+    let unknown = "20260101T000000.000000Z-0123456789abcdef";
+    let lines: [&[&str]; 6] = [
+        &["edit", "5", "--old", "old", "--new", "x"],
+        &["apply", "wrong.json"],
+        &["undo", unknown],
+        &["redo"],
+        &["stage", "wrong.json"],
+        &["commit", unknown],
+    ];
+    for line in lines {
+        for json in [true, false] {
+            let (here, id) = killed();
+            here.write("wrong.json", &plan("4").to_string());
+            let ran = if json { here.run(&[line, &["--json"]].concat()) } else { here.run(line) };
+            assert!(matches!(ran.status, Some(1 | 2)), "{line:?}: {ran:?}");
+            assert_eq!(contents(&here), ["new"; 5], "{line:?}");
+            let told = if json { ran.json()["warnings"].to_string() } else { ran.stderr.clone() };
+            assert!(told.contains(&id) && told.contains("was recovered first"), "{line:?}: {ran:?}");
+            let untrue = ["file unchanged", "files unchanged", "nothing was changed"];
+            assert!(!untrue.iter().any(|it| ran.stdout.contains(it) || ran.stderr.contains(it)), "{line:?}: {ran:?}");
+        }
+    }
+}
+
 /// What somebody does to the folder of an interrupted transaction.
 type Harm = fn(&Path);
 
