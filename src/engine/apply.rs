@@ -83,8 +83,12 @@ impl Engine {
         let again = attempt > 1;
         let cast = Cast::of(request);
         self.recover_own(warnings, run)?;
-        let mut ground = self.stand(&cast.paths(), &|found| cast.judge(found), warnings, run)?;
         let fingerprint = request.fingerprint(self.root());
+        let mut ground = match self.stand(&cast.paths(), &|found| cast.judge(found), warnings, run) {
+            // What made a folder of a file, or a file of a folder, has paths that lead nowhere once it is done.
+            Err(error) => return self.answered_before(request, fingerprint, run)?.ok_or(error),
+            ground => ground?,
+        };
         if let Some(report) = self.answered_before(request, fingerprint, run)? {
             return Ok(report);
         }

@@ -89,6 +89,36 @@ fn a_repetition_without_its_report_still_tells_the_files() {
     told_again(&here.run(&["apply", "plan.json", "--json"]), [(false, "one\n"); 2]);
 }
 
+#[test]
+fn what_made_a_folder_into_a_file_or_a_file_into_a_folder_is_answered_again() {
+    let delete = |path: &str| json!({ "file_path": path, "delete": true });
+    let write = |path: &str| json!({ "file_path": path, "content": "new" });
+    for files in [[delete("d/x"), write("d")], [delete("f"), write("f/x")]] {
+        for key in [true, false] {
+            let here = Workspace::new();
+            here.write(".git/HEAD", "").write("d/x", "x").write("f", "f");
+            let mut plan = json!({ "files": files });
+            if key {
+                plan["idempotency_key"] = json!("k");
+            }
+            here.write("plan.json", &plan.to_string());
+            let once: &[&str] = if key { &[] } else { &["--idempotent"] };
+            let apply = |more: &[&str]| here.run(&[&["apply", "plan.json", "--json"], once, more].concat());
+            let first = id(&apply(&[]).exits(0).json());
+            for more in [&["--dry-run"][..], &[]] {
+                let json = apply(more).exits(0).json();
+                assert_eq!((&json["already_applied"], id(&json)), (&json!(true), first.clone()), "{plan} {json}");
+                let files = json["file_results"].as_array().unwrap();
+                assert!(files.iter().all(|file| file["in_place"] == true), "{json}");
+            }
+            // What was never done is refused as it was.
+            here.write("plan.json", &json!({ "files": files }).to_string());
+            let refused = here.run(&["apply", "plan.json", "--json"]);
+            assert_ne!(refused.status, Some(0), "{refused:?}");
+        }
+    }
+}
+
 fn staged() -> (Workspace, String) {
     let here = with_key();
     let edit = json!({ "file_path": "a", "edits": [{ "old_string": "one", "new_string": "two" }] });
