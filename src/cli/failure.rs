@@ -76,7 +76,7 @@ impl Failure {
         let message = error.to_string();
         let _ = write!(text, "{}{}{}", styled(BAD, "error: "), self.place(options), one_line(&message));
         match error.details() {
-            Detail::None => {}
+            Detail::None | Detail::SameKey => {}
             Detail::Findings(findings) => {
                 for finding in findings.iter().take(SHOWN) {
                     push_finding(&mut text, finding, self.shape);

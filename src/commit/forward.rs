@@ -7,9 +7,9 @@ use crate::journal::Mark;
 #[must_use]
 pub fn commit(entries: usize, terms: Terms) -> Vec<Phase> {
     if terms.contended {
-        return contended(entries);
+        return contended(entries, terms.keyed);
     }
-    let Terms { durable, checked, again, .. } = terms;
+    let Terms { durable, checked, again, keyed, .. } = terms;
     let recheck = || (0..entries).map(Step::Recheck);
     let mut prepare = Vec::with_capacity(2 * entries + 4);
     prepare.extend((0..entries).map(Step::Stage));
@@ -19,6 +19,8 @@ pub fn commit(entries: usize, terms: Terms) -> Vec<Phase> {
     prepare.extend(durable.then_some(Step::SyncJournal));
     prepare.extend(recheck().filter(|_| again && durable));
     prepare.push(Step::NameJournal);
+    // Only now: of two with one key, one at least finds the other by its name.
+    prepare.extend(keyed.then_some(Step::LookForKey));
     prepare.extend(durable.then_some(Step::Barrier(Barrier::First)));
     prepare.extend(recheck());
 
@@ -47,9 +49,11 @@ pub fn commit(entries: usize, terms: Terms) -> Vec<Phase> {
 
 /// The same beside a program that is quicker than a sync: no edit waits between reading and swap until its content is
 /// durable. The journal says so by its name, with which a crash always takes everything back.
-fn contended(entries: usize) -> Vec<Phase> {
+fn contended(entries: usize, keyed: bool) -> Vec<Phase> {
     let mut prepare: Vec<Step> = (0..entries).map(Step::Stage).collect();
-    prepare.extend([Step::WriteJournal, Step::SyncJournal, Step::NameJournal, Step::Barrier(Barrier::First)]);
+    prepare.extend([Step::WriteJournal, Step::SyncJournal, Step::NameJournal]);
+    prepare.extend(keyed.then_some(Step::LookForKey));
+    prepare.push(Step::Barrier(Barrier::First));
     // Until here a slot that is not whole was never swapped; from here on it can hold what somebody wrote into it.
     prepare.extend([Step::Mark(Mark::Contended), Step::SyncFolder]);
     let mut swap: Vec<Step> = (0..entries).map(Step::Contend).collect();

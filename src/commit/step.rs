@@ -13,6 +13,8 @@ pub enum Step {
     SyncJournal,
     /// Give the journal its name.
     NameJournal,
+    /// Look whether another transaction has the same key.
+    LookForKey,
     /// Make everything before durable.
     Barrier(Barrier),
     /// Look whether the target is still what was read.
@@ -63,6 +65,8 @@ pub struct Terms {
     pub checked: bool,
     /// Tried before, and another program came in between: a look before each sync saves those of a lost attempt.
     pub again: bool,
+    /// Its caller knows it again by a key, which no other transaction may have.
+    pub keyed: bool,
     /// Tried so often that the edits are swapped before their contents are durable.
     pub contended: bool,
 }

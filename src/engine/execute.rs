@@ -12,7 +12,7 @@ use super::state::{Section, State};
 use super::tidy::Tidied;
 use super::transaction::Transaction;
 use super::trash::{self, Trash};
-use super::{Phase as Progress, Run, Unobserved, snapshot};
+use super::{Phase as Progress, Run, Unobserved, same_key, snapshot};
 use crate::check::CheckRun;
 use crate::commit::step::{Barrier, OnFailure, Step, Terms};
 use crate::error::{Error, ErrorKind, NotOld, Outcome, Result};
@@ -51,7 +51,13 @@ pub(super) fn commit(
     let trash = trash::list(fs, state)?;
     let contended = draft.contended.is_some();
     debug_assert!(!contended || durable, "without power loss there is no sync to be quicker than");
-    let terms = Terms { durable, checked: draft.gate.is_some(), again: draft.again, contended };
+    let terms = Terms {
+        durable,
+        checked: draft.gate.is_some(),
+        again: draft.again,
+        keyed: draft.marks.key.is_some(),
+        contended,
+    };
     // A check may write anywhere: what it makes of the new files is durable only with all else.
     let each = durable && !terms.checked && syncs_each(fs, state, &draft)?;
     let staging = Staging::begin(fs, state, &draft, teller.program)?;
@@ -153,6 +159,7 @@ impl<'a> Walk<'a> {
             Step::WriteJournal => self.staging.write_journal(),
             Step::SyncJournal => self.staging.sync_journal(),
             Step::NameJournal => self.staging.name_journal(),
+            Step::LookForKey => same_key::refuse_another(self.transaction()),
             Step::Barrier(barrier @ (Barrier::First | Barrier::Contents)) => self.barrier_of_contents(barrier),
             Step::Barrier(Barrier::Checked | Barrier::Second | Barrier::Undone) => self.later_barrier(),
             Step::Recheck(entry) => {

@@ -161,7 +161,8 @@ pub(super) fn read_of_journal<T>(
     Ok(Some(read_marked(fs, Name::new(folder, name), read)?.map(|read| (read, mark))))
 }
 
-fn read_marked<T>(
+/// The same of one name.
+pub(super) fn read_marked<T>(
     fs: &dyn Fs,
     name: Name<'_>,
     read: impl FnOnce(&mut dyn BufRead) -> Result<T, Unreadable>,

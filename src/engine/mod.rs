@@ -35,6 +35,7 @@ mod read;
 mod recovery;
 mod resolve;
 mod roles;
+mod same_key;
 mod shelter;
 mod snapshot;
 mod stage;

@@ -99,6 +99,8 @@ pub enum Detail {
     /// Nothing more.
     #[default]
     None,
+    /// Another request with the same idempotency key was at work.
+    SameKey,
     /// All findings of the validation layer that failed.
     Findings(Vec<Finding>),
     /// What stands in the file instead of the anchor.

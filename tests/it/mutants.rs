@@ -36,6 +36,7 @@
 //! | what was written into a new file that was taken back, taken for torn | 7 | a foreign writer and crash |
 //! | each sync of a commit and an undo left out, one at a time | – | crash, a late writer; [`syncs`] |
 //! | the `id` of a state folder bound to no root; late writes not looked for; a single attempt | – | [`around`] |
+//! | the key not looked for once the journal has its name | – | two requests with one key at once; [`keys`] |
 //! | a guard that unlinks by path; a journal read before its header is asked | – | `hostile`, `hostile::crafted` |
 //! | a mark of the newest id that does not move | – | `clock` |
 //! | originals with other names not copied | – | `hard_links` |
@@ -68,6 +69,7 @@ use crate::explore::scripts;
 mod around;
 mod contended;
 mod folders;
+mod keys;
 mod late;
 mod meanwhile;
 mod played;

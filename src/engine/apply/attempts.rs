@@ -6,7 +6,7 @@ use crate::check::Check;
 use crate::engine::lock::check_cancelled;
 use crate::engine::report::Report;
 use crate::engine::{Engine, Run};
-use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::error::{Detail, Error, ErrorKind, Outcome, Result};
 use crate::request::edit::{Anchor, Edit};
 use crate::request::{Change, FileRequest, IfExists, Request};
 
@@ -25,6 +25,10 @@ impl Engine {
         loop {
             match attempt(attempts.made) {
                 Ok(report) => return Ok(Report { attempts: attempts.made, ..report }),
+                Err(error) if is_by_key(&error) && attempts.has_another(&error) => {
+                    // Both may have given way.
+                    self.patience(run).pause(self.root())?;
+                }
                 Err(error) if may(&error) && attempts.has_another(&error) => check_cancelled(run.cancel)?,
                 Err(error) => return Err(error.after(attempts.made)),
             }
@@ -73,8 +77,13 @@ impl Attempts {
             _ => false,
         };
         let is_by_others = matches!(error.kind(), ErrorKind::ConcurrentModification | ErrorKind::HashMismatch);
-        is_by_others && is_clean && error.kept().is_empty()
+        (is_by_others || is_by_key(error)) && is_clean && error.kept().is_empty()
     }
+}
+
+/// Whether another request with the same key was at work.
+fn is_by_key(error: &Error) -> bool {
+    matches!(error.details(), Detail::SameKey)
 }
 
 /// Whether a request that failed like this means the same, whatever somebody wrote into its files meanwhile.

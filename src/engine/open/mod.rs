@@ -173,7 +173,7 @@ impl Engine {
         Error::new(ErrorKind::UnknownTransaction, message)
     }
 
-    fn patience<'r>(&self, run: Run<'r>) -> Patience<'r> {
+    pub(super) fn patience<'r>(&self, run: Run<'r>) -> Patience<'r> {
         Patience::new(self.settings.lock_timeout, run.cancel)
     }
 
