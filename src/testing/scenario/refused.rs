@@ -26,7 +26,7 @@ impl World {
         // The one before it may be the newest then, and be in conflict.
         let is_gone = matches!(error.kind(), ErrorKind::UnknownTransaction | ErrorKind::UndoConflict);
         let is_forgotten = is_gone && self.may_be_forgotten();
-        if !doing.failed && self.must_be_undone(act) && !is_forgotten {
+        if !doing.failed && self.must_be_undone(act) && !is_forgotten && !self.is_beside_doubtful(error) {
             return Err("an undo is refused, though nobody interfered".to_owned());
         }
         let touched = self.touched_by(act);
@@ -66,6 +66,17 @@ impl World {
             all: self.machine.entries(ROOT).unwrap_or_default().into_iter().collect(),
         };
         touched.iter().try_for_each(|path| refused.judge(path))
+    }
+
+    /// Whether an undo is refused for what stands in the state folder under the id of a newer transaction, and is none that
+    /// was acknowledged.
+    fn is_beside_doubtful(&self, error: &Error) -> bool {
+        let Some(id) = error.transaction().filter(|_| error.kind() == ErrorKind::RecoveryRequired) else {
+            return false;
+        };
+        let is_newer = self.committed.iter().all(|committed| committed.id.as_str() < id);
+        let is_it = |path: &Path| path.components().any(|name| name.as_os_str() == id);
+        is_newer && self.machine.entries(ROOT).is_ok_and(|entries| entries.iter().any(|(path, _)| is_it(path)))
     }
 }
 
