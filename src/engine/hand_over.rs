@@ -5,14 +5,16 @@
 use super::transaction::Transaction;
 use crate::error::{Error, Result};
 use crate::fs::{FileKind, Metadata, Name};
+use crate::identity::Identity;
 use crate::journal::{Change, slot_name};
 use crate::plan::FileState;
 
-/// Where the new file of an edit is; its original is in the other place.
+/// Where the new file of an edit is; what goes back is in the other place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Target,
-    Slot,
+    /// In its slot again, and this went back: whatever else stands at the target by now has a mode of its own.
+    Slot(Option<Identity>),
 }
 
 /// What the original of an edit was given.
@@ -27,11 +29,11 @@ pub(super) enum Handed {
 }
 
 impl Transaction<'_> {
-    /// Gives to the original of an edit what somebody changed of mode, owner and attributes of the new file, since that was
+    /// Gives to what goes back, the original or what came out in its place, what somebody changed of mode, owner and attributes of the new file, since that was
     /// staged, or since it was handed over `before`.
     pub(super) fn hand_over(&self, entry: usize, place: Place, before: Handed) -> Result<Handed> {
         let record = self.record(entry);
-        let Change::Edit { before: old, after, staged, original: was } = &record.change else {
+        let Change::Edit { before: old, after, staged, .. } = &record.change else {
             return Ok(Handed::AsStaged);
         };
         let (old, after) = match &before {
@@ -50,7 +52,9 @@ impl Transaction<'_> {
             return Ok(before);
         };
         let there = self.fs.stat(original).map_err(io("look at"))?;
-        if place == Place::Slot && there.is_none_or(|there| there.identity != *was) {
+        if let Place::Slot(went_back) = place
+            && there.is_none_or(|there| Some(there.identity) != went_back)
+        {
             return Ok(before);
         }
         let found = self.metadata(new).map_err(io("read the attributes of"))?;

@@ -89,6 +89,9 @@ impl Transaction<'_> {
         if handed == Handed::Not {
             return Ok(NOT_HANDED_OVER);
         }
+        let slot = slot_name(entry);
+        let slot =
+            self.fs.stat(Name::new(&self.folder, &slot)).map_err(|e| Error::io("look at", self.path(entry), e))?;
         match self.swap_back(entry) {
             Err(e) if e.os_error().is_some_and(errno::is_taken) => return Ok(IN_THE_WAY),
             other => other?,
@@ -102,7 +105,11 @@ impl Transaction<'_> {
             return Ok(if makes_folder { FILLED } else { WRITTEN });
         }
         // Somebody may have changed them in this moment, perhaps back to what they were.
-        Ok(if self.hand_over(entry, Place::Slot, handed)? == Handed::Not { NOT_HANDED_OVER } else { back })
+        Ok(if self.hand_over(entry, Place::Slot(slot.map(|slot| slot.identity)), handed)? == Handed::Not {
+            NOT_HANDED_OVER
+        } else {
+            back
+        })
     }
 
     /// The same after a check began: then every entry was swapped, and what a check wrote over it goes as well.
