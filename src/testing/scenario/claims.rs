@@ -179,7 +179,9 @@ impl World {
                 if is_done && self.wish.in_time.load(Ordering::Relaxed) {
                     return Err("done, though it was to stop before anything was changed".to_owned());
                 }
-                warnings(report).try_for_each(|warning| claimed.judge_warning(warning))
+                // What was done before is told as it was told then.
+                let told = warnings(report).filter(|_| !report.already_applied);
+                told.into_iter().try_for_each(|warning| claimed.judge_warning(warning))
             }
             Ok(Answer::Recovered(all)) => all.iter().try_for_each(|one| claimed.judge_kept(&one.kept)),
             Ok(_) => Ok(()),

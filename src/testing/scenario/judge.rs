@@ -274,7 +274,9 @@ impl World {
                 if !failed && !lock(&self.foreigners).were_here {
                     return Err(told("recovery is required, though nothing failed and nobody interfered".to_owned()));
                 }
-                let allowed = doing.or_clean(base);
+                let mut allowed = doing.or_clean(base);
+                // A recovery that goes another way beside others.
+                allowed.extend(self.pending.iter().flat_map(|pending| pending.allowed.iter().cloned()));
                 let tainted = self.touched_by(act);
                 // It may be the newest, or may not.
                 self.is_blurred = true;

@@ -58,6 +58,8 @@ impl World {
             asked,
             expected: replayed(start, done, None),
             at_check: by_check.map(|first| replayed(start, &done[..first], None)),
+            in_check: self.before_checks(act, start, done),
+            may_be: self.pending.iter().flat_map(|pending| pending.allowed.iter().cloned()).collect(),
             // What was interrupted was recovered first.
             recovered: match &self.pending {
                 Some(_) => EITHER_WAY.iter().map(|way| replayed(start, done, Some(*way))).collect(),
@@ -77,6 +79,24 @@ impl World {
         let is_newer = self.committed.iter().all(|committed| committed.id.as_str() < id);
         let is_it = |path: &Path| path.components().any(|name| name.as_os_str() == id);
         is_newer && self.machine.entries(ROOT).is_ok_and(|entries| entries.iter().any(|(path, _)| is_it(path)))
+    }
+}
+
+impl World {
+    /// What others had made of the files at each moment in which a check may have begun, with what they wrote into open
+    /// files in it: that stays, and all else that was done then goes with what the check did.
+    fn before_checks(&self, act: &Act, start: &World, done: &[(Deed, bool)]) -> Vec<Arc<Files>> {
+        if act.gate().is_none() {
+            return Vec::new();
+        }
+        let late = |deeds: &[(Deed, bool)]| -> Vec<_> {
+            deeds.iter().filter(|(deed, _)| matches!(deed, Deed::Late(..) | Deed::Append(..))).cloned().collect()
+        };
+        let begun = |first: usize| {
+            let (before, within) = done.split_at(first);
+            [before.to_vec(), [before, &late(within)].concat()]
+        };
+        (0..=done.len()).flat_map(begun).map(|deeds| replayed(start, &deeds, None)).collect()
     }
 }
 
@@ -106,6 +126,10 @@ struct Refused<'a> {
     expected: Arc<Files>,
     /// What others had made of the files when the check began.
     at_check: Option<Arc<Files>>,
+    /// What may have been there when the check ended.
+    in_check: Vec<Arc<Files>>,
+    /// What the recovery that came first may have come to.
+    may_be: Vec<Arc<Files>>,
     /// What would be there after a recovery alone, as it is decided, and each way.
     recovered: Vec<Arc<Files>>,
     /// Everything in the workspace, the state folder included.
@@ -176,6 +200,14 @@ impl Refused<'_> {
         let is_back = (alike(is, old) || is_handed_over) && (!self.recovered.is_empty() || only_gone);
         // What the check did goes, and what others did before it stays.
         let is_as_at_check = only_gone && self.at_check.as_ref().is_some_and(|files| alike(is, files.get(path)));
+        let is_as_in_check = only_gone && self.in_check.iter().any(|files| alike(is, files.get(path)));
+        // What a recovery took back before, whichever way it went.
+        let is_recovered = self.may_be.iter().any(|files| alike(is, files.get(path)));
+        let is_handed_in_recovery = self.may_be.iter().any(|files| content(files.get(path)) == content(is))
+            && self
+                .recovered
+                .iter()
+                .any(|files| matches!((is, files.get(path)), (Some(is), Some(theirs)) if same_dress(is, theirs)));
         // A folder that was moved away is made again as it is there.
         let is_made_again = only_gone && [old, is].iter().all(|at| is_folder(*at));
         // It stands where they took it away from, as they left it: its folder was moved, and is made again.
@@ -184,7 +216,15 @@ impl Refused<'_> {
         let is_old_twin = self.foreigners.twins.contains(path) && content(is) == content(old);
         // They had only the new file open, which went with what they wrote into it.
         let only_new = self.foreigners.only_new(path) && (alike(is, old) || is_handed_over);
-        is_back || is_as_at_check || is_made_again || is_theirs_here || is_old_twin || only_new
+        let is_recovered = is_recovered || is_handed_in_recovery;
+        is_back
+            || is_as_at_check
+            || is_as_in_check
+            || is_recovered
+            || is_made_again
+            || is_theirs_here
+            || is_old_twin
+            || only_new
     }
 
     /// Whether others changed the mode, owner or attributes of what was of another kind than the old one: nothing is handed
@@ -225,15 +265,18 @@ impl Refused<'_> {
 
     /// Whether it was old, and stands where others moved its folder to, which the answer names.
     fn is_in_moved_folder(&self, path: &Path) -> bool {
-        let Some(moved) = self.error.path().and_then(|path| path.strip_prefix(ROOT).ok()) else { return false };
+        let named: Vec<_> =
+            self.error.path().into_iter().chain(self.error.not_old().iter().map(|left| &*left.path)).collect();
+        let is_named = |moved: &Path| named.iter().any(|path| path.strip_prefix(ROOT) == Ok(moved));
         self.foreigners.done.iter().any(|(deed, _)| {
             let (Deed::Move(one, other) | Deed::Exchange(one, other)) = deed else { return false };
             let (one, other) = (Path::new(one), Path::new(other));
             let is_there = |from: &Path, to: &Path| {
                 let inside = path.strip_prefix(from).ok().filter(|inside| !inside.as_os_str().is_empty());
-                inside.is_some_and(|inside| alike(self.files.get(&to.join(inside)), self.base.get(path)))
+                let is = inside.and_then(|inside| self.files.get(&to.join(inside)));
+                is.is_some() && [self.base.get(path), self.expected.get(path)].iter().any(|wanted| alike(is, *wanted))
             };
-            [one, other].contains(&moved) && (is_there(one, other) || is_there(other, one))
+            (is_named(one) || is_named(other)) && (is_there(one, other) || is_there(other, one))
         })
     }
 }

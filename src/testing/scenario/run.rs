@@ -61,6 +61,8 @@ pub(super) struct World {
     pub(super) staged: BTreeSet<usize>,
     /// The modes that are staged in them, by path.
     pub(super) modes: BTreeMap<usize, BTreeMap<PathBuf, u32>>,
+    /// The same, if the newest stage came through, whatever it answered.
+    pub(super) maybe_modes: BTreeMap<usize, BTreeMap<PathBuf, u32>>,
     pub(super) committed: Vec<Committed>,
     /// What a recovery may leave, where one is due.
     pub(super) pending: Option<Pending>,
@@ -118,6 +120,7 @@ impl World {
             open: Vec::new(),
             staged: BTreeSet::new(),
             modes: BTreeMap::new(),
+            maybe_modes: BTreeMap::new(),
             committed: Vec::new(),
             pending: None,
             loose: BTreeSet::new(),
@@ -143,6 +146,7 @@ impl World {
             open: self.open.clone(),
             staged: self.staged.clone(),
             modes: self.modes.clone(),
+            maybe_modes: self.maybe_modes.clone(),
             committed: self.committed.clone(),
             pid: self.pid + 1000,
             ..Self::on(machine, self.profile)
@@ -211,16 +215,17 @@ impl World {
             }
             Act::Stage(number, asks) => {
                 let request = request(asks, &super::data::Terms::default());
+                let mut noted = self.modes.get(number).cloned().unwrap_or_default();
+                asks.iter().for_each(|ask| note_mode(&mut noted, ask));
+                // Where it fails, it may be staged, or may not.
+                self.maybe_modes.insert(*number, noted.clone());
                 let staged = engine.stage(&request, self.open_id(*number), run)?;
                 self.open.resize(self.open.len().max(*number + 1), None);
                 if staged.id.is_some() {
                     self.staged.insert(*number);
                 }
                 self.open[*number] = staged.id;
-                let modes = self.modes.entry(*number).or_default();
-                for ask in asks {
-                    note_mode(modes, ask);
-                }
+                self.modes.insert(*number, noted);
                 Ok(Answer::Staged)
             }
             Act::Preview(number) => {
