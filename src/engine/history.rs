@@ -51,10 +51,15 @@ pub(super) fn load(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<Loaded
 
 /// Looks at what stands in history under an id.
 pub(super) fn look(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<Entry>> {
-    let Some(section) = state.section(fs, Section::History)?.filter(|_| journal::is_id(id.as_ref())) else {
-        return Ok(None);
-    };
-    let name = Name::new(&section, id);
+    match state.section(fs, Section::History)?.filter(|_| journal::is_id(id.as_ref())) {
+        Some(section) => look_in(fs, &section, id),
+        None => Ok(None),
+    }
+}
+
+/// The same in the section that is held: opened anew for each, it could be closed by then, and all of it passed over.
+fn look_in(fs: &dyn Fs, section: &Handle, id: &str) -> Result<Option<Entry>> {
+    let name = Name::new(section, id);
     let (cause, why, header) = match private::open(fs, name)? {
         Opening::Missing => return Ok(None),
         Opening::Refused(why) => (Cause::Strange, why, None),
@@ -159,15 +164,18 @@ pub(super) fn whole_history<'a>(
     fs: &'a dyn Fs,
     state: &'a State,
 ) -> Result<impl DoubleEndedIterator<Item = Result<Entry>> + use<'a>> {
-    let ids = match private::open(fs, Name::new(&state.folder, Section::History.name()))? {
-        Opening::Ours(section, _) => list_ids(fs, &section)?,
-        Opening::Missing => Vec::new(),
+    let (section, ids) = match private::open(fs, Name::new(&state.folder, Section::History.name()))? {
+        Opening::Ours(section, _) => {
+            let ids = list_ids(fs, &section)?;
+            (Some(section), ids)
+        }
+        Opening::Missing => (None, Vec::new()),
         refused => {
             let path = state.folder.path().join(Section::History.name());
             return Err(private::to_be_mended(&path, &refused));
         }
     };
-    Ok(ids.into_iter().filter_map(move |id| look(fs, state, &id).transpose()))
+    Ok(ids.into_iter().filter_map(move |id| look_in(fs, section.as_ref()?, &id).transpose()))
 }
 
 impl Loaded {
