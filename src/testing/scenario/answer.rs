@@ -55,7 +55,7 @@ pub(super) fn digest(files: &Files, path: &Path) -> Option<Digest> {
 }
 
 /// A path as the workspace knows it, with symlinks followed.
-fn relative(path: &Path, root: &Path, files: &Files) -> PathBuf {
+pub(super) fn relative(path: &Path, root: &Path, files: &Files) -> PathBuf {
     let mut path = path.strip_prefix(root).unwrap_or(path).to_owned();
     for _ in 0..8 {
         let is_link = |at: &&Path| files.get(*at).is_some_and(|entry| entry.kind == FileKind::Symlink);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::answer::{Compared, digest, judge_answer, named, places};
+use super::answer::{Compared, digest, judge_answer, named, places, relative};
 use super::data::{Act, Ask, Deed, Terms, request};
 use super::judge::{Doing, Judged};
 use super::look::{Look, Marks, alike, differences, mark_text, marks_of};
@@ -21,13 +21,17 @@ use crate::testing::world::{Files, same};
 impl World {
     /// The paths that somebody else changed in this act, with those that depend on them.
     pub(super) fn touched_by(&self, act: &Act) -> BTreeSet<PathBuf> {
-        let mut touched = lock(&self.foreigners).touched.clone();
+        let (mut touched, base) = {
+            let foreigners = lock(&self.foreigners);
+            (foreigners.touched.clone(), Arc::clone(&foreigners.base))
+        };
+        let led = |path: &String| [PathBuf::from(path), relative(Path::new(path), Path::new(ROOT), &base)];
         if let Act::Apply(asks, _) | Act::Stage(_, asks) = act {
             for ask in asks {
-                if let Ask::Rename(from, to) = ask
-                    && (touched.contains(&PathBuf::from(from)) || touched.contains(&PathBuf::from(to)))
-                {
-                    touched.extend([from.into(), to.into()]);
+                let Ask::Rename(from, to) = ask else { continue };
+                let ends = [led(from), led(to)].concat();
+                if ends.iter().any(|end| touched.contains(end)) {
+                    touched.extend(ends);
                 }
             }
         }
@@ -51,6 +55,8 @@ impl World {
                 // Folders that could not be removed go when a power cut makes a recovery end it once more.
                 self.loose.extend(differences(&clean.files, &look.files).into_iter().cloned());
             }
+            // What is staged is judged again by its commit: beside a folder that moves it may be refused only then.
+            (Some(_), Some(_)) if matches!(act, Act::Stage(..)) && deeds.iter().any(moves) => {}
             (Some(_), Some(start)) => is_serial(start, act, &deeds, &look.files, self.pending.is_some())?,
             _ => {}
         }
@@ -245,6 +251,10 @@ fn staged_modes(modes: Option<&BTreeMap<PathBuf, u32>>, base: &Files, report: &R
     Request { files: report.files.iter().map(file).collect(), ..Request::default() }
 }
 
+const fn moves(deed: &Deed) -> bool {
+    matches!(deed, Deed::Move(..) | Deed::Exchange(..))
+}
+
 /// What two runs of the same act may differ in.
 #[derive(Debug, Clone, Copy)]
 struct Leeway<'a> {
@@ -297,6 +307,7 @@ fn is_serial(start: &World, act: &Act, deeds: &[Deed], files: &Files, is_due: bo
         for way in EITHER_WAY {
             let mut recovered = start.fork();
             recovered.recover(way);
+            keep_emptied(&recovered, &start.look().files, deeds);
             if is_serial(&recovered, act, deeds, files, false).is_ok() {
                 return Ok(());
             }
@@ -330,14 +341,7 @@ fn is_as_after(start: &World, act: &Act, (before, after): (&[Deed], &[Deed]), fi
     if fork.call(act).is_err() {
         return Err("it is refused".to_owned());
     }
-    // A folder that the act takes away last was there, emptied, for whoever exchanged it or put something into it.
-    let paths = after.iter().flat_map(Deed::paths).map(PathBuf::from);
-    let mut folders: BTreeSet<_> =
-        paths.flat_map(|path| path.ancestors().map(Path::to_owned).collect::<Vec<_>>()).collect();
-    folders.retain(|path| had.get(path).is_some_and(|entry| entry.kind == FileKind::Folder));
-    for folder in folders {
-        others(&fork, &[Deed::Mkdir(folder.display().to_string())]);
-    }
+    keep_emptied(&fork, &had, after);
     others(&fork, after);
     let expected = Arc::clone(&fork.look().files);
     // An empty folder that one of the two would have taken away harms nobody.
@@ -346,4 +350,15 @@ fn is_as_after(start: &World, act: &Act, (before, after): (&[Deed], &[Deed]), fi
     let Some(path) = differences(&expected, files).into_iter().find(wrong) else { return Ok(()) };
     let (is, should) = (told(files, path), told(&expected, path));
     Err(format!("{} should be {should}, and is {is}", path.display()))
+}
+
+/// A folder that is taken away last was there, emptied, for whoever exchanged it or put something into it.
+fn keep_emptied(world: &World, had: &Files, deeds: &[Deed]) {
+    let paths = deeds.iter().flat_map(Deed::paths).map(PathBuf::from);
+    let mut folders: BTreeSet<_> =
+        paths.flat_map(|path| path.ancestors().map(Path::to_owned).collect::<Vec<_>>()).collect();
+    folders.retain(|path| had.get(path).is_some_and(|entry| entry.kind == FileKind::Folder));
+    for folder in folders {
+        lock(&world.foreigners).act(&world.machine, &Deed::Mkdir(folder.display().to_string()), false);
+    }
 }

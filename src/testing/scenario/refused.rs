@@ -58,7 +58,7 @@ impl World {
             asked,
             expected: replayed(start, done, None),
             at_check: by_check.map(|first| replayed(start, &done[..first], None)),
-            in_check: self.before_checks(act, start, done),
+            in_check: before_checks(act, start, done),
             may_be: self.pending.iter().flat_map(|pending| pending.allowed.iter().cloned()).collect(),
             // What was interrupted was recovered first.
             recovered: match &self.pending {
@@ -82,22 +82,20 @@ impl World {
     }
 }
 
-impl World {
-    /// What others had made of the files at each moment in which a check may have begun, with what they wrote into open
-    /// files in it: that stays, and all else that was done then goes with what the check did.
-    fn before_checks(&self, act: &Act, start: &World, done: &[(Deed, bool)]) -> Vec<Arc<Files>> {
-        if act.gate().is_none() {
-            return Vec::new();
-        }
-        let late = |deeds: &[(Deed, bool)]| -> Vec<_> {
-            deeds.iter().filter(|(deed, _)| matches!(deed, Deed::Late(..) | Deed::Append(..))).cloned().collect()
-        };
-        let begun = |first: usize| {
-            let (before, within) = done.split_at(first);
-            [before.to_vec(), [before, &late(within)].concat()]
-        };
-        (0..=done.len()).flat_map(begun).map(|deeds| replayed(start, &deeds, None)).collect()
+/// What others had made of the files at each moment in which a check may have begun, with what they wrote into open
+/// files in it: that stays, and all else that was done then goes with what the check did.
+fn before_checks(act: &Act, start: &World, done: &[(Deed, bool)]) -> Vec<Arc<Files>> {
+    if act.gate().is_none() {
+        return Vec::new();
     }
+    let late = |deeds: &[(Deed, bool)]| -> Vec<_> {
+        deeds.iter().filter(|(deed, _)| matches!(deed, Deed::Late(..) | Deed::Append(..))).cloned().collect()
+    };
+    let begun = |first: usize| {
+        let (before, within) = done.split_at(first);
+        [before.to_vec(), [before, &late(within)].concat()]
+    };
+    (0..=done.len()).flat_map(begun).map(|deeds| replayed(start, &deeds, None)).collect()
 }
 
 /// What would be there without the act.

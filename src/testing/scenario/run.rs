@@ -216,7 +216,9 @@ impl World {
             Act::Stage(number, asks) => {
                 let request = request(asks, &super::data::Terms::default());
                 let mut noted = self.modes.get(number).cloned().unwrap_or_default();
-                asks.iter().for_each(|ask| note_mode(&mut noted, ask));
+                for ask in asks {
+                    note_mode(&mut noted, ask);
+                }
                 // Where it fails, it may be staged, or may not.
                 self.maybe_modes.insert(*number, noted.clone());
                 let staged = engine.stage(&request, self.open_id(*number), run)?;
