@@ -112,6 +112,16 @@ impl World {
         Ok(())
     }
 
+    /// Whether, but for what others changed, an act came after what was due had been recovered in one of the ways.
+    pub(super) fn is_recovered_beside(&self, start: &World, act: &Act, look: &Look) -> bool {
+        let Some(pending) = &self.pending else { return false };
+        let allowed = EITHER_WAY.iter().filter_map(|way| after_recovery(start, *way, act)).collect();
+        let mut tainted = pending.tainted.clone();
+        tainted.extend(self.touched_by(act));
+        let due = Pending { allowed, ..pending.clone() };
+        is_one_of(&due, &tainted, &look.files, self.had_check).is_ok()
+    }
+
     /// What was staged, and acknowledged, is known.
     fn are_staged(&mut self) -> Judged {
         for number in self.staged.clone() {

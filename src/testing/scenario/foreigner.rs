@@ -45,6 +45,8 @@ pub(super) struct Foreigners {
     pub(super) is_checked: bool,
     /// What was there before the act.
     pub(super) base: Arc<Files>,
+    /// What was there before what is interrupted.
+    pub(super) older: Option<Arc<Files>>,
     /// Whether any of them did anything, ever.
     pub(super) were_here: bool,
     /// The paths that they ever changed, or had open.
@@ -71,6 +73,7 @@ impl Foreigners {
             moved_before_swap: false,
             is_checked: self.is_checked,
             base: Arc::clone(&self.base),
+            older: self.older.clone(),
             were_here: self.were_here,
             ever: self.ever.clone(),
             meddled: self.meddled,
@@ -160,7 +163,8 @@ impl Foreigners {
         let (had, has) = (all(before), all(after));
         let is_new = |mark| {
             let mut there = after.keys().filter(|path| of(after, path).is_some_and(|marks| marks.contains(mark)));
-            there.all(|path| of(&self.base, path).is_none_or(|marks| !marks.contains(mark)))
+            let lacks = |files: &Files, path| of(files, path).is_none_or(|marks| !marks.contains(mark));
+            there.all(|path| lacks(&self.base, path) || self.older.as_ref().is_some_and(|older| lacks(older, path)))
         };
         let lost: Vec<_> = had.difference(&has).filter(|mark| is_new(mark)).copied().collect();
         self.alive.retain(|mark| !lost.contains(mark));

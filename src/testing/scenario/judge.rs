@@ -170,7 +170,11 @@ impl World {
         lock(&self.foreigners).begin(act.gate().is_some());
         self.had_check |= act.gate().is_some();
         let (base, raw) = (self.base(), self.look());
-        lock(&self.foreigners).base = Arc::clone(&base);
+        {
+            let mut foreigners = lock(&self.foreigners);
+            foreigners.base = Arc::clone(&base);
+            foreigners.older = self.pending.as_ref().map(|pending| Arc::clone(&pending.seen));
+        }
         let start = (act.gate().is_some() || !disturbances.is_empty()).then(|| self.fork());
         let mut doing = Doing { act, start, base, raw, clean: None, failed: false };
         if disturbances.is_empty() {

@@ -57,7 +57,10 @@ impl World {
             }
             // What is staged is judged again by its commit: beside a folder that moves it may be refused only then.
             (Some(_), Some(_)) if matches!(act, Act::Stage(..)) && deeds.iter().any(moves) => {}
-            (Some(_), Some(start)) => is_serial(start, act, &deeds, &look.files, self.pending.is_some())?,
+            (Some(_), Some(start)) => {
+                let is_serial = is_serial(start, act, &deeds, &look.files, self.pending.is_some());
+                is_serial.or_else(|how| if self.is_recovered_beside(start, act, look) { Ok(()) } else { Err(how) })?;
+            }
             _ => {}
         }
         let Answer::Report(report) = answer else { return Ok(()) };
@@ -93,7 +96,8 @@ impl World {
     /// than it would have without the foreign acts.
     fn true_base(&self, act: &Act, base: &Arc<Files>, look: &Look, report: &Report) -> Judged<Arc<Files>> {
         let mut touched = self.touched_by(act);
-        if self.pending.is_some() {
+        if let Some(pending) = &self.pending {
+            touched.extend(pending.tainted.iter().cloned());
             // A folder that the recovery would have taken away stays for what others put into it.
             touched.extend(touched.clone().iter().flat_map(|path| path.ancestors().map(PathBuf::from)));
             touched.remove(Path::new(""));

@@ -165,7 +165,16 @@ impl Refused<'_> {
             let inside = path.strip_prefix(was).ok();
             inside.is_some_and(|inside| alike(self.all.get(&is.join(inside)), self.expected.get(path)))
         };
-        self.error.kept().iter().any(|kept| kept.path.ends_with(path) || is_in(kept))
+        // By the path that it had before others moved its folder.
+        let was_moved = |kept: &crate::error::Kept| {
+            self.foreigners.done.iter().any(|(deed, _)| {
+                let (Deed::Move(from, to) | Deed::Exchange(from, to)) = deed else { return false };
+                let before =
+                    |from: &str, to: &str| path.strip_prefix(to).ok().map(|inside| Path::new(from).join(inside));
+                [before(from, to), before(to, from)].into_iter().flatten().any(|before| kept.path.ends_with(before))
+            })
+        };
+        self.error.kept().iter().any(|kept| kept.path.ends_with(path) || is_in(kept) || was_moved(kept))
             || self.error.not_old().iter().any(|left| {
                 let left_at = left.path.strip_prefix(ROOT).unwrap_or(&left.path);
                 // With a folder that is another's all that is in it is.
