@@ -244,6 +244,7 @@ impl Explorer<'_> {
             } else if let Some(node) = disk.get_mut(*id) {
                 node.body = Body::File(Arc::clone(&variant.bytes));
                 node.modified = variant.modified;
+                node.changed = node.changed.max(variant.changed);
                 let word = if *chosen == torn::KEPT { "kept" } else { "torn" };
                 contents.push(format!("#{id} {word}, {} bytes", variant.bytes.len()));
             }

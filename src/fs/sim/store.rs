@@ -21,6 +21,8 @@ const VERSIONS: usize = 64;
 pub(super) struct Version {
     pub(super) bytes: Bytes,
     pub(super) modified: Timestamp,
+    /// When it was written: the inode is written with it, and tells that by its change time.
+    pub(super) changed: Timestamp,
 }
 
 /// The content of a file that is not durable.
@@ -156,7 +158,7 @@ impl Store {
             // The oldest goes: the newest are what a crash is likelier to leave, and the durable one is kept apart.
             pending.versions.remove(0);
         }
-        pending.versions.push(Version { bytes, modified: now });
+        pending.versions.push(Version { bytes, modified: now, changed: now });
     }
 
     /// Forgets an inode that has neither a name nor a handle. A crash may still bring its old name back.
@@ -229,6 +231,7 @@ impl Store {
         let Some(node) = self.durable.get_mut(id) else { return };
         let Some(old) = node.bytes().cloned() else { return };
         node.modified = last.modified;
+        node.changed = node.changed.max(last.changed);
         if pending.lost.is_empty() {
             node.body = Body::File(last.bytes);
             return;

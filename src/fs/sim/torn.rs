@@ -47,7 +47,7 @@ pub(super) fn variants(node: &Node, versions: &[Version], limit: usize, random: 
     let durable = node.bytes().unwrap_or(&empty);
     let mut list = List {
         versions,
-        durable: Version { bytes: Arc::clone(durable), modified: node.modified },
+        durable: Version { bytes: Arc::clone(durable), modified: node.modified, changed: node.changed },
         found: Vec::new(),
         seen: BTreeSet::new(),
     };
@@ -91,8 +91,8 @@ impl List<'_> {
         let bytes = Arc::new(bytes);
         if self.seen.insert(Arc::clone(&bytes)) {
             let known = std::iter::once(&self.durable).chain(self.versions).find(|v| v.bytes == bytes);
-            let modified = known.or(self.versions.last()).unwrap_or(&self.durable).modified;
-            self.found.push(Version { bytes, modified });
+            let Version { modified, changed, .. } = *known.or(self.versions.last()).unwrap_or(&self.durable);
+            self.found.push(Version { bytes, modified, changed });
         }
     }
 }
