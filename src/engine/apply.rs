@@ -14,7 +14,7 @@ use super::roles::{Cast, Subjects, vacates};
 use super::snapshot::{self, Snapshot};
 use super::state::State;
 use super::{Durability, Engine, Phase, Run};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::fs::{Handle, Name};
 use crate::path::RelPath;
 use crate::plan::build::{Base, Builder, Target};
@@ -86,7 +86,9 @@ impl Engine {
         let fingerprint = request.fingerprint(self.root());
         let mut ground = match self.stand(&cast.paths(), &|found| cast.judge(found), warnings, run) {
             // What made a folder of a file, or a file of a folder, has paths that lead nowhere once it is done.
-            Err(error) => return self.answered_before(request, fingerprint, run)?.ok_or(error),
+            Err(error) if leads_nowhere(&error) => {
+                return self.answered_before(request, fingerprint, run).ok().flatten().ok_or(error);
+            }
             ground => ground?,
         };
         if let Some(report) = self.answered_before(request, fingerprint, run)? {
@@ -326,6 +328,21 @@ fn check_readable(plan: &Plan, user: u32) -> Result<()> {
     let message = format!("{} would get a mode in which you cannot read it; it could not be taken back", entry.path);
     let error = Error::new(ErrorKind::PermissionDenied, message).at(entry.path.as_path());
     Err(error.asked_by(entry.asked_by))
+}
+
+/// Whether a request is refused for paths at which something of another kind stands, or nothing. What is closed stays so,
+/// whatever was done before.
+fn leads_nowhere(error: &Error) -> bool {
+    let is_it = |kind: ErrorKind| {
+        matches!(
+            kind,
+            ErrorKind::ValidationFailed | ErrorKind::FileNotFound | ErrorKind::FileExists | ErrorKind::NotARegularFile
+        )
+    };
+    match error.details() {
+        Detail::Findings(findings) => findings.iter().all(|finding| is_it(finding.kind)),
+        _ => is_it(error.kind()),
+    }
 }
 
 /// What stands at the target of each entry of a plan.

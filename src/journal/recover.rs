@@ -245,7 +245,7 @@ pub fn decide(mark: Mark, back_on_crash: bool, classes: &[Class]) -> Decision {
         return Decision::Back;
     }
     // Evidence proves that the first barrier was passed: everything staged was durable before anything was swapped.
-    let evidence = any(&[Class::Done, Class::Captured, Class::OnTop, Class::OriginalLost]);
+    let evidence = any(&[Class::Done, Class::Captured, Class::OnTop]);
     if !done && !evidence {
         return Decision::Drop;
     }

@@ -1,5 +1,6 @@
 //! What is looked for, and what takes its place.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use regex::bytes::{Regex, RegexBuilder};
@@ -72,7 +73,8 @@ impl Pattern {
         }
         let names = |name: &str| query.pattern.to_ascii_lowercase().contains(name);
         let has_mark = names("\u{feff}") || names("feff");
-        let has_returns = query.pattern.contains('\r') || names("\\r") || names("\\x0d") || replacement.contains('\r');
+        let spelled = ["\\r", "\\x0d", "\\x{d}", "\\x{0d}", "\\u000d", "\\u{d}"].iter().any(|name| names(name));
+        let has_returns = spelled || query.pattern.contains('\r') || replacement.contains('\r');
         Ok(Self { kind, replacement: replacement.into_bytes(), has_mark, has_returns })
     }
 
@@ -89,8 +91,8 @@ impl Pattern {
                 }
             },
             Kind::Word(regex) => {
-                let matches = regex.find_iter(content).map(|found| (found.range(), self.replacement.clone()));
-                ranges(content, matches)
+                let one = |range: Range<usize>| (range.clone(), self.in_place_of(content, &range).into_owned());
+                ranges(content, regex.find_iter(content).map(|found| one(found.range())))
             }
             Kind::Regex(regex) => {
                 let bare = content.strip_prefix(MARK).filter(|_| !self.has_mark).unwrap_or(content);
@@ -101,15 +103,21 @@ impl Pattern {
                 let captures = regex.captures_iter(bare);
                 let matches = captures.filter(|captures| !is_beyond(&captures.get_match().range())).map(|captures| {
                     let (mut text, range) = (Vec::new(), captures.get_match().range());
-                    captures.expand(&self.replacement, &mut text);
-                    if !self.has_returns {
-                        text = newline::in_place_of(bare, &range, &text).into_owned();
-                    }
+                    // Only the breaks of the replacement itself: what groups have caught stays as it is.
+                    captures.expand(&self.in_place_of(bare, &range), &mut text);
                     (range.start + start..range.end + start, text)
                 });
                 ranges(content, matches)
             }
         }
+    }
+
+    /// The replacement with the line endings of what it replaces, unless the query names its own.
+    fn in_place_of(&self, content: &[u8], range: &Range<usize>) -> Cow<'_, [u8]> {
+        if self.has_returns {
+            return Cow::Borrowed(&self.replacement);
+        }
+        newline::in_place_of(content, range, &self.replacement)
     }
 
     /// How many matches edits stand for.
@@ -263,7 +271,12 @@ mod tests {
         becomes(&query("b", "x\ny", true, false), "a\r\nb", "a\r\nx\r\ny", 1);
         becomes(&query("(a\\s+)b", r"${1}x\ny", true, false), "a\r\nb\r\n", "a\r\nx\r\ny\r\n", 1);
         becomes(&query("b", r"x\ny", true, false), "a\nb\n", "a\nx\ny\n", 1);
+        // What a group has caught keeps its own.
+        becomes(&query("(?s)a\\n(.*)", "$1", true, false), "a\nb\r\nc\r\n", "b\r\nc\r\n", 1);
+        becomes(&query("([^\\n]*\\n)([^\\n]*\\n)", "$2$1", true, false), "a\nb\r\n", "b\r\na\n", 1);
+        becomes(&query("b", "x\ny", false, true), "a\r\nb\r\n", "a\r\nx\r\ny\r\n", 1);
         // Whoever names carriage returns means line endings.
+        becomes(&query(r"\x{0D}\n", r"\n", true, false), "a\r\nb\r\n", "a\nb\n", 2);
         becomes(&query(r"\r\n", r"\n", true, false), "a\r\nb\r\n", "a\nb\n", 2);
         becomes(&query("b$", r"x\r\ny", true, false), "a\nb\n", "a\nx\r\ny\n", 1);
     }

@@ -10,8 +10,10 @@ pub(super) fn on_top<'l, 'p>(text: &'l [&'p [u8]]) -> (Option<usize>, &'l [&'p [
     while let [first, tail @ ..] = rest
         && let Some(number) = first.strip_prefix(b":start_line:").or(first.strip_prefix(b":end_line:"))
     {
-        let number = std::str::from_utf8(number).ok().and_then(|number| number.trim().parse().ok());
-        line = line.or(number);
+        // Where it ends tells nothing of where it starts.
+        if first.starts_with(b":start_line:") {
+            line = line.or(std::str::from_utf8(number).ok().and_then(|number| number.trim().parse().ok()));
+        }
         rest = tail;
     }
     match rest {

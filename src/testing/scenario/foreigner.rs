@@ -115,7 +115,9 @@ impl Foreigners {
         // Names, too: what they moved or linked is durable only when they sync it.
         let moved = changed.iter().filter_map(|path| before.files.get(*path));
         self.fresh.extend(moved.flat_map(|entry| marks(&String::from_utf8_lossy(&entry.content))));
-        let is_seen = !changed.is_empty() || matches!(deed, Deed::Hold(..) | Deed::Late(..));
+        // Two empty folders look the same, and are others.
+        let leaves_no_trace = matches!(deed, Deed::Hold(..) | Deed::Late(..) | Deed::Move(..) | Deed::Exchange(..));
+        let is_seen = !changed.is_empty() || leaves_no_trace;
         let mut paths: BTreeSet<PathBuf> = deed.paths().into_iter().map(PathBuf::from).collect();
         // What a check moves is its own, with all that is in it.
         paths.extend(changed.iter().filter(|_| self.is_checked).map(|path| (*path).clone()));
