@@ -231,7 +231,7 @@ const SYNCS: [(&str, &str, &str); 28] = [
     ("recovery.rs", "act", "what_is_kept_not_synced_before_the_report"),
     ("recovery.rs", "recover_all", "the_trash_emptied_before_a_sync"),
     ("recovery.rs", "recover_named", "the_trash_emptied_before_a_sync"),
-    ("recovery.rs", "discard_unreadable", "what_is_kept_not_synced_before_the_report"),
+    ("recovery.rs", "put_aside", "what_is_kept_not_synced_before_the_report"),
     ("stage/texts.rs", "sync_journal", "the_journal_not_synced"),
     ("state.rs", "need_section", "a_section_made_again_not_synced"),
     ("take_back/folder.rs", "sync_way", "a_folder_that_is_not_found_again_is_noticed"),
