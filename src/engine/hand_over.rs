@@ -13,7 +13,7 @@ use crate::plan::FileState;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Target,
-    /// In its slot again, and this went back: whatever else stands at the target by now has a mode of its own.
+    /// In its slot again. The inode is what went back to the target; any other that stands there by now has a mode of its own.
     Slot(Option<Identity>),
 }
 
@@ -29,8 +29,8 @@ pub(super) enum Handed {
 }
 
 impl Transaction<'_> {
-    /// Gives to what goes back, the original or what came out in its place, what somebody changed of mode, owner and attributes of the new file, since that was
-    /// staged, or since it was handed over `before`.
+    /// Gives to what goes back, the original or what came out in its place, what somebody changed of mode, owner and
+    /// attributes of the new file, since that was staged, or since it was handed over `before`.
     pub(super) fn hand_over(&self, entry: usize, place: Place, before: Handed) -> Result<Handed> {
         let record = self.record(entry);
         let Change::Edit { before: old, after, staged, .. } = &record.change else {

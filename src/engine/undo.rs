@@ -72,8 +72,8 @@ impl Engine {
         Ok(None)
     }
 
-    /// Undoes an undo: the transaction's changes are there again. Without an id: the newest undo that is not taken back. `id` may be
-    /// the transaction or its undo. On failure nothing is changed, or the error's outcome says so.
+    /// Undoes an undo: the transaction's changes are there again. Without an id: the newest undo that is not taken back.
+    /// `id` may be the transaction or its undo. On failure nothing is changed, or the error's outcome says so.
     pub fn redo(&self, id: Option<&str>, options: &UndoOptions, run: Run<'_>) -> Result<Report> {
         let warnings = self.recover_for(id, options, run)?;
         match self.undo_of(id) {

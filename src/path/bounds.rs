@@ -196,8 +196,8 @@ fn is_vcs(name: &[u8]) -> bool {
     VCS_FOLDERS.iter().any(|folder| leads_to(name, folder))
 }
 
-/// Whether a name is `folder`, an ASCII name with a dot or the like in front, on any file system: one that folds case or passes over
-/// characters without width, or that knows short names, streams, and no dots or blanks at the end.
+/// Whether a name is `folder`, an ASCII name with a dot or the like in front, on any file system: one that folds case or
+/// passes over characters without width, or that knows short names, streams, and no dots or blanks at the end.
 #[must_use]
 pub fn leads_to(name: &[u8], folder: &str) -> bool {
     let folder = folder.as_bytes();
