@@ -16,6 +16,8 @@ use super::{Applied, Edited, MatchKind, Refused};
 use crate::error::{Detail, ErrorKind};
 use crate::request::edit::{Anchor, Count, Edit, Encoding, Hunk, Matching, Position, Side};
 
+mod steps;
+
 /// Lines that an answer names for one edit.
 const LINES: usize = 100;
 
@@ -199,7 +201,14 @@ impl<'a> Editor<'a> {
         for &kind in ladder {
             let places = self.tolerated(text, kind, overlap);
             if !places.is_empty() {
-                let ranges: Vec<_> = places.iter().map(|place| place.range.clone()).collect();
+                let mut ranges: Vec<_> = places.iter().map(|place| place.range.clone()).collect();
+                if count == Count::Once {
+                    ranges.extend(self.where_its_first_line_is_one(text, &places));
+                    if ranges.len() > places.len() {
+                        let total = ranges.len();
+                        return Err(self.several(index, &ranges, total, || (ranges.clone(), total)));
+                    }
+                }
                 if count == Count::Once && ranges.len() > 1 {
                     let total = ranges.len();
                     return Err(self.several(index, &ranges, total, || {
@@ -220,16 +229,6 @@ impl<'a> Editor<'a> {
             }
         }
         Err(self.not_found(index, edit, text))
-    }
-
-    /// The places that an anchor matches at a step of tolerance.
-    fn tolerated(&self, text: &[u8], kind: MatchKind, overlap: Overlap) -> Vec<Tolerated> {
-        let start = self.content.text_start(text.starts_with(position::MARK));
-        let mut places = tolerant::find(&self.content.bytes(start..self.content.len()), text, kind, overlap);
-        for place in &mut places {
-            place.range = place.range.start + start..place.range.end + start;
-        }
-        places
     }
 
     /// The first matches that share no byte with one before them, and how many there are: what `replace_all` replaces and

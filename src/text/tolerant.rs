@@ -58,6 +58,15 @@ pub(super) fn find(text: &[u8], anchor: &[u8], kind: MatchKind, overlap: Overlap
     found
 }
 
+/// Where the lines of an anchor that begins with an empty one stand, however they are indented.
+pub(super) fn where_its_first_line_is_one(text: &[u8], anchor: &[u8]) -> Vec<Range<usize>> {
+    let needle = Needle::new(anchor, MatchKind::LookAlikes);
+    let view = View::new(text, needle.kind);
+    let found = memmem::find_iter(&view.bytes, &needle.bytes).map(|at| (at, view.line_of(at)));
+    let found = found.filter(|(at, line)| view.lines[*line].1 == *at);
+    found.map(|(_, line)| view.lines[line].0..view.lines[line + needle.segments.len() - 1].0).collect()
+}
+
 /// The replacement as it belongs to a place where `there` stands for `anchor`; `None` where nothing tells in whose
 /// indentation or spelling it is written.
 pub(super) fn fit(

@@ -52,6 +52,10 @@ fn white_space_at_the_ends_of_lines() {
         ("q\na\n", "\na  ", "\nb", "q\nb\n", TrailingSpace),
     ]);
     is_refused("a \nb\na\t\nb\n", "a\nb\n", "x\n", ErrorKind::AmbiguousMatch);
+    // The end of a line, or an empty one, with the line behind it in another indentation.
+    is_refused("a\nb\t\n\n    b\t\n", "\nb\n", "\n", ErrorKind::AmbiguousMatch);
+    is_refused("\n\t\t\tb\nb\n", "\n        b\n", "\n", ErrorKind::AmbiguousMatch);
+    is_refused("\n    b\t\nc \nb\t\n", " \nb \n", "\n", ErrorKind::AmbiguousMatch);
     is_refused("a b\n", "a \n", "x\n", ErrorKind::MatchNotFound);
 }
 

@@ -1,0 +1,34 @@
+//! Where an anchor stands at a step of tolerance.
+
+use std::ops::Range;
+
+use super::Editor;
+use crate::text::MatchKind;
+use crate::text::locate::Overlap;
+use crate::text::newline::segments;
+use crate::text::position;
+use crate::text::tolerant::{self, Tolerated};
+
+impl Editor<'_> {
+    /// The places that an anchor matches at a step.
+    pub(super) fn tolerated(&self, text: &[u8], kind: MatchKind, overlap: Overlap) -> Vec<Tolerated> {
+        let start = self.content.text_start(text.starts_with(position::MARK));
+        let mut places = tolerant::find(&self.content.bytes(start..self.content.len()), text, kind, overlap);
+        for place in &mut places {
+            place.range = place.range.start + start..place.range.end + start;
+        }
+        places
+    }
+
+    /// An anchor that begins with a line break may begin at the end of a line, or with a line that is empty. Where a step
+    /// found the one: the places that look like the other, since nothing tells which is meant.
+    pub(super) fn where_its_first_line_is_one(&self, text: &[u8], places: &[Tolerated]) -> Vec<Range<usize>> {
+        if places.iter().all(|place| place.starts_line) || !tolerant::is_blank(segments(text)[0]) {
+            return Vec::new();
+        }
+        let start = self.content.text_start(text.starts_with(position::MARK));
+        let alike = tolerant::where_its_first_line_is_one(&self.content.bytes(start..self.content.len()), text);
+        let alike = alike.into_iter().map(|range| range.start + start..range.end + start);
+        alike.filter(|range| places.iter().all(|place| place.range.start != range.start)).collect()
+    }
+}
