@@ -2,6 +2,7 @@
 //!
 //! Every file that changes carries the hash of what was searched, so a file that changes in between fails the request.
 
+mod lines;
 mod pattern;
 
 use std::collections::BTreeMap;

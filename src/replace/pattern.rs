@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::{Captures, Regex, RegexBuilder};
+use regex_automata::util::interpolate;
 
+use super::lines::Lines;
 use crate::error::{Error, ErrorKind, Result};
 use crate::request::edit::{Anchor, Count, Edit, Matching};
 use crate::text::position::MARK;
@@ -31,7 +33,8 @@ pub struct Pattern {
     replacement: Vec<u8>,
     /// Whether it is about the byte-order mark, which else is no part of the first line.
     has_mark: bool,
-    /// Whether it is about carriage returns. Else line breaks of the replacement become those of the file.
+    /// Whether it is about carriage returns. Else it sees every line break as a line feed, and those of the replacement
+    /// become the file's.
     has_returns: bool,
 }
 
@@ -51,10 +54,18 @@ impl Pattern {
         if query.pattern.is_empty() {
             return Err(refuse("the pattern is empty: it would be found everywhere".to_owned()));
         }
+        let names = |name: &str| query.pattern.to_ascii_lowercase().contains(name);
+        let spelled = ["\\r", "\\x0d", "\\x{d}", "\\x{0d}", "\\u000d", "\\u{d}"].iter().any(|name| names(name));
+        let mut has_returns = query.pattern.contains('\r') || query.regex && spelled;
+        let mut replacement = query.replacement.clone();
+        if query.regex {
+            replacement = unescaped(&replacement)?;
+        }
+        has_returns |= replacement.contains('\r');
         let build = |pattern: &str| {
             let pattern =
                 if query.word { format!(r"\b{{start-half}}(?:{pattern})\b{{end-half}}") } else { pattern.to_owned() };
-            RegexBuilder::new(&pattern).multi_line(true).crlf(true).build()
+            RegexBuilder::new(&pattern).multi_line(true).crlf(has_returns).build()
         };
         let kind = if query.regex {
             // By itself first, so that a message does not show what is put around it.
@@ -66,15 +77,10 @@ impl Pattern {
         } else {
             Kind::Text(query.pattern.as_bytes().to_vec())
         };
-        let mut replacement = query.replacement.clone();
         if let Kind::Regex(regex) = &kind {
-            replacement = unescaped(&replacement)?;
             check_groups(regex, &replacement)?;
         }
-        let names = |name: &str| query.pattern.to_ascii_lowercase().contains(name);
         let has_mark = names("\u{feff}") || names("feff");
-        let spelled = ["\\r", "\\x0d", "\\x{d}", "\\x{0d}", "\\u000d", "\\u{d}"].iter().any(|name| names(name));
-        let has_returns = spelled || query.pattern.contains('\r') || replacement.contains('\r');
         Ok(Self { kind, replacement: replacement.into_bytes(), has_mark, has_returns })
     }
 
@@ -91,25 +97,31 @@ impl Pattern {
                 }
             },
             Kind::Word(regex) => {
-                let one = |range: Range<usize>| (range.clone(), self.in_place_of(content, &range).into_owned());
-                ranges(content, regex.find_iter(content).map(|found| one(found.range())))
+                let lines = self.lines(content);
+                let matches = regex.find_iter(&lines.text).map(|found| lines.range(&found.range()));
+                ranges(content, matches.map(|range| (range.clone(), self.in_place_of(content, &range).into_owned())))
             }
             Kind::Regex(regex) => {
                 let bare = content.strip_prefix(MARK).filter(|_| !self.has_mark).unwrap_or(content);
-                let start = content.len() - bare.len();
+                let (start, lines) = (content.len() - bare.len(), self.lines(bare));
                 // What follows the last line break is no line: `^` and `$` stand for those that are there.
                 let has_no_last_line = bare.last().is_none_or(|byte| *byte == b'\n');
                 let is_beyond = |range: &Range<usize>| has_no_last_line && *range == (bare.len()..bare.len());
-                let captures = regex.captures_iter(bare);
-                let matches = captures.filter(|captures| !is_beyond(&captures.get_match().range())).map(|captures| {
-                    let (mut text, range) = (Vec::new(), captures.get_match().range());
-                    // Only the breaks of the replacement itself: what groups have caught stays as it is.
-                    captures.expand(&self.in_place_of(bare, &range), &mut text);
+                let found = regex.captures_iter(&lines.text);
+                let found = found.map(|captures| (lines.range(&captures.get_match().range()), captures));
+                let matches = found.filter(|(range, _)| !is_beyond(range)).map(|(range, captures)| {
+                    let replacement = self.in_place_of(bare, &range);
+                    let text = expand(regex, &replacement, &captures, |group| &bare[lines.range(&group)]);
                     (range.start + start..range.end + start, text)
                 });
                 ranges(content, matches)
             }
         }
+    }
+
+    /// A content as the pattern sees it.
+    fn lines<'c>(&self, content: &'c [u8]) -> Lines<'c> {
+        if self.has_returns { Lines::as_they_are(content) } else { Lines::of(content) }
     }
 
     /// The replacement with the line endings of what it replaces, unless the query names its own.
@@ -127,6 +139,23 @@ impl Pattern {
             _ => edits.len(),
         }
     }
+}
+
+/// A replacement with what groups have caught, as it stands in the file: only the breaks of the replacement itself become
+/// the file's.
+fn expand<'c>(
+    regex: &Regex,
+    replacement: &[u8],
+    captures: &Captures<'_>,
+    there: impl Fn(Range<usize>) -> &'c [u8],
+) -> Vec<u8> {
+    let mut text = Vec::new();
+    let group = |index: usize, text: &mut Vec<u8>| {
+        text.extend_from_slice(captures.get(index).map_or(&[], |group| there(group.range())));
+    };
+    let index_of = |name: &str| regex.capture_names().position(|known| known == Some(name));
+    interpolate::bytes(replacement, group, index_of, &mut text);
+    text
 }
 
 /// Edits of places, each counted in what the ones before left.
@@ -275,6 +304,16 @@ mod tests {
         becomes(&query("(?s)a\\n(.*)", "$1", true, false), "a\nb\r\nc\r\n", "b\r\nc\r\n", 1);
         becomes(&query("([^\\n]*\\n)([^\\n]*\\n)", "$2$1", true, false), "a\nb\r\n", "b\r\na\n", 1);
         becomes(&query("b", "x\ny", false, true), "a\r\nb\r\n", "a\r\nx\r\ny\r\n", 1);
+        // Every line break is a line feed to a pattern.
+        becomes(&query(r"a\nb", r"c\nd", true, false), "a\r\nb\r\n", "c\r\nd\r\n", 1);
+        becomes(&query("a\nb", "c", false, true), "a\r\nb\r\n", "c\r\n", 1);
+        becomes(&query(r"\nb", r"\nx\ny", true, false), "a\r\nb\r\n", "a\r\nx\r\ny\r\n", 1);
+        becomes(&query(r"\n", "", true, false), "a\r\nb\r\n", "ab", 2);
+        becomes(&query(r" *//[^\n]*", "", true, false), "a // b\r\nc\r\n", "a\r\nc\r\n", 1);
+        becomes(&query(r"(a[^\n]*)\n(b)", "$2$1", true, false), "a\r\nb\n", "ba\n", 1);
+        becomes(&query(r"(?<x>a\n)b", "${x}c", true, false), "a\r\nb\n", "a\r\nc\n", 1);
+        // A lone carriage return is none.
+        becomes(&query("^.*$", "<$0>", true, false), "a\rb\r\nc\n", "<a\rb>\r\n<c>\n", 2);
         // Whoever names carriage returns means line endings.
         becomes(&query(r"\x{0D}\n", r"\n", true, false), "a\r\nb\r\n", "a\nb\n", 2);
         becomes(&query(r"\r\n", r"\n", true, false), "a\r\nb\r\n", "a\nb\n", 2);
