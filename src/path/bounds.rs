@@ -159,6 +159,8 @@ fn why_nothing_fits(glob: &str) -> Option<&'static str> {
     }
 }
 
+const VARIABLE: &str = "variables are not read here: write the path itself, or a \\ in front of the sign";
+
 /// Why a glob is not one, but a list, or what a shell would have made one of.
 fn why_not_one(glob: &str) -> Option<&'static str> {
     let is_quote = |quote: char| glob.len() > 1 && glob.starts_with(quote) && glob.ends_with(quote);
@@ -166,19 +168,24 @@ fn why_not_one(glob: &str) -> Option<&'static str> {
     if ['"', '\'', '`'].into_iter().any(is_quote) {
         return Some("it has quotes around it: leave them out");
     }
-    if glob.strip_prefix('$').is_some_and(|rest| rest.starts_with(is_name)) || glob.matches('%').count() > 1 {
-        return Some("variables are not read here: write the path itself");
+    if glob.strip_prefix('$').is_some_and(|rest| rest.starts_with(is_name)) {
+        return Some(VARIABLE);
     }
     if glob.chars().all(|c| c == ':') {
         return Some("it is nothing but colons, which stand between the globs of TXEDIT_DENY");
     }
+    let is_variable = |rest: &str| {
+        let name = rest.split_once('%').map_or("", |(name, _)| name);
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
     let (mut depth, mut chars) = (0_usize, glob.chars().peekable());
     while let Some(c) = chars.next() {
         match c {
             '\\' => _ = chars.next(),
             '{' | '[' => depth += 1,
             '}' | ']' => depth = depth.saturating_sub(1),
-            ',' | ';' if depth == 0 => {
+            '%' if is_variable(&chars.clone().collect::<String>()) => return Some(VARIABLE),
+            ',' | ';' | ':' if depth == 0 => {
                 return Some("it is a list: give each glob by itself, or a \\ in front of the sign");
             }
             ' ' if chars.peek().is_none_or(|next| "./*~! ".contains(*next)) => {
@@ -292,7 +299,7 @@ mod tests {
 
     #[test]
     fn a_list_in_one_glob_and_quotes_around_it_are_refused() {
-        let several = ["*.pem,.env", "*.pem, .env", ".env;*.pem", ".env *.pem", "/keys .env", ".env "];
+        let several = ["*.pem,.env", "*.pem, .env", ".env;*.pem", ".env:*.pem", ".env *.pem", "/keys .env", ".env "];
         for glob in several.into_iter().chain(["\"*.pem\"", "'*.pem'", "`.env`", "$HOME/x", "${HOME}/x", "%HOME%/x"]) {
             let bad = Bounds::default().denying([glob]).unwrap_err();
             assert!(bad.to_string().contains("denies nothing"), "{glob:?}: {bad}");
@@ -308,6 +315,10 @@ mod tests {
             ("$x", "$x"),
             ("a\\;b", "a;b"),
             ("a\\ .env", "a .env"),
+            ("a\\:b", "a:b"),
+            ("*\\,v", "x,v"),
+            ("100% of 50%", "100% of 50%"),
+            ("\\%HOME%", "%HOME%"),
         ] {
             let glob = if glob == "$x" { "\\$x" } else { glob };
             let bounds = Bounds::default().denying([glob]).unwrap();

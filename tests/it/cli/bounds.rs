@@ -294,15 +294,50 @@ fn the_user_and_the_environment_deny_too_and_no_flag_takes_that_back() {
 fn what_would_deny_nothing_of_what_is_meant_is_refused() {
     let here = workspace();
     here.write("plan.json", &file("b.key").to_string());
+    here.run(&["apply", "plan.json", "--deny", ".env:*.key"]).exits(2);
+    denied(&run(here.command(&["apply", "plan.json", "--json"]).env("TXEDIT_DENY", "a\\:b:*.key")));
     for value in [".env,*.key", ".env *.key", ":", "::", "\"*.key\""] {
         run(here.command(&["apply", "plan.json"]).env("TXEDIT_DENY", value)).exits(2);
         here.run(&["apply", "plan.json", "--deny", value]).exits(2);
     }
-    // The root in another case is another folder, or the file system folds it.
+}
+
+/// A glob of this machine denies beneath whatever root it fits.
+#[test]
+fn a_glob_that_begins_with_the_root_denies_the_rest_of_it() {
+    let here = workspace();
+    here.write("keys/id", "one\n").write("plan.json", &file("keys/id").to_string());
     let root = here.path().canonicalize().unwrap();
-    let other = root.to_str().unwrap().to_uppercase();
-    let json = here.run(&["apply", "plan.json", "--json", "--deny", &format!("{other}/b.key")]).exits(2).json();
-    assert!(json["errors"][0]["message"].as_str().unwrap().contains(root.to_str().unwrap()), "{json}");
+    let (above, root) = (root.parent().unwrap().to_str().unwrap(), root.to_str().unwrap());
+    let apply = |glob: &str| here.run(&["apply", "plan.json", "--json", "--dry-run", "--deny", glob]);
+    let fitting = [format!("{root}/keys"), format!("{above}/*/keys/id"), format!("{above}/**/id"), "/**/id".to_owned()];
+    // In any case, as every glob.
+    for glob in fitting.into_iter().chain([format!("{}/keys", root.to_uppercase())]) {
+        denied(&apply(&glob));
+    }
+    for glob in [root, above, "/", &format!("{above}/*")] {
+        apply(glob).exits(2);
+    }
+    // What is elsewhere on this machine stops nothing.
+    let elsewhere = ["/nowhere/keys/id".to_owned(), format!("{above}/*/*/keys"), format!("{root}s/keys")];
+    for glob in elsewhere.into_iter().chain([root.to_uppercase()]) {
+        apply(&glob).exits(0);
+    }
+}
+
+#[test]
+fn what_a_symlink_leads_to_is_denied_by_its_letters() {
+    let here = workspace();
+    here.write("k[ab]*/id", "one\n").write("ka/id", "one\n");
+    symlink("k[ab]*", here.path().join("alias")).unwrap();
+    let root = here.path().canonicalize().unwrap();
+    for glob in ["alias".to_owned(), format!("{}/alias/id", root.display())] {
+        for (name, is_denied) in [("k[ab]*/id", true), ("ka/id", false)] {
+            here.write("plan.json", &file(name).to_string());
+            let ran = here.run(&["apply", "plan.json", "--json", "--dry-run", "--deny", &glob]);
+            if is_denied { denied(&ran) } else { _ = ran.exits(0) }
+        }
+    }
 }
 
 #[test]
