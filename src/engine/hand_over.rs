@@ -3,6 +3,7 @@
 //! Else a `chmod 600` during a check that fails would end with the mode from before it.
 
 use super::transaction::Transaction;
+use crate::digest::Digest;
 use crate::error::{Error, Result};
 use crate::fs::{FileKind, Metadata, Name};
 use crate::identity::Identity;
@@ -63,16 +64,49 @@ impl Transaction<'_> {
         }
         let now = self.metadata(original).map_err(io("read the attributes of"))?;
         let Some(wanted) = wanted([old, after], &found, &now) else { return Ok(Handed::Not) };
-        let given = self.fs.open_file(original).and_then(|file| {
-            if wanted.attributes.flags != now.attributes.flags {
-                self.fs.set_flags(&file, wanted.attributes.flags)?;
-            }
-            self.fs.set_metadata(&file, &now, &wanted)?;
-            // It must be there before its name is: what has its name again nobody looks at any more.
-            self.fs.sync(&file)
-        });
+        let given = self.wear(original, &now, &wanted);
         let worn = FileState { mode: found.mode, access: Some(found.access()), ..*after };
         Ok(if given.is_ok() { Handed::Over(worn) } else { Handed::Not })
+    }
+
+    /// What the content of a slot wears that an edit is about to put back; `None` where there is none.
+    pub(super) fn worn_in_slot(&self, entry: usize) -> Result<Option<Metadata>> {
+        let slot = slot_name(entry);
+        let slot = Name::new(&self.folder, &slot);
+        let io = |verb: &'static str| move |e| Error::io(verb, self.path(entry), e);
+        let stat = self.fs.stat(slot).map_err(io("look at"))?;
+        let is_edit = matches!(self.record(entry).change, Change::Edit { .. });
+        if !is_edit || stat.is_none_or(|stat| stat.kind != FileKind::File) {
+            return Ok(None);
+        }
+        self.metadata(slot).map(Some).map_err(io("read the attributes of"))
+    }
+
+    /// Gives to the target what somebody changed of mode, owner and attributes of what is in the slot, since it wore
+    /// `before`; `false` where it cannot be given that.
+    pub(super) fn hand_on(&self, entry: usize, before: &Metadata) -> Result<bool> {
+        let Some(found) = self.worn_in_slot(entry)? else { return Ok(true) };
+        let is_alike = |one: &Metadata, other: &Metadata| (one.mode, one.access()) == (other.mode, other.access());
+        if is_alike(&found, before) {
+            return Ok(true);
+        }
+        let target = Name::new(self.parent(entry)?, self.record(entry).path.name());
+        let Ok(now) = self.metadata(target) else { return Ok(false) };
+        let state =
+            |it: &Metadata| FileState { digest: Digest::of(b""), size: 0, mode: it.mode, access: Some(it.access()) };
+        let worn = state(before);
+        let Some(wanted) = wanted([&worn, &worn], &found, &now) else { return Ok(false) };
+        Ok(self.wear(target, &now, &wanted).is_ok())
+    }
+
+    fn wear(&self, name: Name<'_>, now: &Metadata, wanted: &Metadata) -> std::io::Result<()> {
+        let file = self.fs.open_file(name)?;
+        if wanted.attributes.flags != now.attributes.flags {
+            self.fs.set_flags(&file, wanted.attributes.flags)?;
+        }
+        self.fs.set_metadata(&file, now, wanted)?;
+        // It must be there before its name is: what has its name again nobody looks at any more.
+        self.fs.sync(&file)
     }
 
     fn metadata(&self, name: Name<'_>) -> std::io::Result<Metadata> {

@@ -92,7 +92,8 @@ impl State {
     pub(super) fn find(fs: &dyn Fs, root: &Handle, protocol: &'static Protocol) -> Result<Found> {
         let (folder, stat) = match private::open_by(fs, Name::new(root, STATE_FOLDER), protocol)? {
             Opening::Missing => return Ok(Found::Nothing),
-            Opening::Refused(refusal) => return Ok(Found::Ignored(refusal.to_string())),
+            Opening::Refused(why) => return Ok(Found::Ignored(why)),
+            Opening::Shut(why) => return Ok(Found::Ignored(why.to_owned())),
             Opening::Ours(folder, stat) => (folder, stat),
         };
         let root_stat = fs.stat_handle(root).map_err(|e| Error::io("look at", root.path(), e))?;
@@ -262,7 +263,7 @@ impl State {
     pub(super) fn section(&self, fs: &dyn Fs, section: Section) -> Result<Option<Handle>> {
         match private::open(fs, Name::new(&self.folder, section.name()))? {
             Opening::Ours(folder, _) => Ok(Some(folder)),
-            Opening::Missing | Opening::Refused(_) => Ok(None),
+            Opening::Missing | Opening::Refused(_) | Opening::Shut(_) => Ok(None),
         }
     }
 
@@ -284,7 +285,7 @@ impl State {
         match private::open(fs, Name::new(&self.folder, section.name()))? {
             Opening::Ours(folder, _) => Ok(folder),
             Opening::Missing => Err(came_and_went(&self.root)),
-            Opening::Refused(refusal) => Err(private::to_be_mended(&self.folder.path().join(section.name()), refusal)),
+            refused => Err(private::to_be_mended(&self.folder.path().join(section.name()), &refused)),
         }
     }
 
@@ -297,15 +298,15 @@ impl State {
             let folder = match private::open(fs, name)? {
                 Opening::Ours(folder, _) => folder,
                 Opening::Missing => continue,
-                Opening::Refused(refusal) => {
-                    strangers.push(format!("it is left alone: {}", private::to_be_mended(&name.path(), refusal)));
+                refused => {
+                    strangers.push(format!("it is left alone: {}", private::to_be_mended(&name.path(), &refused)));
                     continue;
                 }
             };
             for id in list_ids(fs, &folder)? {
                 let name = Name::new(&folder, &id);
-                if let Opening::Refused(refusal) = private::open(fs, name)? {
-                    strangers.push(format!("{} {refusal}; it is left alone", name.path().display()));
+                if let refused @ (Opening::Refused(_) | Opening::Shut(_)) = private::open(fs, name)? {
+                    strangers.push(format!("{} {}; it is left alone", name.path().display(), refused.why()));
                 }
             }
         }
@@ -351,6 +352,6 @@ pub(super) fn open_transaction(
 ) -> Result<Option<Handle>> {
     match private::open(fs, Name::new(section, id))? {
         Opening::Ours(folder, _) => Ok(Some(folder)),
-        Opening::Missing | Opening::Refused(_) => Ok(None),
+        Opening::Missing | Opening::Refused(_) | Opening::Shut(_) => Ok(None),
     }
 }

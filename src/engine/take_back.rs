@@ -29,6 +29,9 @@ pub(super) enum TakenBack {
 const IN_THE_WAY: TakenBack = TakenBack::Left("another program made a file there meanwhile");
 const NOT_HANDED_OVER: TakenBack =
     TakenBack::Left("another program changed its mode, owner or attributes, and the original cannot be given them");
+const NOT_HANDED_ON: TakenBack = TakenBack::Left(
+    "another program wrote it while it was taken back, and changed the mode, owner or attributes of what is kept",
+);
 const NO_FOLDER: TakenBack = TakenBack::Left("its folder is gone");
 const FILLED: TakenBack = TakenBack::Left("another program put something into the folder that took its place");
 const WRITTEN: TakenBack = TakenBack::Left("another program wrote it while it was taken back");
@@ -92,6 +95,7 @@ impl Transaction<'_> {
         let slot = slot_name(entry);
         let slot =
             self.fs.stat(Name::new(&self.folder, &slot)).map_err(|e| Error::io("look at", self.path(entry), e))?;
+        let worn = self.worn_in_slot(entry)?;
         match self.swap_back(entry) {
             Err(e) if e.os_error().is_some_and(errno::is_taken) => return Ok(IN_THE_WAY),
             other => other?,
@@ -102,7 +106,13 @@ impl Transaction<'_> {
         }
         if !self.slot_came_back(entry)? {
             self.swap(entry)?;
-            return Ok(if makes_folder { FILLED } else { WRITTEN });
+            // For a moment its name was that of what went back, and somebody may have changed that.
+            let is_given = worn.map_or(Ok(true), |worn| self.hand_on(entry, &worn))?;
+            return Ok(match (is_given, makes_folder) {
+                (false, _) => NOT_HANDED_ON,
+                (true, true) => FILLED,
+                (true, false) => WRITTEN,
+            });
         }
         // Somebody may have changed them in this moment, perhaps back to what they were.
         Ok(if self.hand_over(entry, Place::Slot(slot.map(|slot| slot.identity)), handed)? == Handed::Not {

@@ -21,6 +21,14 @@ pub(super) struct Tidied {
     pub warnings: Vec<String>,
 }
 
+/// What came of removing a folder.
+enum Removed {
+    /// It was in this one.
+    From(Handle),
+    IsGone,
+    IsNotOurs,
+}
+
 /// Folders, by path and identity.
 type Made = HashSet<(PathBuf, Identity)>;
 
@@ -44,8 +52,8 @@ impl Transaction<'_> {
         // A redo made them again.
         let again = OnceCell::new();
         let is_ours = |record: &Record, staged: &Identity, there: &Identity| {
-            let again = || again.get_or_init(|| self.made_again(reverts).unwrap_or_default());
-            there == staged || again().contains(&(record.path.as_path().to_owned(), *there))
+            let is_again = |made: &Made| made.contains(&(record.path.as_path().to_owned(), *there));
+            there == staged || again.get_or_init(|| self.made_again(reverts)).as_ref().is_ok_and(is_again)
         };
         // Of folders in each other only the innermost that stays is told: what it is in cannot go either.
         let mut left: Vec<&Path> = Vec::new();
@@ -56,12 +64,19 @@ impl Transaction<'_> {
                 continue;
             }
             match self.remove_empty(record, |there| is_ours(record, staged, there)) {
-                Ok(Some(parent)) => {
+                Ok(Removed::From(parent)) => {
                     // What was removed after its parent was opened for it needs no sync.
                     tidied.folders.remove(path);
                     tidied.folders.insert(record.path.parent().to_owned(), parent);
                 }
-                Ok(None) => {}
+                Ok(Removed::IsNotOurs) => {
+                    if let Some(Err(error)) = again.get() {
+                        let path = self.state.root.path().join(path);
+                        let path = path.display();
+                        tidied.warnings.push(format!("{path} stays, which a redo may have made: {error}"));
+                    }
+                }
+                Ok(Removed::IsGone) => {}
                 Err(error) => {
                     let path = self.state.root.path().join(path).display().to_string();
                     tidied.warnings.push(match errno::of(&error) {
@@ -100,28 +115,26 @@ impl Transaction<'_> {
         Ok(made)
     }
 
-    /// Removes a folder; answers the one that it was in. Nothing is done where it is gone, or is not ours.
-    fn remove_empty(
-        &self,
-        record: &Record,
-        is_ours: impl FnOnce(&Identity) -> bool,
-    ) -> std::io::Result<Option<Handle>> {
+    /// Removes a folder, if it is there and ours.
+    fn remove_empty(&self, record: &Record, is_ours: impl FnOnce(&Identity) -> bool) -> std::io::Result<Removed> {
         let folder = record.path.parent();
         let parent = match self.parents.get(folder) {
             Some((_, parent)) => parent.clone(),
             None => match self.fs.open_beneath(&self.state.root, folder) {
-                Err(e) if errno::is_missing(&e) => return Ok(None),
+                Err(e) if errno::is_missing(&e) => return Ok(Removed::IsGone),
                 other => other?,
             },
         };
         let name = Name::new(&parent, record.path.name());
-        if self.fs.stat(name)?.is_none_or(|stat| !is_ours(&stat.identity)) {
-            return Ok(None);
+        match self.fs.stat(name)? {
+            None => return Ok(Removed::IsGone),
+            Some(stat) if !is_ours(&stat.identity) => return Ok(Removed::IsNotOurs),
+            Some(_) => {}
         }
         match self.fs.remove_folder(name) {
             // One that is gone was removed, whatever the call said.
             Err(e) if self.fs.stat(name)?.is_some() => Err(e),
-            _ => Ok(Some(parent)),
+            _ => Ok(Removed::From(parent)),
         }
     }
 }

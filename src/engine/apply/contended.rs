@@ -14,10 +14,13 @@ use crate::request::{Change, FileRequest, Request};
 /// from.
 pub(super) fn edits(request: &Request, draft: &Draft) -> Option<HashMap<usize, Vec<Edit>>> {
     let is_copied = |file: &FileRequest| matches!(file.change, Change::Copy { .. });
+    // What is as it was asked for is looked at once, and would be older than what is made anew.
+    let has_entry = |file: usize| draft.plan.entries.iter().any(|entry| entry.asked_by == Some(file));
     if draft.gate.is_some()
         || request.backup
         || draft.plan.entries.len() > limits::CONTENDED_FILES
         || request.files.iter().any(is_copied)
+        || !(0..request.files.len()).all(has_entry)
     {
         return None;
     }
