@@ -41,6 +41,8 @@ pub(super) struct Foreigners {
     moved_folder: bool,
     /// A folder was moved, and only then a target was swapped.
     pub(super) moved_before_swap: bool,
+    /// What they moved since the last swap.
+    pub(super) moved_since: Vec<PathBuf>,
     /// The act has a check, which foreign programs cannot be told from.
     pub(super) is_checked: bool,
     /// What was there before the act.
@@ -71,6 +73,7 @@ impl Foreigners {
             left: BTreeMap::new(),
             moved_folder: false,
             moved_before_swap: false,
+            moved_since: Vec::new(),
             is_checked: self.is_checked,
             base: Arc::clone(&self.base),
             older: self.older.clone(),
@@ -90,6 +93,7 @@ impl Foreigners {
         self.left.clear();
         self.moved_folder = false;
         self.moved_before_swap = false;
+        self.moved_since.clear();
         self.fresh.clear();
     }
 
@@ -97,8 +101,9 @@ impl Foreigners {
     pub(super) fn act(&mut self, machine: &SimFs, deed: &Deed, by_check: bool) {
         let before = Look::of(machine);
         if perform(machine, deed, &mut self.held).is_err() {
-            // What a check meant to change is its own, also where others were quicker.
-            self.touched.extend(deed.paths().into_iter().filter(|_| by_check).map(PathBuf::from));
+            // What a check meant to change is its own, also where others were quicker; a name that was to be new is not.
+            let is_its_own = by_check && !matches!(deed, Deed::Link(..));
+            self.touched.extend(deed.paths().into_iter().filter(|_| is_its_own).map(PathBuf::from));
             return;
         }
         let after = Look::of(machine);
@@ -146,7 +151,8 @@ impl Foreigners {
         self.twins.extend(twins.iter().cloned());
         self.touched.extend(twins);
         self.ever.extend(self.touched.iter().cloned());
-        if let Deed::Move(from, _) | Deed::Exchange(from, _) = deed {
+        if let Deed::Move(from, to) | Deed::Exchange(from, to) = deed {
+            self.moved_since.extend([from, to].map(PathBuf::from));
             self.moved_folder |= before.files.get(Path::new(from)).is_some_and(|entry| entry.kind == FileKind::Folder);
         }
         self.were_here |= !matches!(deed, Deed::Hold(..));
@@ -181,7 +187,10 @@ impl Foreigners {
 
     /// The engine is about to make this call.
     pub(super) fn note(&mut self, call: &sim::Call<'_>) {
-        self.moved_before_swap |= swaps(call) && self.moved_folder;
+        if swaps(call) {
+            self.moved_before_swap |= self.moved_folder;
+            self.moved_since.clear();
+        }
     }
 
     /// The machine was cut off: handles are gone.

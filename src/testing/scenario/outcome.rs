@@ -146,6 +146,7 @@ impl World {
         let is_moved = |path: &Path| {
             let moves = |deed: &Deed| deed.paths().iter().any(|moved| Path::new(moved) == path);
             foreigners.done.iter().any(|(deed, _)| moves(deed))
+                || foreigners.moved_since.iter().any(|moved| path.starts_with(moved))
         };
         let wrong = report.files.iter().filter(|file| file.operation != Operation::None).find(|file| {
             let (_, goal) = places(file, base);

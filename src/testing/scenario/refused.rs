@@ -158,11 +158,11 @@ impl Refused<'_> {
 
     /// Whether the answer names it, or the kept folder that it is in.
     fn is_told(&self, path: &Path) -> bool {
-        let is_in = |kept: &crate::error::Kept| {
+        let is_in = |kept: &crate::error::Kept, known_as: &Path| {
             let (Ok(was), Ok(is)) = (kept.path.strip_prefix(ROOT), kept.kept_path.strip_prefix(ROOT)) else {
                 return false;
             };
-            let inside = path.strip_prefix(was).ok();
+            let inside = known_as.strip_prefix(was).ok();
             inside.is_some_and(|inside| alike(self.all.get(&is.join(inside)), self.expected.get(path)))
         };
         // By the path that it had before others moved its folder.
@@ -171,10 +171,11 @@ impl Refused<'_> {
                 let (Deed::Move(from, to) | Deed::Exchange(from, to)) = deed else { return false };
                 let before =
                     |from: &str, to: &str| path.strip_prefix(to).ok().map(|inside| Path::new(from).join(inside));
-                [before(from, to), before(to, from)].into_iter().flatten().any(|before| kept.path.ends_with(before))
+                let mut known_as = [before(from, to), before(to, from)].into_iter().flatten();
+                known_as.any(|before| kept.path.ends_with(&before) || is_in(kept, &before))
             })
         };
-        self.error.kept().iter().any(|kept| kept.path.ends_with(path) || is_in(kept) || was_moved(kept))
+        self.error.kept().iter().any(|kept| kept.path.ends_with(path) || is_in(kept, path) || was_moved(kept))
             || self.error.not_old().iter().any(|left| {
                 let left_at = left.path.strip_prefix(ROOT).unwrap_or(&left.path);
                 // With a folder that is another's all that is in it is.
@@ -262,11 +263,19 @@ impl Refused<'_> {
                 own.is_ok_and(|own| {
                     let at_check = self.at_check.as_ref().and_then(|files| files.get(&own));
                     let mut old = [self.base.get(&own), at_check].into_iter().flatten();
-                    let is_old = old.any(|old| alike(self.files.get(&own), Some(old)));
+                    let is_old = old.any(|old| alike(self.files.get(&self.moved(&own)), Some(old)));
                     self.asked.contains(&own) && is_old && is_aside(to)
                 })
             };
             !self.files.contains_key(path) && (is_back(one, other) || is_back(other, one))
+        })
+    }
+
+    /// Where a path is once others have moved the folders above it to names that were free.
+    fn moved(&self, path: &Path) -> PathBuf {
+        self.foreigners.done.iter().fold(path.to_owned(), |at, (deed, _)| match deed {
+            Deed::Move(from, to) => at.strip_prefix(from).map(|inside| Path::new(to).join(inside)).unwrap_or(at),
+            _ => at,
         })
     }
 
