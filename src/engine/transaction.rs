@@ -177,6 +177,13 @@ impl Transaction<'_> {
         Ok(now.identity != *identity && self.leads_to(path, &now.identity)?)
     }
 
+    /// Whether the path of an entry still leads into the folder that is held for it.
+    fn has_its_place(&self, entry: usize) -> Result<bool> {
+        let folder = self.record(entry).path.parent();
+        let held = self.parents.get(folder);
+        held.map_or(Ok(true), |(identity, held)| self.leads_to_held(folder, identity, held))
+    }
+
     /// Whether a path of the workspace still leads to this folder.
     pub(super) fn leads_to(&self, path: &Path, folder: &Identity) -> Result<bool> {
         let there = self.fs.open_beneath(&self.state.root, path);
@@ -339,6 +346,10 @@ impl Transaction<'_> {
             if let Some(folder) = self.record(entry).change.folder_after().filter(|_| ours)
                 && !self.leads_to(self.record(entry).path.as_path(), folder)?
             {
+                continue;
+            }
+            // What stays in a folder that was moved away is not where its path says.
+            if ours && !self.has_its_place(entry)? {
                 continue;
             }
             let kept_path = if ours { self.path(entry) } else { kept_folder.join(slot_name(entry)) };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::look::alike;
 use crate::digest::Digest;
 use crate::engine::report::{FileReport, Operation, Report};
-use crate::error::{Error, Outcome};
+use crate::error::{Error, NotOld, Outcome};
 use crate::fs::FileKind;
 use crate::fs::sim::Entry;
 use crate::request::{Mode, Request};
@@ -92,10 +92,13 @@ pub fn judge_answer(
 /// All is as it was, but what the answer names, and that is not.
 fn judge_partly(compared: Compared<'_>, error: &Error) -> Result<(), String> {
     judge_unchanged(compared, "a failure that says partly rolled back")?;
+    // It may be in the folder that the error names, which others moved away.
+    let was_moved =
+        |left: &NotOld| error.path().is_some_and(|folder| left.path.parent().is_some_and(|it| it.starts_with(folder)));
     let mut left = error
         .not_old()
         .iter()
-        .filter(|left| left.on_top)
+        .filter(|left| left.on_top && !was_moved(left))
         .map(|left| relative(&left.path, compared.root, compared.before));
     left.find(|path| compared.is_unchanged(path))
         .map_or(Ok(()), |path| Err(format!("{} is as it was, and is named as not put back: {error:?}", path.display())))

@@ -179,7 +179,8 @@ impl Refused<'_> {
             || self.error.not_old().iter().any(|left| {
                 let left_at = left.path.strip_prefix(ROOT).unwrap_or(&left.path);
                 // With a folder that is another's all that is in it is.
-                left_at == path && left.on_top || left_at != path && path.starts_with(left_at)
+                (left_at == path || self.moved(left_at) == path) && left.on_top
+                    || left_at != path && path.starts_with(left_at)
             })
     }
 
