@@ -6,7 +6,7 @@
 use std::sync::atomic::AtomicBool;
 
 use super::account::Account;
-use super::doubtful::Doubtful;
+use super::doubtful::{self, Doubtful};
 use super::history::{Entry, Loaded, whole_history};
 use super::open::check_plan;
 use super::report::{Extra, FileReport, Operation, Report};
@@ -30,11 +30,9 @@ impl Engine {
         run: Run<'_>,
     ) -> Result<Option<Report>> {
         if let Some(key) = &request.idempotency_key
-            && let Some(loaded) = match self.search(|header| header.key.as_ref() == Some(key))? {
+            && let Some(loaded) = match self.search(|header| header.key.as_ref() == Some(key), |_| true)? {
                 Search::Found(loaded) => Some(loaded),
-                Search::Perhaps(doubtful) => {
-                    return Err(doubtful.may_be_the_same(&format!("the one with the idempotency key {key:?}")));
-                }
+                Search::Perhaps(doubtful) => return Err(doubtful.may_have_key(key)),
                 Search::Nothing => None,
             }
         {
@@ -48,12 +46,27 @@ impl Engine {
             }
             return self.told_again(&loaded, self.is_checked(request.check.as_ref()), run).map(Some);
         }
-        if request.idempotent { self.repeated(request, fingerprint, run) } else { Ok(None) }
+        if !request.idempotent {
+            return Ok(None);
+        }
+        // A header is what tells; without one, what somebody else put there stops nobody.
+        self.repeated(request, fingerprint, |doubtful| !doubtful.is_foreign(), run)
     }
 
-    /// The answer of the transaction that did the very same, where every file still is as it left it.
-    pub(super) fn repeated(&self, request: &Request, fingerprint: Digest, run: Run<'_>) -> Result<Option<Report>> {
-        let Some(loaded) = self.find_committed(|header| header.request == Some(fingerprint))? else { return Ok(None) };
+    /// The answer of the transaction that did the very same, where every file still is as it left it. One without a
+    /// readable header counts as it where it `may_be`.
+    pub(super) fn repeated(
+        &self,
+        request: &Request,
+        fingerprint: Digest,
+        may_be: impl Fn(&Doubtful) -> bool,
+        run: Run<'_>,
+    ) -> Result<Option<Report>> {
+        let loaded = match self.search(|header| header.request == Some(fingerprint), may_be)? {
+            Search::Found(loaded) => loaded,
+            Search::Perhaps(doubtful) => return Err(doubtful.may_be_the_same("this very request")),
+            Search::Nothing => return Ok(None),
+        };
         let is_in_place =
             loaded.journal.entries.iter().zip(self.seen(&loaded, run.cancel)?).all(|(it, seen)| is_left(it, seen));
         if is_in_place {
@@ -69,43 +82,42 @@ impl Engine {
         &self,
         opened: &str,
         plan_hash: Option<Digest>,
-        is_checked: bool,
+        (is_checked, is_gone): (bool, bool),
         run: Run<'_>,
     ) -> Result<Option<Report>> {
-        let Some(loaded) = self.committed_open(opened)? else { return Ok(None) };
+        // As long as it is open, what is staged tells by itself whether it still fits the files.
+        let loaded = match self.committed_open(opened, |doubtful| is_gone && doubtful.id.as_str() > opened)? {
+            Search::Found(loaded) => loaded,
+            Search::Perhaps(doubtful) => return Err(doubtful.may_be_the_same(&format!("the commit of {opened}"))),
+            Search::Nothing => return Ok(None),
+        };
         check_plan(plan_hash, loaded.journal.plan_hash(), false)?;
         self.told_again(&loaded, is_checked, run).map(Some)
     }
 
     /// What became of an open transaction by its commit.
-    pub(super) fn committed_open(&self, opened: &str) -> Result<Option<Loaded>> {
-        self.find_committed(|header| header.opened.as_deref() == Some(opened))
+    pub(super) fn committed_open(&self, opened: &str, may_be: impl Fn(&Doubtful) -> bool) -> Result<Search> {
+        self.search(|header| header.opened.as_deref() == Some(opened), may_be)
     }
 
-    /// The newest committed transaction that is it, of those that can be read.
-    fn find_committed(&self, is_it: impl Fn(&Header) -> bool) -> Result<Option<Loaded>> {
-        match self.search(is_it)? {
-            Search::Found(loaded) => Ok(Some(loaded)),
-            Search::Perhaps(_) | Search::Nothing => Ok(None),
-        }
-    }
-
-    /// Looks for the newest committed transaction that is it.
-    fn search(&self, is_it: impl Fn(&Header) -> bool) -> Result<Search> {
+    /// Looks for the newest committed transaction that is it. Of those that cannot be acted on, a header that can be read
+    /// decides, else `may_be`.
+    fn search(&self, is_it: impl Fn(&Header) -> bool, may_be: impl Fn(&Doubtful) -> bool) -> Result<Search> {
         let Some(state) = self.state()? else { return Ok(Search::Nothing) };
-        let mut perhaps = None;
+        let is_perhaps = |doubtful: &Doubtful| doubtful.header.as_ref().map_or_else(|| may_be(doubtful), &is_it);
+        // In this order: what moves from the one to the other meanwhile is seen in one of them.
+        let mut perhaps = doubtful::interrupted(&*self.fs, &state)?;
+        perhaps.retain(is_perhaps);
         for entry in whole_history(&*self.fs, &state)?.rev() {
             match entry? {
                 Entry::Ours(loaded) if is_it(&loaded.journal.header) => return Ok(Search::Found(loaded)),
                 Entry::Ours(_) => {}
-                Entry::Doubtful(doubtful) => {
-                    if perhaps.is_none() && doubtful.header.as_ref().is_none_or(&is_it) {
-                        perhaps = Some(doubtful);
-                    }
-                }
+                Entry::Doubtful(doubtful) => perhaps.extend(Some(doubtful).filter(is_perhaps)),
             }
         }
-        Ok(perhaps.map_or(Search::Nothing, Search::Perhaps))
+        // The one that says so itself comes first.
+        perhaps.sort_by_key(|doubtful| doubtful.header.is_none());
+        Ok(perhaps.into_iter().next().map_or(Search::Nothing, Search::Perhaps))
     }
 
     /// The answer of a committed transaction, with what is true of its files now.
@@ -186,9 +198,9 @@ impl Engine {
 }
 
 /// What came of a look for a committed transaction.
-enum Search {
+pub(super) enum Search {
     Found(Loaded),
-    /// None that can be read is it; one that cannot be read may be.
+    /// None that can be acted on is it; one that cannot may be.
     Perhaps(Doubtful),
     Nothing,
 }

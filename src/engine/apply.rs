@@ -94,6 +94,7 @@ impl Engine {
         if let Some(report) = self.answered_before(request, fingerprint, run)? {
             return Ok(report);
         }
+        self.refuse_key_at_work(request)?;
         if again {
             ground.look_again(&*self.fs)?;
         }
@@ -101,7 +102,7 @@ impl Engine {
         let (mut draft, files) = match self.draft(request, cast, places, parents, run) {
             // A file that is no longer what the request expects may be what the request makes of it.
             Err(error) if carries_hashes(request) => {
-                return self.repeated(request, fingerprint, run)?.ok_or(error);
+                return self.repeated(request, fingerprint, |_| false, run)?.ok_or(error);
             }
             other => other?,
         };

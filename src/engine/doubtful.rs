@@ -6,25 +6,26 @@
 
 use std::path::PathBuf;
 
-use super::hot::{self, Standing};
+use super::hot::{self, Doubt, Standing};
+use super::private::Refusal;
 use super::state::{Section, State, list_ids};
 use super::undo::Wanting;
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::fs::Fs;
-use crate::journal::Header;
+use crate::fs::{Fs, Handle};
+use crate::journal::{self, Header};
 
 /// Why it cannot be acted on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// It is this user's, and cannot be opened.
-    Shut,
-    /// It is no folder, or not this user's alone.
-    Strange,
+    /// It is no folder, or not this user's alone, or cannot be opened.
+    Refused(Refusal),
     /// It has no journal, or one that does not verify.
     Damaged,
     /// Its journal was written in another folder.
     Copied,
-    /// It is in `txn/`.
+    /// Another kernel may be at it.
+    OtherHost,
+    /// It was interrupted, and is not recovered.
     Interrupted,
 }
 
@@ -35,6 +36,8 @@ pub(super) struct Doubtful {
     pub id: String,
     /// Where that is.
     pub path: PathBuf,
+    /// The same as a section: `txn/` or history.
+    pub section: Section,
     /// Why it cannot be acted on.
     pub cause: Cause,
     /// The same in words that follow its path.
@@ -46,70 +49,100 @@ pub(super) struct Doubtful {
 impl Doubtful {
     /// The refusal of whoever asks for the newest.
     pub(super) fn may_be_newest(&self) -> Error {
-        let Self { id, path, why, .. } = self;
-        let path = path.display();
-        let advice = match self.cause {
-            Cause::Interrupted => format!("end it (`txedit recover {id}`)"),
-            Cause::Shut => "give yourself all rights to it, or move it away".to_owned(),
-            _ => format!("put it aside (`txedit recover {id} --discard`)"),
-        };
-        self.refused(format!(
-            "{path} {why}, and may be newer than what would be taken back: name the transaction that is meant (`txedit \
-             log`), or {advice}"
+        self.refused(&format!(
+            "and may be newer than what would be taken back: name the transaction that is meant (`txedit log`), or {}",
+            self.way_out()
         ))
     }
 
     /// The refusal of a request that may have been done already.
     pub(super) fn may_be_the_same(&self, what: &str) -> Error {
-        let Self { id, path, why, .. } = self;
-        let path = path.display();
-        let advice = match self.cause {
-            Cause::Shut => "give yourself all rights to it, or move it away".to_owned(),
-            _ => format!("put it aside (`txedit recover {id} --discard`), then send the request again if they are not"),
-        };
-        self.refused(format!(
-            "{path} {why}, and may be {what}: look whether the changes of the request are in the files; {advice}"
+        self.refused(&format!(
+            "and may be {what}: look whether the changes of the request are in the files, {}, and send the request again \
+             if they are not",
+            self.way_out()
         ))
+    }
+
+    /// The refusal of a request with its key, or with one that it may have.
+    pub(super) fn may_have_key(&self, key: &str) -> Error {
+        self.may_be_the_same(&format!("the one with the idempotency key {key:?}"))
     }
 
     /// The refusal of whoever names it.
     pub(super) fn named(&self) -> Error {
-        let Self { id, path, why, .. } = self;
-        let path = path.display();
-        self.refused(format!("{path} {why}: it cannot be undone; `txedit recover {id} --discard` puts it aside"))
+        self.refused(&format!("and cannot be undone: {}", self.way_out()))
     }
 
-    fn refused(&self, message: String) -> Error {
+    /// What a person can do, so that it no longer is in the way.
+    pub(super) fn way_out(&self) -> String {
+        let id = &self.id;
+        match (self.cause, self.section) {
+            (Cause::Refused(Refusal::Shut), _) => "give yourself all rights to it, or move it away".to_owned(),
+            // Whose folder it is not, may not move it to another one.
+            (Cause::Refused(Refusal::Foreign { owner, user }), _) if user != 0 => {
+                format!("have user {owner} or root move it away")
+            }
+            (Cause::Refused(Refusal::NoFolder), Section::Transactions) => "move it away".to_owned(),
+            // Somebody may be at it, and nobody can tell.
+            (Cause::Refused(_), Section::Transactions) => {
+                "make it yours alone (chown, chmod go-w), or move it away".to_owned()
+            }
+            (Cause::Interrupted, _) => {
+                format!("end it (`txedit recover {id}`, with `--forward`, `--back` or `--discard` if that leaves it)")
+            }
+            _ => format!("put it aside (`txedit recover {id} --discard`)"),
+        }
+    }
+
+    /// Whether it is nothing that this user committed, as far as its owner and its kind tell.
+    pub(super) const fn is_foreign(&self) -> bool {
+        matches!(self.cause, Cause::Refused(Refusal::Foreign { .. } | Refusal::NoFolder))
+    }
+
+    fn refused(&self, and: &str) -> Error {
         let kind = match self.cause {
-            Cause::Shut => ErrorKind::PermissionDenied,
+            Cause::Refused(Refusal::Shut) => ErrorKind::PermissionDenied,
             _ => ErrorKind::RecoveryRequired,
         };
+        let message = format!("{} {}, {and}", self.path.display(), self.why);
         Error::new(kind, message).at(&self.path).of_transaction(&self.id).outcome_is(Outcome::Unchanged)
     }
 }
 
-/// The newest in `txn/` that may have been committed after a transaction of history, or after none.
-pub(super) fn interrupted_after(fs: &dyn Fs, state: &State, id: Option<&str>) -> Result<Option<Doubtful>> {
-    let Some(section) = state.section(fs, Section::Transactions)? else { return Ok(None) };
-    for found in list_ids(fs, &section)?.into_iter().rev() {
-        if id.is_some_and(|id| found.as_str() <= id) {
-            break;
+/// What in `txn/` may have been committed, and is neither at work nor recovered; the newest first.
+pub(super) fn interrupted(fs: &dyn Fs, state: &State) -> Result<Vec<Doubtful>> {
+    let Some(section) = state.section(fs, Section::Transactions)? else { return Ok(Vec::new()) };
+    let ids = list_ids(fs, &section)?;
+    ids.iter().rev().filter_map(|id| interrupted_one(fs, state, &section, id).transpose()).collect()
+}
+
+/// One of them; `section` is `txn/`.
+pub(super) fn interrupted_one(fs: &dyn Fs, state: &State, section: &Handle, id: &str) -> Result<Option<Doubtful>> {
+    let (standing, folder) = hot::examine(fs, state, id, &|_| false)?;
+    let (cause, why, header) = match standing {
+        // What its owner has not acknowledged is not asked for.
+        Standing::Running | Standing::Unfinished => return Ok(None),
+        Standing::Refused(refusal) => (Cause::Refused(refusal), refusal.to_string(), None),
+        Standing::Corrupt(why) => {
+            let header = match &folder {
+                Some(folder) => hot::read_of_journal(fs, folder, |bytes| journal::header(bytes))?,
+                None => None,
+            };
+            let header = header.and_then(Result::ok).map(|(header, _)| header);
+            (Cause::Damaged, format!("is interrupted, and {why}"), header)
         }
-        let (why, header) = match hot::examine(fs, state, &found, &|_| false)?.0 {
-            // What its owner has not acknowledged is not asked for.
-            Standing::Running | Standing::Unfinished => continue,
-            Standing::Refused(why) => (why, None),
-            Standing::Corrupt(why) => (format!("is interrupted, and {why}"), None),
-            Standing::NotOurs(beginning, doubt) => {
-                let why = format!("is interrupted, and {}", doubt.told(&found, &beginning));
-                (why, Some(beginning.header))
-            }
-            Standing::Hot(journal, _) => ("is interrupted".to_owned(), Some(journal.header)),
-        };
-        let path = section.path().join(&found);
-        return Ok(Some(Doubtful { id: found, path, cause: Cause::Interrupted, why, header }));
-    }
-    Ok(None)
+        Standing::NotOurs(beginning, doubt) => {
+            let cause = match doubt {
+                Doubt::Copied => Cause::Copied,
+                Doubt::OtherHost => Cause::OtherHost,
+            };
+            (cause, format!("is interrupted, and {}", doubt.told(id, &beginning)), Some(beginning.header))
+        }
+        Standing::Hot(journal, _) => (Cause::Interrupted, "is interrupted".to_owned(), Some(journal.header)),
+    };
+    let (id, path) = (id.to_owned(), section.path().join(id));
+    Ok(Some(Doubtful { id, path, section: Section::Transactions, cause, why, header }))
 }
 
 /// Whether it may be what is looked for: by its id and, as far as its journal tells, by who committed it.

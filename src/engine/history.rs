@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use super::account::{Account, CheckAccount};
+use super::again::Search;
 use super::doubtful::{Cause, Doubtful};
 use super::lock::NEVER;
 use super::private::{self, Opening};
@@ -62,8 +63,7 @@ fn look_in(fs: &dyn Fs, section: &Handle, id: &str) -> Result<Option<Entry>> {
     let name = Name::new(section, id);
     let (cause, why, header) = match private::open(fs, name)? {
         Opening::Missing => return Ok(None),
-        Opening::Refused(why) => (Cause::Strange, why, None),
-        Opening::Shut(why) => (Cause::Shut, why.to_owned(), None),
+        Opening::Refused(refusal) => (Cause::Refused(refusal), refusal.to_string(), None),
         Opening::Ours(folder, stat) => match read(fs, folder, &stat, id)? {
             Ok(loaded) => return Ok(Some(Entry::Ours(loaded))),
             Err(doubt) => doubt,
@@ -73,7 +73,8 @@ fn look_in(fs: &dyn Fs, section: &Handle, id: &str) -> Result<Option<Entry>> {
     if fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?.is_none() {
         return Ok(None);
     }
-    Ok(Some(Entry::Doubtful(Doubtful { id: id.to_owned(), path: name.path(), cause, why, header })))
+    let (id, path, section) = (id.to_owned(), name.path(), Section::History);
+    Ok(Some(Entry::Doubtful(Doubtful { id, path, section, cause, why, header })))
 }
 
 /// Why a folder is not that of a committed transaction, and the header of its journal where that verifies.
@@ -170,9 +171,9 @@ pub(super) fn whole_history<'a>(
             (Some(section), ids)
         }
         Opening::Missing => (None, Vec::new()),
-        refused => {
+        Opening::Refused(refusal) => {
             let path = state.folder.path().join(Section::History.name());
-            return Err(private::to_be_mended(&path, &refused));
+            return Err(private::to_be_mended(&path, refusal));
         }
     };
     Ok(ids.into_iter().filter_map(move |id| look_in(fs, section.as_ref()?, &id).transpose()))
@@ -285,7 +286,11 @@ impl Engine {
             Some(Entry::Ours(loaded)) => loaded,
             Some(Entry::Doubtful(doubtful)) => return Err(doubtful.named()),
             // It may be the id that it had before its commit.
-            None => self.committed_open(id)?.ok_or_else(unknown)?,
+            None => match self.committed_open(id, |_| false)? {
+                Search::Found(loaded) => loaded,
+                Search::Perhaps(doubtful) => return Err(doubtful.named()),
+                Search::Nothing => return Err(unknown()),
+            },
         };
         Ok((state, loaded))
     }

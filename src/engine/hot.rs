@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 
 use super::files::Reading;
-use super::private::{self, Opening};
+use super::private::{self, Opening, Refusal};
 use super::state::{Section, State, open_transaction};
 use super::transaction;
 use crate::commit::Protocol;
@@ -18,8 +18,8 @@ use crate::limits;
 pub(super) enum Standing {
     /// It is gone, or its owner is alive.
     Running,
-    /// It is not this user's alone, and why.
-    Refused(String),
+    /// It is not this user's alone, or cannot be opened.
+    Refused(Refusal),
     /// It has no journal's name: it was never swapped.
     Unfinished,
     /// Its journal does not verify.
@@ -84,8 +84,7 @@ pub(super) fn examine(
     let folder = match private::open(fs, Name::new(&section, id))? {
         Opening::Ours(folder, _) => folder,
         Opening::Missing => return Ok((Standing::Running, None)),
-        Opening::Refused(why) => return Ok((Standing::Refused(why), None)),
-        Opening::Shut(why) => return Ok((Standing::Refused(why.to_owned()), None)),
+        Opening::Refused(refusal) => return Ok((Standing::Refused(refusal), None)),
     };
     let Some((folder, stat)) = transaction::lock(fs, &section, id, folder)? else {
         return Ok((Standing::Running, None));

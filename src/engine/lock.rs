@@ -91,9 +91,25 @@ pub(super) fn check_cancelled(cancel: &AtomicBool) -> Result<()> {
 const SHORTEST_PAUSE: Duration = Duration::from_micros(200);
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
+/// Pauses between one look and the next at what somebody else has, each longer than the one before.
+#[derive(Debug)]
+pub(super) struct Pauses(Duration);
+
+impl Pauses {
+    pub(super) const fn new() -> Self {
+        Self(SHORTEST_PAUSE)
+    }
+
+    /// The next one, no longer than what is `left`.
+    pub(super) fn sleep(&mut self, left: Duration) {
+        std::thread::sleep(jittered(self.0).min(left));
+        self.0 = (self.0 * 2).min(LONGEST_PAUSE);
+    }
+}
+
 /// Polls: a blocking wait could neither time out nor be cancelled.
 fn wait_for(fs: &dyn Fs, folder: &Handle, patience: Patience<'_>) -> Result<()> {
-    let mut pause = SHORTEST_PAUSE;
+    let mut pauses = Pauses::new();
     loop {
         if fs.try_lock(folder).map_err(|e| Error::io("lock", folder.path(), e))? {
             return Ok(());
@@ -109,8 +125,7 @@ fn wait_for(fs: &dyn Fs, folder: &Handle, patience: Patience<'_>) -> Result<()> 
             );
             return Err(Error::new(ErrorKind::LockTimeout, message).at(folder.path()));
         }
-        std::thread::sleep(jittered(pause).min(left));
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        pauses.sleep(left);
     }
 }
 

@@ -3,6 +3,7 @@
 //! Whoever may rename in a folder may exchange a name between a look and the opening. So a folder is opened first, and
 //! what was opened is judged; everything in it is reached through that handle.
 
+use std::fmt;
 use std::path::Path;
 
 use crate::commit::Protocol;
@@ -18,19 +19,30 @@ pub(super) enum Opening {
     Ours(Handle, Stat),
     /// There is nothing.
     Missing,
-    /// It is never acted on, and why: what follows its name.
-    Refused(String),
-    /// It is this user's, and cannot be opened: why, as above.
-    Shut(&'static str),
+    /// It is never acted on.
+    Refused(Refusal),
 }
 
-impl Opening {
-    /// Why it is not acted on: what follows its name.
-    pub(super) fn why(&self) -> &str {
+/// Why a folder is never acted on. Displayed it is what follows its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// It is no folder.
+    NoFolder,
+    /// It belongs to another user than the one who looks.
+    Foreign { owner: u32, user: u32 },
+    /// Others can write to it; its mode.
+    Shared(u32),
+    /// It is this user's, and cannot be opened.
+    Shut,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Refused(why) => why,
-            Self::Shut(why) => why,
-            Self::Ours(..) | Self::Missing => "is as it should be",
+            Self::NoFolder => f.write_str("is not a folder"),
+            Self::Foreign { owner, .. } => write!(f, "belongs to user {owner}, not to you"),
+            Self::Shared(mode) => write!(f, "can be written by others (mode {mode:o})"),
+            Self::Shut => f.write_str("cannot be opened by you"),
         }
     }
 }
@@ -47,7 +59,7 @@ pub(super) fn open_by(fs: &dyn Fs, name: Name<'_>, protocol: &Protocol) -> Resul
         Ok(folder) => folder,
         Err(e) => match errno::of(&e) {
             Some(Errno::NOENT) => return Ok(Opening::Missing),
-            Some(Errno::NOTDIR | Errno::LOOP) => return Ok(Opening::Refused("is not a folder".to_owned())),
+            Some(Errno::NOTDIR | Errno::LOOP) => return Ok(Opening::Refused(Refusal::NoFolder)),
             Some(Errno::ACCESS | Errno::PERM) => return barred(fs, name),
             _ => return Err(io("open")(e)),
         },
@@ -61,21 +73,18 @@ pub(super) fn open_by(fs: &dyn Fs, name: Name<'_>, protocol: &Protocol) -> Resul
 }
 
 /// The refusal of what needs a folder that is not acted on.
-pub(super) fn to_be_mended(path: &Path, refused: &Opening) -> Error {
-    let advice = match refused {
-        Opening::Shut(_) => "give yourself all rights to it, or move it away",
+pub(super) fn to_be_mended(path: &Path, refusal: Refusal) -> Error {
+    let advice = match refusal {
+        Refusal::Shut => "give yourself all rights to it, or move it away",
         _ => "if what is in it is yours, make it yours alone (chown, chmod go-w); else move it away",
     };
-    let message = format!("{} {}; {advice}", path.display(), refused.why());
+    let message = format!("{} {refusal}; {advice}", path.display());
     Error::new(ErrorKind::PermissionDenied, message).at(path)
 }
 
 /// Why a folder is not this user's alone.
-fn refused(stat: &Stat, user: u32) -> String {
-    if stat.user != user {
-        return format!("belongs to user {}, not to you", stat.user);
-    }
-    format!("can be written by others (mode {:o})", stat.mode)
+fn refused(stat: &Stat, user: u32) -> Refusal {
+    if stat.user == user { Refusal::Shared(stat.mode) } else { Refusal::Foreign { owner: stat.user, user } }
 }
 
 /// Why a folder cannot be opened, by its name: it is not acted on, so this need not be true for long.
@@ -84,7 +93,7 @@ fn barred(fs: &dyn Fs, name: Name<'_>) -> Result<Opening> {
     let (stat, user) = (fs.stat(name).map_err(io)?, fs.host().map_err(io)?.user);
     Ok(match stat {
         Some(stat) if !is_private(stat.user, stat.mode, user) => Opening::Refused(refused(&stat, user)),
-        _ => Opening::Shut("cannot be opened by you"),
+        _ => Opening::Refused(Refusal::Shut),
     })
 }
 

@@ -11,6 +11,7 @@ use super::execute::{self, Undone, mark_word};
 use super::history;
 use super::hot::{self, Standing};
 use super::lock::{Locks, Patience};
+use super::private::Refusal;
 use super::report::Recovered;
 use super::state::{Section, State, list_ids, open_transaction};
 use super::transaction::Transaction;
@@ -78,7 +79,7 @@ fn running(fs: &dyn Fs, state: &State, id: &str) -> Result<Recovered> {
 /// Why a transaction is left as it is.
 enum Left {
     Running,
-    Refused(String),
+    Refused(Refusal),
     Unfinished,
     Corrupt(String),
     NotOurs(Box<Beginning>, hot::Doubt),
@@ -88,7 +89,7 @@ impl Left {
     fn into_report(self, id: &str) -> Recovered {
         let (action, required, reason, beginning) = match self {
             Self::Running => ("running", false, "its owner is alive, or it is gone".to_owned(), None),
-            Self::Refused(why) => ("left", false, format!("its folder {why}"), None),
+            Self::Refused(refusal) => ("left", false, format!("its folder {refusal}"), None),
             Self::Unfinished => ("left", false, "it never came to its journal; it is swept away".to_owned(), None),
             Self::Corrupt(why) => {
                 ("left", true, format!("{why}; look at it, then `txedit recover {id} --discard`"), None)
@@ -106,7 +107,7 @@ fn actionable(standing: Standing) -> std::result::Result<(Journal, Mark), Left> 
         Standing::Hot(journal, mark) => Ok((journal, mark)),
         Standing::NotOurs(beginning, doubt) => Err(Left::NotOurs(Box::new(beginning), doubt)),
         Standing::Running => Err(Left::Running),
-        Standing::Refused(why) => Err(Left::Refused(why)),
+        Standing::Refused(refusal) => Err(Left::Refused(refusal)),
         Standing::Unfinished => Err(Left::Unfinished),
         Standing::Corrupt(why) => Err(Left::Corrupt(why)),
     }
@@ -448,7 +449,7 @@ fn unreadable_in_history(fs: &dyn Fs, state: &State, id: &str, options: RecoverO
     let Some(history::Entry::Doubtful(doubtful)) = history::look(fs, state, id)? else { return Ok(None) };
     let why = format!("it is in history, and {}", doubtful.why);
     if options.decision != Wish::Discard {
-        let reason = format!("{why}; look at it, then `txedit recover {id} --discard`");
+        let reason = format!("{why}; look at it, then {}", doubtful.way_out());
         let (action, files, kept) = ("left".to_owned(), Vec::new(), Vec::new());
         return Ok(Some(Recovered { id: id.to_owned(), action, required: true, reason, files, kept }));
     }

@@ -92,8 +92,7 @@ impl State {
     pub(super) fn find(fs: &dyn Fs, root: &Handle, protocol: &'static Protocol) -> Result<Found> {
         let (folder, stat) = match private::open_by(fs, Name::new(root, STATE_FOLDER), protocol)? {
             Opening::Missing => return Ok(Found::Nothing),
-            Opening::Refused(why) => return Ok(Found::Ignored(why)),
-            Opening::Shut(why) => return Ok(Found::Ignored(why.to_owned())),
+            Opening::Refused(refusal) => return Ok(Found::Ignored(refusal.to_string())),
             Opening::Ours(folder, stat) => (folder, stat),
         };
         let root_stat = fs.stat_handle(root).map_err(|e| Error::io("look at", root.path(), e))?;
@@ -263,7 +262,7 @@ impl State {
     pub(super) fn section(&self, fs: &dyn Fs, section: Section) -> Result<Option<Handle>> {
         match private::open(fs, Name::new(&self.folder, section.name()))? {
             Opening::Ours(folder, _) => Ok(Some(folder)),
-            Opening::Missing | Opening::Refused(_) | Opening::Shut(_) => Ok(None),
+            Opening::Missing | Opening::Refused(_) => Ok(None),
         }
     }
 
@@ -285,7 +284,7 @@ impl State {
         match private::open(fs, Name::new(&self.folder, section.name()))? {
             Opening::Ours(folder, _) => Ok(folder),
             Opening::Missing => Err(came_and_went(&self.root)),
-            refused => Err(private::to_be_mended(&self.folder.path().join(section.name()), &refused)),
+            Opening::Refused(refusal) => Err(private::to_be_mended(&self.folder.path().join(section.name()), refusal)),
         }
     }
 
@@ -298,15 +297,15 @@ impl State {
             let folder = match private::open(fs, name)? {
                 Opening::Ours(folder, _) => folder,
                 Opening::Missing => continue,
-                refused => {
-                    strangers.push(format!("it is left alone: {}", private::to_be_mended(&name.path(), &refused)));
+                Opening::Refused(refusal) => {
+                    strangers.push(format!("it is left alone: {}", private::to_be_mended(&name.path(), refusal)));
                     continue;
                 }
             };
             for id in list_ids(fs, &folder)? {
                 let name = Name::new(&folder, &id);
-                if let refused @ (Opening::Refused(_) | Opening::Shut(_)) = private::open(fs, name)? {
-                    strangers.push(format!("{} {}; it is left alone", name.path().display(), refused.why()));
+                if let Opening::Refused(refusal) = private::open(fs, name)? {
+                    strangers.push(format!("{} {refusal}; it is left alone", name.path().display()));
                 }
             }
         }
@@ -352,6 +351,6 @@ pub(super) fn open_transaction(
 ) -> Result<Option<Handle>> {
     match private::open(fs, Name::new(section, id))? {
         Opening::Ours(folder, _) => Ok(Some(folder)),
-        Opening::Missing | Opening::Refused(_) | Opening::Shut(_) => Ok(None),
+        Opening::Missing | Opening::Refused(_) => Ok(None),
     }
 }

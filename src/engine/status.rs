@@ -43,7 +43,7 @@ fn unreadable(fs: &dyn Fs, state: &State, warnings: &mut Vec<String>) -> Result<
                 unreadable.push(Unreadable { id, reason });
             }
             Cause::Copied => copies.push(id),
-            Cause::Shut | Cause::Strange | Cause::Interrupted => {}
+            Cause::Refused(_) | Cause::OtherHost | Cause::Interrupted => {}
         }
     }
     if let Some(newest) = copies.last() {

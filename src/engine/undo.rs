@@ -182,36 +182,27 @@ impl Engine {
     fn newest_not_undone(&self, is_wanted: &Wanting<'_>) -> Result<Option<String>> {
         let Some(state) = self.state()? else { return Ok(None) };
         let undone = self.reverted(&state)?;
-        let mut newer = None;
-        for entry in whole_history(&*self.fs, &state)?.rev() {
-            let header = match entry? {
-                Entry::Ours(loaded) => loaded.journal.header,
-                Entry::Doubtful(doubtful) => {
-                    newer.get_or_insert(doubtful);
-                    continue;
-                }
-            };
-            let is_open = header.reverts.is_none() && !undone.contains_key(&header.id);
-            if is_open && is_wanted(&header.id, &header.owner.program) {
-                self.refuse_newer(&state, Some(&header.id), newer)?;
-                return Ok(Some(header.id));
+        let newest = whole_history(&*self.fs, &state)?.rev().find_map(|entry| match entry {
+            Ok(Entry::Ours(Loaded { journal: Journal { header, .. }, .. })) => {
+                let is_open = header.reverts.is_none() && !undone.contains_key(&header.id);
+                (is_open && is_wanted(&header.id, &header.owner.program)).then_some(Ok(header.id))
             }
-        }
-        let newer = match newer {
-            Some(newer) => Some(newer),
-            None => doubtful::interrupted_after(&*self.fs, &state, None)?,
-        };
-        let newer = newer.filter(|doubtful| doubtful::is_wanted(doubtful, is_wanted));
-        newer.map_or(Ok(None), |doubtful| Err(doubtful.may_be_newest()))
+            Ok(Entry::Doubtful(doubtful)) => {
+                doubtful::is_wanted(&doubtful, is_wanted).then(|| Err(doubtful.may_be_newest()))
+            }
+            Err(error) => Some(Err(error)),
+        });
+        let newest = newest.transpose()?;
+        self.refuse_interrupted(&state, newest.as_deref(), is_wanted)?;
+        Ok(newest)
     }
 
-    /// Whether what is to be taken back since it is the newest may be passed over something that cannot be read: `newer` of
-    /// history, or what is interrupted.
-    fn refuse_newer(&self, state: &State, id: Option<&str>, newer: Option<Doubtful>) -> Result<()> {
-        let newer = match newer {
-            Some(newer) => Some(newer),
-            None => doubtful::interrupted_after(&*self.fs, state, id)?,
-        };
+    /// Refuses where something that is interrupted and may be wanted is newer than this transaction, or may be the only
+    /// one.
+    fn refuse_interrupted(&self, state: &State, than: Option<&str>, is_wanted: &Wanting<'_>) -> Result<()> {
+        let is_newer = |doubtful: &Doubtful| than.is_none_or(|than| doubtful.id.as_str() > than);
+        let interrupted = doubtful::interrupted(&*self.fs, state)?;
+        let newer = interrupted.iter().find(|it| is_newer(it) && doubtful::is_wanted(it, is_wanted));
         newer.map_or(Ok(()), |doubtful| Err(doubtful.may_be_newest()))
     }
 
@@ -231,11 +222,12 @@ impl Engine {
             let newest = reverts.iter().rev().find(|(id, _)| is_undo(id) && !undone.contains_key(id));
             let newest = newest.map(|(id, _)| id.as_str());
             let newer = whole_history(&*self.fs, &state)?.rev().find_map(|entry| match entry {
-                Ok(Entry::Ours(loaded)) => (Some(loaded.id()) == newest).then_some(Ok(None)),
-                Ok(Entry::Doubtful(doubtful)) => Some(Ok(Some(doubtful))),
+                Ok(Entry::Ours(loaded)) => (Some(loaded.id()) == newest).then_some(Ok(())),
+                Ok(Entry::Doubtful(doubtful)) => Some(Err(doubtful.may_be_newest())),
                 Err(error) => Some(Err(error)),
             });
-            self.refuse_newer(&state, newest, newer.transpose()?.flatten())?;
+            newer.transpose()?;
+            self.refuse_interrupted(&state, newest, &|_, _| true)?;
             return newest.map(str::to_owned).ok_or_else(|| nothing("no undo is left to take back"));
         };
         if is_undo(id) {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::check::Check;
-use crate::engine::lock::check_cancelled;
+use crate::engine::lock::{Pauses, check_cancelled};
 use crate::engine::report::Report;
 use crate::engine::{Engine, Run};
 use crate::error::{Detail, Error, ErrorKind, Outcome, Result};
@@ -25,9 +25,10 @@ impl Engine {
         loop {
             match attempt(attempts.made) {
                 Ok(report) => return Ok(Report { attempts: attempts.made, ..report }),
-                Err(error) if is_by_key(&error) && attempts.has_another(&error) => {
-                    // Both may have given way.
-                    self.patience(run).pause(self.root())?;
+                // Both may have given way. That is no attempt: nothing was wrong with the files.
+                Err(error) if is_by_key(&error) && attempts.may_go_on(&error) => {
+                    check_cancelled(run.cancel)?;
+                    attempts.pause();
                 }
                 Err(error) if may(&error) && attempts.has_another(&error) => check_cancelled(run.cancel)?,
                 Err(error) => return Err(error.after(attempts.made)),
@@ -53,20 +54,30 @@ struct Attempts {
     most: usize,
     until: Instant,
     made: usize,
+    pauses: Pauses,
 }
 
 impl Attempts {
     /// It is tried for as long as it would wait for a lock.
     fn new(most: usize, timeout: Duration, is_checked: bool) -> Self {
         let now = Instant::now();
-        Self { is_checked, most, until: now.checked_add(timeout).unwrap_or(now), made: 1 }
+        Self { is_checked, most, until: now.checked_add(timeout).unwrap_or(now), made: 1, pauses: Pauses::new() }
     }
 
     /// Whether there is time for another attempt after one that left nothing behind, and counts it.
     fn has_another(&mut self, error: &Error) -> bool {
-        let may = self.made < self.most && Instant::now() < self.until && self.left_nothing(error);
+        let may = self.may_go_on(error);
         self.made += usize::from(may);
         may
+    }
+
+    /// Whether there is time for another attempt after one that left nothing behind.
+    fn may_go_on(&self, error: &Error) -> bool {
+        self.made < self.most && Instant::now() < self.until && self.left_nothing(error)
+    }
+
+    fn pause(&mut self) {
+        self.pauses.sleep(self.until.saturating_duration_since(Instant::now()));
     }
 
     /// Whether somebody else was quicker, and nothing is left of this attempt.

@@ -12,6 +12,7 @@ mod stored;
 
 use std::cell::Cell;
 
+use super::again::Search;
 use super::apply::attempts::telling;
 use super::ground::Ground;
 use super::lock::Patience;
@@ -70,12 +71,14 @@ impl Engine {
         warnings: &mut Vec<String>,
         run: Run<'_>,
     ) -> Result<Report> {
-        let again = || self.committed_again(id, plan_hash, self.is_checked(check.as_ref()), run);
+        let again = |is_gone| self.committed_again(id, plan_hash, (self.is_checked(check.as_ref()), is_gone), run);
         let (state, opened) = match self.opened(id, run) {
-            Err(error) if is_gone(&error) => return again()?.ok_or(error),
+            Err(error) if is_gone(&error) => {
+                return again(error.kind() == ErrorKind::UnknownTransaction)?.ok_or(error);
+            }
             other => other?,
         };
-        if let Some(report) = again()? {
+        if let Some(report) = again(false)? {
             // The process died between its commit and this.
             return Ok(self.closed(&state, opened, report));
         }
@@ -152,8 +155,11 @@ impl Engine {
 
     /// Where an open transaction is gone since it was committed, says so.
     fn or_committed(&self, id: &str, error: Error) -> Error {
-        match self.committed_open(id) {
-            Ok(Some(loaded)) if is_gone(&error) => {
+        match self.committed_open(id, |_| false) {
+            Ok(Search::Perhaps(doubtful)) if is_gone(&error) => {
+                doubtful.may_be_the_same(&format!("the commit of {id}"))
+            }
+            Ok(Search::Found(loaded)) if is_gone(&error) => {
                 let (kind, committed) = (ErrorKind::UnknownTransaction, loaded.id());
                 let message = format!("{id} was committed, as {committed}; undo {committed} to take it back");
                 Error::new(kind, message)

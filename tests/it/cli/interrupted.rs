@@ -18,12 +18,20 @@ fn waiting(stop: &str) -> (Workspace, Child) {
 }
 
 fn waiting_in(here: Workspace, stop: &str) -> (Workspace, Child) {
+    waiting_with(here, stop, None)
+}
+
+fn waiting_with(here: Workspace, stop: &str, key: Option<&str>) -> (Workspace, Child) {
     here.write(".git/HEAD", "");
     let entry = |name: &str| json!({"file_path": name, "edits": [{"old_string": "old", "new_string": "new"}]});
     for name in NAMES {
         here.write(name, "old");
     }
-    here.write("plan.json", &json!({"files": NAMES.map(entry)}).to_string());
+    let mut plan = json!({"files": NAMES.map(entry)});
+    if let Some(key) = key {
+        plan["idempotency_key"] = json!(key);
+    }
+    here.write("plan.json", &plan.to_string());
     let mut command = here.command(&["tour-child", "plan.json", stop, "--json"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
@@ -33,7 +41,7 @@ fn waiting_in(here: Workspace, stop: &str) -> (Workspace, Child) {
     (here, child)
 }
 
-fn contents(here: &Workspace) -> Vec<String> {
+pub(super) fn contents(here: &Workspace) -> Vec<String> {
     NAMES.iter().map(|name| fs::read_to_string(here.path().join(name)).unwrap()).collect()
 }
 
@@ -53,7 +61,12 @@ fn killed() -> (Workspace, String) {
 }
 
 fn killed_in(here: Workspace) -> (Workspace, String) {
-    let (here, mut child) = waiting_in(here, "swap");
+    killed_with(here, None)
+}
+
+/// The same of a commit with a key; its request is in `plan.json`.
+pub(super) fn killed_with(here: Workspace, key: Option<&str>) -> (Workspace, String) {
+    let (here, mut child) = waiting_with(here, "swap", key);
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(contents(&here), ["new", "new", "old", "old", "old"]);
@@ -188,7 +201,7 @@ fn a_command_that_fails_tells_of_the_recovery_before_it() {
 }
 
 /// What somebody does to the folder of an interrupted transaction.
-type Harm = fn(&Path);
+pub(super) type Harm = fn(&Path);
 
 #[test]
 fn an_undo_does_not_take_back_an_older_one_beside_what_is_interrupted() {

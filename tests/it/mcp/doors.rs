@@ -1,5 +1,7 @@
 //! What a caller of a server cannot reach, whatever it asks for, and what an operator decides.
 
+use std::fs;
+
 use serde_json::{Value, json};
 
 use super::{Root, Session};
@@ -47,8 +49,8 @@ fn the_check_of_the_operator_decides_on_every_commit_of_a_server() {
 #[test]
 fn nothing_of_version_control_or_denied_is_written_or_read_over_mcp() {
     let root = Root::with(&[(".env", "KEY=1\n"), ("keys", "KEY=1\n"), ("a", "one\n")]);
-    std::fs::create_dir_all(root.path(".git/hooks")).unwrap();
-    std::fs::write(root.path(".git/config"), "[core]\n").unwrap();
+    fs::create_dir_all(root.path(".git/hooks")).unwrap();
+    fs::write(root.path(".git/config"), "[core]\n").unwrap();
     let mut session = root.open(&["--deny", ".env", "--deny", "keys"]);
     let hook = root.name(".git/hooks/pre-commit");
     let write = json!({"files": [{"file_path": hook, "content": "#!/bin/sh\n", "mode": "755"}]});
@@ -83,7 +85,7 @@ fn an_undo_without_an_id_takes_back_the_callers_own() {
     let by_first = first.done("edit_file", &edit("a"))["transaction_id"].clone();
     second.done("edit_file", &edit("b"));
     let plan = json!({"label": "of a person", "files": [{"file_path": "c", "edits": [{"old_string": "one", "new_string": "two"}]}]});
-    std::fs::write(root.path("plan.json"), plan.to_string()).unwrap();
+    fs::write(root.path("plan.json"), plan.to_string()).unwrap();
     let mut shell = std::process::Command::new(env!("CARGO_BIN_EXE_txedit"));
     shell.args(["apply", "plan.json"]).current_dir(root.path("")).env("TXEDIT_ROOT", root.path(""));
     assert!(shell.status().unwrap().success());
@@ -115,4 +117,32 @@ fn nothing_is_made_that_runs_as_the_user_of_the_server() {
     let plan = json!({"files": [{"file_path": "a", "mode": "2755"}]}).to_string();
     assert_eq!(session.call("apply_patch", &json!({"patch": plan}))["success"], false);
     assert_eq!(std::os::unix::fs::PermissionsExt::mode(&root.path("a").metadata().unwrap().permissions()) & 0o6000, 0);
+}
+
+/// What others committed or left behind does not stop a connection from taking back its own, readable or not; what is its
+/// own and cannot be read does, also behind what is not.
+#[test]
+fn an_undo_is_not_stopped_by_what_others_did() {
+    let root = Root::with(&[]);
+    let (mut session, mut others) = (root.open(&[]), root.open(&[]));
+    let write = |by: &mut Session, name: &str| {
+        let request = json!({"files": [{"file_path": root.name(name), "content": "x"}]});
+        by.done("multi_edit_files", &request)["transaction_id"].as_str().unwrap().to_owned()
+    };
+    let state = root.path(".txedit");
+    let empty = |id: &str| fs::write(state.join("history").join(id).join("journal.done"), "").unwrap();
+    write(&mut session, "first");
+    let second = write(&mut session, "second");
+    empty(&write(&mut others, "theirs"));
+    let interrupted = state.join("txn/29991231T235959.000000Z-0123456789abcdef");
+    fs::create_dir(&interrupted).unwrap();
+    fs::write(interrupted.join("journal"), "").unwrap();
+    let undone = session.done("undo_transaction", &json!({}));
+    assert_eq!((&undone["reverts"], root.path("second").exists()), (&json!(second), false), "{undone}");
+    let third = write(&mut session, "third");
+    empty(&third);
+    empty(&write(&mut others, "theirs too"));
+    let refused = session.failed("undo_transaction", &json!({}), "RECOVERY_REQUIRED");
+    assert!(refused["error"].as_str().unwrap().contains(&third), "{refused}");
+    assert!(root.path("first").exists());
 }

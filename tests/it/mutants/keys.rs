@@ -1,18 +1,20 @@
 //! One key, two requests about other files, at the same time: never both are committed.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use txedit::commit::Protocol;
 use txedit::commit::forward;
 use txedit::commit::protocol::PROTOCOL;
-use txedit::commit::step::Step;
+use txedit::commit::step::{Phase, Step, Terms};
+use txedit::engine::{Engine, Settings};
 use txedit::error::{ErrorKind, Outcome, Result};
 use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
 use txedit::fs::os::OsFs;
 
 use super::{broken, phases_without};
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, settings};
 
 /// What became of the one and of the other.
 type Both = (Result<bool>, Result<bool>);
@@ -37,8 +39,6 @@ fn at_once(protocol: &'static Protocol, attempts: usize, is_named: bool) -> (Wor
     let interrupt = move |_: &Call| {
         *told.lock().unwrap() = Some(done(&with(Workspace::at(&root), protocol, 1), "b/new"));
     };
-    let names_its_journal =
-        |call: &Call| call.operation == Operation::Rename && call.to.as_ref().is_some_and(|to| to.ends_with("journal"));
     let rule = if is_named { Rule::after(1, interrupt) } else { Rule::before(1, interrupt) };
     faults.add(rule.matching(names_its_journal));
     let one = done(&with(Workspace::on(faults.clone(), scratch.root()), protocol, attempts), "a/new");
@@ -81,22 +81,61 @@ fn of_two_requests_with_one_key_one_is_committed() {
     let error = one.unwrap_err();
     assert!(error.to_string().contains("used for another request"), "{error}");
     assert_eq!((error.kind(), made(&workspace)), (ErrorKind::ValidationFailed, vec!["b/new"]));
+    // Both have staged, and both have named their journals: whoever looks first finds the other at work.
+    let (workspace, (one, other)) = both_named(&PROTOCOL);
+    is_refused(&one);
+    assert!(other.unwrap());
+    assert_eq!(made(&workspace), ["b/new"]);
 }
 
 #[test]
 fn a_key_that_is_not_looked_for_once_more_is_noticed() {
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |step| step == Step::LookForKey);
-    let mutant = broken(Protocol { commit, ..PROTOCOL });
-    for is_named in [true, false] {
-        let (workspace, (one, other)) = at_once(mutant, 1, is_named);
-        assert!(one.unwrap() && other.unwrap(), "the mutant was not noticed");
-        assert_eq!(made(&workspace), ["a/new", "b/new"]);
-    }
+    let mutant = broken(Protocol { commit: unlooked, ..PROTOCOL });
+    let (workspace, (one, other)) = at_once(mutant, 1, false);
+    assert!(one.unwrap() && other.unwrap(), "the mutant was not noticed");
+    assert_eq!(made(&workspace), ["a/new", "b/new"]);
+    let (workspace, (one, other)) = both_named(mutant);
+    assert!(one.unwrap() && other.unwrap(), "the mutant was not noticed");
+    assert_eq!(made(&workspace), ["a/new", "b/new"]);
 }
 
-/// A copied entry that has the key is nobody's request.
+/// Neither found the other before it staged; then both journals get their names, and only the look after that is left.
+fn both_named(protocol: &'static Protocol) -> (Workspace, Both) {
+    let scratch = Workspace::new();
+    scratch.write("a/x", "");
+    scratch.write("b/x", "");
+    let (faults, others) =
+        (Arc::new(FaultFs::new(Arc::new(OsFs::new()))), Arc::new(FaultFs::new(Arc::new(OsFs::new()))));
+    let (is_named, named) = mpsc::sync_channel(1);
+    let (go_on, may_go_on) = mpsc::sync_channel::<()>(1);
+    let may_go_on = Mutex::new(may_go_on);
+    let wait = move |_: &Call| {
+        is_named.send(()).unwrap();
+        may_go_on.lock().unwrap().recv().unwrap();
+    };
+    others.add(Rule::after(1, wait).matching(names_its_journal));
+    let other = Arc::new(Mutex::new(None));
+    let (thread_of_other, root, named) = (Arc::clone(&other), scratch.root().to_owned(), Mutex::new(named));
+    let begin = move |_: &Call| {
+        let (others, root) = (others.clone(), root.clone());
+        let thread = std::thread::spawn(move || done(&with(Workspace::on(others, &root), protocol, 1), "b/new"));
+        *thread_of_other.lock().unwrap() = Some(thread);
+        named.lock().unwrap().recv().unwrap();
+    };
+    faults.add(Rule::before(1, begin).matching(names_its_journal));
+    let one = done(&with(Workspace::on(faults, scratch.root()), protocol, 1), "a/new");
+    go_on.send(()).unwrap();
+    let other = other.lock().unwrap().take().expect("the other one came in between").join().unwrap();
+    (scratch, (one, other))
+}
+
+fn names_its_journal(call: &Call) -> bool {
+    call.operation == Operation::Rename && call.to.as_ref().is_some_and(|to| to.ends_with("journal"))
+}
+
+/// A copied entry that has the key may be the request: it is not taken for one that is at work.
 #[test]
-fn what_is_not_ours_has_no_key() {
+fn what_is_not_ours_may_have_the_key() {
     let workspace = Workspace::new();
     assert!(done(&workspace, "a").unwrap());
     let history = workspace.path(".txedit/history");
@@ -105,5 +144,59 @@ fn what_is_not_ours_has_no_key() {
     std::fs::create_dir(&copy).unwrap();
     std::fs::copy(entry.join("journal.done"), copy.join("journal.done")).unwrap();
     std::fs::remove_dir_all(&entry).unwrap();
-    assert!(copy.exists() && done(&workspace, "b").unwrap());
+    let error = done(&workspace, "b").unwrap_err();
+    assert_eq!((error.kind(), error.outcome()), (ErrorKind::RecoveryRequired, Outcome::Unchanged), "{error}");
+    assert!(copy.exists() && !workspace.path("b").exists());
+}
+
+/// Whoever waits for another request with its key does nothing meanwhile, and that is no attempt.
+#[test]
+fn waiting_for_a_key_stages_nothing_and_is_no_attempt() {
+    let scratch = Workspace::new();
+    scratch.write("a/x", "");
+    scratch.write("b/x", "");
+    let (faults, waiting) =
+        (Arc::new(FaultFs::new(Arc::new(OsFs::new()))), Arc::new(FaultFs::new(Arc::new(OsFs::new()))));
+    let other = Arc::new(Mutex::new(None));
+    let (root, told, through) = (scratch.root().to_owned(), Arc::clone(&other), Arc::clone(&waiting));
+    let interrupt = move |_: &Call| {
+        let settings = Settings { lock_timeout: Duration::from_millis(200), ..settings() };
+        let engine = Engine::with_fs(through.clone(), &root, settings).unwrap();
+        let mut second = Workspace::at(&root);
+        second.engine = engine.with_attempts(1000);
+        *told.lock().unwrap() = Some(done(&second, "b/new"));
+    };
+    faults.add(Rule::after(1, interrupt).matching(names_its_journal));
+    assert!(done(&with(Workspace::on(faults, scratch.root()), &PROTOCOL, 1), "a/new").unwrap());
+    let other = other.lock().unwrap().take().expect("the other one came in between");
+    is_refused(&other);
+    assert_eq!(other.unwrap_err().attempts(), 1);
+    let staged = waiting.calls().into_iter().filter(|call| call.operation.writes());
+    assert_eq!(staged.map(|call| call.to_string()).collect::<Vec<_>>(), [""; 0]);
+}
+
+/// Another one is there that nobody is at: nobody ends that, so nobody waits for it.
+#[test]
+fn a_key_of_what_nobody_is_at_is_not_waited_for() {
+    let scratch = Workspace::new();
+    scratch.write("a/x", "");
+    scratch.write("b/x", "");
+    let (root, faults) = (scratch.root().to_owned(), Arc::new(FaultFs::new(Arc::new(OsFs::new()))));
+    // Right before this one names its journal, it is there, as a kill leaves it.
+    let leave = move |_: &Call| {
+        let unlooked = broken(Protocol { commit: unlooked, ..PROTOCOL });
+        let id = with(Workspace::at(&root), unlooked, 1).apply(&request("b/new")).unwrap().transaction.unwrap();
+        let interrupted = root.join(".txedit/txn").join(&id);
+        std::fs::rename(root.join(".txedit/history").join(&id), &interrupted).unwrap();
+        std::fs::rename(interrupted.join("journal.done"), interrupted.join("journal")).unwrap();
+    };
+    faults.add(Rule::before(1, leave).matching(names_its_journal));
+    let error = done(&with(Workspace::on(faults, scratch.root()), &PROTOCOL, 1), "a/new").unwrap_err();
+    assert_eq!((error.kind(), error.outcome()), (ErrorKind::RecoveryRequired, Outcome::Unchanged), "{error}");
+    assert!(error.to_string().contains("idempotency key \"k\""), "{error}");
+    assert_eq!(made(&scratch), ["b/new"]);
+}
+
+fn unlooked(entries: usize, terms: Terms) -> Vec<Phase> {
+    phases_without(forward::commit(entries, terms), |step| step == Step::LookForKey)
 }
