@@ -150,6 +150,9 @@ struct Inner {
     source: Option<io::Error>,
 }
 
+/// What a warning says of a recovery that came before a command, and of nothing else.
+pub(crate) const RECOVERED_FIRST: &str = "was recovered first";
+
 impl Error {
     /// An error with nothing but its kind and its sentence.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
@@ -300,6 +303,12 @@ impl Error {
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.0.warnings
+    }
+
+    /// Whether what came before the request changed files: an interrupted transaction was recovered.
+    #[must_use]
+    pub fn is_after_recovery(&self) -> bool {
+        self.0.warnings.iter().any(|warning| warning.contains(RECOVERED_FIRST))
     }
 
     /// How often it was tried before it was given up.

@@ -154,7 +154,7 @@ fn on_top(error: &Error) -> impl Iterator<Item = &NotOld> {
 fn outcome(error: &Error) -> String {
     let id = error.transaction().unwrap_or("ID");
     match error.outcome() {
-        Outcome::Unchanged if !error.warnings().is_empty() => "nothing else was changed".to_owned(),
+        Outcome::Unchanged if error.is_after_recovery() => "nothing else was changed".to_owned(),
         Outcome::Unchanged => "nothing was changed".to_owned(),
         Outcome::RolledBack => "everything was put back, nothing is changed".to_owned(),
         Outcome::PartlyRolledBack => {

@@ -88,6 +88,7 @@ impl Doubtful {
             (Cause::Refused(_), Section::Transactions) => {
                 "make it yours alone (chown, chmod go-w), or move it away".to_owned()
             }
+            (Cause::OtherHost, _) => format!("end it if that one is down (`txedit recover {id} --other-host`)"),
             (Cause::Interrupted, _) => {
                 format!("end it (`txedit recover {id}`, with `--forward`, `--back` or `--discard` if that leaves it)")
             }
@@ -137,7 +138,7 @@ pub(super) fn interrupted_one(fs: &dyn Fs, state: &State, section: &Handle, id: 
                 Doubt::Copied => Cause::Copied,
                 Doubt::OtherHost => Cause::OtherHost,
             };
-            (cause, format!("is interrupted, and {}", doubt.told(id, &beginning)), Some(beginning.header))
+            (cause, format!("is interrupted, and {}", doubt.reason()), Some(beginning.header))
         }
         Standing::Hot(journal, _) => (Cause::Interrupted, "is interrupted".to_owned(), Some(journal.header)),
     };

@@ -45,14 +45,14 @@ impl Transaction<'_> {
         let slot = slot_name(entry);
         let slot = Name::new(&self.folder, &slot);
         let target = Name::new(self.parent(entry)?, record.path.name());
-        let (new, original) = if place == Place::Target { (target, slot) } else { (slot, target) };
+        let (new, returning) = if place == Place::Target { (target, slot) } else { (slot, target) };
         let io = |verb: &'static str| move |e| Error::io(verb, self.path(entry), e);
         // What somebody put in its place has a mode of its own.
         let stat = self.fs.stat(new).map_err(io("look at"))?;
         let Some(stat) = stat.filter(|stat| stat.kind == FileKind::File && stat.identity == *staged) else {
             return Ok(before);
         };
-        let there = self.fs.stat(original).map_err(io("look at"))?;
+        let there = self.fs.stat(returning).map_err(io("look at"))?;
         if let Place::Slot(went_back) = place
             && there.is_none_or(|there| Some(there.identity) != went_back)
         {
@@ -62,9 +62,9 @@ impl Transaction<'_> {
         if after.is_dressed_as(stat.mode, Some(found.access())) {
             return Ok(before);
         }
-        let now = self.metadata(original).map_err(io("read the attributes of"))?;
+        let now = self.metadata(returning).map_err(io("read the attributes of"))?;
         let Some(wanted) = wanted([old, after], &found, &now) else { return Ok(Handed::Not) };
-        let given = self.wear(original, &now, &wanted);
+        let given = self.wear(returning, &now, &wanted);
         let worn = FileState { mode: found.mode, access: Some(found.access()), ..*after };
         Ok(if given.is_ok() { Handed::Over(worn) } else { Handed::Not })
     }

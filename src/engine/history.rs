@@ -153,11 +153,21 @@ pub(super) fn history<'a>(
     fs: &'a dyn Fs,
     state: &'a State,
 ) -> Result<impl DoubleEndedIterator<Item = Result<Loaded>> + use<'a>> {
-    let ids = match state.section(fs, Section::History)? {
-        Some(section) => list_ids(fs, &section)?,
-        None => Vec::new(),
-    };
-    Ok(ids.into_iter().filter_map(move |id| load(fs, state, &id).transpose()))
+    Ok(entries(fs, state)?.filter_map(|entry| match entry {
+        Ok(Entry::Ours(loaded)) => Some(Ok(loaded)),
+        Ok(Entry::Doubtful(_)) => None,
+        Err(error) => Some(Err(error)),
+    }))
+}
+
+/// The same with what cannot be acted on.
+pub(super) fn entries<'a>(
+    fs: &'a dyn Fs,
+    state: &State,
+) -> Result<impl DoubleEndedIterator<Item = Result<Entry>> + use<'a>> {
+    let section = state.section(fs, Section::History)?;
+    let ids = section.as_ref().map_or(Ok(Vec::new()), |section| list_ids(fs, section))?;
+    Ok(ids.into_iter().filter_map(move |id| look_in(fs, section.as_ref()?, &id).transpose()))
 }
 
 /// The same for who must not pass one over. A section that cannot be opened, or is not this user's alone, is an error.
@@ -212,22 +222,17 @@ impl Engine {
         let path = path.map(|path| self.rel_path(path)).transpose()?;
         let reverted = self.reverted(&state)?;
         let mut log = Vec::new();
-        let ids = match state.section(&*self.fs, Section::History)? {
-            Some(section) => list_ids(&*self.fs, &section)?,
-            None => Vec::new(),
-        };
-        for id in ids.into_iter().rev() {
-            if log.len() >= limit {
-                break;
-            }
-            let loaded = match look(&*self.fs, &state, &id)? {
-                Some(Entry::Ours(loaded)) => loaded,
-                Some(Entry::Doubtful(doubtful)) => {
+        let mut entries = entries(&*self.fs, &state)?.rev();
+        while log.len() < limit
+            && let Some(entry) = entries.next()
+        {
+            let loaded = match entry? {
+                Entry::Ours(loaded) => loaded,
+                Entry::Doubtful(doubtful) => {
                     // It may be about any path.
                     log.push(Logged::unreadable(doubtful.id, doubtful.why));
                     continue;
                 }
-                None => continue,
             };
             let wanted = |p: &RelPath| loaded.journal.entries.iter().any(|record| record.path.touches(p));
             if path.as_ref().is_none_or(wanted) {

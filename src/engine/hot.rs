@@ -43,19 +43,18 @@ impl Doubt {
     /// The reason, for a person who looks at the transaction `id`.
     pub(super) fn told(self, id: &str, beginning: &Beginning) -> String {
         let more = if beginning.has_more { "; it names more files than are listed" } else { "" };
-        format!("{}{more}", self.reason().replace("ID", id))
+        let unless = match self {
+            Self::Copied => format!("if you know better: `txedit recover {id} --trust-journal`"),
+            Self::OtherHost => format!("if that one is down: `txedit recover {id} --other-host`"),
+        };
+        format!("{}; {unless}{more}", self.reason())
     }
 
-    const fn reason(self) -> &'static str {
+    /// The reason alone.
+    pub(super) const fn reason(self) -> &'static str {
         match self {
-            Self::Copied => {
-                "its journal was not written in this folder (a copy, clone or restored backup); if you know better: \
-                 `txedit recover ID --trust-journal`"
-            }
-            Self::OtherHost => {
-                "it was begun under another kernel, on a file system that several can write to; if that one is down: \
-                 `txedit recover ID --other-host`"
-            }
+            Self::Copied => "its journal was not written in this folder (a copy, clone or restored backup)",
+            Self::OtherHost => "it was begun under another kernel, on a file system that several can write to",
         }
     }
 }

@@ -348,7 +348,7 @@ impl Engine {
                     _ => Err(Error::new(ErrorKind::ValidationFailed, message)),
                 }
             }
-            None => recovery::recover_all(&*self.fs, &state, options, patience, run),
+            None => recovery::recover_all(&*self.fs, &state, options, patience, run)?.whole(),
         }
     }
 
@@ -356,7 +356,9 @@ impl Engine {
     /// blocks only those whose files it touches.
     fn recover_own(&self, warnings: &mut Vec<String>, run: Run<'_>) -> Result<()> {
         let failure = self.try_to_recover(warnings, run)?;
-        warnings.extend(failure.map(|error| format!("an interrupted transaction could not be recovered: {error}")));
+        if let Some(error) = failure {
+            recovery::tell_once(warnings, recovery::not_recovered(&error));
+        }
         Ok(())
     }
 
@@ -375,11 +377,9 @@ impl Engine {
         }
         let patience = Patience::new(self.settings.lock_timeout, run.cancel);
         match recovery::recover_all(fs, &state, RecoverOptions::default(), patience, run) {
-            Ok(recovered) => {
-                for recovered in &recovered {
-                    recovery::tell(warnings, recovered);
-                }
-                Ok(None)
+            Ok(recovery::Recoveries { recovered, failed }) => {
+                recovered.iter().for_each(|one| recovery::tell(warnings, one));
+                Ok(failed)
             }
             Err(error) => Ok(Some(error)),
         }

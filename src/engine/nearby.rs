@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::hot::{self, Standing};
+use super::recovery;
 use super::state::{Found, Section, State, list_ids, open_transaction};
 use crate::commit::Protocol;
 use crate::errno::{self, Errno};
@@ -34,7 +35,10 @@ pub(super) fn find(
             Found::Nothing => continue,
             Found::Ignored(why) => {
                 let name = named(root, &folder);
-                warnings.push(format!("{name} {why}: interrupted transactions in it are not looked at"));
+                recovery::tell_once(
+                    warnings,
+                    format!("{name} {why}: interrupted transactions in it are not looked at"),
+                );
                 continue;
             }
         };

@@ -33,10 +33,9 @@ pub(super) fn status(fs: &dyn Fs, state: &State, lock_timeout: Duration) -> Resu
 /// What stands in history and cannot be read. Copies, of which a copied workspace has many, are told in one warning; what is
 /// not ours is among the warnings already.
 fn unreadable(fs: &dyn Fs, state: &State, warnings: &mut Vec<String>) -> Result<Vec<Unreadable>> {
-    let ids = state.section(fs, Section::History)?.map_or(Ok(Vec::new()), |section| list_ids(fs, &section))?;
     let (mut unreadable, mut copies) = (Vec::new(), Vec::new());
-    for id in ids {
-        let Some(Entry::Doubtful(Doubtful { id, cause, why, .. })) = history::look(fs, state, &id)? else { continue };
+    for entry in history::entries(fs, state)? {
+        let Entry::Doubtful(Doubtful { id, cause, why, .. }) = entry? else { continue };
         match cause {
             Cause::Damaged => {
                 let reason = format!("{why}; it cannot be undone: look at it, then `txedit recover {id} --discard`");

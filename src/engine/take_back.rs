@@ -93,7 +93,7 @@ impl Transaction<'_> {
             return Ok(NOT_HANDED_OVER);
         }
         let slot = slot_name(entry);
-        let slot =
+        let went_back =
             self.fs.stat(Name::new(&self.folder, &slot)).map_err(|e| Error::io("look at", self.path(entry), e))?;
         let worn = self.worn_in_slot(entry)?;
         match self.swap_back(entry) {
@@ -115,7 +115,7 @@ impl Transaction<'_> {
             });
         }
         // Somebody may have changed them in this moment, perhaps back to what they were.
-        Ok(if self.hand_over(entry, Place::Slot(slot.map(|slot| slot.identity)), handed)? == Handed::Not {
+        Ok(if self.hand_over(entry, Place::Slot(went_back.map(|stat| stat.identity)), handed)? == Handed::Not {
             NOT_HANDED_OVER
         } else {
             back

@@ -9,6 +9,7 @@ use super::doubtful::{self, Doubtful};
 use super::draft::{Draft, Marks, Source, Sources};
 use super::ground::{Ground, Parents};
 use super::history::{Entry, Loaded, whole_history};
+use super::recovery;
 use super::report::{Extra, FileReport, Operation, Report, Reverted};
 use super::resolve::Place;
 use super::roles::is_about_the_path;
@@ -53,37 +54,49 @@ impl Engine {
     /// The same with more to say about how.
     pub fn undo_with(&self, id: Option<&str>, options: &UndoOptions, run: Run<'_>) -> Result<Report> {
         match id {
-            Some(id) => self.take_back_by(id, options, self.recover_for(Some(id), options, run)?, run),
-            None => self.undo_newest(&[&|_, _| true], options, run)?.ok_or_else(nothing_to_undo),
+            Some(id) => self.take_back_by(id, options, self.recover_for(Some(id), &[], options, run)?, run),
+            None => self.undo_newest(&[&|_, _| true], nothing_to_undo, options, run),
         }
     }
 
     /// The same with the newest that one of these wants, by its id and who committed it; the first that wants any decides.
-    /// `None` where none does.
-    pub fn undo_newest(&self, wanted: &[&Wanting<'_>], options: &UndoOptions, run: Run<'_>) -> Result<Option<Report>> {
-        let warnings = self.recover_for(None, options, run)?;
+    /// Where none does, the error is `nothing`.
+    pub fn undo_newest(
+        &self,
+        wanted: &[&Wanting<'_>],
+        nothing: impl FnOnce() -> Error,
+        options: &UndoOptions,
+        run: Run<'_>,
+    ) -> Result<Report> {
+        let warnings = self.recover_for(None, wanted, options, run)?;
         for is_wanted in wanted {
             match self.newest_not_undone(is_wanted) {
-                Ok(Some(id)) => return self.take_back_by(&id, options, warnings, run).map(Some),
+                Ok(Some(id)) => return self.take_back_by(&id, options, warnings, run),
                 Ok(None) => {}
                 Err(error) => return Err(error.warning_of(warnings)),
             }
         }
-        Ok(None)
+        Err(nothing().warning_of(warnings))
     }
 
     /// Undoes an undo: the transaction's changes are there again. Without an id: the newest undo that is not taken back.
     /// `id` may be the transaction or its undo. On failure nothing is changed, or the error's outcome says so.
     pub fn redo(&self, id: Option<&str>, options: &UndoOptions, run: Run<'_>) -> Result<Report> {
-        let warnings = self.recover_for(id, options, run)?;
+        let warnings = self.recover_for(id, &[&|_, _| true], options, run)?;
         match self.undo_of(id) {
             Ok(undo) => self.take_back_by(&undo, options, warnings, run),
             Err(error) => Err(error.warning_of(warnings)),
         }
     }
 
-    /// Where no id is given, what could not be recovered may be the newest itself.
-    fn recover_for(&self, id: Option<&str>, options: &UndoOptions, run: Run<'_>) -> Result<Vec<String>> {
+    /// Where no id is given, what could not be recovered may be the newest itself, if it is wanted.
+    fn recover_for(
+        &self,
+        id: Option<&str>,
+        wanted: &[&Wanting<'_>],
+        options: &UndoOptions,
+        run: Run<'_>,
+    ) -> Result<Vec<String>> {
         let mut warnings = Vec::new();
         if options.dry_run {
             return Ok(warnings);
@@ -93,11 +106,16 @@ impl Engine {
             return Ok(warnings);
         }
         let Some(error) = self.try_to_recover(&mut warnings, run)? else { return Ok(warnings) };
+        let is_another = |id: &str| !wanted.iter().any(|is_wanted| is_wanted(id, ""));
+        if error.transaction().is_some_and(is_another) {
+            warnings.push(recovery::not_recovered(&error));
+            return Ok(warnings);
+        }
         let message = format!(
             "an interrupted transaction could not be recovered, and may be the newest: recover it (`txedit recover`), or \
              name the transaction that is meant (`txedit log`): {error}"
         );
-        Err(Error::new(ErrorKind::RecoveryRequired, message).outcome_is(Outcome::Unchanged))
+        Err(Error::new(ErrorKind::RecoveryRequired, message).outcome_is(Outcome::Unchanged).warning_of(warnings))
     }
 
     /// Tries it again where another program came in between and other lines may change. Else what it wrote is a conflict,

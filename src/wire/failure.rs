@@ -172,7 +172,7 @@ fn sentence(error: &Error, files: &[FileRequest], file: Option<usize>) -> String
 
 fn message(error: &Error, shape: Shape) -> &'static str {
     match (error.outcome(), shape) {
-        (Outcome::Unchanged | Outcome::RolledBack, _) if !error.warnings().is_empty() => {
+        (Outcome::Unchanged | Outcome::RolledBack, _) if error.is_after_recovery() => {
             "Operation failed. No changes applied by this request; `warnings` says what came before it."
         }
         (Outcome::Unchanged | Outcome::RolledBack, Shape::Single) => {

@@ -14,6 +14,7 @@ mod late;
 mod names;
 mod once;
 mod patches;
+mod recovered_first;
 mod refused_early;
 mod root;
 mod settings;
@@ -24,6 +25,7 @@ mod torture;
 mod tour;
 mod transactions;
 mod unreadable;
+mod way_out;
 
 use std::fs;
 use std::path::{Path, PathBuf};

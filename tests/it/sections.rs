@@ -5,9 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use serde_json::json;
 use txedit::engine::{Durability, Engine, RecoverOptions, Retention, Run, Settings, Unobserved};
+use txedit::fs::fault::{Call, FaultFs, Operation};
+use txedit::fs::os::OsFs;
 use txedit::fs::sim::{Action, Policy, SimFs};
 use txedit::request::{Change, FileRequest, IfExists, Request};
+
+use crate::workspace::Workspace;
 
 fn engine(sim: &SimFs, process: u32) -> Engine {
     let settings = Settings {
@@ -104,4 +109,23 @@ fn what_lies_above_the_root_is_told_by_its_distance() {
     sim.set_mode("/home/secret/w/.txedit", 0o777).unwrap();
     let error = apply("newer").unwrap_err();
     assert!(error.to_string().starts_with("/home/secret/w/.txedit can be written by others"), "{error}");
+}
+
+/// However many entries there are, history is opened as often as for one.
+#[test]
+fn a_list_opens_history_once() {
+    let opened = |commits: usize| {
+        let workspace = Workspace::new();
+        for n in 0..commits {
+            workspace.apply(&json!({ "files": [{ "file_path": format!("f{n}"), "content": "x" }] })).unwrap();
+        }
+        let faults = Arc::new(FaultFs::new(Arc::new(OsFs::new())));
+        let engine = Workspace::on(faults.clone(), workspace.root()).engine;
+        assert_eq!(engine.log(usize::MAX, None).unwrap().len(), commits);
+        engine.status().unwrap();
+        let is_history = |call: &&Call| call.operation == Operation::OpenBeneath && call.path.ends_with("history");
+        faults.calls().iter().filter(is_history).count()
+    };
+    assert_eq!(opened(1), opened(5));
+    assert!(opened(1) > 0);
 }

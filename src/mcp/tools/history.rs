@@ -96,9 +96,10 @@ fn undo(job: &Job<'_>, arguments: Arguments) -> Result<Answer> {
 fn undo_own(job: &Job<'_>, dry_run: bool) -> Result<Report> {
     let is_own = |id: &str, _: &str| job.commits.is_of(id, job.connection);
     let options = UndoOptions { dry_run, ..UndoOptions::default() };
-    job.engine.undo_newest(&[&is_own], &options, job.run)?.ok_or_else(|| {
+    let nothing = || {
         let message = "this connection has committed nothing that is not undone (over HTTP without a session none has): \
                        give the transaction_id from the answer of the commit, or from list_transactions";
         Error::new(ErrorKind::UnknownTransaction, message)
-    })
+    };
+    job.engine.undo_newest(&[&is_own], nothing, &options, job.run)
 }

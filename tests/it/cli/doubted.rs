@@ -34,19 +34,19 @@ fn change_both(entry: &Path) {
     fs::write(root.join("5"), "theirs too").unwrap();
 }
 
-fn cut(entry: &Path) {
+pub(super) fn cut(entry: &Path) {
     let bytes = fs::read(entry.join("journal")).unwrap();
     fs::write(entry.join("journal"), &bytes[..bytes.len() - 1]).unwrap();
 }
 
-fn copy(entry: &Path) {
+pub(super) fn copy(entry: &Path) {
     let copy = entry.with_extension("copy");
     let mut shell = std::process::Command::new("sh");
     let line = "cp -a \"$1\" \"$2\" && rm -r \"$1\" && mv \"$2\" \"$1\"";
     assert!(shell.args(["-c", line, "-"]).args([entry, &copy]).status().unwrap().success());
 }
 
-fn replace_by_file(entry: &Path) {
+pub(super) fn replace_by_file(entry: &Path) {
     fs::remove_dir_all(entry).unwrap();
     fs::write(entry, "").unwrap();
 }

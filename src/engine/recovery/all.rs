@@ -1,0 +1,92 @@
+//! Everything that is interrupted in a workspace, one after the other.
+
+use super::recover_one;
+use super::told::tell;
+use crate::engine::hot::{self, Standing};
+use crate::engine::lock::Patience;
+use crate::engine::report::Recovered;
+use crate::engine::state::{Section, State, list_ids};
+use crate::engine::trash::{self, Goes};
+use crate::engine::{RecoverOptions, Run, sweep};
+use crate::error::{Error, Result};
+use crate::fs::Fs;
+use crate::journal::recover::Class;
+
+/// What came of the recovery of everything.
+#[derive(Debug)]
+pub(in crate::engine) struct Recoveries {
+    pub recovered: Vec<Recovered>,
+    /// The first that failed. The others are through all the same.
+    pub failed: Option<Error>,
+}
+
+impl Recoveries {
+    /// All of them, or the failure with what is to be told of the others.
+    pub(in crate::engine) fn whole(self) -> Result<Vec<Recovered>> {
+        match self.failed {
+            None => Ok(self.recovered),
+            Some(error) => {
+                let mut warnings = Vec::new();
+                self.recovered.iter().for_each(|one| tell(&mut warnings, one));
+                Err(error.warning_of(warnings))
+            }
+        }
+    }
+}
+
+/// Recovers everything in `txn/` of a workspace that can be recovered, sweeps what is unfinished, and empties the
+/// trash. One that fails does not keep the others from their recovery, unless it failed to sync.
+pub(in crate::engine) fn recover_all(
+    fs: &dyn Fs,
+    state: &State,
+    options: RecoverOptions,
+    patience: Patience<'_>,
+    run: Run<'_>,
+) -> Result<Recoveries> {
+    sweep::sweep_unfinished(fs, state)?;
+    let mut recovered = Vec::new();
+    let mut failed = None;
+    // A power cut may have left the trash without the section that its folders came from.
+    let ids = state.section(fs, Section::Transactions)?.map_or(Ok(Vec::new()), |section| list_ids(fs, &section))?;
+    for id in ids {
+        match recover_one(fs, state, &id, options, patience, run) {
+            Ok(report) => recovered.push(report),
+            // Another process was quicker, or is at it: then it is no failure of this one.
+            Err(_) if state.may_sync() && is_settled(fs, state, &id) => {}
+            Err(error) => failed = failed.or(Some(error.of_transaction(&id))),
+        }
+        // A second sync may succeed and prove nothing: the others wait for the next process.
+        if !state.may_sync() {
+            break;
+        }
+    }
+    if state.may_sync() {
+        let emptied = trash::sync_and_empty(fs, state, Goes::Unswapped(&unswapped(&recovered)));
+        failed = failed.or(emptied.err());
+    }
+    Ok(Recoveries { recovered, failed })
+}
+
+/// Whether a transaction is gone, or has an owner that is alive.
+fn is_settled(fs: &dyn Fs, state: &State, id: &str) -> bool {
+    matches!(hot::examine(fs, state, id, &|_| false), Ok((Standing::Running, _)))
+}
+
+/// What would be done with each, without doing it.
+pub(in crate::engine) fn plan_all(
+    fs: &dyn Fs,
+    state: &State,
+    options: RecoverOptions,
+    patience: Patience<'_>,
+    run: Run<'_>,
+) -> Result<Vec<Recovered>> {
+    let Some(section) = state.section(fs, Section::Transactions)? else { return Ok(Vec::new()) };
+    list_ids(fs, &section)?.iter().map(|id| recover_one(fs, state, id, options, patience, run)).collect()
+}
+
+/// Those that were dropped, and nobody has been at them: nobody has had their files open.
+pub(super) fn unswapped(recovered: &[Recovered]) -> Vec<String> {
+    let is_untouched =
+        |one: &&Recovered| one.action == "dropped" && one.files.iter().all(|(_, class)| class == Class::Ready.as_str());
+    recovered.iter().filter(is_untouched).map(|one| one.id.clone()).collect()
+}

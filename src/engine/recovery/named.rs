@@ -1,0 +1,90 @@
+//! The one that a person names, which may be put aside on that person's word.
+
+use super::all::unswapped;
+use super::recover_one;
+use crate::engine::hot::{self, Standing};
+use crate::engine::lock::Patience;
+use crate::engine::report::Recovered;
+use crate::engine::state::{Section, State, list_ids, open_transaction};
+use crate::engine::trash::{self, Goes};
+use crate::engine::{Decision as Wish, RecoverOptions, Run, barrier, history};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::{Fs, Handle};
+
+/// Nothing is interrupted by that name.
+pub(in crate::engine) fn unknown(id: &str) -> Error {
+    let message = format!("there is no interrupted transaction {id}; `txedit status` lists them");
+    Error::new(ErrorKind::UnknownTransaction, message)
+}
+
+/// Recovers the one that a person named.
+pub(in crate::engine) fn recover_named(
+    fs: &dyn Fs,
+    state: &State,
+    id: &str,
+    options: RecoverOptions,
+    patience: Patience<'_>,
+    run: Run<'_>,
+) -> Result<Vec<Recovered>> {
+    let known = match state.section(fs, Section::Transactions)? {
+        Some(section) => list_ids(fs, &section)?.iter().any(|known| known == id),
+        None => false,
+    };
+    if !known {
+        return unreadable_in_history(fs, state, id, options)?.map(|one| vec![one]).ok_or_else(|| unknown(id));
+    }
+    let recovered = discard_unreadable(fs, state, id, options)
+        .transpose()
+        .unwrap_or_else(|| recover_one(fs, state, id, options, patience, run))?;
+    if !options.plan_only {
+        trash::sync_and_empty(fs, state, Goes::Unswapped(&unswapped(std::slice::from_ref(&recovered))))?;
+    }
+    Ok(vec![recovered])
+}
+
+/// A folder whose journal does not verify can only be put aside, and only on a person's word.
+fn discard_unreadable(fs: &dyn Fs, state: &State, id: &str, options: RecoverOptions) -> Result<Option<Recovered>> {
+    let (Standing::Corrupt(why), Some(folder)) = hot::examine(fs, state, id, &|_| true)? else { return Ok(None) };
+    if options.decision != Wish::Discard {
+        return Ok(None);
+    }
+    put_aside(fs, state, id, (Section::Transactions, Some(&folder)), why, options).map(Some)
+}
+
+/// The same for what stands in history under an id and cannot be read; `None` where nothing does, or a transaction that
+/// can be undone.
+fn unreadable_in_history(fs: &dyn Fs, state: &State, id: &str, options: RecoverOptions) -> Result<Option<Recovered>> {
+    let Some(history::Entry::Doubtful(doubtful)) = history::look(fs, state, id)? else { return Ok(None) };
+    let why = format!("it is in history, and {}", doubtful.why);
+    if options.decision != Wish::Discard {
+        let reason = format!("{why}; look at it, then {}", doubtful.way_out());
+        let (action, files, kept) = ("left".to_owned(), Vec::new(), Vec::new());
+        return Ok(Some(Recovered { id: id.to_owned(), action, required: true, reason, files, kept }));
+    }
+    let folder = match state.section(fs, Section::History)? {
+        Some(section) => open_transaction(fs, &section, id)?,
+        None => None,
+    };
+    put_aside(fs, state, id, (Section::History, folder.as_ref()), why, options).map(Some)
+}
+
+/// Moves what cannot be acted on out of its section to `kept/`; its folder may be none that can be opened.
+fn put_aside(
+    fs: &dyn Fs,
+    state: &State,
+    id: &str,
+    (section, folder): (Section, Option<&Handle>),
+    reason: String,
+    options: RecoverOptions,
+) -> Result<Recovered> {
+    if !options.plan_only {
+        state.move_transaction(fs, id, section, Section::Kept)?;
+        barrier::pass(fs, state, &state.root, |each| {
+            folder.map_or(Ok(()), |folder| each.with_content(folder))?;
+            each.sections(state)
+        })?;
+    }
+    let action = if options.plan_only { "discard" } else { "discarded" }.to_owned();
+    let (files, kept) = (Vec::new(), Vec::new());
+    Ok(Recovered { id: id.to_owned(), action, required: false, reason, files, kept })
+}

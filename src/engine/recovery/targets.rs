@@ -1,0 +1,120 @@
+//! The folders of the targets of an interrupted transaction, locked where they are now.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use crate::engine::lock::{Locks, Patience};
+use crate::engine::state::{Section, State};
+use crate::errno::{self, Errno};
+use crate::error::{Error, Result};
+use crate::fs::{Fs, Handle, Stat};
+use crate::identity::Identity;
+use crate::journal::{Journal, slot_name};
+
+/// The folders of the targets, by their path in the workspace.
+pub(super) type Parents = HashMap<PathBuf, (Identity, Handle)>;
+
+/// Locks the folders of all targets and all folders that the transaction makes, and looks again whether they are
+/// still where they were.
+pub(super) fn lock_targets(
+    fs: &dyn Fs,
+    state: &State,
+    id: &str,
+    journal: &Journal,
+    patience: Patience<'_>,
+) -> Result<(Locks, Parents)> {
+    loop {
+        let before = open_parents(fs, state, id, journal)?;
+        let found: HashMap<PathBuf, Stat> =
+            before.iter().map(|(path, (stat, _))| (path.clone(), stat.clone())).collect();
+        let parents = before.iter();
+        let parents = parents.map(|(path, (stat, folder))| (path.clone(), (stat.identity, folder.clone()))).collect();
+        let locks = Locks::acquire(fs, before.into_values().collect(), patience)?;
+        if are_there(fs, state, id, journal, &found)? {
+            return Ok((locks, parents));
+        }
+        drop((locks, parents));
+        patience.pause(state.root.path())?;
+    }
+}
+
+/// Opens the folder of each target, where it is there: at its path, or still in its slot.
+fn open_parents(fs: &dyn Fs, state: &State, id: &str, journal: &Journal) -> Result<HashMap<PathBuf, (Stat, Handle)>> {
+    let mut open = HashMap::new();
+    each_parent(fs, state, id, journal, |path, stat, handle| {
+        open.insert(path.to_owned(), (stat, handle));
+    })?;
+    Ok(open)
+}
+
+/// Whether the folders are those that were found. One is opened at a time: as many again as are locked may be too many.
+fn are_there(fs: &dyn Fs, state: &State, id: &str, journal: &Journal, found: &HashMap<PathBuf, Stat>) -> Result<bool> {
+    let mut there = HashMap::new();
+    each_parent(fs, state, id, journal, |path, stat, _| {
+        there.insert(path.to_owned(), stat.identity);
+    })?;
+    Ok(there.len() == found.len()
+        && there.iter().all(|(path, identity)| found.get(path).is_some_and(|stat| stat.identity == *identity)))
+}
+
+/// Opens the folder of each target, one after the other.
+fn each_parent(
+    fs: &dyn Fs,
+    state: &State,
+    id: &str,
+    journal: &Journal,
+    mut found: impl FnMut(&Path, Stat, Handle),
+) -> Result<()> {
+    let mut add = |path: &Path, handle: Option<Handle>| -> Result<()> {
+        if let Some(handle) = handle {
+            let stat = fs.stat_handle(&handle).map_err(|e| Error::io("look at", handle.path(), e))?;
+            found(path, stat, handle);
+        }
+        Ok(())
+    };
+    for record in &journal.entries {
+        let parent = record.path.parent();
+        add(parent, open_folder(fs, &state.root, parent)?)?;
+    }
+    let slot = |entry| Path::new(Section::Transactions.name()).join(id).join(slot_name(entry));
+    for (index, record) in journal.entries.iter().enumerate() {
+        if record.change.folder_after().is_none() {
+            continue;
+        }
+        let path = record.path.as_path();
+        let at_target = open_folder(fs, &state.root, path)?;
+        let handle = match at_target {
+            Some(handle) => Some(handle),
+            None => open_folder(fs, &state.folder, &slot(index))?,
+        };
+        add(path, handle)?;
+    }
+    let mut places: HashMap<&Path, (&Handle, PathBuf)> = HashMap::new();
+    // Parents before what is in them: one that went took them along.
+    for (index, record) in journal.entries.iter().enumerate().rev() {
+        let Some(original) = record.change.folder_before() else { continue };
+        let path = record.path.as_path();
+        let at_target = match places.get(record.path.parent()) {
+            Some((base, parent)) => (*base, parent.join(record.path.name())),
+            None => (&state.root, path.to_owned()),
+        };
+        for (base, place) in [at_target, (&state.folder, slot(index))] {
+            let Some(folder) = open_folder(fs, base, &place)? else { continue };
+            let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
+            if stat.identity == *original {
+                places.insert(path, (base, place));
+                add(path, Some(folder))?;
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(in crate::engine) fn open_folder(fs: &dyn Fs, base: &Handle, path: &Path) -> Result<Option<Handle>> {
+    match fs.open_beneath(base, path) {
+        Ok(handle) => Ok(Some(handle)),
+        Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(None),
+        Err(e) => Err(Error::io("open", base.path().join(path), e)),
+    }
+}
