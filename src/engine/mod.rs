@@ -378,7 +378,9 @@ impl Engine {
         let patience = Patience::new(self.settings.lock_timeout, run.cancel);
         match recovery::recover_all(fs, &state, RecoverOptions::default(), patience, run) {
             Ok(recovery::Recoveries { recovered, failed }) => {
-                recovered.iter().for_each(|one| recovery::tell(warnings, one));
+                for one in &recovered {
+                    recovery::tell(warnings, one);
+                }
                 Ok(failed)
             }
             Err(error) => Ok(Some(error)),

@@ -27,7 +27,9 @@ impl Recoveries {
             None => Ok(self.recovered),
             Some(error) => {
                 let mut warnings = Vec::new();
-                self.recovered.iter().for_each(|one| tell(&mut warnings, one));
+                for one in &self.recovered {
+                    tell(&mut warnings, one);
+                }
                 Err(error.warning_of(warnings))
             }
         }
