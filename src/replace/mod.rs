@@ -3,6 +3,7 @@
 //! Every file that changes carries the hash of what was searched, so a file that changes in between fails the request.
 
 mod lines;
+mod named;
 mod pattern;
 
 use std::collections::BTreeMap;

@@ -7,6 +7,7 @@ use regex::bytes::{Captures, Regex, RegexBuilder};
 use regex_automata::util::interpolate;
 
 use super::lines::Lines;
+use super::named;
 use crate::error::{Error, ErrorKind, Result};
 use crate::request::edit::{Anchor, Count, Edit, Matching};
 use crate::text::position::MARK;
@@ -54,14 +55,15 @@ impl Pattern {
         if query.pattern.is_empty() {
             return Err(refuse("the pattern is empty: it would be found everywhere".to_owned()));
         }
-        let names = |name: &str| query.pattern.to_ascii_lowercase().contains(name);
-        let spelled = ["\\r", "\\x0d", "\\x{d}", "\\x{0d}", "\\u000d", "\\u{d}"].iter().any(|name| names(name));
-        let mut has_returns = query.pattern.contains('\r') || query.regex && spelled;
+        let names = |character: char, without: char| {
+            let by_pattern = query.regex && named::names(&query.pattern, character, without);
+            by_pattern || !query.regex && query.pattern.contains(character)
+        };
         let mut replacement = query.replacement.clone();
         if query.regex {
             replacement = unescaped(&replacement)?;
         }
-        has_returns |= replacement.contains('\r');
+        let has_returns = names('\r', '\n') || replacement.contains('\r');
         let build = |pattern: &str| {
             let pattern =
                 if query.word { format!(r"\b{{start-half}}(?:{pattern})\b{{end-half}}") } else { pattern.to_owned() };
@@ -80,7 +82,7 @@ impl Pattern {
         if let Kind::Regex(regex) = &kind {
             check_groups(regex, &replacement)?;
         }
-        let has_mark = names("\u{feff}") || names("feff");
+        let has_mark = names('\u{feff}', '\u{fefe}');
         Ok(Self { kind, replacement: replacement.into_bytes(), has_mark, has_returns })
     }
 
@@ -109,11 +111,17 @@ impl Pattern {
                 let is_beyond = |range: &Range<usize>| has_no_last_line && *range == (bare.len()..bare.len());
                 let found = regex.captures_iter(&lines.text);
                 let found = found.map(|captures| (lines.range(&captures.get_match().range()), captures));
-                let matches = found.filter(|(range, _)| !is_beyond(range)).map(|(range, captures)| {
-                    let replacement = self.in_place_of(bare, &range);
-                    let text = expand(regex, &replacement, &captures, |group| &bare[lines.range(&group)]);
-                    (range.start + start..range.end + start, text)
-                });
+                // Between the bytes of a character there is no place, though the pattern sees bytes.
+                let characters = std::str::from_utf8(bare).ok();
+                let is_place = |range: &Range<usize>| {
+                    !range.is_empty() || characters.is_none_or(|text| text.is_char_boundary(range.start))
+                };
+                let matches =
+                    found.filter(|(range, _)| !is_beyond(range) && is_place(range)).map(|(range, captures)| {
+                        let replacement = self.in_place_of(bare, &range);
+                        let text = expand(regex, &replacement, &captures, |group| &bare[lines.range(&group)]);
+                        (range.start + start..range.end + start, text)
+                    });
                 ranges(content, matches)
             }
         }
@@ -268,6 +276,8 @@ mod tests {
         becomes(&query("x*", "-", true, false), "", "", 0);
         becomes(&query("a|ab", "x", true, true), "ab a abc", "x x abc", 2);
         becomes(&query("é", "e", true, false), "\u{e9}t\u{e9}", "ete", 2);
+        // An empty match is between characters.
+        becomes(&query("x*", "-", true, false), "cé\r\n", "-c-é-\r\n", 3);
     }
 
     #[test]
@@ -289,6 +299,7 @@ mod tests {
         becomes(&query("^.", "X", true, false), "\u{feff}one\n", "\u{feff}Xne\n", 1);
         becomes(&query("^one", "1", true, false), "\u{feff}one\none\n", "\u{feff}1\n1\n", 2);
         becomes(&query("one", "1", true, true), "\u{feff}one\n", "\u{feff}1\n", 1);
+        becomes(&query("^.*0xFEFF.*$", "// $0", true, false), "\u{feff}a = 0xFEFF\n", "\u{feff}// a = 0xFEFF\n", 1);
         // One that is looked for is found.
         becomes(&query(r"^\x{feff}", "", true, false), "\u{feff}one\n", "one\n", 1);
         becomes(&query("\u{feff}", "", true, false), "\u{feff}one\n", "one\n", 1);
@@ -312,6 +323,8 @@ mod tests {
         becomes(&query(r" *//[^\n]*", "", true, false), "a // b\r\nc\r\n", "a\r\nc\r\n", 1);
         becomes(&query(r"(a[^\n]*)\n(b)", "$2$1", true, false), "a\r\nb\n", "ba\n", 1);
         becomes(&query(r"(?<x>a\n)b", "${x}c", true, false), "a\r\nb\n", "a\r\nc\n", 1);
+        // It is not named by a backslash in front of an r.
+        becomes(&query(r"C:\\run", r"x\ny", true, false), "a\r\nC:\\run\r\n", "a\r\nx\r\ny\r\n", 1);
         // A lone carriage return is none.
         becomes(&query("^.*$", "<$0>", true, false), "a\rb\r\nc\n", "<a\rb>\r\n<c>\n", 2);
         // Whoever names carriage returns means line endings.
