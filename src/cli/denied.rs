@@ -1,8 +1,9 @@
 //! What nobody reads or writes, by all who have a say.
 
 use std::env;
+use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::args::Common;
 use super::config;
@@ -43,35 +44,75 @@ fn between_colons(globs: &str) -> Vec<String> {
 }
 
 /// The bounds of a workspace at `root`. A glob that begins with the root is the rest of it as well: whoever wrote it meant
-/// a path of this machine.
+/// a path of this machine. And a symlink has two names: what it leads to is denied by both.
 pub(super) fn at(root: &Path, globs: &[String]) -> Result<Bounds> {
     let mut all = globs.to_vec();
-    for glob in globs.iter().filter(|glob| glob.starts_with('/')) {
-        for spelled in [glob.clone(), real(glob)] {
-            if is_whole(&spelled, root) {
-                let message = format!(
-                    "--deny {glob} denies the whole root {}: name what is in it, from the root, like /folder",
-                    root.display()
-                );
-                return Err(usage("--deny", message));
-            }
-            all.extend(beneath(&spelled, root));
-        }
-    }
-    // A symlink has two names: what it leads to is denied by both.
     for glob in globs {
-        let there = root.join(glob.trim_start_matches('/')).canonicalize().unwrap_or_default();
-        let rest = there.strip_prefix(root).ok().and_then(Path::to_str).filter(|rest| !rest.is_empty());
-        all.extend(rest.map(|rest| format!("/{}", escaped(rest))).filter(|rest| !globs.contains(rest)));
+        for one in without_braces(glob) {
+            if let Some(first) = one.strip_prefix('/') {
+                let reached = Reached::of(&one, Path::new("/"), root);
+                // With a wildcard at its start it is about any folder of that name, and hardly about this one.
+                if reached.root && !first.starts_with(WILDCARDS) {
+                    let root = root.display();
+                    let message = format!(
+                        "--deny {glob} denies the whole root {root}: name what is in it; if that is the {glob} in it, \
+                         write {root}{glob}"
+                    );
+                    return Err(usage("--deny", message));
+                }
+                all.extend(reached.beneath);
+                all.extend(beneath(&one, root));
+            }
+            all.extend(Reached::of(&one, root, root).beneath);
+        }
     }
     bounds(&all)
 }
 
-/// Whether a glob of this machine fits a root or a folder above it. Without wildcards it must be there: on a disk that
-/// tells upper case from lower, one in another case is about another folder.
-fn is_whole(glob: &str, root: &Path) -> bool {
-    let is_there = root.ancestors().any(|folder| is_same(folder, Path::new(glob)));
-    is_there || (glob.contains(WILDCARDS) && bars(glob, root))
+/// What a glob leads to on the disk, from a folder on.
+#[derive(Default)]
+struct Reached {
+    /// Whether it leads to the root, or to a folder above it.
+    root: bool,
+    /// The rest of it behind the root, and what a symlink of it leads to in there, as globs from the root.
+    beneath: Vec<String>,
+}
+
+impl Reached {
+    fn of(glob: &str, from: &Path, root: &Path) -> Self {
+        let (mut reached, mut folders) = (Self::default(), vec![from.to_owned()]);
+        let names: Vec<&str> = glob.split('/').filter(|name| !name.is_empty()).collect();
+        for (at, name) in names.iter().enumerate() {
+            // It stands for any number of folders.
+            if *name == "**" {
+                break;
+            }
+            folders = folders.iter().flat_map(|folder| fitting(folder, name)).take(MOST).collect();
+            let rest: String = names[at + 1..].iter().flat_map(|name| ["/", name]).collect();
+            for folder in &folders {
+                let Ok(real) = folder.canonicalize() else { continue };
+                match real.strip_prefix(root).map(|inner| inner.to_str()) {
+                    _ if is_same(&real, root) && !rest.is_empty() => reached.beneath.push(rest.clone()),
+                    Ok(Some("")) => reached.root = true,
+                    Ok(Some(inner)) if real != *folder => reached.beneath.push(format!("/{}{rest}", escaped(inner))),
+                    Err(_) if rest.is_empty() => reached.root |= root.starts_with(&real),
+                    _ => {}
+                }
+            }
+        }
+        reached
+    }
+}
+
+/// What is in a folder and fits one name of a glob.
+fn fitting(folder: &Path, name: &str) -> Vec<PathBuf> {
+    if let Some(name) = literal(name) {
+        return vec![folder.join(name)];
+    }
+    let bounds = Bounds::default().allowing_vcs().denying([name]);
+    let entries = folder.read_dir().into_iter().flatten().filter_map(std::result::Result::ok).take(MOST);
+    let fits = |name: &OsStr| bounds.as_ref().is_ok_and(|bounds| bounds.bars(name.as_ref()).is_some());
+    entries.filter(|entry| fits(&entry.file_name())).map(|entry| entry.path()).collect()
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {
@@ -79,8 +120,8 @@ fn is_same(one: &Path, other: &Path) -> bool {
     one == other || identity(one).is_some_and(|one| identity(other) == Some(one))
 }
 
-/// The rest of a glob of this machine behind what fits the root, as a glob from the root. By its letters in any case, as
-/// every glob.
+/// The rest of a glob of this machine behind what fits the root, as a glob from the root. By its letters alone, in any case
+/// as every glob.
 fn beneath(glob: &str, root: &Path) -> Vec<String> {
     let literal = Path::new(glob).strip_prefix(root).ok().and_then(Path::to_str).map(|rest| format!("/{rest}"));
     let cuts = glob.match_indices('/').skip(1).map(|(at, _)| glob.split_at(at));
@@ -102,27 +143,56 @@ fn bars(glob: &str, path: &Path) -> bool {
 /// What is more than itself in a glob.
 const WILDCARDS: [char; 4] = ['*', '?', '[', '{'];
 
+/// Folders that are looked at for one name of a glob.
+const MOST: usize = 10_000;
+
+/// The name that part of a glob stands for, if that is one alone.
+fn literal(part: &str) -> Option<String> {
+    let (mut name, mut chars) = (String::new(), part.chars());
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => name.extend(chars.next()),
+            _ if WILDCARDS.contains(&c) => return None,
+            _ => name.push(c),
+        }
+    }
+    Some(name)
+}
+
 /// A path as a glob that fits it alone.
 fn escaped(path: &str) -> String {
     let is_plain = |c: char| !c.is_ascii() || c.is_ascii_alphanumeric() || "/._-".contains(c);
     path.chars().flat_map(|c| (!is_plain(c)).then_some('\\').into_iter().chain([c])).collect()
 }
 
+/// A glob for each way through its braces: they may have slashes in them.
+fn without_braces(glob: &str) -> Vec<String> {
+    let (mut depth, mut from, mut parts, mut chars) = (0_usize, 0, Vec::new(), glob.char_indices());
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\\' => drop(chars.next()),
+            '{' => {
+                depth += 1;
+                if depth == 1 {
+                    from = at;
+                    parts = vec![at + 1];
+                }
+            }
+            ',' if depth == 1 => parts.push(at + 1),
+            '}' if depth == 1 => {
+                parts.push(at + 1);
+                let (before, after) = (&glob[..from], &glob[at + 1..]);
+                let ways = parts.windows(2).map(|ends| &glob[ends[0]..ends[1] - 1]);
+                return ways.flat_map(|way| without_braces(&format!("{before}{way}{after}"))).take(MOST).collect();
+            }
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    vec![glob.to_owned()]
+}
+
 fn bounds(globs: &[String]) -> Result<Bounds> {
     let bounds = Bounds::default().denying(globs.iter().map(String::as_str));
     bounds.map_err(|bad| usage("--deny", bad.to_string()))
-}
-
-/// An absolute glob with the folders at its start as they really are.
-fn real(glob: &str) -> String {
-    let resolved = Path::new(glob).ancestors().find_map(|start| {
-        let (there, rest) = (start.canonicalize().ok()?, Path::new(glob).strip_prefix(start).ok()?);
-        let there = escaped(there.to_str()?);
-        Some(if rest.as_os_str().is_empty() {
-            there
-        } else {
-            format!("{}/{}", there.trim_end_matches('/'), rest.to_str()?)
-        })
-    });
-    resolved.unwrap_or_else(|| glob.to_owned())
 }

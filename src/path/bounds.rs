@@ -1,6 +1,7 @@
 //! What is outside of a workspace though it is beneath its root: folders of version control, and what an operator denies.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -25,6 +26,7 @@ pub struct Bounds {
     /// The globs as they were given, and a matcher of them for paths that are folded as they are.
     globs: Vec<String>,
     folded: Gitignore,
+    letters: Letters,
     settings: Option<PathBuf>,
 }
 
@@ -63,6 +65,7 @@ impl Default for Bounds {
             denied: nothing(),
             globs: Vec::new(),
             folded: nothing(),
+            letters: Letters::default(),
             settings: None,
         }
     }
@@ -103,7 +106,8 @@ impl Bounds {
         if let Some((glob, why)) = globs.iter().find_map(|glob| Some((glob, why_nothing_fits(glob)?))) {
             return Err(bad(glob, why));
         }
-        let matcher = |fold: fn(&str) -> String| {
+        let letters = Letters::of(&globs);
+        let matcher = |fold: &dyn Fn(&str) -> String| {
             // Relative to the root, as the paths are that it is asked for.
             let mut builder = GitignoreBuilder::new("");
             builder.case_insensitive(true).map_err(|error| bad("", &error.to_string()))?;
@@ -112,8 +116,8 @@ impl Bounds {
             }
             builder.build().map_err(|error| bad("", &error.to_string()))
         };
-        let (denied, folded) = (matcher(str::to_owned)?, matcher(lowered)?);
-        Ok(Self { denied, globs, folded, ..self })
+        let (denied, folded) = (matcher(&str::to_owned)?, matcher(&|glob| letters.spell(&lowered(glob)))?);
+        Ok(Self { denied, globs, folded, letters, ..self })
     }
 
     /// Why a path relative to the root is outside, if it is. By its letters alone: symlinks are resolved before.
@@ -133,11 +137,37 @@ impl Bounds {
         if let Some(glob) = self.denied.matched_path_or_any_parents(path, false).inner() {
             return Some(Barred::Denied(glob.original().to_owned()));
         }
-        let path = folded(path.to_str()?)?;
+        let path = self.letters.spell(&folded(path.to_str()?)?);
         let matched = self.folded.matched_path_or_any_parents(path, false);
-        let lowered_glob = matched.inner()?.original();
-        let given = self.globs.iter().find(|glob| lowered(glob) == lowered_glob);
-        Some(Barred::Denied(given.map_or(lowered_glob, String::as_str).to_owned()))
+        let spelled = matched.inner()?.original();
+        let given = self.globs.iter().find(|glob| self.letters.spell(&lowered(glob)) == spelled);
+        Some(Barred::Denied(given.map_or(spelled, String::as_str).to_owned()))
+    }
+}
+
+/// The letters beyond ASCII that globs have, each with a byte that stands for it: to a glob of bytes `?` is one byte, and a
+/// letter beyond ASCII is several.
+#[derive(Debug, Clone, Default)]
+struct Letters(BTreeSet<char>);
+
+impl Letters {
+    fn of(globs: &[String]) -> Self {
+        Self(
+            globs.iter().flat_map(|glob| lowered(glob).chars().collect::<Vec<_>>()).filter(|c| !c.is_ascii()).collect(),
+        )
+    }
+
+    /// A text that is folded, with one byte for each letter. Control characters are in no glob and take none of their
+    /// places; those that are blanks are left out.
+    fn spell(&self, text: &str) -> String {
+        let bytes = || (1..=8).chain(0x0e..=0x1d_u8).map(char::from);
+        // More than there are bytes for share one: rather too much is denied than too little.
+        let of_glob = |c: char| {
+            let at = self.0.range(..c).count();
+            self.0.contains(&c).then(|| bytes().nth(at).unwrap_or('\u{1e}'))
+        };
+        let spell = |c: char| if c.is_ascii_graphic() || c == ' ' { c } else { of_glob(c).unwrap_or('\u{1f}') };
+        text.chars().map(spell).collect()
     }
 }
 
@@ -235,14 +265,10 @@ fn folded(path: &str) -> Option<String> {
     Some(path.split('/').map(fold).collect::<Vec<_>>().join("/"))
 }
 
-/// A text as a file system compares it that folds case and passes over characters without width.
+/// A text as a file system compares it that folds case and passes over characters without width. By way of upper case:
+/// several small letters have the same capital.
 fn lowered(text: &str) -> String {
-    without_ignorable(text).chars().flat_map(char::to_lowercase).map(unlong).collect()
-}
-
-/// A long s folds to an s, which lower case does not tell.
-const fn unlong(c: char) -> char {
-    if c == '\u{17f}' { 's' } else { c }
+    without_ignorable(text).chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }
 
 /// Without the characters that folding file systems pass over.
@@ -294,6 +320,19 @@ mod tests {
         }
         for glob in ["", " ", "!a", "#a", "{a", "./a", "~/a", "a/../b", "/", "a//b", " a", "a\nb", "a/."] {
             assert!(Bounds::default().denying([glob]).is_err(), "{glob:?}");
+        }
+    }
+
+    #[test]
+    fn a_letter_beyond_ascii_is_one_letter() {
+        let bounds = bounds(&["caf?.txt", "x[éü]", "/Σ/*", "[!a]µ", "*.ключ"]);
+        for path in
+            ["café.txt", "a/CAFÉ.TXT", "caf語.txt", "xé", "XÜ", "σ/a", "ς/語", "éμ", "語µ", "a.КЛЮЧ", "cafe.txt"]
+        {
+            assert!(bounds.bars(path.as_ref()).is_some(), "{path:?}");
+        }
+        for path in ["caféé.txt", "caf.txt", "xà", "ρ/a", "aµ", "éν", "ключ"] {
+            assert_eq!(bounds.bars(path.as_ref()), None, "{path:?}");
         }
     }
 

@@ -85,7 +85,8 @@ fn what_is_denied_is_outside_by_whatever_name_it_is_reached() {
     here.write(".env", "KEY=one\n")
         .write("deep/.ENV", "KEY=one\n")
         .write("build/out", "one\n")
-        .write("keys/id", "one\n");
+        .write("keys/id", "one\n")
+        .write("open", "one\n");
     symlink("../.env", here.path().join("deep/link")).unwrap();
     symlink("a", here.path().join(".env.local")).unwrap();
     let options = ["--deny", ".env*", "--deny", "/build/", "--deny", "keys/**"];
@@ -96,7 +97,9 @@ fn what_is_denied_is_outside_by_whatever_name_it_is_reached() {
     let replaced = ["replace", "one", "1", "--hidden", "--json"];
     let found = here.run(&[&replaced[..], &options].concat()).exits(0).json();
     assert_eq!(found["files_changed"], 1, "{found}");
-    for (name, content) in [(".env", "KEY=one\n"), ("a", "1\n"), ("build/out", "one\n"), ("keys/id", "one\n")] {
+    // What a denied symlink leads to is denied as well.
+    let left = [(".env", "KEY=one\n"), ("a", "one\n"), ("build/out", "one\n"), ("keys/id", "one\n")];
+    for (name, content) in left.into_iter().chain([("open", "1\n")]) {
         assert_eq!(fs::read_to_string(here.path().join(name)).unwrap(), content, "{name}");
     }
     denied(&here.run(&[&["replace", "one", "1", "build/out", "--json"], &options[..]].concat()));
@@ -310,6 +313,9 @@ fn a_glob_that_begins_with_the_root_denies_the_rest_of_it() {
     let root = here.path().canonicalize().unwrap();
     let (above, root) = (root.parent().unwrap().to_str().unwrap(), root.to_str().unwrap());
     let apply = |glob: &str| here.run(&["apply", "plan.json", "--json", "--dry-run", "--deny", glob]);
+    // Braces may have slashes in them.
+    denied(&apply(&format!("{{{root}/keys,/nowhere}}")));
+    denied(&apply(&format!("{above}/{{nowhere,{}/keys}}", root.rsplit('/').next().unwrap())));
     let fitting = [format!("{root}/keys"), format!("{above}/*/keys/id"), format!("{above}/**/id"), "/**/id".to_owned()];
     // In any case, as every glob.
     for glob in fitting.into_iter().chain([format!("{}/keys", root.to_uppercase())]) {
@@ -323,6 +329,48 @@ fn a_glob_that_begins_with_the_root_denies_the_rest_of_it() {
     for glob in elsewhere.into_iter().chain([root.to_uppercase()]) {
         apply(&glob).exits(0);
     }
+}
+
+/// The way to the root may be by a symlink, and what fits a wildcard may be one.
+#[test]
+fn a_glob_denies_what_its_symlinks_lead_to() {
+    let here = workspace();
+    here.write("root/keys/id", "one\n").write("root/plan.json", &file("keys/id").to_string());
+    symlink("root", here.path().join("my,link")).unwrap();
+    symlink("keys", here.path().join("root/alias")).unwrap();
+    let (above, inner) = (here.path().canonicalize().unwrap(), here.path().join("root"));
+    let above = above.to_str().unwrap();
+    let links = [format!("{above}/my\\,link/keys"), format!("{above}/my*/keys"), format!("{above}/m?\\,[l]ink/keys/*")];
+    for glob in links.iter().map(String::as_str).chain(["/alias/*", "/al[i]as", "/{alias,x}/id", "alias"]) {
+        let root = inner.to_str().unwrap();
+        denied(&here.run(&[
+            "--root",
+            root,
+            "apply",
+            &format!("{root}/plan.json"),
+            "--json",
+            "--dry-run",
+            "--deny",
+            glob,
+        ]));
+    }
+}
+
+/// A folder of that name above the root is not meant by a glob that begins with a wildcard; one that is named is, and the
+/// error says how to name the one in the root.
+#[test]
+fn a_glob_that_fits_the_root_as_a_whole_says_how_to_mean_another() {
+    let here = workspace();
+    here.write("plan.json", &file("a").to_string()).write("a", "one\n");
+    let root = here.path().canonicalize().unwrap();
+    let name = root.file_name().unwrap().to_str().unwrap();
+    let apply = |glob: &str| here.run(&["apply", "plan.json", "--json", "--dry-run", "--deny", glob]);
+    apply(&format!("/**/{name}")).exits(0);
+    let first = format!("/{}", root.iter().nth(1).unwrap().to_str().unwrap());
+    let json = apply(&first).exits(2).json();
+    let advised = format!("{}{first}", root.display());
+    assert!(json["errors"][0]["message"].as_str().unwrap().contains(&advised), "{json}");
+    apply(&advised).exits(0);
 }
 
 #[test]
