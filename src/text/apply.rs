@@ -202,12 +202,9 @@ impl<'a> Editor<'a> {
             let places = self.tolerated(text, kind, overlap);
             if !places.is_empty() {
                 let mut ranges: Vec<_> = places.iter().map(|place| place.range.clone()).collect();
-                if count == Count::Once {
-                    ranges.extend(self.where_its_first_line_is_one(text, &places));
-                    if ranges.len() > places.len() {
-                        let total = ranges.len();
-                        return Err(self.several(index, &ranges, total, || (ranges.clone(), total)));
-                    }
+                ranges.extend(self.where_its_first_line_is_one(text, &places));
+                if ranges.len() > places.len() {
+                    return Err(self.untold_where(index, &ranges));
                 }
                 if count == Count::Once && ranges.len() > 1 {
                     let total = ranges.len();

@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
-use super::Editor;
+use super::{Editor, refused};
+use crate::error::{Detail, ErrorKind};
 use crate::text::MatchKind;
-use crate::text::locate::Overlap;
+use crate::text::Refused;
+use crate::text::locate::{Overlap, places};
 use crate::text::newline::segments;
 use crate::text::position;
 use crate::text::tolerant::{self, Tolerated};
@@ -30,5 +32,13 @@ impl Editor<'_> {
         let alike = tolerant::where_its_first_line_is_one(&self.content.bytes(start..self.content.len()), text);
         let alike = alike.into_iter().map(|range| range.start + start..range.end + start);
         alike.filter(|range| places.iter().all(|place| place.range.start != range.start)).collect()
+    }
+
+    /// It begins with an empty line, and nothing tells whether that is the end of a line here, or a line there.
+    pub(super) fn untold_where(&self, index: usize, ranges: &[Range<usize>]) -> Refused {
+        let message = "old_string begins with an empty line, and may be meant at any of these places: put the line above \
+                       that in front of it, or leave the empty line out";
+        let detail = Detail::Matches(places(&self.content, ranges, ranges.len()));
+        refused(index, ErrorKind::AmbiguousMatch, message, detail)
     }
 }
