@@ -262,9 +262,14 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Finishes the swaps of an interrupted transaction. `false` where what came out of a swap was not the original, or
-/// another program wrote meanwhile: the decision must be taken again. A person's word (`insisted`) overrides that.
-pub(super) fn finish(transaction: &mut Transaction<'_>, ready: &[usize], insisted: bool) -> Result<bool> {
+/// Finishes the swaps of an interrupted transaction; answers what is to be told of folders that stay. `None` where what
+/// came out of a swap was not the original, or another program wrote meanwhile: the decision must be taken again. A
+/// person's word (`insisted`) overrides that.
+pub(super) fn finish(
+    transaction: &mut Transaction<'_>,
+    ready: &[usize],
+    insisted: bool,
+) -> Result<Option<Vec<String>>> {
     let mut tidied = Tidied::default();
     for step in (transaction.state.protocol.finish)(ready, transaction.mark) {
         match step {
@@ -272,7 +277,7 @@ pub(super) fn finish(transaction: &mut Transaction<'_>, ready: &[usize], insiste
             Step::Look(entry) => {
                 if !came_out_old(transaction, entry)? {
                     transaction.swap_back(entry)?;
-                    return Ok(false);
+                    return Ok(None);
                 }
             }
             Step::VerifyFolders => {
@@ -289,7 +294,7 @@ pub(super) fn finish(transaction: &mut Transaction<'_>, ready: &[usize], insiste
                 if !insisted
                     && (transaction.state.protocol.decide)(transaction.mark, false, &classes) != Decision::Forward
                 {
-                    return Ok(false);
+                    return Ok(None);
                 }
                 transaction.set_mark(mark)?;
             }
@@ -300,7 +305,7 @@ pub(super) fn finish(transaction: &mut Transaction<'_>, ready: &[usize], insiste
             _ => unreachable!("a recovery stages nothing"),
         }
     }
-    Ok(true)
+    Ok(Some(tidied.warnings))
 }
 
 /// Whether what a swap of recovery brought out is the original, by its digest. Nothing comes out of a create.

@@ -175,10 +175,9 @@ fn act(transaction: &mut Transaction<'_>, wish: Wish, run: Run<'_>) -> Result<Re
             Decision::Forward => {
                 let ready: Vec<usize> = (0..classes.len()).filter(|&entry| classes[entry] == Class::Ready).collect();
                 // What it was, not what it is by then.
-                let report = describe(transaction, &classes, "committed", false);
-                if !execute::finish(transaction, &ready, wish == Wish::Forward)? {
-                    continue;
-                }
+                let mut report = describe(transaction, &classes, "committed", false);
+                let Some(told) = execute::finish(transaction, &ready, wish == Wish::Forward)? else { continue };
+                report.reason.extend(told.iter().map(|told| format!("; {told}")));
                 report
             }
             Decision::Back => {

@@ -9,7 +9,7 @@ use super::files::{read_small, replace};
 use super::private::{self, Opening};
 use crate::commit::Protocol;
 use crate::errno;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::fs::{FileSystem, Fs, Handle, Name, Rename, Stat, probe};
 use crate::identity::Identity;
 use crate::path::STATE_FOLDER;
@@ -268,9 +268,20 @@ impl State {
 
     /// Moves a transaction's folder from one section to another.
     pub(super) fn move_transaction(&self, fs: &dyn Fs, id: &str, from: Section, to: Section) -> Result<()> {
-        let (from, to) = (self.need_section(fs, from)?, self.need_section(fs, to)?);
-        let name = Name::new(&from, id);
-        fs.rename(name, Name::new(&to, id), Rename::NoReplace).map_err(|e| Error::io("rename", name.path(), e))
+        let (from, into) = (self.need_section(fs, from)?, self.need_section(fs, to)?);
+        let (name, goal) = (Name::new(&from, id), Name::new(&into, id));
+        fs.rename(name, goal, Rename::NoReplace).map_err(|e| match to {
+            Section::Kept if errno::is_taken(&e) => {
+                let goal = goal.path();
+                let message = format!(
+                    "{} is there already: look what is in it (`txedit kept list`), then drop it (`txedit kept drop {id}`) or \
+                     move it away",
+                    goal.display()
+                );
+                Error::new(ErrorKind::RecoveryRequired, message).at(goal).of_transaction(id).outcome_is(Outcome::Unchanged)
+            }
+            _ => Error::io("rename", name.path(), e),
+        })
     }
 
     /// Opens a section, making it where somebody removed it.

@@ -86,6 +86,16 @@ impl Claimed<'_> {
 
     fn is_true(&self, warning: &str) -> Result<(), String> {
         let is_folder = |path: &Path| self.entries.get(path).is_some_and(|entry| entry.kind == FileKind::Folder);
+        if let Some(rest) = warning.strip_prefix("an interrupted transaction, ")
+            && let Some((id, rest)) = rest.split_once(", ")
+        {
+            let is_there = self.entries.contains_key(&Path::new(STATE_FOLDER).join("txn").join(id));
+            let is_left = rest.starts_with("is left as it is: ");
+            if is_there != is_left {
+                return Err(format!("it is there: {is_there}"));
+            }
+            return rest.split("; ").try_for_each(|part| self.is_true(part));
+        }
         if let Some((path, why)) = warning.split_once(" stays, which the undone transaction had made: ") {
             let path = self.inside(Path::new(path))?;
             let is_empty = !self.entries.keys().any(|other| other.parent() == Some(path));
@@ -105,13 +115,6 @@ impl Claimed<'_> {
         {
             let is_so = self.compared.is_touched(Path::new(path));
             return if is_so { Ok(()) } else { Err("nobody changed it".to_owned()) };
-        }
-        if let Some(rest) = warning.strip_prefix("an interrupted transaction, ")
-            && let Some((id, rest)) = rest.split_once(", ")
-        {
-            let is_there = self.entries.contains_key(&Path::new(STATE_FOLDER).join("txn").join(id));
-            let is_left = rest.starts_with("is left as it is: ");
-            return if is_there == is_left { Ok(()) } else { Err(format!("it is there: {is_there}")) };
         }
         if let Some((_, slot)) = warning.split_once(" is gone from ") {
             let is_gone = !self.entries.contains_key(self.inside(Path::new(slot))?);
