@@ -31,7 +31,7 @@ pub(super) fn run(args: &RecoverArgs, options: &Options) -> Result<Answer, Failu
         plan => plan?,
     };
     if args.plan {
-        return Ok(answer(&plan, &plan, true)?);
+        return Ok(answer(&plan, &plan, args)?);
     }
     // The plan comes before the deed, so it is not part of the answer for people.
     if !options.quiet && !options.json {
@@ -42,7 +42,7 @@ pub(super) fn run(args: &RecoverArgs, options: &Options) -> Result<Answer, Failu
     // A recovery can be cut off and begun again at any point; but whoever runs it wants to have it behind them.
     let _deferred = signals::cancel_flag()?;
     let done = engine.recover(id, RecoverOptions { plan_only: false, ..how })?;
-    Ok(answer(&plan, &done, false)?)
+    Ok(answer(&plan, &done, args)?)
 }
 
 fn decision(args: &DecisionArgs) -> Decision {
@@ -54,13 +54,18 @@ fn decision(args: &DecisionArgs) -> Decision {
     }
 }
 
-fn answer(plan: &[Recovered], done: &[Recovered], plan_only: bool) -> Result<Answer> {
+fn answer(plan: &[Recovered], done: &[Recovered], args: &RecoverArgs) -> Result<Answer> {
+    let plan_only = args.plan;
     let mut text: String = done.iter().map(|one| describe(one, plan_only)).collect();
     if done.is_empty() {
         text.push_str("nothing to recover\n");
     }
-    let required = done.iter().any(|one| one.required);
-    let status = if required { exit::RECOVERY_REQUIRED } else { exit::DONE };
+    // One that is named was to be ended. Of what was trusted to be no copy the plan has promised more.
+    let is_open = |one: &Recovered| {
+        let is_left = !plan_only && args.id.is_some() && one.action == "left";
+        one.required || is_left || args.trust_journal && one.action == "partly_rolled_back"
+    };
+    let status = if done.iter().any(is_open) { exit::RECOVERY_REQUIRED } else { exit::DONE };
     let views = |some: &[Recovered]| Recovery::from(some).recovered;
     let json = View { success: true, plan: views(plan), recovered: (!plan_only).then(|| views(done)) };
     let acted = done.iter().filter(|one| !plan_only && !matches!(one.action.as_str(), "left" | "running"));

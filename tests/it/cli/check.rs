@@ -191,7 +191,8 @@ const ESCAPES: [(&str, &str); 5] = [
 
 #[test]
 fn nothing_that_it_starts_outlives_it() {
-    let late = "trap '' HUP TERM; touch started; sleep 1.5; echo late > a; echo late > late";
+    // Long enough for a machine that is busy elsewhere to come to the end of the check before.
+    let late = "trap '' HUP TERM; touch started; sleep 4; echo late > a; echo late > late";
     let start = |escape: &str| format!("SCRIPT={late:?}; {escape}\n while [ ! -e started ]; do sleep 0.01; done");
     let mut all = Vec::new();
     for (how, escape) in ESCAPES {
@@ -203,7 +204,7 @@ fn nothing_that_it_starts_outlives_it() {
             all.push((how, status, here));
         }
     }
-    std::thread::sleep(Duration::from_secs(2));
+    std::thread::sleep(Duration::from_secs(5));
     for (how, status, here) in all {
         assert!(!here.path().join("late").exists(), "what ran {how} outlived a check that ended with {status}");
         holds(&here, if status == 0 { &NEW } else { &OLD });

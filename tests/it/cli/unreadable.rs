@@ -158,6 +158,24 @@ fn a_key_is_not_used_twice_where_its_transaction_cannot_be_read() {
     }
 }
 
+/// A backup of it came back twice.
+#[test]
+fn what_was_put_aside_before_is_dropped_first() {
+    let (here, entry, _) = committed();
+    cut(&entry, |_| 0);
+    let newest = entry.file_name().unwrap().to_str().unwrap();
+    let kept = here.path().join(".txedit/kept").join(newest);
+    fs::create_dir(&kept).unwrap();
+    let discard = || here.run(&["recover", newest, "--discard", "--json"]);
+    let json = discard().exits(6).json();
+    assert_eq!(json["outcome"], "unchanged", "{json}");
+    let drop = format!("txedit kept drop {newest}");
+    assert!(json["error"].as_str().unwrap().contains(&drop), "{json}");
+    here.run(&["kept", "drop", newest]).exits(0);
+    discard().exits(0);
+    here.run(&["undo"]).exits(0);
+}
+
 #[test]
 fn a_header_that_can_be_read_tells_its_key() {
     let (here, entry, _) = committed();
