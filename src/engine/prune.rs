@@ -110,8 +110,11 @@ impl Engine {
             if history::load(fs, state, id)?.is_none() {
                 continue;
             }
-            state.move_transaction(fs, id, Section::History, Section::Trash)?;
             moved.push(Moved { id: id.clone(), size, is_heavy: !by_name });
+        }
+        // The oldest first: where one fails, an undo of what is left takes back the newest.
+        for Moved { id, .. } in moved.iter().rev() {
+            state.move_transaction(fs, id, Section::History, Section::Trash)?;
         }
         Ok(moved)
     }

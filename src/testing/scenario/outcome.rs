@@ -68,6 +68,11 @@ impl World {
         self.is_in_place(report, base, look)?;
         let reverts = match act {
             Act::Undo(Some(back)) => self.committed.len().checked_sub(back + 1),
+            // Which one is left is for a pruning to say.
+            Act::Undo(None) if self.is_pruned => {
+                let undone = report.reverts.as_ref().map(|reverted| reverted.id.as_str());
+                self.committed.iter().position(|committed| Some(committed.id.as_str()) == undone)
+            }
             Act::Undo(None) if !self.is_blurred => self.newest_not_undone(),
             _ => None,
         };
