@@ -136,7 +136,8 @@ fn judge_report(compared: Compared<'_>, request: Option<&Request>, report: &Repo
     }
     if report.already_applied || report.transaction.is_none() {
         // A recovery that came first may have left folders.
-        let is_left = report.warnings.iter().any(|told| told.contains("had made are left"));
+        let stays = ["had made are left", " stays, which the undone transaction had made", " stays, which a redo may"];
+        let is_left = report.warnings.iter().any(|told| stays.iter().any(|stays| told.contains(stays)));
         return if is_left { Ok(()) } else { judge_unchanged(compared, "an answer that nothing had to be done") };
     }
     for path in compared.all_paths().filter(|path| !named.contains(*path) && !compared.is_touched(path)) {
