@@ -297,14 +297,14 @@ impl Sought<'_> {
         let mut from = 0;
         for header in outer {
             // Of an outer header the first one counts; the last must then be told apart by what follows.
-            match lines.iter().skip(from).position(|(_, line)| line.trim_ascii() == header.trim_ascii()) {
+            match lines.iter().skip(from).position(|(_, line)| named(line) == named(header)) {
                 Some(found) => from += found + 1,
                 None => return Vec::new(),
             }
         }
         let (mut inside, mut behind) = (Vec::new(), Vec::new());
         for (index, (_, line)) in lines.iter().enumerate().skip(from) {
-            if line.trim_ascii() != last.trim_ascii() {
+            if named(line) != named(last) {
                 continue;
             }
             let depth = line.len() - line.trim_ascii_start().len();
@@ -323,6 +323,11 @@ impl Sought<'_> {
         beneath.dedup();
         beneath
     }
+}
+
+/// A line as a header names it: without the byte-order mark, which is no part of the first one.
+fn named(line: &[u8]) -> &[u8] {
+    line.strip_prefix(MARK).unwrap_or(line).trim_ascii()
 }
 
 /// The new lines of a hunk as they belong to a place where `there` stands for its old ones.

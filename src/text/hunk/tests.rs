@@ -113,6 +113,11 @@ fn headers_lead_to_their_block() {
     assert_eq!(run(base, [beneath(&[], change)]), Err(ErrorKind::AmbiguousMatch));
     assert_eq!(run(base, [beneath(&["def f"], "-    x\n+    y\n")]), Err(ErrorKind::AmbiguousMatch));
     assert_eq!(run(base, [beneath(&["class C"], change)]), Err(ErrorKind::MatchNotFound));
+    // The byte-order mark is no part of a line.
+    let marked = format!("\u{feff}{}", base.replacen("class A", "class M", 1));
+    for header in ["class M", "\u{feff}class M"] {
+        becomes(&marked, [beneath(&[header], change)], &marked.replacen('x', "y", 1));
+    }
     // A header that a hunk before has changed is still the one that the patch was made for.
     let first = hunk("-class B\n+class C\n+  k\n");
     let under = |headers| Hunk { continues: true, ..beneath(headers, change) };
