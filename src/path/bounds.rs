@@ -157,8 +157,8 @@ impl Letters {
         )
     }
 
-    /// A text that is folded, with one byte for each letter. Control characters are in no glob and take none of their
-    /// places; those that are blanks are left out.
+    /// A text that is folded, with one byte for each letter. Those bytes are control characters, which no glob has, without
+    /// those that are white space: a line of a `.gitignore` loses them at its end.
     fn spell(&self, text: &str) -> String {
         let bytes = || (1..=8).chain(0x0e..=0x1d_u8).map(char::from);
         // More than there are bytes for share one: rather too much is denied than too little.

@@ -60,7 +60,7 @@ fn answer(plan: &[Recovered], done: &[Recovered], args: &RecoverArgs) -> Result<
     if done.is_empty() {
         text.push_str("nothing to recover\n");
     }
-    // One that is named was to be ended. Of what was trusted to be no copy the plan has promised more.
+    // Who names one wants it ended. Of a journal that is trusted the plan has promised that all is old.
     let is_open = |one: &Recovered| {
         let is_left = !plan_only && args.id.is_some() && one.action == "left";
         one.required || is_left || args.trust_journal && one.action == "partly_rolled_back"
