@@ -9,7 +9,7 @@ use super::lock::NEVER;
 use super::report::{Kept, Report};
 use super::state::{Section, State, list_ids, open_transaction};
 use super::transaction::{is_incomplete, see};
-use super::{Engine, Run, trash};
+use super::{Engine, Run, prune, trash};
 use crate::error::{self, Error, ErrorKind, Result};
 use crate::fs::{Fs, Handle, Name};
 use crate::journal::recover::{Seen, is, is_new};
@@ -41,9 +41,7 @@ impl Engine {
         let mut fitting =
             contents.iter().filter(|(path, _)| wanted.as_ref().is_none_or(|wanted| wanted.as_path() == *path));
         let (Some((path, kept)), None) = (fitting.next(), fitting.next()) else {
-            let message =
-                format!("{id} keeps {} contents; name the one to restore (`txedit kept list`)", contents.len());
-            return Err(Error::new(ErrorKind::UnknownTransaction, message));
+            return Err(unclear(id, &contents));
         };
         if kept.reason == UNCERTAIN {
             let path = &kept.kept_path;
@@ -89,6 +87,18 @@ impl Engine {
         let folder = open_transaction(&*self.fs, &section, id)?.ok_or_else(unknown)?;
         Ok((state, folder))
     }
+}
+
+/// The refusal where nothing, or more than one content, may be meant. A copy is not listed otherwise.
+fn unclear(id: &str, contents: &[(&Path, error::Kept)]) -> Error {
+    let mut paths: Vec<_> = contents.iter().map(|(path, _)| path.display().to_string()).collect();
+    paths.sort();
+    paths.dedup();
+    let named = match paths.len() {
+        0 => " to restore".to_owned(),
+        _ => format!("; name the one to restore: {}", prune::listed(&paths)),
+    };
+    Error::new(ErrorKind::UnknownTransaction, format!("{id} keeps {} contents{named}", contents.len()))
 }
 
 /// What is kept in a workspace.

@@ -61,7 +61,7 @@ impl Engine {
         let moved = self.prune_state(state, retention, thoroughness, Some((committed, bytes)))?;
         let heavy: Vec<_> = moved.into_iter().filter(|moved| moved.is_heavy).map(|moved| moved.id).collect();
         let bound = retention.bytes;
-        let told = format!("history holds {bound} bytes at most: {} can no longer be undone", list(&heavy));
+        let told = format!("history holds {bound} bytes at most: {} can no longer be undone", listed(&heavy));
         Ok(if heavy.is_empty() { Vec::new() } else { vec![told] })
     }
 
@@ -125,10 +125,10 @@ fn aged_by(ids: &[String]) -> Option<jiff::Timestamp> {
     ids.iter().rev().nth(limits::HISTORY_AGED_BY - 1).and_then(|id| id::instant_of(id))
 }
 
-/// Ids, as many as a warning should name.
-fn list(ids: &[String]) -> String {
-    let named = ids.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-    match ids.len().saturating_sub(NAMED) {
+/// Names, as many as a sentence should have.
+pub(super) fn listed(all: &[String]) -> String {
+    let named = all.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    match all.len().saturating_sub(NAMED) {
         0 => named,
         more => format!("{named} and {more} more"),
     }

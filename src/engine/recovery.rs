@@ -15,15 +15,17 @@ use super::transaction::Transaction;
 use super::{Decision as Wish, RecoverOptions, Run};
 use crate::commit::step::Step;
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::fs::Fs;
+use crate::fs::{Fs, Handle};
 use crate::journal::recover::{Class, Decision};
 use crate::journal::{Beginning, Journal, Mark};
 
+mod adopt;
 mod all;
 mod named;
 mod targets;
 mod told;
 
+use adopt::{Found, adopt};
 pub(super) use all::{Recoveries, plan_all, recover_all};
 pub(super) use named::{recover_named, unknown};
 use targets::lock_targets;
@@ -42,22 +44,20 @@ pub(super) fn recover_one(
     patience: Patience<'_>,
     run: Run<'_>,
 ) -> Result<Recovered> {
-    let (standing, folder) = hot::examine(fs, state, id, &|doubt| dismisses(options, doubt))?;
-    let journal = match actionable(standing) {
-        Ok((journal, _)) => journal,
-        Err(Left::Running) => return running(fs, state, id),
-        Err(left) => return Ok(left.into_report(id)),
-    };
     // The lock on its folder comes last, after those of its targets, as in a commit.
-    drop(folder);
-    let (locks, parents) = lock_targets(fs, state, id, &journal, patience)?;
-    let (standing, folder) = hot::examine(fs, state, id, &|doubt| dismisses(options, doubt))?;
-    let (journal, mark) = match actionable(standing) {
-        Ok(actionable) => actionable,
+    let journal = match look(fs, state, id, options, run)? {
+        Ok(Looked { journal, .. }) => journal,
         Err(Left::Running) => return running(fs, state, id),
         Err(left) => return Ok(left.into_report(id)),
     };
-    let Some(folder) = folder else { return running(fs, state, id) };
+    let (locks, parents) = lock_targets(fs, state, id, &journal, patience)?;
+    let Looked { folder, journal, mark, is_adopted } = match look(fs, state, id, options, run)? {
+        // The folders that are locked are those that were found first.
+        Ok(looked) if looked.is_adopted && looked.journal != journal => return Err(keeps_writing().of_transaction(id)),
+        Ok(looked) => looked,
+        Err(Left::Running) => return running(fs, state, id),
+        Err(left) => return Ok(left.into_report(id)),
+    };
     let incomplete = BTreeSet::new();
     let uncertain = mark == Mark::Contended;
     let leaving = OnceLock::new();
@@ -65,11 +65,48 @@ pub(super) fn recover_one(
     if options.plan_only {
         return plan_only(&transaction, options.decision, run.cancel);
     }
+    if is_adopted {
+        transaction.write_adopted().map_err(required)?;
+    }
     // What is seen must be what is on the disk: else a decision could rest on pages that the next power cut takes.
     transaction.sync_everything().map_err(required)?;
     let report = act(&mut transaction, options.decision, run);
     drop(locks);
     report.map_err(|e| required(e).of_transaction(id))
+}
+
+/// An interrupted transaction that can be acted on.
+struct Looked {
+    folder: Handle,
+    journal: Journal,
+    mark: Mark,
+    /// Whether the journal on the disk is that of another folder.
+    is_adopted: bool,
+}
+
+/// Looks at what stands under an id in `txn/`, and has the lock on it.
+fn look(
+    fs: &dyn Fs,
+    state: &State,
+    id: &str,
+    options: RecoverOptions,
+    run: Run<'_>,
+) -> Result<std::result::Result<Looked, Left>> {
+    let (standing, folder) = hot::examine(fs, state, id, &|doubt| dismisses(options, doubt))?;
+    let (mut journal, mark) = match actionable(standing) {
+        Ok(actionable) => actionable,
+        Err(left) => return Ok(Err(left)),
+    };
+    let Some(folder) = folder else { return Ok(Err(Left::Running)) };
+    let adopted = match options.decision {
+        Wish::Discard => None,
+        _ => adopt(fs, state, &Found { id, folder: &folder, mark }, &journal, run.cancel)?,
+    };
+    let is_adopted = adopted.is_some();
+    journal = adopted.unwrap_or(journal);
+    // Of one that is only put aside it can be another one.
+    id.clone_into(&mut journal.header.id);
+    Ok(Ok(Looked { folder, journal, mark, is_adopted }))
 }
 
 fn required(error: Error) -> Error {
@@ -196,7 +233,11 @@ fn act(transaction: &mut Transaction<'_>, wish: Wish, run: Run<'_>) -> Result<Re
         }
         return Ok(report);
     }
-    Err(Error::new(ErrorKind::RecoveryRequired, "another program keeps writing the files; stop it and recover again"))
+    Err(keeps_writing())
+}
+
+fn keeps_writing() -> Error {
+    Error::new(ErrorKind::RecoveryRequired, "another program keeps writing the files; stop it and recover again")
 }
 
 /// The report of a take-back: what it did not make old again is named.

@@ -268,16 +268,27 @@ impl Transaction<'_> {
         write_new_by(self.fs, name, |to| record::write(&self.journal, to))
     }
 
-    /// Writes the journal of a contended transaction again, as it has become.
+    /// Writes the journal again, as it has become.
     pub(super) fn rewrite_journal(&self) -> Result<Handle> {
         // It may have been written before what failed.
         self.fs.unlink(Name::new(&self.folder, journal::HIDDEN_NAME)).ok();
         self.write_journal()
     }
 
+    /// Writes a journal that a person vouched for in the place of the one that came from elsewhere.
+    pub(super) fn write_adopted(&self) -> Result<()> {
+        self.rewrite_journal()?;
+        self.sync_everything()?;
+        self.exchange_journal()
+    }
+
     /// Puts the journal that was written again, and whose bytes are durable, in the place of the first.
     pub(super) fn replace_journal(&self) -> Result<()> {
-        assert_eq!(self.mark, Mark::Contended, "the bytes of any other journal never change");
+        assert_eq!(self.mark, Mark::Contended, "only what is contended changes after its swaps");
+        self.exchange_journal()
+    }
+
+    fn exchange_journal(&self) -> Result<()> {
         let written = Name::new(&self.folder, journal::HIDDEN_NAME);
         let replaced = self.fs.rename(written, Name::new(&self.folder, self.mark.file_name()), Rename::Exchange);
         replaced.map_err(|e| Error::io("rename", written.path(), e))?;

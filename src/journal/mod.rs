@@ -4,8 +4,8 @@
 //!
 //! - **J1** A journal is written whole under a hidden name, sealed, synced, and only then renamed to `journal`.
 //!   A folder without a journal name was never swapped.
-//! - **J2** Its bytes never change after the seal, but for a contended one's, which is replaced as a whole. Its name is its
-//!   state ([`Mark`]).
+//! - **J2** Its bytes never change after the seal, but for a contended one's, and a copy's that a person vouches for: these
+//!   are replaced as a whole. Its name is its state ([`Mark`]).
 //! - **J3** It is acted on only where it was born: its header holds the identity of its own folder.
 //! - **J4** No target is touched before everything staged and the journal's name are durable; but in a contended one a
 //!   content that was made anew since need not be: a crash takes it back.

@@ -2,7 +2,11 @@
 //!
 //! The two tables here are those of `journal-format.md`; each of their rows has a counterexample behind it.
 
+mod adopt;
+
 use std::path::Path;
+
+pub use adopt::adopted;
 
 use super::{Change, Header, Mark, Record};
 use crate::digest::Digest;

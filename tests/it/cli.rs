@@ -5,6 +5,7 @@ mod backup;
 mod bounds;
 mod check;
 mod conflicts;
+mod copied;
 mod doubted;
 mod first;
 mod hard_links;

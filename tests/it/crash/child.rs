@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::{Signal, getpid, kill_process};
-use txedit::engine::{Engine, RecoverOptions};
+use txedit::engine::{Decision, Engine, RecoverOptions};
 use txedit::error::Error;
 use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
 use txedit::fs::os::OsFs;
@@ -33,6 +33,8 @@ pub(super) enum Role {
     Apply,
     /// Recovers everything.
     Recover,
+    /// Takes back one that came with a copy; its id is the request.
+    Vouch,
     /// Takes back the newest transaction.
     Undo,
     /// Adds lines to files, one transaction after the other.
@@ -40,8 +42,13 @@ pub(super) enum Role {
 }
 
 impl Role {
-    const ALL: [(Self, &'static str); 4] =
-        [(Self::Apply, "apply"), (Self::Recover, "recover"), (Self::Undo, "undo"), (Self::Count, "count")];
+    const ALL: [(Self, &'static str); 5] = [
+        (Self::Apply, "apply"),
+        (Self::Recover, "recover"),
+        (Self::Vouch, "vouch"),
+        (Self::Undo, "undo"),
+        (Self::Count, "count"),
+    ];
 
     fn word(self) -> &'static str {
         Self::ALL.iter().find(|(role, _)| *role == self).unwrap().1
@@ -192,8 +199,11 @@ fn act(role: Role, engine: &Engine, request: &str) -> Result<String, Error> {
     match role {
         Role::Apply => Ok(engine.apply(&parse(request), alone())?.transaction.unwrap_or_default()),
         Role::Undo => Ok(engine.undo(None, false, alone())?.transaction.unwrap_or_default()),
-        Role::Recover => {
-            let recovered = engine.recover(None, RecoverOptions::default())?;
+        Role::Recover | Role::Vouch => {
+            let is_copy = role == Role::Vouch;
+            let (id, decision) = if is_copy { (Some(request), Decision::Back) } else { (None, Decision::Table) };
+            let how = RecoverOptions { decision, trust_journal: is_copy, ..RecoverOptions::default() };
+            let recovered = engine.recover(id, how)?;
             Ok(recovered.iter().map(|one| one.action.as_str()).collect::<Vec<_>>().join(" "))
         }
         Role::Count => super::races::count(engine, request),

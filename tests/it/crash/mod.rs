@@ -4,6 +4,7 @@
 //! behind is recovered, not that a disk keeps what it was given. The file system in memory is there for that.
 
 mod child;
+mod copied;
 mod crafted;
 mod foreign;
 mod full;

@@ -1,0 +1,77 @@
+//! A journal that was not written in the folder that it is in, and that a person vouches for: it becomes one of this folder.
+//!
+//! In a copy all inodes are others: txedit's own new files would count as somebody else's. From here on the journal names
+//! those that are here, so that all of it can be taken back or finished, and what is finished can be undone.
+
+use std::sync::atomic::AtomicBool;
+
+use super::targets::open_folder;
+use crate::engine::state::State;
+use crate::engine::transaction::see;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::{Fs, Handle, Name};
+use crate::journal::recover::{Observed, Seen, adopted};
+use crate::journal::{Journal, Mark, Record, slot_name};
+
+/// The folder of a transaction with its id, and the journal that was read there.
+pub(super) struct Found<'a> {
+    pub id: &'a str,
+    pub folder: &'a Handle,
+    pub mark: Mark,
+}
+
+/// The journal as it would have been written here; `None` where it was.
+pub(super) fn adopt(
+    fs: &dyn Fs,
+    state: &State,
+    found: &Found<'_>,
+    journal: &Journal,
+    cancel: &AtomicBool,
+) -> Result<Option<Journal>> {
+    let Found { id, folder, mark } = *found;
+    let io = |e| Error::io("ask about", folder.path(), e);
+    let stat = fs.stat_handle(folder).map_err(io)?;
+    if journal.header.id == id && journal.header.folder.is_record_of(&stat.identity) {
+        return Ok(None);
+    }
+    if mark == Mark::Contended {
+        let message = format!(
+            "{id} was interrupted beside another program that was writing, and in a copy nothing tells which content is \
+             whose: look at the files and at {}, then put it aside (`txedit recover {id} --discard`)",
+            folder.path().display()
+        );
+        return Err(Error::new(ErrorKind::RecoveryRequired, message).at(folder.path()));
+    }
+    let mut journal = journal.clone();
+    id.clone_into(&mut journal.header.id);
+    journal.header.folder = stat.identity.to_record(state.file_system(fs)?.keeps_numbers);
+    journal.header.boot = fs.host().map_err(io)?.boot;
+    for entry in 0..journal.entries.len() {
+        let observed = observe(fs, state, folder, (&journal.entries, entry), cancel)?;
+        journal.entries[entry] = adopted(&journal.entries[entry], &observed);
+    }
+    Ok(Some(journal))
+}
+
+/// What stands at the target of an entry and in its slot, by their names alone.
+fn observe(
+    fs: &dyn Fs,
+    state: &State,
+    folder: &Handle,
+    (entries, entry): (&[Record], usize),
+    cancel: &AtomicBool,
+) -> Result<Observed> {
+    let slot = see(fs, Name::new(folder, &slot_name(entry)), cancel)?;
+    let path = &entries[entry].path;
+    let is_made = |record: &Record| record.path.as_path() == path.parent() && record.change.folder_after().is_some();
+    let parent = match (open_folder(fs, &state.root, path.parent())?, entries.iter().position(is_made)) {
+        // Not there yet, or no more.
+        (None, Some(made)) => open_folder(fs, folder, slot_name(made).as_ref())?,
+        (parent, _) => parent,
+    };
+    let target = match parent {
+        Some(parent) => see(fs, Name::new(&parent, path.name()), cancel)?,
+        None => Seen::Missing,
+    };
+    Ok(Observed { target, slot })
+}

@@ -1,0 +1,139 @@
+//! The record of a journal that a person vouches for, in a folder that it was not written in.
+
+use super::{Observed, Seen, State, States, is};
+use crate::identity::Identity;
+use crate::journal::{Change, Record};
+
+/// Where neither the target nor the slot holds what is looked for.
+const NOWHERE: Identity = Identity { inode: 0, born: None };
+
+/// The record with the inodes that are here: in a copy all of them are others, and content, mode and owner tell what was
+/// staged and what is the original. An inode that was recorded with its birth time and is here is the very one.
+#[must_use]
+pub fn adopted(record: &Record, observed: &Observed) -> Record {
+    let Observed { target, slot } = *observed;
+    let here = |recorded: Identity, found: Option<Seen>| {
+        let is_it = recorded.born.is_some() && (is(target, &recorded) || is(slot, &recorded));
+        if is_it { recorded } else { found.and_then(identity).unwrap_or(NOWHERE) }
+    };
+    let states = States::new(record.change.before(), record.change.after());
+    let (at_target, in_slot) = (states.tell(target), states.tell(slot));
+    // What is in the slot of a target that is as it was is what was staged, though a power loss may have torn it.
+    let in_slot_alone = match (at_target, in_slot) {
+        (_, State::New) => true,
+        (at_target, State::Other) => at_target == if states.old.is_some() { State::Old } else { State::Missing },
+        _ => false,
+    };
+    let new_file = if in_slot_alone { Some(slot) } else { Some(target).filter(|_| at_target == State::New) };
+    let old_file = if in_slot_alone { Some(target) } else { Some(slot).filter(|_| in_slot != State::Missing) };
+    let first_folder = |one: Seen, other: Seen| [one, other].into_iter().find(|seen| is_folder(*seen));
+    let change = match record.change {
+        Change::Edit { before, after, staged, original } => {
+            let (staged, original) = (here(staged, new_file), here(original, old_file));
+            Change::Edit { before, after, staged, original }
+        }
+        Change::Create { after, staged } => Change::Create { after, staged: here(staged, new_file) },
+        Change::Delete { before, original } => {
+            let found = if in_slot == State::Missing { target } else { slot };
+            Change::Delete { before, original: here(original, Some(found)) }
+        }
+        Change::Folder { staged } => Change::Folder { staged: here(staged, first_folder(slot, target)) },
+        Change::FileToFolder { before, staged, original } => {
+            let found = if is_folder(slot) { target } else { slot };
+            let (staged, original) = (here(staged, first_folder(slot, target)), here(original, Some(found)));
+            Change::FileToFolder { before, staged, original }
+        }
+        Change::FolderToFile { after, staged, original } => {
+            let found = if is_folder(slot) { target } else { slot };
+            let (staged, original) = (here(staged, Some(found)), here(original, first_folder(slot, target)));
+            Change::FolderToFile { after, staged, original }
+        }
+        Change::RemoveFolder { original } => {
+            Change::RemoveFolder { original: here(original, first_folder(slot, target)) }
+        }
+    };
+    Record { path: record.path.clone(), change }
+}
+
+const fn is_folder(seen: Seen) -> bool {
+    matches!(seen, Seen::Folder(_) | Seen::Filled(_))
+}
+
+const fn identity(seen: Seen) -> Option<Identity> {
+    match seen {
+        Seen::File { identity, .. } | Seen::Folder(identity) | Seen::Filled(identity) => Some(identity),
+        Seen::Missing | Seen::Other => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::digest::Digest;
+    use crate::identity::Timestamp;
+    use crate::journal::recover::{Class, classify};
+    use crate::path::RelPath;
+    use crate::plan::{Access, FileState};
+
+    const ACCESS: Access = Access { user: 0, group: 0, attributes: None };
+
+    fn inode(inode: u64) -> Identity {
+        Identity { inode, born: Some(Timestamp::new(1, 0)) }
+    }
+
+    fn state(content: &str) -> FileState {
+        FileState { digest: Digest::of(content.as_bytes()), size: 3, mode: 0o644, access: Some(ACCESS) }
+    }
+
+    fn file(content: &str, identity: Identity) -> Seen {
+        Seen::File { digest: Digest::of(content.as_bytes()), mode: 0o644, access: ACCESS, identity }
+    }
+
+    fn class(change: Change, target: Seen, slot: Seen) -> Class {
+        let record = Record { path: RelPath::new("f").unwrap(), change };
+        let observed = Observed { target, slot };
+        classify(&adopted(&record, &observed), &observed)
+    }
+
+    /// Two inodes of a copy, which no journal names.
+    const HERE: [u64; 2] = [101, 102];
+
+    #[test]
+    fn what_was_staged_is_told_by_its_content() {
+        let [a, b] = HERE.map(inode);
+        let (before, after, staged, original) = (state("old"), state("new"), inode(1), inode(2));
+        let edit = Change::Edit { before, after, staged, original };
+        for (target, slot, expected) in [
+            ("old", "new", Class::Ready),
+            ("new", "old", Class::Done),
+            ("theirs", "new", Class::Before),
+            ("theirs", "old", Class::OnTop),
+            ("new", "theirs", Class::Captured),
+            ("old", "ne", Class::Torn),
+            ("theirs", "other", Class::Unknown),
+        ] {
+            assert_eq!(class(edit, file(target, a), file(slot, b)), expected, "edit {target} {slot}");
+        }
+        let create = Change::Create { after, staged };
+        assert_eq!(class(create, Seen::Missing, file("new", b)), Class::Ready);
+        assert_eq!(class(create, Seen::Missing, file("ne", b)), Class::Torn);
+        assert_eq!(class(create, file("new", a), Seen::Missing), Class::Done);
+        assert_eq!(class(create, file("theirs", a), Seen::Missing), Class::Unknown);
+        let folder = Change::Folder { staged };
+        assert_eq!(class(folder, Seen::Missing, Seen::Folder(b)), Class::Ready);
+        assert_eq!(class(folder, Seen::Folder(a), Seen::Missing), Class::Done);
+        assert_eq!(class(folder, Seen::Folder(a), Seen::Folder(b)), Class::Same);
+    }
+
+    #[test]
+    fn an_inode_that_is_here_with_its_birth_time_is_the_very_one() {
+        let (before, after, staged, original) = (state("old"), state("new"), inode(1), inode(2));
+        // Only the state folder was restored: the target has the staged inode, and its content is another program's.
+        let create = Change::Create { after, staged };
+        assert_eq!(class(create, file("theirs", staged), Seen::Missing), Class::OnTop);
+        // Without a birth time the number is chance.
+        let number = Identity { inode: HERE[1], born: None };
+        let edit = Change::Edit { before, after, staged: number, original };
+        assert_eq!(class(edit, file("new", inode(HERE[0])), file("old", number)), Class::Done);
+    }
+}
