@@ -76,24 +76,7 @@ impl Doubtful {
 
     /// What a person can do, so that it no longer is in the way.
     pub(super) fn way_out(&self) -> String {
-        let id = &self.id;
-        match (self.cause, self.section) {
-            (Cause::Refused(Refusal::Shut), _) => "give yourself all rights to it, or move it away".to_owned(),
-            // Whose folder it is not, may not move it to another one.
-            (Cause::Refused(Refusal::Foreign { owner, user }), _) if user != 0 => {
-                format!("have user {owner} or root move it away")
-            }
-            (Cause::Refused(Refusal::NoFolder), Section::Transactions) => "move it away".to_owned(),
-            // Somebody may be at it, and nobody can tell.
-            (Cause::Refused(_), Section::Transactions) => {
-                "make it yours alone (chown, chmod go-w), or move it away".to_owned()
-            }
-            (Cause::OtherHost, _) => format!("end it if that one is down (`txedit recover {id} --other-host`)"),
-            (Cause::Interrupted, _) => {
-                format!("end it (`txedit recover {id}`, with `--forward`, `--back` or `--discard` if that leaves it)")
-            }
-            _ => format!("put it aside (`txedit recover {id} --discard`)"),
-        }
+        way_out(&self.id, self.cause, self.section)
     }
 
     /// Whether it is nothing that this user committed, as far as its owner and its kind tell.
@@ -108,6 +91,34 @@ impl Doubtful {
         };
         let message = format!("{} {}, {and}", self.path.display(), self.why);
         Error::new(kind, message).at(&self.path).of_transaction(&self.id).outcome_is(Outcome::Unchanged)
+    }
+}
+
+/// What in `txn/` is not this user's alone, or no folder, and what a person can do about it.
+pub(super) fn refused_in_txn(state: &State, id: &str, refusal: Refusal) -> String {
+    let path = state.folder.path().join(Section::Transactions.name()).join(id);
+    let way_out = way_out(id, Cause::Refused(refusal), Section::Transactions);
+    format!("{} {refusal}, and may be one that was interrupted: {way_out}", path.display())
+}
+
+/// What a person can do, so that it no longer is in the way.
+fn way_out(id: &str, cause: Cause, section: Section) -> String {
+    match (cause, section) {
+        (Cause::Refused(Refusal::Shut), _) => "give yourself all rights to it, or move it away".to_owned(),
+        // Whose folder it is not, may not move it to another one.
+        (Cause::Refused(Refusal::Foreign { owner, user }), _) if user != 0 => {
+            format!("have user {owner} or root move it away")
+        }
+        (Cause::Refused(Refusal::NoFolder), Section::Transactions) => "move it away".to_owned(),
+        // Somebody may be at it, and nobody can tell.
+        (Cause::Refused(_), Section::Transactions) => {
+            "make it yours alone (chown, chmod go-w), or move it away".to_owned()
+        }
+        (Cause::OtherHost, _) => format!("end it if that one is down (`txedit recover {id} --other-host`)"),
+        (Cause::Interrupted, _) => {
+            format!("end it (`txedit recover {id}`, with `--forward`, `--back` or `--discard` if that leaves it)")
+        }
+        _ => format!("put it aside (`txedit recover {id} --discard`)"),
     }
 }
 

@@ -339,17 +339,22 @@ impl Engine {
         let never = AtomicBool::new(false);
         let run = Run { cancel: &never, observer: &Unobserved };
         let patience = Patience::new(self.settings.lock_timeout, &never);
-        match id {
-            Some(id) => recovery::recover_named(&*self.fs, &state, id, options, patience, run),
-            None if options.plan_only || options.decision != Decision::Table => {
-                let message = "a decision is for one transaction: name it (`txedit status` lists them)";
-                match options.decision {
-                    Decision::Table => recovery::plan_all(&*self.fs, &state, options, patience, run),
-                    _ => Err(Error::new(ErrorKind::ValidationFailed, message)),
-                }
+        let fs = &*self.fs;
+        let mut recovered = match (id, options) {
+            (Some(id), _) => return recovery::recover_named(fs, &state, id, options, patience, run),
+            (None, RecoverOptions { decision: Decision::Table, plan_only: true, .. }) => {
+                recovery::plan_all(fs, &state, options, patience, run)?
             }
-            None => recovery::recover_all(&*self.fs, &state, options, patience, run)?.whole(),
-        }
+            (None, RecoverOptions { decision: Decision::Table, .. }) => {
+                recovery::recover_all(fs, &state, options, patience, run)?.whole()?
+            }
+            (None, _) => {
+                let message = "a decision is for one transaction: name it (`txedit status` lists them)";
+                return Err(Error::new(ErrorKind::ValidationFailed, message));
+            }
+        };
+        recovered.extend(status::damaged(fs, &state)?.iter().map(recovery::left_in_history));
+        Ok(recovered)
     }
 
     /// Recovers whatever is interrupted in this workspace before something else is written. What cannot be recovered

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
+use super::doubtful;
 use super::execute::{self, Undone, mark_word};
 use super::hot::{self, Standing};
 use super::lock::Patience;
@@ -27,7 +28,7 @@ mod told;
 
 use adopt::{Found, adopt};
 pub(super) use all::{Recoveries, plan_all, recover_all};
-pub(super) use named::{recover_named, unknown};
+pub(super) use named::{left_in_history, recover_named, unknown};
 use targets::lock_targets;
 pub(super) use targets::open_folder;
 pub(super) use told::{not_recovered, tell, tell_once};
@@ -48,7 +49,7 @@ pub(super) fn recover_one(
     let journal = match look(fs, state, id, options, run)? {
         Ok(Looked { journal, .. }) => journal,
         Err(Left::Running) => return running(fs, state, id),
-        Err(left) => return Ok(left.into_report(id)),
+        Err(left) => return Ok(left.into_report(state, id)),
     };
     let (locks, parents) = lock_targets(fs, state, id, &journal, patience)?;
     let Looked { folder, journal, mark, is_adopted } = match look(fs, state, id, options, run)? {
@@ -56,7 +57,7 @@ pub(super) fn recover_one(
         Ok(looked) if looked.is_adopted && looked.journal != journal => return Err(keeps_writing().of_transaction(id)),
         Ok(looked) => looked,
         Err(Left::Running) => return running(fs, state, id),
-        Err(left) => return Ok(left.into_report(id)),
+        Err(left) => return Ok(left.into_report(state, id)),
     };
     let incomplete = BTreeSet::new();
     let uncertain = mark == Mark::Contended;
@@ -115,7 +116,7 @@ fn required(error: Error) -> Error {
 
 /// The report of one that somebody is at: its owner, or what the check of an owner that is gone has left behind.
 fn running(fs: &dyn Fs, state: &State, id: &str) -> Result<Recovered> {
-    Ok(Recovered { reason: hot::at_work(fs, state, id)?, ..Left::Running.into_report(id) })
+    Ok(Recovered { reason: hot::at_work(fs, state, id)?, ..Left::Running.into_report(state, id) })
 }
 
 /// Why a transaction is left as it is.
@@ -128,10 +129,10 @@ enum Left {
 }
 
 impl Left {
-    fn into_report(self, id: &str) -> Recovered {
+    fn into_report(self, state: &State, id: &str) -> Recovered {
         let (action, required, reason, beginning) = match self {
             Self::Running => ("running", false, "its owner is alive, or it is gone".to_owned(), None),
-            Self::Refused(refusal) => ("left", false, format!("its folder {refusal}"), None),
+            Self::Refused(refusal) => ("left", true, doubtful::refused_in_txn(state, id, refusal), None),
             Self::Unfinished => ("left", false, "it never came to its journal; it is swept away".to_owned(), None),
             Self::Corrupt(why) => {
                 ("left", true, format!("{why}; look at it, then `txedit recover {id} --discard`"), None)

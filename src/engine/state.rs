@@ -313,7 +313,9 @@ impl State {
                     continue;
                 }
             };
-            for id in list_ids(fs, &folder)? {
+            // Of these each is listed by itself.
+            let ids = if section == Section::Transactions { Vec::new() } else { list_ids(fs, &folder)? };
+            for id in ids {
                 let name = Name::new(&folder, &id);
                 if let Opening::Refused(refusal) = private::open(fs, name)? {
                     strangers.push(format!("{} {refusal}; it is left alone", name.path().display()));

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::doubtful::{Cause, Doubtful};
+use super::doubtful::{self, Cause, Doubtful};
 use super::history::{self, Entry};
 use super::hot::{self, Standing};
 use super::lock::Patience;
@@ -19,7 +19,9 @@ pub(super) fn status(fs: &dyn Fs, state: &State, lock_timeout: Duration) -> Resu
     let kept = kept::list(fs, state)?;
     let mut warnings = late::all_warnings(fs, state)?;
     warnings.extend(state.strangers(fs)?);
-    let unreadable = unreadable(fs, state, &mut warnings)?;
+    let (damaged, copies) = in_history(fs, state)?;
+    warnings.extend(told_of_copies(&copies));
+    let unreadable = damaged.iter().map(unreadable).collect();
     let mut status = Status { open: open::list(fs, state)?, kept, unreadable, warnings, ..Status::default() };
     let Some(section) = state.section(fs, Section::Transactions)? else { return Ok(status) };
     for id in list_ids(fs, &section)? {
@@ -30,29 +32,38 @@ pub(super) fn status(fs: &dyn Fs, state: &State, lock_timeout: Duration) -> Resu
     Ok(status)
 }
 
-/// What stands in history and cannot be read. Copies, of which a copied workspace has many, are told in one warning; what is
-/// not ours is among the warnings already.
-fn unreadable(fs: &dyn Fs, state: &State, warnings: &mut Vec<String>) -> Result<Vec<Unreadable>> {
-    let (mut unreadable, mut copies) = (Vec::new(), Vec::new());
+/// What stands in history and is damaged, and the ids of copies. What is not ours is among the warnings already.
+fn in_history(fs: &dyn Fs, state: &State) -> Result<(Vec<Doubtful>, Vec<String>)> {
+    let (mut damaged, mut copies) = (Vec::new(), Vec::new());
     for entry in history::entries(fs, state)? {
-        let Entry::Doubtful(Doubtful { id, cause, why, .. }) = entry? else { continue };
-        match cause {
-            Cause::Damaged => {
-                let reason = format!("{why}; it cannot be undone: look at it, then `txedit recover {id} --discard`");
-                unreadable.push(Unreadable { id, reason });
-            }
-            Cause::Copied => copies.push(id),
+        let Entry::Doubtful(doubtful) = entry? else { continue };
+        match doubtful.cause {
+            Cause::Damaged => damaged.push(doubtful),
+            Cause::Copied => copies.push(doubtful.id),
             Cause::Refused(_) | Cause::OtherHost | Cause::Interrupted => {}
         }
     }
-    if let Some(newest) = copies.last() {
-        let count = copies.len();
-        warnings.push(format!(
-            "{count} in history, {newest} the newest, not written here (a copy, clone or restored backup): left alone, and \
-             not to be undone"
-        ));
-    }
-    Ok(unreadable)
+    Ok((damaged, copies))
+}
+
+/// What in history is damaged: a person must put each aside.
+pub(super) fn damaged(fs: &dyn Fs, state: &State) -> Result<Vec<Doubtful>> {
+    Ok(in_history(fs, state)?.0)
+}
+
+fn unreadable(doubtful: &Doubtful) -> Unreadable {
+    let Doubtful { id, why, .. } = doubtful;
+    let reason = format!("{why}; it cannot be undone: look at it, then `txedit recover {id} --discard`");
+    Unreadable { id: id.clone(), reason }
+}
+
+/// Copies, of which a copied workspace has many, are told in one warning.
+fn told_of_copies(copies: &[String]) -> Option<String> {
+    let (count, newest) = (copies.len(), copies.last()?);
+    Some(format!(
+        "{count} in history, {newest} the newest, not written here (a copy, clone or restored backup): left alone, and \
+         not to be undone"
+    ))
 }
 
 fn look(fs: &dyn Fs, state: &State, id: &str, lock_timeout: Duration) -> Result<Option<Interrupted>> {
@@ -75,8 +86,7 @@ fn look(fs: &dyn Fs, state: &State, id: &str, lock_timeout: Duration) -> Result<
             let journal = journal.as_ref().map(|journal| (&journal.header, &journal.entries[..]));
             entry(true, journal, "leave", hot::at_work(fs, state, id)?)
         }
-        // It is among the warnings.
-        Standing::Refused(_) => return Ok(None),
+        Standing::Refused(refusal) => entry(false, None, "wait", doubtful::refused_in_txn(state, id, refusal)),
         Standing::Unfinished => entry(false, None, "drop", "it never came to its journal".to_owned()),
         Standing::Corrupt(why) => entry(false, None, "wait", why),
         Standing::NotOurs(beginning, doubt) => {

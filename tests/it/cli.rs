@@ -1,5 +1,6 @@
 //! The program as a user runs it: arguments, environment, exit status, what it prints.
 
+mod agreed;
 mod arguments;
 mod backup;
 mod bounds;

@@ -2,6 +2,7 @@
 
 use super::all::unswapped;
 use super::recover_one;
+use crate::engine::doubtful::Doubtful;
 use crate::engine::hot::{self, Standing};
 use crate::engine::lock::Patience;
 use crate::engine::report::Recovered;
@@ -55,17 +56,22 @@ fn discard_unreadable(fs: &dyn Fs, state: &State, id: &str, options: RecoverOpti
 /// can be undone.
 fn unreadable_in_history(fs: &dyn Fs, state: &State, id: &str, options: RecoverOptions) -> Result<Option<Recovered>> {
     let Some(history::Entry::Doubtful(doubtful)) = history::look(fs, state, id)? else { return Ok(None) };
-    let why = format!("it is in history, and {}", doubtful.why);
     if options.decision != Wish::Discard {
-        let reason = format!("{why}; look at it, then {}", doubtful.way_out());
-        let (action, files, kept) = ("left".to_owned(), Vec::new(), Vec::new());
-        return Ok(Some(Recovered { id: id.to_owned(), action, required: true, reason, files, kept }));
+        return Ok(Some(left_in_history(&doubtful)));
     }
+    let why = format!("it is in history, and {}", doubtful.why);
     let folder = match state.section(fs, Section::History)? {
         Some(section) => open_transaction(fs, &section, id)?,
         None => None,
     };
     put_aside(fs, state, id, (Section::History, folder.as_ref()), why, options).map(Some)
+}
+
+/// What is told of one in history that a person must put aside.
+pub(in crate::engine) fn left_in_history(doubtful: &Doubtful) -> Recovered {
+    let reason = format!("it is in history, and {}; look at it, then {}", doubtful.why, doubtful.way_out());
+    let (id, action, files, kept) = (doubtful.id.clone(), "left".to_owned(), Vec::new(), Vec::new());
+    Recovered { id, action, required: true, reason, files, kept }
 }
 
 /// Moves what cannot be acted on out of its section to `kept/`; its folder may be none that can be opened.

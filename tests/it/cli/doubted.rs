@@ -11,7 +11,7 @@ use super::interrupted::{Harm, contents, killed_with};
 use super::{Ran, Workspace};
 
 /// What makes an interrupted transaction one that no recovery ends, and whether its header still tells its key.
-fn harms() -> Vec<(&'static str, Harm, bool)> {
+pub(super) fn harms() -> Vec<(&'static str, Harm, bool)> {
     let mut harms: Vec<(&str, Harm, bool)> = vec![
         ("under files that changed since", change_both, true),
         ("empty", |entry| fs::write(entry.join("journal"), "").unwrap(), false),

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::Workspace;
+use super::agreed::all_exit;
 
 /// Harms the entry of history in a folder.
 type Harm = fn(&Path);
@@ -202,6 +203,11 @@ fn what_cannot_be_read_is_listed_until_it_is_put_aside() {
         assert!(told.to_string().contains(newest), "{name}: {json}");
         let people = here.run(&["status"]);
         assert!(people.stdout.contains(newest) || people.stderr.contains(newest), "{name}: {people:?}");
+        if is_damage {
+            all_exit(&here, 6, newest, name);
+        } else {
+            here.run(&["recover"]).exits(0);
+        }
 
         here.run(&["recover", newest, "--discard"]).exits(0);
         here.run(&["status"]).exits(0);
