@@ -30,7 +30,7 @@ impl Engine {
         run: Run<'_>,
     ) -> Result<Option<Report>> {
         if let Some(key) = &request.idempotency_key
-            && let Some(loaded) = match self.search(|header| header.key.as_ref() == Some(key), |_| true)? {
+            && let Some(loaded) = match self.search(having_key(key))? {
                 Search::Found(loaded) => Some(loaded),
                 Search::Perhaps(doubtful) => return Err(doubtful.may_have_key(key)),
                 Search::Nothing => None,
@@ -62,7 +62,8 @@ impl Engine {
         may_be: impl Fn(&Doubtful) -> bool,
         run: Run<'_>,
     ) -> Result<Option<Report>> {
-        let loaded = match self.search(|header| header.request == Some(fingerprint), may_be)? {
+        let wanted = Wanted { is_it: |header: &Header| header.request == Some(fingerprint), may_be };
+        let loaded = match self.search(wanted)? {
             Search::Found(loaded) => loaded,
             Search::Perhaps(doubtful) => return Err(doubtful.may_be_the_same("this very request")),
             Search::Nothing => return Ok(None),
@@ -78,17 +79,12 @@ impl Engine {
 
     /// The answer of the commit of an open transaction, where that is through. A plan that is named must be the one that
     /// was committed.
-    pub(super) fn committed_again(
-        &self,
-        opened: &str,
-        plan_hash: Option<Digest>,
-        (is_checked, is_gone): (bool, bool),
-        run: Run<'_>,
-    ) -> Result<Option<Report>> {
+    pub(super) fn committed_again(&self, commit: &Commit<'_>, run: Run<'_>) -> Result<Option<Report>> {
+        let Commit { opened, is_gone, plan_hash, is_checked } = *commit;
         // As long as it is open, what is staged tells by itself whether it still fits the files.
         let loaded = match self.committed_open(opened, |doubtful| is_gone && doubtful.id.as_str() > opened)? {
             Search::Found(loaded) => loaded,
-            Search::Perhaps(doubtful) => return Err(doubtful.may_be_the_same(&format!("the commit of {opened}"))),
+            Search::Perhaps(doubtful) => return Err(doubtful.may_be_the_commit(opened, is_gone)),
             Search::Nothing => return Ok(None),
         };
         check_plan(plan_hash, loaded.journal.plan_hash(), false)?;
@@ -97,12 +93,16 @@ impl Engine {
 
     /// What became of an open transaction by its commit.
     pub(super) fn committed_open(&self, opened: &str, may_be: impl Fn(&Doubtful) -> bool) -> Result<Search> {
-        self.search(|header| header.opened.as_deref() == Some(opened), may_be)
+        self.search(Wanted { is_it: |header: &Header| header.opened.as_deref() == Some(opened), may_be })
     }
 
     /// Looks for the newest committed transaction that is it. Of those that cannot be acted on, a header that can be read
-    /// decides, else `may_be`.
-    fn search(&self, is_it: impl Fn(&Header) -> bool, may_be: impl Fn(&Doubtful) -> bool) -> Result<Search> {
+    /// decides.
+    fn search<I, M>(&self, Wanted { is_it, may_be }: Wanted<I, M>) -> Result<Search>
+    where
+        I: Fn(&Header) -> bool,
+        M: Fn(&Doubtful) -> bool,
+    {
         let Some(state) = self.state()? else { return Ok(Search::Nothing) };
         let is_perhaps = |doubtful: &Doubtful| doubtful.header.as_ref().map_or_else(|| may_be(doubtful), &is_it);
         // In this order: what moves from the one to the other meanwhile is seen in one of them.
@@ -195,6 +195,32 @@ impl Engine {
             Err(_) => RelPath::normalised(path.strip_prefix(self.root()).unwrap_or(path)).ok(),
         }
     }
+}
+
+/// The commit of an open transaction that is asked for, perhaps once more.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Commit<'a> {
+    /// The open transaction.
+    pub opened: &'a str,
+    /// Whether that is no longer open.
+    pub is_gone: bool,
+    /// The plan that is to be committed.
+    pub plan_hash: Option<Digest>,
+    /// Whether a check is to decide on it.
+    pub is_checked: bool,
+}
+
+/// What is looked for among the committed transactions.
+struct Wanted<I, M> {
+    /// Whether the header of a transaction is the one.
+    is_it: I,
+    /// Whether one without a readable header may be it.
+    may_be: M,
+}
+
+/// Nobody knows the key of one that cannot be read.
+fn having_key(key: &str) -> Wanted<impl Fn(&Header) -> bool, impl Fn(&Doubtful) -> bool> {
+    Wanted { is_it: move |header: &Header| header.key.as_deref() == Some(key), may_be: |_: &Doubtful| true }
 }
 
 /// What came of a look for a committed transaction.

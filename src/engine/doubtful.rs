@@ -64,6 +64,16 @@ impl Doubtful {
         ))
     }
 
+    /// The refusal of the commit of an open transaction that may be through; where that is gone, nothing commits it any more.
+    pub(super) fn may_be_the_commit(&self, opened: &str, is_gone: bool) -> Error {
+        let again = if is_gone { "stage them again" } else { "commit it again" };
+        self.refused(&format!(
+            "and may be the commit of {opened}: look whether the staged changes are in the files, {}, and {again} if they \
+             are not",
+            self.way_out()
+        ))
+    }
+
     /// The refusal of a request with its key, or with one that it may have.
     pub(super) fn may_have_key(&self, key: &str) -> Error {
         self.may_be_the_same(&format!("the one with the idempotency key {key:?}"))

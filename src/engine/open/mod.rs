@@ -12,7 +12,7 @@ mod stored;
 
 use std::cell::Cell;
 
-use super::again::Search;
+use super::again::{Commit, Search};
 use super::apply::attempts::telling;
 use super::ground::Ground;
 use super::lock::Patience;
@@ -71,7 +71,8 @@ impl Engine {
         warnings: &mut Vec<String>,
         run: Run<'_>,
     ) -> Result<Report> {
-        let again = |is_gone| self.committed_again(id, plan_hash, (self.is_checked(check.as_ref()), is_gone), run);
+        let is_checked = self.is_checked(check.as_ref());
+        let again = |is_gone| self.committed_again(&Commit { opened: id, is_gone, plan_hash, is_checked }, run);
         let (state, opened) = match self.opened(id, run) {
             Err(error) if is_gone(&error) => {
                 return again(error.kind() == ErrorKind::UnknownTransaction)?.ok_or(error);
@@ -156,9 +157,7 @@ impl Engine {
     /// Where an open transaction is gone since it was committed, says so.
     fn or_committed(&self, id: &str, error: Error) -> Error {
         match self.committed_open(id, |_| false) {
-            Ok(Search::Perhaps(doubtful)) if is_gone(&error) => {
-                doubtful.may_be_the_same(&format!("the commit of {id}"))
-            }
+            Ok(Search::Perhaps(doubtful)) if is_gone(&error) => doubtful.may_be_the_commit(id, true),
             Ok(Search::Found(loaded)) if is_gone(&error) => {
                 let (kind, committed) = (ErrorKind::UnknownTransaction, loaded.id());
                 let message = format!("{id} was committed, as {committed}; undo {committed} to take it back");

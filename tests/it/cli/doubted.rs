@@ -161,7 +161,9 @@ fn a_commit_that_may_be_through_is_not_called_unknown() {
         let done = here.run(&["commit", &open, "--json"]).exits(0).json();
         let id = done["transaction_id"].as_str().unwrap();
         harm(&here.path().join(".txedit/history").join(id));
-        refused(&here.run(&["commit", &open, "--json"]), id, "the commit of", name);
+        let told = here.run(&["commit", &open, "--json"]);
+        refused(&told, id, "the commit of", name);
+        refused(&told, id, "and stage them again", name);
         // What was never opened, or after that, is unknown.
         for unknown in ["nonsense", "29991231T235959.000000Z-0123456789abcdef"] {
             let json = here.run(&["commit", unknown, "--json"]).json();
@@ -172,5 +174,33 @@ fn a_commit_that_may_be_through_is_not_called_unknown() {
         assert_eq!(told["error_code"], Value::from(expected), "{name}: {told}");
         here.run(&["recover", id, "--discard"]).exits(0);
         assert_eq!(here.run(&["commit", &open, "--json"]).json()["error_code"], "UNKNOWN_TRANSACTION", "{name}");
+        // What it said is to be done.
+        fs::remove_file(here.path().join("a")).unwrap();
+        let open = here.run(&["stage", "plan.json"]).exits(0).stdout.trim().to_owned();
+        here.run(&["commit", &open]).exits(0);
+        assert!(here.path().join("a").exists(), "{name}");
     }
+}
+
+#[test]
+fn a_commit_that_may_be_through_and_is_still_open_is_committed_again() {
+    let here = Workspace::new();
+    here.write(".git/HEAD", "");
+    here.write("plan.json", &json!({ "files": [{ "file_path": "a", "content": "x" }] }).to_string());
+    let open = here.run(&["stage", "plan.json"]).exits(0).stdout.trim().to_owned();
+    // It cannot be closed: its folder has nowhere to go.
+    let trash = here.path().join(".txedit/trash");
+    fs::remove_dir(&trash).unwrap();
+    fs::write(&trash, "").unwrap();
+    let done = here.run(&["commit", &open, "--json"]).exits(0).json();
+    assert!(done["warnings"].to_string().contains("could not be closed"), "{done}");
+    fs::remove_file(&trash).unwrap();
+    let id = done["transaction_id"].as_str().unwrap();
+    keep(&here.path().join(".txedit/history").join(id), |all| all - 1);
+    let told = here.run(&["commit", &open, "--json"]);
+    refused(&told, id, "and commit it again", "still open");
+    here.run(&["recover", id, "--discard"]).exits(0);
+    fs::remove_file(here.path().join("a")).unwrap();
+    here.run(&["commit", &open]).exits(0);
+    assert!(here.path().join("a").exists());
 }
