@@ -26,8 +26,9 @@ impl World {
         }
         for path in &look.strangers {
             let text = path.to_string_lossy();
-            if !status.warnings.iter().any(|warning| warning.contains(&*text)) {
-                return Err(format!("status does not tell of {text}, which is no transaction: {:?}", status.warnings));
+            let waiting = status.interrupted.iter().map(|one| &one.reason);
+            if !status.warnings.iter().chain(waiting).any(|told| told.contains(&*text)) {
+                return Err(format!("status does not tell of {text}, which is no transaction: {status:?}"));
             }
         }
         for path in look.late() {
