@@ -47,8 +47,12 @@ pub struct Protocol {
     pub is_private: fn(u32, u32, u32) -> bool,
     /// Whether the `id` of a state folder was written for this folder in this root: [`is_bound`].
     pub is_bound: fn(&str, &str) -> bool,
-    /// Whether a modification time proves nothing: [`recover::is_young`].
-    pub is_young: fn(Timestamp, Timestamp) -> bool,
+    /// Whether size and time prove a content: [`recover::is_told_by_time`].
+    pub is_told_by_time: fn(u64, Timestamp, Timestamp) -> bool,
+    /// Whether the edits of a request may be made anew while they are swapped: [`have_entries`].
+    pub have_entries: fn(usize, &[Option<usize>]) -> bool,
+    /// What a transaction takes of the bytes that history holds: [`room_for`].
+    pub room_for: fn(bool, u64) -> u64,
 }
 
 /// The protocol.
@@ -68,7 +72,9 @@ pub static PROTOCOL: Protocol = Protocol {
     touches: recover::touches,
     is_private,
     is_bound,
-    is_young: recover::is_young,
+    is_told_by_time: recover::is_told_by_time,
+    have_entries,
+    room_for,
 };
 
 /// Whether a folder of `owner` with `mode` is `user`'s alone: nobody else can have put anything into it.
@@ -82,4 +88,17 @@ pub const fn is_private(owner: u32, mode: u32, user: u32) -> bool {
 #[must_use]
 pub fn is_bound(id: &str, probed: &str) -> bool {
     id.split_once(' ').is_some_and(|(_, bound)| bound == probed)
+}
+
+/// Whether each of so many files of a request has an entry, which says by which file it was asked for. What is as it was
+/// asked for has none: it is looked at once, and would be older than what is made anew.
+#[must_use]
+pub fn have_entries(files: usize, asked_by: &[Option<usize>]) -> bool {
+    (0..files).all(|file| asked_by.contains(&Some(file)))
+}
+
+/// The newest takes none, and stays whatever it weighs: what was just acknowledged can be undone.
+#[must_use]
+pub const fn room_for(is_newest: bool, bytes: u64) -> u64 {
+    if is_newest { 0 } else { bytes }
 }

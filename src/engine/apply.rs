@@ -110,7 +110,7 @@ impl Engine {
         draft.marks.key.clone_from(&request.idempotency_key);
         draft.again = again;
         if attempt > self.contended_after && self.settings.durability == Durability::Power {
-            draft.contended = contended::edits(request, &draft);
+            draft.contended = contended::edits(self.protocol, request, &draft);
         }
         self.carry_out(draft, locks, Report { files, ..Report::default() }, run)
     }

@@ -101,8 +101,8 @@ impl Engine {
                     None => continue,
                 },
             };
-            let size_to_fit = if std::mem::take(&mut is_newest) { 0 } else { size };
-            if !by_name && let Some(left) = room.checked_sub(size_to_fit) {
+            let taken = (self.protocol.room_for)(std::mem::take(&mut is_newest), size);
+            if !by_name && let Some(left) = room.checked_sub(taken) {
                 room = left;
                 continue;
             }

@@ -13,6 +13,11 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+mod rule;
+
+use rule::Fault;
+pub use rule::Rule;
+
 use super::{Attributes, FileSystem, Fs, Guard, Handle, Host, Metadata, Name, Project, Rename, Stat, Timestamp};
 
 /// The calls of [`Fs`] that can fail, one each.
@@ -93,92 +98,6 @@ impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} {}", self.operation, self.path.display())?;
         self.to.iter().try_for_each(|to| write!(f, " -> {}", to.display()))
-    }
-}
-
-type Condition = Arc<dyn Fn(&Call) -> bool + Send + Sync>;
-type Run = Arc<dyn Fn(&Call) + Send + Sync>;
-
-/// What happens at a call.
-#[derive(Clone)]
-enum Fault {
-    Fail(i32),
-    FailAfter(i32),
-    Pretend,
-    Short(usize),
-    Before(Run),
-    After(Run),
-}
-
-/// At which calls something happens, and what. Calls are counted from the moment the rule is added.
-#[derive(Clone)]
-pub struct Rule {
-    matches: Option<Condition>,
-    nth: u64,
-    from_then_on: bool,
-    fault: Fault,
-}
-
-impl Rule {
-    const fn new(nth: u64, fault: Fault) -> Self {
-        Self { matches: None, nth, from_then_on: false, fault }
-    }
-
-    /// The `nth` call, counted from 1, is not made and fails with this `errno`.
-    #[must_use]
-    pub const fn fail(nth: u64, errno: i32) -> Self {
-        Self::new(nth, Fault::Fail(errno))
-    }
-
-    /// The `nth` call is made, and fails all the same.
-    #[must_use]
-    pub const fn fail_after(nth: u64, errno: i32) -> Self {
-        Self::new(nth, Fault::FailAfter(errno))
-    }
-
-    /// The `nth` call, if it is a sync or a rename, is not made and says that it was: a disk that lies, or a step left
-    /// out.
-    #[must_use]
-    pub const fn pretend(nth: u64) -> Self {
-        Self::new(nth, Fault::Pretend)
-    }
-
-    /// The `nth` call, if it reads, writes or copies, is made for this many bytes at most.
-    #[must_use]
-    pub const fn short(nth: u64, bytes: usize) -> Self {
-        Self::new(nth, Fault::Short(bytes))
-    }
-
-    /// Runs this before the `nth` call. It may use the same file system, and it may end the process.
-    #[must_use]
-    pub fn before(nth: u64, run: impl Fn(&Call) + Send + Sync + 'static) -> Self {
-        Self::new(nth, Fault::Before(Arc::new(run)))
-    }
-
-    /// Runs this after the `nth` call was made, whether it succeeded or not.
-    #[must_use]
-    pub fn after(nth: u64, run: impl Fn(&Call) + Send + Sync + 'static) -> Self {
-        Self::new(nth, Fault::After(Arc::new(run)))
-    }
-
-    /// Counts calls of this operation alone.
-    #[must_use]
-    pub fn of(self, operation: Operation) -> Self {
-        self.matching(move |call| call.operation == operation)
-    }
-
-    /// Counts these calls alone.
-    #[must_use]
-    pub fn matching(mut self, matches: impl Fn(&Call) -> bool + Send + Sync + 'static) -> Self {
-        self.matches = Some(Arc::new(matches));
-        self
-    }
-
-    /// Also at all calls that follow.
-    #[must_use]
-    pub const fn from_then_on(mut self) -> Self {
-        self.from_then_on = true;
-        self
     }
 }
 
@@ -302,26 +221,44 @@ impl FaultFs {
         result
     }
 
+    /// A call whose answer may be made less of.
+    fn looking<T>(
+        &self,
+        operation: Operation,
+        path: &Path,
+        look: impl FnOnce() -> io::Result<T>,
+        without: impl Fn(&Fault, T) -> T,
+    ) -> io::Result<T> {
+        let call = Call::new(operation, path);
+        let faults = self.state().note(&call);
+        let found = Self::among(&faults, &call, |_| look())?;
+        Ok(faults.iter().fold(found, |found, fault| without(fault, found)))
+    }
+
     /// `proceed` is told how many bytes it may move.
     fn limited<T>(&self, call: &Call, proceed: impl FnOnce(usize) -> io::Result<T>) -> io::Result<T> {
         // The lock is not held from here on: what runs may call this file system.
         let faults = self.state().note(call);
+        Self::among(&faults, call, proceed)
+    }
+
+    fn among<T>(faults: &[Fault], call: &Call, proceed: impl FnOnce(usize) -> io::Result<T>) -> io::Result<T> {
         let mut limit = usize::MAX;
-        for fault in &faults {
+        for fault in faults {
             match fault {
                 Fault::Fail(errno) => return Err(io::Error::from_raw_os_error(*errno)),
                 Fault::Short(bytes) => limit = limit.min(*bytes),
                 Fault::Before(run) => run(call),
                 Fault::Pretend => limit = 0,
-                Fault::FailAfter(_) | Fault::After(_) => {}
+                Fault::FailAfter(_) | Fault::After(_) | Fault::Hide(_) | Fault::Miss => {}
             }
         }
         let mut result = proceed(limit);
-        for fault in &faults {
+        for fault in faults {
             match fault {
                 Fault::FailAfter(errno) => result = Err(io::Error::from_raw_os_error(*errno)),
                 Fault::After(run) => run(call),
-                Fault::Fail(_) | Fault::Short(_) | Fault::Before(_) | Fault::Pretend => {}
+                _ => {}
             }
         }
         result
@@ -361,7 +298,8 @@ impl Fs for FaultFs {
     }
 
     fn stat(&self, name: Name<'_>) -> io::Result<Option<Stat>> {
-        self.call(Operation::Stat, &name.path(), || self.inner.stat(name))
+        let without = |fault: &Fault, found: Option<Stat>| found.filter(|_| !matches!(fault, Fault::Miss));
+        self.looking(Operation::Stat, &name.path(), || self.inner.stat(name), without)
     }
 
     fn stat_handle(&self, handle: &Handle) -> io::Result<Stat> {
@@ -373,7 +311,11 @@ impl Fs for FaultFs {
     }
 
     fn list(&self, folder: &Handle) -> io::Result<Vec<OsString>> {
-        self.call(Operation::List, folder.path(), || self.inner.list(folder))
+        let without = |fault: &Fault, names: Vec<OsString>| match fault {
+            Fault::Hide(is_hidden) => names.into_iter().filter(|name| !is_hidden(name)).collect(),
+            _ => names,
+        };
+        self.looking(Operation::List, folder.path(), || self.inner.list(folder), without)
     }
 
     fn read_at(&self, file: &Handle, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
@@ -426,15 +368,15 @@ impl Fs for FaultFs {
     }
 
     fn set_flags(&self, file: &Handle, flags: u32) -> io::Result<()> {
-        self.call(Operation::SetFlags, file.path(), || self.inner.set_flags(file, flags))
+        self.making(&Call::new(Operation::SetFlags, file.path()), || self.inner.set_flags(file, flags))
     }
 
     fn set_metadata(&self, handle: &Handle, now: &Metadata, wanted: &Metadata) -> io::Result<()> {
-        self.call(Operation::SetMetadata, handle.path(), || self.inner.set_metadata(handle, now, wanted))
+        self.making(&Call::new(Operation::SetMetadata, handle.path()), || self.inner.set_metadata(handle, now, wanted))
     }
 
     fn touch(&self, file: &Handle) -> io::Result<()> {
-        self.call(Operation::Touch, file.path(), || self.inner.touch(file))
+        self.making(&Call::new(Operation::Touch, file.path()), || self.inner.touch(file))
     }
 
     fn rename(&self, from: Name<'_>, to: Name<'_>, how: Rename) -> io::Result<()> {
@@ -443,11 +385,11 @@ impl Fs for FaultFs {
     }
 
     fn unlink(&self, name: Name<'_>) -> io::Result<()> {
-        self.call(Operation::Unlink, &name.path(), || self.inner.unlink(name))
+        self.making(&Call::new(Operation::Unlink, name.path()), || self.inner.unlink(name))
     }
 
     fn remove_folder(&self, name: Name<'_>) -> io::Result<()> {
-        self.call(Operation::RemoveFolder, &name.path(), || self.inner.remove_folder(name))
+        self.making(&Call::new(Operation::RemoveFolder, name.path()), || self.inner.remove_folder(name))
     }
 
     fn sync(&self, handle: &Handle) -> io::Result<()> {

@@ -332,6 +332,13 @@ pub fn touches(a: &Path, b: &Path) -> bool {
     a.starts_with(b) || b.starts_with(a)
 }
 
+/// Whether size and time prove that a content of this size is the one that was read at `read_at`. Times can be set back:
+/// what is quickly read is read.
+#[must_use]
+pub fn is_told_by_time(size: u64, modified: Timestamp, read_at: Timestamp) -> bool {
+    size > limits::READ_AGAIN_BYTES && !is_young(modified, read_at)
+}
+
 /// Whether the time `modified` proves nothing of a content that was read at `read_at`, in the file system's own clock:
 /// a later change can have the same time.
 #[must_use]

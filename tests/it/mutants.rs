@@ -11,7 +11,7 @@
 //! | swaps not looked at; those of a recovery | 5 | a foreign writer, who may change no more than a mode; one in the recovery |
 //! | folders not looked at after the swaps | 5 | somebody who moves one |
 //! | an original told by its digest alone | 7 | a foreign `chmod`, crash |
-//! | permissions not handed over to what goes back | – | a foreign `chmod` beside a check that fails |
+//! | permissions not handed over to what goes back, or on to what was put again | – | a foreign `chmod` beside a check that fails, a foreign writer |
 //! | forward without evidence | 6 | crash |
 //! | foreign content in a slot deleted | 7 | a foreign writer |
 //! | what was taken back or pruned unlinked without a look, by its inode alone, or at once | 7 | a late writer; [`late`] |
@@ -29,7 +29,7 @@
 //! | a young modification time that proves something | – | a foreign writer of the same size, a coarse clock |
 //! | the trash emptied before a sync | – | a file that gets the number of a staged inode, crash; half a history, crash |
 //! | an original, a report, a section made again, staged edits not synced | – | crash |
-//! | folders removed by an undo before its swaps are durable; not synced | 8 | a foreign writer and crash, crash |
+//! | folders removed by an undo before its swaps are durable; not synced; left by a recovery | 8 | a foreign writer and crash, crash |
 //! | a sync of the whole file system believed where it does nothing | – | crash |
 //! | a stage acknowledged before its name is durable; in place before it is itself | – | crash |
 //! | what a power loss left of new content kept as somebody else's; taken for the original | 7 | crash |
@@ -37,6 +37,9 @@
 //! | each sync of a commit and an undo left out, one at a time | – | crash, a late writer; [`syncs`] |
 //! | the `id` of a state folder bound to no root; late writes not looked for; a single attempt | – | [`around`] |
 //! | the key not looked for once the journal has its name | – | two requests with one key at once; [`keys`] |
+//! | the mark of a check not durable before it runs | – | crash |
+//! | history pruned newest first | – | a pruning that fails |
+//! | what each script of the corpus once showed | – | that script; [`corpus`] |
 //! | a guard that unlinks by path; a journal read before its header is asked | – | `hostile`, `hostile::crafted` |
 //! | a mark of the newest id that does not move | – | `clock` |
 //! | originals with other names not copied | – | `hard_links` |
@@ -68,11 +71,13 @@ use crate::explore::scripts;
 
 mod around;
 mod contended;
+mod corpus;
 mod folders;
 mod keys;
 mod late;
 mod meanwhile;
 mod played;
+mod recovered;
 mod scenes;
 mod syncs;
 
@@ -410,7 +415,10 @@ fn a_young_time_that_proves_something() {
     let deeds = [("/w/a", Deed::Write(large("a 1ne\n").into_bytes()))];
     let found = crate::foreign::explorer().explore_deeds(&young(), &deeds, 2);
     found.unwrap_or_else(|violation| panic!("{violation}"));
-    is_caught_with(&young().protocol(broken(Protocol { is_young: |_, _| false, ..PROTOCOL })), &deeds);
+    is_caught_with(
+        &young().protocol(broken(Protocol { is_told_by_time: |size, _, _| size > READ_AGAIN_BYTES, ..PROTOCOL })),
+        &deeds,
+    );
 }
 
 /// A call between the workspace's own folder and the transaction's.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::attempts::is_by_text;
+use crate::commit::Protocol;
 use crate::engine::draft::Draft;
 use crate::engine::snapshot::Snapshot;
 use crate::limits;
@@ -12,15 +13,14 @@ use crate::request::{Change, FileRequest, Request};
 
 /// The edits by their entries; `None` where there is none, or another file of the request gets what one of them is made
 /// from.
-pub(super) fn edits(request: &Request, draft: &Draft) -> Option<HashMap<usize, Vec<Edit>>> {
+pub(super) fn edits(protocol: &Protocol, request: &Request, draft: &Draft) -> Option<HashMap<usize, Vec<Edit>>> {
     let is_copied = |file: &FileRequest| matches!(file.change, Change::Copy { .. });
-    // What is as it was asked for is looked at once, and would be older than what is made anew.
-    let has_entry = |file: usize| draft.plan.entries.iter().any(|entry| entry.asked_by == Some(file));
+    let asked_by: Vec<_> = draft.plan.entries.iter().map(|entry| entry.asked_by).collect();
     if draft.gate.is_some()
         || request.backup
         || draft.plan.entries.len() > limits::CONTENDED_FILES
         || request.files.iter().any(is_copied)
-        || !(0..request.files.len()).all(has_entry)
+        || !(protocol.have_entries)(request.files.len(), &asked_by)
     {
         return None;
     }

@@ -7,7 +7,6 @@ use crate::error::{Error, Result};
 use crate::fs::Name;
 use crate::journal::recover::Class;
 use crate::journal::slot_name;
-use crate::limits;
 
 impl Walk<'_> {
     /// Whether the target, and its folder, are still what was read.
@@ -60,9 +59,9 @@ impl Walk<'_> {
         if !snapshot.wears(&attributes.map_err(|e| Error::io("read the attributes of", path(), e))?) {
             return Ok(false);
         }
-        // The time of a content can be set back, and the other one was moved by the rename: what is quickly read is read.
-        let is_told_by_time = is_same && stat.size > limits::READ_AGAIN_BYTES;
-        if is_told_by_time && !(transaction.state.protocol.is_young)(snapshot.stat.modified, self.read_at) {
+        let is_told_by_time = transaction.state.protocol.is_told_by_time;
+        // The change time, which nobody can set back, was moved by the rename.
+        if is_same && is_told_by_time(stat.size, snapshot.stat.modified, self.read_at) {
             return Ok(true);
         }
         Ok(snapshot::digest(transaction.fs, &file, &path(), stat.size, &NEVER)? == snapshot.digest)

@@ -117,6 +117,18 @@ fn a_pretended_rename_is_not_made() {
 }
 
 #[test]
+fn what_is_not_looked_at_is_not_seen() {
+    let (_scratch, fs, folder) = scratch();
+    assert_eq!(["a", "b"].map(|name| make(&fs, &folder, name)), [None, None]);
+    fs.add(Rule::hide(1, |name| name == "a"));
+    fs.add(Rule::miss(1).of(Operation::Stat));
+    assert_eq!(fs.list(&folder).unwrap(), ["b"]);
+    assert!(fs.stat(Name::new(&folder, "b")).unwrap().is_none());
+    assert!(fs.stat(Name::new(&folder, "b")).unwrap().is_some());
+    assert_eq!(fs.list(&folder).unwrap().len(), 2);
+}
+
+#[test]
 fn a_sync_that_failed_is_seen_to_be_tried_again() {
     let (_scratch, fs, folder) = scratch();
     let (one, _guard, _) = fs.create(Name::new(&folder, "one"), 0o600).unwrap();

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use super::attack::is_attacked;
 use super::data::{Act, Disturbance, Point, Scenario, Step, Terms, What};
 use super::look::{Look, Marks};
-use super::run::{Answer, World};
+use super::run::{Answer, Player, World};
 use crate::error::{Outcome, Result};
 use crate::fs::sim::Action;
 use crate::testing::run::lock;
@@ -70,8 +70,13 @@ impl Doing<'_> {
 
 /// Runs a scenario on the simulated machine.
 pub fn run_sim(scenario: &Scenario) -> std::result::Result<(), Box<Broken>> {
+    play(scenario, &Player::default())
+}
+
+/// The same by an engine in which something may be broken: a judge who sees nothing then is no judge.
+pub fn play(scenario: &Scenario, player: &Player) -> std::result::Result<(), Box<Broken>> {
     let mut pinned = scenario.clone();
-    run_pinning(scenario, &mut pinned).map_err(|what| Box::new(Broken { what, scenario: pinned }))
+    run_pinning(scenario, player, &mut pinned).map_err(|what| Box::new(Broken { what, scenario: pinned }))
 }
 
 /// The same script with every point of disturbance named by its call, as far as the simulated machine comes.
@@ -79,12 +84,13 @@ pub fn run_sim(scenario: &Scenario) -> std::result::Result<(), Box<Broken>> {
 pub fn pin(scenario: &Scenario) -> Scenario {
     let mut pinned = scenario.clone();
     // What is wrong with it is for others to say.
-    drop(run_pinning(scenario, &mut pinned));
+    drop(run_pinning(scenario, &Player::default(), &mut pinned));
     pinned
 }
 
-fn run_pinning(scenario: &Scenario, pinned: &mut Scenario) -> Judged {
+fn run_pinning(scenario: &Scenario, player: &Player, pinned: &mut Scenario) -> Judged {
     let mut world = World::new(scenario);
+    world.player = player.clone();
     if is_attacked(scenario) {
         // The state folder is not what the others judge by.
         let judge = |(index, step)| world.attacked(step).map_err(|what| format!("step {}: {what}", index + 1));
@@ -175,7 +181,7 @@ impl World {
             foreigners.base = Arc::clone(&base);
             foreigners.older = self.pending.as_ref().map(|pending| Arc::clone(&pending.seen));
         }
-        let start = (act.gate().is_some() || !disturbances.is_empty()).then(|| self.fork());
+        let start = (act.gate().is_some() || !disturbances.is_empty()).then(|| self.fork_soundly());
         let mut doing = Doing { act, start, base, raw, clean: None, failed: false };
         if disturbances.is_empty() {
             let answer = self.call(act);
@@ -209,7 +215,7 @@ impl World {
 
     /// What the act does undisturbed, and the calls by which disturbances are named.
     pub(super) fn clean(&self, act: &Act, disturbances: &mut [Disturbance], base: &Arc<Files>) -> Clean {
-        let mut fork = self.fork();
+        let mut fork = self.fork_soundly();
         let calls: Arc<Mutex<Vec<&'static str>>> = Arc::default();
         let (kept, start) = (Arc::clone(&calls), fork.machine.calls());
         fork.machine.set_hook(move |call| {

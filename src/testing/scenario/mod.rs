@@ -28,6 +28,7 @@ pub use attack::generate_attack;
 pub use claims::{Claimed, warnings};
 pub use data::{Act, Ask, Deed, Disturbance, Gate, Item, Point, Profile, Scenario, Step, Terms, What, request};
 pub use generate::generate;
-pub use judge::{Broken, pin, run_sim};
+pub use judge::{Broken, pin, play, run_sim};
 pub use look::{Marks, marks};
+pub use run::Player;
 pub use shrink::shrink;

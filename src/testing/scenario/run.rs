@@ -1,6 +1,7 @@
 //! A scenario on the simulated machine: each act is called, disturbed, and judged by the promise.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -10,9 +11,11 @@ use super::disturb::{Disturber, Wish};
 use super::foreigner::{Foreigners, OnMachine};
 use super::ground::{ground, make};
 use super::look::{Look, Marks};
+use crate::commit::protocol::{PROTOCOL, Protocol};
 use crate::engine::report::{Recovered, Report, Status};
 use crate::engine::{Decision, Durability, Engine, RecoverOptions, Retention, Run, Settings, UndoOptions, Unobserved};
 use crate::error::Result;
+use crate::fs::Fs;
 use crate::fs::sim::{Action, SimFs};
 use crate::testing::run::lock;
 use crate::testing::script::ROOT;
@@ -48,6 +51,42 @@ pub(super) struct Pending {
     pub(super) logical: Arc<Files>,
 }
 
+/// Puts something between an engine and the machine.
+type Disturb = Arc<dyn Fn(&SimFs, Arc<dyn Fs>) -> Arc<dyn Fs> + Send + Sync>;
+
+/// The engine that a scenario is played by: that which is, or one in which something is broken.
+#[derive(Clone)]
+pub struct Player {
+    protocol: &'static Protocol,
+    disturb: Option<Disturb>,
+}
+
+impl Default for Player {
+    fn default() -> Self {
+        Self { protocol: &PROTOCOL, disturb: None }
+    }
+}
+
+impl fmt::Debug for Player {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Player")
+    }
+}
+
+impl Player {
+    /// One with another protocol.
+    #[must_use]
+    pub fn with_protocol(protocol: &'static Protocol) -> Self {
+        Self { protocol, disturb: None }
+    }
+
+    /// One with something between it and the machine.
+    #[must_use]
+    pub fn behind(disturb: impl Fn(&SimFs, Arc<dyn Fs>) -> Arc<dyn Fs> + Send + Sync + 'static) -> Self {
+        Self { protocol: &PROTOCOL, disturb: Some(Arc::new(disturb)) }
+    }
+}
+
 /// The machine of a scenario, and what is known of it.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "what happened, each independent of the others")]
@@ -78,6 +117,7 @@ pub(super) struct World {
     pub(super) is_stuck: bool,
     /// Of the act that goes on.
     pub(super) wish: Arc<Wish>,
+    pub(super) player: Player,
     pid: u32,
 }
 
@@ -129,6 +169,7 @@ impl World {
             is_pruned: false,
             is_stuck: false,
             wish: Arc::default(),
+            player: Player::default(),
             pid: 10,
         }
     }
@@ -148,9 +189,15 @@ impl World {
             modes: self.modes.clone(),
             maybe_modes: self.maybe_modes.clone(),
             committed: self.committed.clone(),
+            player: self.player.clone(),
             pid: self.pid + 1000,
             ..Self::on(machine, self.profile)
         }
+    }
+
+    /// The same, played by the engine that is: what should come of an act.
+    pub(super) fn fork_soundly(&self) -> Self {
+        Self { player: Player::default(), ..self.fork() }
     }
 
     pub(super) fn alive(&self) -> Marks {
@@ -165,10 +212,15 @@ impl World {
             retention: self.retention(),
             program: "scenario".to_owned(),
         };
-        let process = Arc::new(self.machine.process(self.pid));
+        let process: Arc<dyn Fs> = Arc::new(self.machine.process(self.pid));
+        let process = match &self.player.disturb {
+            Some(disturb) => disturb(&self.machine, process),
+            None => process,
+        };
         let checker =
             OnMachine { machine: self.machine.clone(), foreigners: Arc::clone(&self.foreigners), gate: gate.cloned() };
         let engine = Engine::with_fs(process, Path::new(ROOT), settings)?.with_checker(Arc::new(checker));
+        let engine = engine.with_protocol(self.player.protocol);
         Ok(if self.profile.contended { engine.contended_after(0) } else { engine })
     }
 

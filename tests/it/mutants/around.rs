@@ -10,9 +10,9 @@ use txedit::commit::protocol::PROTOCOL;
 use txedit::engine::report::Report;
 use txedit::engine::{Durability, Engine, Retention, Run, Settings, Unobserved};
 use txedit::error::Result;
-use txedit::fs::Fs;
 use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
 use txedit::fs::sim::SimFs;
+use txedit::fs::{Fs, Name, Rename};
 
 use super::broken;
 use crate::explore::scripts::{self, replaces, request};
@@ -110,4 +110,43 @@ fn threads_that_sync_together_sync_as_much_as_one() {
     let of_originals = synced.iter().filter(|site| ["a", "b"].contains(&site.as_str())).count();
     assert!(of_originals >= 4, "each attempt syncs both: {synced:?}");
     assert_eq!(synced, expected);
+}
+
+/// Whether a pruning whose second move fails leaves the newest, which can be undone.
+fn is_newest_left(wrap: impl Fn(Arc<dyn Fs>) -> Arc<dyn Fs>) -> bool {
+    let machine = machine();
+    let fs: Arc<dyn Fs> = Arc::new(machine.process(1));
+    for path in ["a", "b"] {
+        engine(Arc::clone(&fs), "/w").apply(&request(vec![replaces(path, "one", "two")]), ALONE).unwrap();
+    }
+    let faults = FaultFs::new(wrap(Arc::clone(&fs)));
+    faults.add(Rule::fail(2, 5).matching(prunes));
+    engine(Arc::new(faults), "/w").prune(&Retention { count: 0, ..Retention::default() }).unwrap_err();
+    engine(fs, "/w").undo(None, false, ALONE).unwrap();
+    machine.read("/w/b").unwrap() == b"b one\n"
+}
+
+fn prunes(call: &Call) -> bool {
+    let is_in = |path: &Path, section: &str| path.parent().is_some_and(|parent| parent.ends_with(section));
+    call.operation == Operation::Rename
+        && is_in(&call.path, ".txedit/history")
+        && call.to.as_ref().is_some_and(|to| is_in(to, ".txedit/trash"))
+}
+
+#[test]
+fn history_that_is_pruned_newest_first() {
+    assert!(is_newest_left(|fs| fs));
+    let reversed = |fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
+        let faults = FaultFs::new(Arc::clone(&fs));
+        let newest_first = move |_: &Call| {
+            let open = |section| fs.open_folder(&Path::new("/w/.txedit").join(section)).unwrap();
+            let (history, trash) = (open("history"), open("trash"));
+            let newest = fs.list(&history).unwrap().into_iter().max().unwrap();
+            fs.rename(Name::new(&history, &newest), Name::new(&trash, &newest), Rename::NoReplace).unwrap();
+        };
+        faults.add(Rule::before(1, newest_first).matching(prunes));
+        faults.add(Rule::pretend(1).matching(prunes));
+        Arc::new(faults)
+    };
+    assert!(!is_newest_left(reversed), "it was not noticed");
 }
