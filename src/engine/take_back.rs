@@ -62,6 +62,12 @@ fn is_gone(observed: Observed) -> bool {
 }
 
 impl Transaction<'_> {
+    /// Whether nothing is there of a new file.
+    pub(super) fn is_created_and_gone(&self, entry: usize) -> Result<bool> {
+        let is_created = matches!(self.record(entry).change, Change::Create { .. });
+        Ok(is_created && is_gone(self.observe(entry, &NEVER)?))
+    }
+
     /// Takes an entry back where it was swapped. Classified just before it is touched; what returns to the slot is
     /// looked at, and goes out again where it is not verified new content.
     pub(super) fn take_back(&self, entry: usize) -> Result<TakenBack> {

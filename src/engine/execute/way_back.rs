@@ -70,22 +70,40 @@ impl WayBack {
                     let taken_back = transaction.take_back(entry);
                     self.note(transaction, entry, taken_back);
                 }
-                Step::Barrier(_) => transaction.sync_everything()?,
+                Step::Barrier(_) => {
+                    self.look_again(transaction)?;
+                    transaction.sync_everything()?;
+                }
                 // What is verified in the trash rests on it. Where it fails, more than needed goes to kept/.
                 Step::WriteJournal => {
                     self.is_rewritten = !transaction.uncertain && transaction.rewrite_journal().is_ok();
                 }
                 Step::Replace if self.is_rewritten => drop(transaction.replace_journal()),
                 Step::Replace => {}
-                Step::Drop => match self.first_error.take() {
-                    Some(error) => return Err(error),
-                    None => self.undone.kept = drop_folder(transaction, &self.conflicts, durable)?,
-                },
+                Step::Drop => {
+                    if let Some(error) = self.first_error.take() {
+                        return Err(error);
+                    }
+                    self.look_again(transaction)?;
+                    self.undone.kept = drop_folder(transaction, &self.conflicts, durable)?;
+                }
                 _ => unreachable!("an undo only goes backward"),
             }
         }
         self.undone.odd.reverse();
         Ok(self.undone)
+    }
+
+    /// What another program put in the place of a new file may be gone by now: then nothing is there, as before.
+    fn look_again(&mut self, transaction: &Transaction<'_>) -> Result<()> {
+        for at in (0..self.undone.odd.len()).rev() {
+            let entry = self.undone.odd[at].entry;
+            if transaction.is_created_and_gone(entry)? {
+                self.undone.odd.remove(at);
+                self.conflicts.remove(&entry);
+            }
+        }
+        Ok(())
     }
 
     fn must_wait(&self, path: &RelPath) -> bool {

@@ -9,8 +9,9 @@ use crate::engine::report::{FileReport, Overlap, Report, Staged};
 use crate::engine::state::{Found, State};
 use crate::engine::{Engine, Run, snapshot};
 use crate::error::{Error, ErrorKind, Result};
-use crate::request::Request;
+use crate::path::AskedPath;
 use crate::request::validate::Findings;
+use crate::request::{Change, FileRequest, Request};
 
 /// What is staged so far.
 #[derive(Debug, Default)]
@@ -80,6 +81,7 @@ impl Engine {
         let pinned = self.check_staged_hashes(opened.as_ref(), &mut added, run)?;
         self.place_edits(&before.request, &mut added, run)?;
         let tried = self.try_out(opened.as_ref(), &before, &added, warnings, run)?;
+        self.look_at_paths_again(request, &added)?;
         let overlaps = match &found {
             Found::State(state) => overlaps(fs, state, id, &tried.composed.request)?,
             _ => Vec::new(),
@@ -97,6 +99,17 @@ impl Engine {
         opened.stored.label = request.label.clone().or(opened.stored.label.take());
         opened.save(fs, &state)?;
         Ok(Staged { id: Some(opened.id.clone()), expires: Some(opened.expires()), report, overlaps })
+    }
+
+    /// Whether the paths of a request still are those that it was tried with: they were looked at one after the other.
+    fn look_at_paths_again(&self, request: &Request, added: &Request) -> Result<()> {
+        let now = self.in_root(request);
+        for (now, before) in now.files.iter().zip(&added.files) {
+            if names(now).ne(names(before)) {
+                return Err(snapshot::changed(&before.path, "leads to another file now"));
+            }
+        }
+        Ok(())
     }
 
     /// Puts `added` on top of what is staged, and tries all of it. What was staged before stands at its base, or is
@@ -179,6 +192,16 @@ impl Composed {
             None => error,
         }
     }
+}
+
+/// The paths that an entry names.
+fn names(entry: &FileRequest) -> impl Iterator<Item = &AskedPath> {
+    let other = match &entry.change {
+        Change::Rename(to) | Change::Edit { rename: Some(to), .. } => Some(&to.path),
+        Change::Copy { from, .. } => Some(from),
+        _ => None,
+    };
+    [Some(&entry.path), other].into_iter().flatten()
 }
 
 fn check_stageable(request: &Request) -> Result<()> {
