@@ -38,6 +38,8 @@
 //! | the `id` of a state folder bound to no root; late writes not looked for; a single attempt | – | [`around`] |
 //! | the key not looked for once the journal has its name | – | two requests with one key at once; [`keys`] |
 //! | the mark of a check not durable before it runs | – | crash |
+//! | originals not looked at after the check; folders verified after it alone | 5 | a forger, somebody who moves one; [`recovered`] |
+//! | folders not verified by a recovery | 5 | somebody who moves one |
 //! | history pruned newest first | – | a pruning that fails |
 //! | what each script of the corpus once showed | – | that script; [`corpus`] |
 //! | a guard that unlinks by path; a journal read before its header is asked | – | `hostile`, `hostile::crafted` |
