@@ -62,9 +62,17 @@ pub(super) fn find(text: &[u8], anchor: &[u8], kind: MatchKind, overlap: Overlap
 pub(super) fn where_its_first_line_is_one(text: &[u8], anchor: &[u8]) -> Vec<Range<usize>> {
     let needle = Needle::new(anchor, MatchKind::LookAlikes);
     let view = View::new(text, needle.kind);
-    let found = memmem::find_iter(&view.bytes, &needle.bytes).map(|at| (at, view.line_of(at)));
-    let found = found.filter(|(at, line)| view.lines[*line].1 == *at);
-    found.map(|(_, line)| view.lines[line].0..view.lines[line + needle.segments.len() - 1].0).collect()
+    let finder = memmem::Finder::new(&needle.bytes);
+    let (mut found, mut from) = (Vec::new(), 0);
+    // They may overlap: the empty line at the end of one is the first of the next.
+    while let Some(at) = finder.find(&view.bytes[from..]).map(|at| from + at) {
+        let line = view.line_of(at);
+        if view.lines[line].1 == at {
+            found.push(view.lines[line].0..view.lines[line + needle.segments.len() - 1].0);
+        }
+        from = at + if found.len() < OVERLAPPING { 1 } else { needle.bytes.len() };
+    }
+    found
 }
 
 /// The replacement as it belongs to a place where `there` stands for `anchor`; `None` where nothing tells in whose

@@ -9,8 +9,22 @@ use proptest::sample::select;
 use crate::request::edit::{Anchor, Count, Edit, Hunk, HunkLine, Matching, Side};
 use crate::text::edit;
 
-const TEXTS: [&str; 12] =
-    ["a", "b(1)", "c “x” d", "}", "", "it’s", "e – f", "if x {", "g  h", "wait… ", "say(\"q\")\t", "return;"];
+const TEXTS: [&str; 14] = [
+    "a",
+    "b(1)",
+    "c “x” d",
+    "}",
+    "",
+    "  ",
+    "\t",
+    "it’s",
+    "e – f",
+    "if x {",
+    "g  h",
+    "wait… ",
+    "say(\"q\")\t",
+    "return;",
+];
 
 /// A line: what becomes of it, its depth, and its text.
 type Line = (Side, usize, &'static str);
@@ -120,6 +134,16 @@ fn case(before: &[Line], lines: &[Line], after: &[Line], damage: Damage) -> Opti
         new.0 != old.0 && (new.2 == old.2 || new.2 == plain_text(&indented(damage.levels.0, old.0, old.1)))
     };
     if written_as(Side::New).any(|new| written_as(Side::Old).any(|old| is_like(&new, &old))) {
+        return None;
+    }
+    // Nor that a new blank line has other white space than an old one that is written like it.
+    let blank = |is_new: bool| {
+        let both = lines.iter().zip(&written).filter(|(line, _)| line.2.trim().is_empty());
+        both.filter(move |(line, _)| (line.0 == Side::New) == is_new)
+    };
+    let is_other =
+        |(new, old): ((&Line, &HunkLine), (&Line, &HunkLine))| new.1.text == old.1.text && new.0.2 != old.0.2;
+    if blank(true).any(|new| blank(false).any(|old| is_other((new, old)))) {
         return None;
     }
     let base = format!("{head}{}{tail}", plain(lines, Side::New));

@@ -1,9 +1,10 @@
 //! How a replacement is written where its anchor was found with another indentation or with look-alikes: as the anchor
 //! is, or already as the file is. The lines that both share tell; where they do not, nothing is guessed.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
-use imara_diff::{Algorithm, Diff, InternedInput};
+use imara_diff::{Algorithm, Diff, InternedInput, Token};
 
 use super::indent::{Indent, leading};
 use super::{LOOK_ALIKES, is_blank, shown, trim_end};
@@ -55,7 +56,7 @@ impl Lines<'_> {
 
 /// Where a new line comes from.
 enum Origin<'a> {
-    /// The anchor has it to the byte, and wherever it has, the file has this.
+    /// The anchor has it to the byte, and the file has this there: in the line that it stayed, or wherever it stands.
     Known(&'a [u8]),
     /// It shares its text with this line of the anchor, and the indentation of both stands in front of them.
     Cut(Pair<'a>),
@@ -65,6 +66,9 @@ enum Origin<'a> {
     LooksAlike,
     /// No line of the anchor is like it.
     Fresh,
+    /// A blank one: the file has several that the anchor writes like this, each with its own white space, and nothing tells
+    /// which of them it is.
+    Unsure,
 }
 
 /// New lines as they belong into the file; `None` where nothing tells that, or where one cannot be shifted.
@@ -77,8 +81,8 @@ pub(in crate::text) fn fit(kind: MatchKind, shift: &Indent, lines: &Lines<'_>) -
     let mut fitted = Vec::with_capacity(lines.new.len());
     let mut fresh = Vec::new();
     for (index, line) in lines.new.iter().enumerate() {
-        // A blank line has no indentation; the last one may be that of the text behind it.
-        let is_last = index + 1 == lines.new.len();
+        // A blank line has no indentation; what stands behind the last line break may be that of the text behind it.
+        let is_last = !lines.ends_line && index + 1 == lines.new.len();
         let stays = index < lines.cut_at_start() || line.is_empty() || (is_blank(line) && !is_last);
         let shifted = |line: &[u8]| match frame {
             Frame::Anchor if stays => Some(line.to_vec()),
@@ -91,6 +95,7 @@ pub(in crate::text) fn fit(kind: MatchKind, shift: &Indent, lines: &Lines<'_>) -
             Origin::Cut(pair) => pair.file.to_vec(),
             Origin::Text(pair) => [&shifted(&line[..leading(line)])?, &pair.file[leading(pair.file)..]].concat(),
             Origin::LooksAlike => shifted(line)?,
+            Origin::Unsure => return None,
             Origin::Fresh => {
                 fresh.push(*line);
                 shifted(line)?
@@ -109,10 +114,13 @@ fn origin<'a>(
 ) -> Origin<'a> {
     let (line, cut) = (lines.new[index], lines.cut_at_start());
     let is_whole = index >= cut && (lines.ends_line || index + 1 < lines.new.len());
-    if let Some(file) = known.get(line).copied().flatten().filter(|_| is_whole) {
+    let found = known.get(line).filter(|_| is_whole);
+    if let Some(file) = found.copied().flatten() {
         return Origin::Known(file);
     }
     match old_of(shared, index).map(|at| (at, lines.old[at])) {
+        Some((at, pair)) if found.is_some() && at >= cut && pair.anchor == line => Origin::Known(pair.file),
+        _ if found.is_some() && is_blank(line) => Origin::Unsure,
         Some((at, pair)) if text(pair.anchor) == text(line) => {
             if at < cut && index < cut {
                 Origin::Cut(pair)
@@ -142,19 +150,36 @@ fn known<'a>(lines: &Lines<'a>) -> HashMap<&'a [u8], Option<&'a [u8]>> {
 }
 
 /// The lines that a comparison of anchor and replacement leaves as they are. One that stands there twice is not among them:
-/// it could be either that is meant.
+/// it could be either that is meant. Blank lines are, where both sides have as many that are written so, and the new one has
+/// none that is written as in the file.
 fn shared(kind: MatchKind, lines: &Lines<'_>) -> Vec<Shared> {
-    let old: Vec<_> = lines.old.iter().map(|pair| shown(pair.anchor, kind)).collect();
-    let new: Vec<_> = lines.new.iter().map(|line| shown(line, kind)).collect();
+    let shown = |line| if is_blank(line) { Cow::Borrowed(line) } else { shown(line, kind) };
+    let old: Vec<_> = lines.old.iter().map(|pair| shown(pair.anchor)).collect();
+    let new: Vec<_> = lines.new.iter().map(|line| shown(line)).collect();
     let mut input: InternedInput<&[u8]> = InternedInput::default();
     input.update_before(old.iter().map(|line| &**line));
     input.update_after(new.iter().map(|line| &**line));
     let diff = Diff::compute(Algorithm::Myers, &input);
     let kept_old = (0..).zip(&input.before).filter(|(at, _)| !diff.is_removed(*at)).map(|(at, _)| at as usize);
     let kept_new = (0..).zip(&input.after).filter(|(at, _)| !diff.is_added(*at)).map(|(at, _)| at as usize);
-    let mut count = vec![0_usize; input.interner.num_tokens() as usize];
-    input.before.iter().chain(&input.after).for_each(|token| count[token.0 as usize] += 1);
-    let is_certain = |at: usize| old[at].is_empty() || count[input.before[at].0 as usize] == 2;
+    let count = |side: &[Token]| {
+        let mut count = vec![0_usize; input.interner.num_tokens() as usize];
+        for token in side {
+            count[token.0 as usize] += 1;
+        }
+        count
+    };
+    let (before, after) = (count(&input.before), count(&input.after));
+    let is_as_in_file = |line: &[u8]| {
+        let mut old = lines.old.iter();
+        is_blank(line) && old.clone().any(|pair| pair.file == line) && old.all(|pair| pair.anchor != line)
+    };
+    let are_blank_told = !lines.new.iter().any(|line| is_as_in_file(line));
+    let is_certain = |at: usize| {
+        let token = input.before[at].0 as usize;
+        let is_told = before[token] == 1 || (is_blank(&old[at]) && are_blank_told);
+        before[token] == after[token] && is_told
+    };
     kept_old.zip(kept_new).filter(|pair| lines.end_alike(*pair) && is_certain(pair.0)).collect()
 }
 
