@@ -219,6 +219,8 @@ impl State {
         let random: String = super::id::random_hex(32);
         let text = format!("{random} {}\n", self.spell_probed(self.file_system(fs)?.keeps_numbers));
         text.trim_end().clone_into(&mut self.id);
+        // Whoever finds the id takes the folder for durable: so is its name, though who made it may be killed at once.
+        fs.sync(&self.root).map_err(|e| Error::io("sync", self.root.path(), e))?;
         replace(fs, &self.folder, "id", text.as_bytes())?;
         Ok(self)
     }
