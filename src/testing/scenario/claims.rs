@@ -173,6 +173,17 @@ pub fn warnings(report: &Report) -> impl Iterator<Item = &String> {
     report.warnings.iter().chain(report.files.iter().flat_map(|file| &file.extras.warnings))
 }
 
+/// Whether an answer says that folders are left, since nothing tells any more which those are.
+pub(super) fn leaves_folders(answer: &Result<Answer, Error>) -> bool {
+    let says = |told: &String| told.contains("had made are left: ");
+    match answer {
+        Ok(Answer::Report(report)) => warnings(report).any(says),
+        Ok(Answer::Recovered(all)) => all.iter().any(|one| says(&one.reason)),
+        Err(error) => error.warnings().iter().any(says),
+        Ok(_) => false,
+    }
+}
+
 impl World {
     /// Whether what the answer to an act claims beside its files is so. `before` is what was there before it.
     pub(super) fn judge_claims(&self, before: &Files, look: &Look, answer: &Result<Answer, Error>) -> Judged {

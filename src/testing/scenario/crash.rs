@@ -66,7 +66,7 @@ impl World {
         tainted.extend(self.loose.iter().cloned());
         let logical = Arc::new(Files::new());
         let there = Arc::clone(&self.look().files);
-        self.pending = Some(Pending { allowed, seen, there, tainted, pruned: false, logical });
+        self.pending = Some(Pending { allowed, seen, there, tainted, leaves_folders: false, logical });
         self.look_ahead()
     }
 
@@ -167,7 +167,7 @@ fn is_one_of(pending: &Pending, tainted: &BTreeSet<PathBuf>, files: &Files, any_
     let is_free = |path: &PathBuf| tainted.iter().any(|tainted| path.starts_with(tainted) || tainted.starts_with(path));
     let is_forgotten = |path: &PathBuf| {
         let is_folder = |files: &Files| files.get(path).is_some_and(|entry| entry.kind == FileKind::Folder);
-        pending.pruned && is_folder(files) && is_folder(&pending.there)
+        pending.leaves_folders && is_folder(files) && is_folder(&pending.there)
     };
     let fits = |state: &Files| {
         let path = state.keys().chain(files.keys()).filter(|path| !is_free(path)).find(|path| {

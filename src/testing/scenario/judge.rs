@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use super::attack::is_attacked;
+use super::claims::leaves_folders;
 use super::data::{Act, Disturbance, Point, Scenario, Step, Terms, What};
 use super::look::{Look, Marks};
 use super::run::{Answer, Player, World};
@@ -257,7 +258,7 @@ impl World {
         let (Doing { act, base, raw, failed, .. }, look) = (doing, self.look());
         if let Some(pending) = &mut self.pending {
             pending.tainted.extend(lock(&self.foreigners).touched.iter().cloned());
-            pending.pruned |= matches!(act, Act::Prune(_));
+            pending.leaves_folders |= matches!(act, Act::Prune(_)) || leaves_folders(answer);
         }
         let told = |what: String| format!("{what}\n  the answer: {answer:?}");
         self.judge_claims(base, &look, answer).map_err(told)?;

@@ -45,8 +45,8 @@ pub(super) struct Pending {
     pub(super) there: Arc<Files>,
     /// The paths that somebody else changed since, and those that depend on them.
     pub(super) tainted: BTreeSet<PathBuf>,
-    /// History was pruned since: which folders a transaction had made is forgotten.
-    pub(super) pruned: bool,
+    /// Which folders a transaction had made is forgotten, as history was pruned since, or could not be read, as was told.
+    pub(super) leaves_folders: bool,
     /// The files as a recovery would leave them now.
     pub(super) logical: Arc<Files>,
 }
