@@ -71,7 +71,7 @@ impl WayBack {
                     self.note(transaction, entry, taken_back);
                 }
                 Step::Barrier(_) => {
-                    self.look_again(transaction)?;
+                    self.look_again(transaction);
                     transaction.sync_everything()?;
                 }
                 // What is verified in the trash rests on it. Where it fails, more than needed goes to kept/.
@@ -84,7 +84,7 @@ impl WayBack {
                     if let Some(error) = self.first_error.take() {
                         return Err(error);
                     }
-                    self.look_again(transaction)?;
+                    self.look_again(transaction);
                     self.undone.kept = drop_folder(transaction, &self.conflicts, durable)?;
                 }
                 _ => unreachable!("an undo only goes backward"),
@@ -94,16 +94,16 @@ impl WayBack {
         Ok(self.undone)
     }
 
-    /// What another program put in the place of a new file may be gone by now: then nothing is there, as before.
-    fn look_again(&mut self, transaction: &Transaction<'_>) -> Result<()> {
+    /// What another program put in the place of a new file may be gone by now: then nothing is there, as before. What
+    /// cannot be looked at stays named.
+    fn look_again(&mut self, transaction: &Transaction<'_>) {
         for at in (0..self.undone.odd.len()).rev() {
             let entry = self.undone.odd[at].entry;
-            if transaction.is_created_and_gone(entry)? {
+            if transaction.is_created_and_gone(entry).unwrap_or(false) {
                 self.undone.odd.remove(at);
                 self.conflicts.remove(&entry);
             }
         }
-        Ok(())
     }
 
     fn must_wait(&self, path: &RelPath) -> bool {
