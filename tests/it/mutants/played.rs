@@ -180,3 +180,13 @@ fn folders_removed_before_the_swaps_are_durable() {
     };
     tells_apart(scenes::an_undo_that_removes_a_folder, Protocol { commit, ..PROTOCOL });
 }
+
+#[test]
+fn an_adopted_journal_not_synced() {
+    let unsynced = |fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
+        let faults = FaultFs::new(fs);
+        faults.add(Rule::pretend(1).of(Operation::SyncFileSystem).from_then_on());
+        Arc::new(faults)
+    };
+    tells_wrapped_apart(scenes::an_adopted_journal, unsynced);
+}

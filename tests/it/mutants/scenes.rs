@@ -20,7 +20,9 @@ mod lost;
 mod put_aside;
 mod torn;
 
-pub(super) use lost::{a_report_on_ext4, an_original_that_was_not_durable, sections_removed, staged_in_two_calls};
+pub(super) use lost::{
+    a_report_on_ext4, an_adopted_journal, an_original_that_was_not_durable, sections_removed, staged_in_two_calls,
+};
 pub(super) use put_aside::{
     a_trash_that_comes_back, no_sync_of_what_is_kept, pruned, trash_not_synced, what_a_commit_puts_aside,
     what_a_person_puts_aside, what_a_rollback_keeps,
@@ -284,8 +286,8 @@ fn killed_between_two_swaps() -> SimFs {
     machine
 }
 
-/// Somebody copies a workspace in mid-commit, and puts its file back by hand. Commands in the copy change nothing of it.
-pub(super) fn a_stale_copy(protocol: &'static Protocol) -> Scene {
+/// The same with a copy of the workspace.
+fn copied_between_two_swaps() -> SimFs {
     let machine = killed_between_two_swaps();
     for (path, entry) in machine.tree() {
         let Ok(path) = path.strip_prefix("/w") else { continue };
@@ -295,6 +297,12 @@ pub(super) fn a_stale_copy(protocol: &'static Protocol) -> Scene {
             _ => machine.create(to, entry.content).unwrap(),
         }
     }
+    machine
+}
+
+/// Somebody copies a workspace in mid-commit, and puts its file back by hand. Commands in the copy change nothing of it.
+pub(super) fn a_stale_copy(protocol: &'static Protocol) -> Scene {
+    let machine = copied_between_two_swaps();
     machine.write_in_place("/copy/b", "b one\n").unwrap();
     let files = |machine: &SimFs| ["b", "c"].map(|name| machine.read(Path::new("/copy").join(name)).unwrap());
     let before = files(&machine);

@@ -208,7 +208,7 @@ fn of_all_folders() {
 }
 
 /// Each function of the engine that syncs, with a test that misses the sync, or why none does.
-const SYNCS: [(&str, &str, &str); 29] = [
+const SYNCS: [(&str, &str, &str); 30] = [
     ("execute.rs", "barrier_of_contents", "barrier_one_left_out"),
     ("execute.rs", "later_barrier", "acknowledged_before_barrier_two"),
     ("execute.rs", "perform", "removed_folders_not_synced"),
@@ -238,6 +238,7 @@ const SYNCS: [(&str, &str, &str); 29] = [
     ("state.rs", "need_section", "a_section_made_again_not_synced"),
     ("take_back/folder.rs", "sync_way", "a_folder_that_is_not_found_again_is_noticed"),
     ("transaction.rs", "sync_folder", "an_unswapped_transaction_dropped_without_an_undo_mark"),
+    ("transaction.rs", "write_adopted", "an_adopted_journal_not_synced"),
     ("trash.rs", "after_commit", "none: of commits that are not durable, which promise nothing here"),
     ("trash.rs", "rescue", "what_a_commit_puts_aside_not_synced_before_the_report"),
     ("trash.rs", "sync_and_drop", "none: what comes back of it is listed, and dropped once more"),
@@ -294,6 +295,7 @@ fn each_has_its_test() {
         "mutants/late.rs",
         "mutants/meanwhile.rs",
         "mutants/played.rs",
+        "mutants/syncs.rs",
         "explore/gate.rs",
     ]
     .map(|name| root.join("tests/it").join(name));

@@ -1,13 +1,16 @@
 //! What is reported is there after a power loss.
 
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use txedit::commit::protocol::PROTOCOL;
+use txedit::engine::RecoverOptions;
+use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
 use txedit::fs::sim::SimFs;
 use txedit::request::Request;
 
-use super::{ALONE, Scene, Wrap, engine, images, plain, recover, settled};
+use super::{ALONE, Scene, Wrap, copied_between_two_swaps, engine, engine_at, images, plain, recover, settled};
 use crate::explore::scripts::{replaces, request};
 
 /// Somebody wrote a file and synced nothing; a transaction edits it, where each file is synced. After a power loss the
@@ -78,6 +81,30 @@ pub(crate) fn sections_removed(wrap: Wrap) -> Scene {
         let undone = engine(&after, 4, &PROTOCOL, plain).undo(None, false, ALONE);
         if undone.is_err() || after.read("/w/a").unwrap() != b"a one\n" {
             return Err(format!("the original is lost; {image}; {undone:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// A person vouches for the journal of a copy: on every disk that a power loss leaves once the one that is written anew
+/// has its name, there is one that verifies.
+pub(crate) fn an_adopted_journal(wrap: Wrap) -> Scene {
+    let machine = copied_between_two_swaps();
+    machine.sync_everything();
+    let cut: Arc<Mutex<Option<SimFs>>> = Arc::default();
+    let (kept, acting) = (Arc::clone(&cut), machine.clone());
+    let faults = FaultFs::new(wrap(Arc::new(machine.process(2))));
+    let renames = |call: &Call| call.operation == Operation::Rename && call.path.ends_with(".journal");
+    faults.add(Rule::after(1, move |_| *kept.lock().unwrap() = Some(acting.fork())).matching(renames));
+    let options = RecoverOptions { trust_journal: true, ..RecoverOptions::default() };
+    engine_at("/copy", Arc::new(faults), &PROTOCOL).recover(None, options).unwrap();
+    let cut = cut.lock().unwrap().take().expect("it was adopted");
+    for image in images(&cut) {
+        let tree = image.tree();
+        let is_it = |path: &Path| path.starts_with("/copy/.txedit/txn") && path.ends_with("journal");
+        let Some((_, journal)) = tree.iter().find(|(path, _)| is_it(path)) else { continue };
+        if let Err(why) = txedit::journal::scan(&journal.content) {
+            return Err(format!("the journal does not verify: {why:?}; {image}"));
         }
     }
     Ok(())
