@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
-use imara_diff::{Algorithm, Diff, InternedInput, Token};
+use imara_diff::{Algorithm, Diff, InternedInput};
 
 use super::indent::{Indent, leading};
 use super::{LOOK_ALIKES, is_blank, shown, trim_end};
@@ -54,6 +54,19 @@ impl Lines<'_> {
     }
 }
 
+impl Lines<'_> {
+    /// Whether the new lines that are written like this are those of the anchor: where both have as many, and no new line
+    /// is written as in the file alone.
+    fn are_told(&self, line: &[u8]) -> bool {
+        let is_of_file = |new: &&[u8]| {
+            let mut old = self.old.iter();
+            old.clone().any(|pair| pair.file == *new) && old.all(|pair| pair.anchor != *new)
+        };
+        let old = self.old.iter().filter(|pair| pair.anchor == line).count();
+        old == self.new.iter().filter(|new| **new == line).count() && !self.new.iter().any(is_of_file)
+    }
+}
+
 /// Where a new line comes from.
 enum Origin<'a> {
     /// The anchor has it to the byte, and the file has this there: in the line that it stayed, or wherever it stands.
@@ -66,8 +79,8 @@ enum Origin<'a> {
     LooksAlike,
     /// No line of the anchor is like it.
     Fresh,
-    /// A blank one: the file has several that the anchor writes like this, each with its own white space, and nothing tells
-    /// which of them it is.
+    /// The file has several that the anchor writes like this, each with its own white space, and nothing tells which of
+    /// them it is.
     Unsure,
 }
 
@@ -75,7 +88,8 @@ enum Origin<'a> {
 ///
 /// A line that is written alike in anchor and replacement keeps every byte that it has in the file.
 pub(in crate::text) fn fit(kind: MatchKind, shift: &Indent, lines: &Lines<'_>) -> Option<Vec<Vec<u8>>> {
-    let shared = shared(kind, lines);
+    let kept = kept(kind, lines);
+    let shared = shared(kind, lines, &kept);
     let frame = frame(shift, lines, &shared)?;
     let known = if frame == Frame::Anchor { known(lines) } else { HashMap::new() };
     let mut fitted = Vec::with_capacity(lines.new.len());
@@ -90,7 +104,7 @@ pub(in crate::text) fn fit(kind: MatchKind, shift: &Indent, lines: &Lines<'_>) -
             Frame::Anchor if is_unsure(shift, lines.old, line) => None,
             Frame::Anchor => shift.apply(line),
         };
-        fitted.push(match origin(index, lines, &shared, &known) {
+        fitted.push(match origin(index, lines, (&kept, &shared), &known) {
             Origin::Known(file) => file.to_vec(),
             Origin::Cut(pair) => pair.file.to_vec(),
             Origin::Text(pair) => [&shifted(&line[..leading(line)])?, &pair.file[leading(pair.file)..]].concat(),
@@ -109,18 +123,18 @@ pub(in crate::text) fn fit(kind: MatchKind, shift: &Indent, lines: &Lines<'_>) -
 fn origin<'a>(
     index: usize,
     lines: &Lines<'a>,
-    shared: &[Shared],
+    (kept, shared): (&[Shared], &[Shared]),
     known: &HashMap<&'a [u8], Option<&'a [u8]>>,
 ) -> Origin<'a> {
     let (line, cut) = (lines.new[index], lines.cut_at_start());
     let is_whole = index >= cut && (lines.ends_line || index + 1 < lines.new.len());
-    let found = known.get(line).filter(|_| is_whole);
-    if let Some(file) = found.copied().flatten() {
-        return Origin::Known(file);
+    let pair_in = |pairs| old_of(pairs, index).map(|at| (at, lines.old[at]));
+    if let Some(file) = known.get(line).filter(|_| is_whole) {
+        let stayed = || pair_in(kept).filter(|(_, pair)| pair.anchor == line && lines.are_told(line));
+        let file = file.or_else(|| stayed().map(|(_, pair)| pair.file));
+        return file.map_or(Origin::Unsure, Origin::Known);
     }
-    match old_of(shared, index).map(|at| (at, lines.old[at])) {
-        Some((at, pair)) if found.is_some() && at >= cut && pair.anchor == line => Origin::Known(pair.file),
-        _ if found.is_some() && is_blank(line) => Origin::Unsure,
+    match pair_in(shared) {
         Some((at, pair)) if text(pair.anchor) == text(line) => {
             if at < cut && index < cut {
                 Origin::Cut(pair)
@@ -149,38 +163,39 @@ fn known<'a>(lines: &Lines<'a>) -> HashMap<&'a [u8], Option<&'a [u8]>> {
     known
 }
 
-/// The lines that a comparison of anchor and replacement leaves as they are. One that stands there twice is not among them:
-/// it could be either that is meant. Blank lines are, where both sides have as many that are written so, and the new one has
-/// none that is written as in the file.
-fn shared(kind: MatchKind, lines: &Lines<'_>) -> Vec<Shared> {
-    let shown = |line| if is_blank(line) { Cow::Borrowed(line) } else { shown(line, kind) };
-    let old: Vec<_> = lines.old.iter().map(|pair| shown(pair.anchor)).collect();
-    let new: Vec<_> = lines.new.iter().map(|line| shown(line)).collect();
+/// The lines that a comparison of anchor and replacement leaves as they are.
+fn kept(kind: MatchKind, lines: &Lines<'_>) -> Vec<Shared> {
+    let (old, new) = (shown_anchor(kind, lines), shown_new(kind, lines));
     let mut input: InternedInput<&[u8]> = InternedInput::default();
     input.update_before(old.iter().map(|line| &**line));
     input.update_after(new.iter().map(|line| &**line));
     let diff = Diff::compute(Algorithm::Myers, &input);
     let kept_old = (0..).zip(&input.before).filter(|(at, _)| !diff.is_removed(*at)).map(|(at, _)| at as usize);
     let kept_new = (0..).zip(&input.after).filter(|(at, _)| !diff.is_added(*at)).map(|(at, _)| at as usize);
-    let count = |side: &[Token]| {
-        let mut count = vec![0_usize; input.interner.num_tokens() as usize];
-        for token in side {
-            count[token.0 as usize] += 1;
-        }
-        count
-    };
-    let (before, after) = (count(&input.before), count(&input.after));
-    let is_as_in_file = |line: &[u8]| {
-        let mut old = lines.old.iter();
-        is_blank(line) && old.clone().any(|pair| pair.file == line) && old.all(|pair| pair.anchor != line)
-    };
-    let are_blank_told = !lines.new.iter().any(|line| is_as_in_file(line));
-    let is_certain = |at: usize| {
-        let token = input.before[at].0 as usize;
-        let is_told = before[token] == 1 || (is_blank(&old[at]) && are_blank_told);
-        before[token] == after[token] && is_told
-    };
-    kept_old.zip(kept_new).filter(|pair| lines.end_alike(*pair) && is_certain(pair.0)).collect()
+    kept_old.zip(kept_new).filter(|pair| lines.end_alike(*pair)).collect()
+}
+
+/// Those of them of which it is certain. One that stands there twice is not among them: it could be either that is meant.
+fn shared(kind: MatchKind, lines: &Lines<'_>, kept: &[Shared]) -> Vec<Shared> {
+    let (old, new) = (shown_anchor(kind, lines), shown_new(kind, lines));
+    let mut count: HashMap<&[u8], usize> = HashMap::new();
+    for line in old.iter().chain(&new) {
+        *count.entry(line).or_default() += 1;
+    }
+    kept.iter().copied().filter(|(at, _)| is_blank(&old[*at]) || count[&*old[*at]] == 2).collect()
+}
+
+fn shown_anchor<'a>(kind: MatchKind, lines: &Lines<'a>) -> Vec<Cow<'a, [u8]>> {
+    lines.old.iter().map(|pair| compared(pair.anchor, kind)).collect()
+}
+
+fn shown_new<'a>(kind: MatchKind, lines: &Lines<'a>) -> Vec<Cow<'a, [u8]>> {
+    lines.new.iter().map(|line| compared(line, kind)).collect()
+}
+
+/// A line as it is compared: a blank one has nothing but its white space.
+fn compared(line: &[u8], kind: MatchKind) -> Cow<'_, [u8]> {
+    if is_blank(line) { line.into() } else { shown(line, kind) }
 }
 
 /// The old line that shares its text with the new one of this index.

@@ -44,7 +44,8 @@ fn white_space_at_the_ends_of_lines() {
         // A line that is written alike in both keeps every byte.
         ("f(a) \n\t\n  g\n", "f(a)\n\n  g", "f(a)\n\n  h", "f(a) \n\t\n  h\n", TrailingSpace),
         ("a \nb\nc \n", "a\nb\nc\n", "a\nx\ny\nc\n", "a \nx\ny\nc \n", TrailingSpace),
-        // So do blank lines that are written alike and are not, where there are as many.
+        // So do lines that are written alike and are not, where there are as many.
+        ("a\na  \nb \n", "a\na\nb\n", "a\nx\na\nb\n", "a\nx\na  \nb \n", TrailingSpace),
         ("f \n\t\ng\n  \nh\n", "f\n\ng\n\nh\n", "f\n\ng\n\ni\n", "f \n\t\ng\n  \ni\n", TrailingSpace),
         // From the middle of a line to the middle of another.
         ("let x = f( \n  1);\n", "f(\n  1", "g(\n  2", "let x = g(\n  2);\n", TrailingSpace),
@@ -59,7 +60,8 @@ fn white_space_at_the_ends_of_lines() {
     is_refused("\n\t\t\tb\nb\n", "\n        b\n", "\n", ErrorKind::AmbiguousMatch);
     is_refused("\n    b\t\nc \nb\t\n", " \nb \n", "\n", ErrorKind::AmbiguousMatch);
     is_refused("a\n  b\n\n    b\n  \n", "\n  b\n  \n", "\n  c\n  \n", ErrorKind::AmbiguousMatch);
-    // One blank line of two stays: nothing tells which.
+    // One line of two stays: nothing tells which.
+    is_refused("a\na  \nb \n", "a\na\nb\n", "x\na\nb\n", ErrorKind::MatchNotFound);
     is_refused("f \n\t\ng\n  \nh\n", "f\n\ng\n\nh\n", "f\n\nh\n", ErrorKind::MatchNotFound);
     is_refused("a b\n", "a \n", "x\n", ErrorKind::MatchNotFound);
 }
