@@ -1,22 +1,53 @@
-//! Which characters a pattern names, in whatever way it spells them.
+//! Which characters a pattern names, in whatever way it spells them, and what else its syntax tells.
 
 use regex_syntax::ast::parse::Parser;
-use regex_syntax::ast::{Ast, ClassSetItem, Visitor, visit};
+use regex_syntax::ast::{Ast, ClassBracketed, ClassSetItem, Visitor, visit};
+use regex_syntax::hir::{Class, HirKind, translate::Translator};
 
-/// Whether a regular expression names a character: by itself, or in a range that has it and not `without`.
+/// Whether a regular expression is about a character: it names it by itself; or in a class that has it or `without`, not
+/// neither; or it has a class for it and not for `without`, and that is not all but a few.
 pub(super) fn names(pattern: &str, character: char, without: char) -> bool {
-    let search = Search { character, without, found: false };
+    let search = Search { pattern, character, without, named: false, found: false };
     // What is no pattern names nothing: it is refused elsewhere.
     Parser::new().parse(pattern).is_ok_and(|ast| visit(&ast, search).unwrap_or_default())
 }
 
-struct Search {
+/// Whether what is put behind a pattern would be part of a comment of it.
+pub(super) fn ends_in_comment(pattern: &str) -> bool {
+    let parsed = Parser::new().parse_with_comments(pattern);
+    parsed.is_ok_and(|parsed| {
+        let last = parsed.comments.last();
+        last.is_some_and(|comment| comment.span.end.offset == pattern.len() && !pattern.ends_with('\n'))
+    })
+}
+
+struct Search<'p> {
+    pattern: &'p str,
     character: char,
     without: char,
+    /// Whether the class that is looked at names the character.
+    named: bool,
     found: bool,
 }
 
-impl Visitor for Search {
+impl Search<'_> {
+    /// Whether a class has the character, and whether it has the other one.
+    fn has(&self, class: &ClassBracketed) -> Option<(bool, bool)> {
+        let class = Ast::class_bracketed(class.clone());
+        let class = Translator::new().translate(self.pattern, &class).ok()?;
+        let has = |character: char| match class.kind() {
+            HirKind::Class(Class::Unicode(class)) => {
+                class.iter().any(|range| (range.start()..=range.end()).contains(&character))
+            }
+            // A class of one character is a literal.
+            HirKind::Literal(literal) => *literal.0 == *character.to_string().as_bytes(),
+            _ => false,
+        };
+        Some((has(self.character), has(self.without)))
+    }
+}
+
+impl Visitor for Search<'_> {
     type Output = bool;
     type Err = std::convert::Infallible;
 
@@ -25,21 +56,25 @@ impl Visitor for Search {
     }
 
     fn visit_pre(&mut self, ast: &Ast) -> Result<(), Self::Err> {
-        if let Ast::Literal(literal) = ast {
-            self.found |= literal.c == self.character;
+        match ast {
+            Ast::Literal(literal) => self.found |= literal.c == self.character,
+            Ast::ClassBracketed(_) => self.named = false,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn visit_post(&mut self, ast: &Ast) -> Result<(), Self::Err> {
+        if let Ast::ClassBracketed(class) = ast
+            && let Some((has, has_other)) = self.has(class)
+        {
+            self.found |= self.named && (has || has_other) || !class.negated && has && !has_other;
         }
         Ok(())
     }
 
     fn visit_class_set_item_pre(&mut self, item: &ClassSetItem) -> Result<(), Self::Err> {
-        self.found |= match item {
-            ClassSetItem::Literal(literal) => literal.c == self.character,
-            ClassSetItem::Range(range) => {
-                let has = |c: char| (range.start.c..=range.end.c).contains(&c);
-                has(self.character) && !has(self.without)
-            }
-            _ => false,
-        };
+        self.named |= matches!(item, ClassSetItem::Literal(literal) if literal.c == self.character);
         Ok(())
     }
 }
@@ -50,12 +85,26 @@ mod tests {
 
     #[test]
     fn a_carriage_return_has_many_spellings() {
-        for pattern in [r"\r", r"a\x0Db", r"\x{d}", r"\u{0d}", r"\U0000000D", r"[^\r\n]", r"(?x) [\x0b-\x0e] # x", "\r"]
+        for pattern in
+            [r"\r", r"a\x0Db", r"\x{d}", r"\u{0d}", r"\U0000000D", r"[^\r]", r"[\r\n]", r"(?x) [\x0b-\x0e] # x", "\r"]
         {
             assert!(names(pattern, '\r', '\n'), "{pattern}");
         }
-        for pattern in [r"C:\\run", r"[^\n]", r"\s", r"[\x00-\x1f]", r"(?x) a # \r", "feff"] {
+        for pattern in
+            [r"C:\\run", r"[^\n]", r"\s", r"[\x00-\x1f]", r"[^\r\n]", r"[\s&&[^\r\n]]", r"(?x) a # \r", "feff"]
+        {
             assert!(!names(pattern, '\r', '\n'), "{pattern}");
+        }
+        for pattern in [r"[\x00-\x1f&&[^\n]]", r"[\s--\n]", r"[\s--\r]", r"[[\r]]", r"[\r]"] {
+            assert!(names(pattern, '\r', '\n'), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn a_comment_at_the_end() {
+        for (pattern, ends) in [("(?x)a # c", true), ("(?x)a # c\n", false), ("a # c", false), ("(?x:a # c\n)", false)]
+        {
+            assert_eq!(ends_in_comment(pattern), ends, "{pattern}");
         }
     }
 }

@@ -65,8 +65,12 @@ impl Pattern {
         }
         let has_returns = names('\r', '\n') || replacement.contains('\r');
         let build = |pattern: &str| {
-            let pattern =
-                if query.word { format!(r"\b{{start-half}}(?:{pattern})\b{{end-half}}") } else { pattern.to_owned() };
+            let end = if query.regex && named::ends_in_comment(pattern) { "\n" } else { "" };
+            let pattern = if query.word {
+                format!(r"\b{{start-half}}(?:{pattern}{end})\b{{end-half}}")
+            } else {
+                pattern.to_owned()
+            };
             RegexBuilder::new(&pattern).multi_line(true).crlf(has_returns).build()
         };
         let kind = if query.regex {
@@ -112,10 +116,7 @@ impl Pattern {
                 let found = regex.captures_iter(&lines.text);
                 let found = found.map(|captures| (lines.range(&captures.get_match().range()), captures));
                 // Between the bytes of a character there is no place, though the pattern sees bytes.
-                let characters = std::str::from_utf8(bare).ok();
-                let is_place = |range: &Range<usize>| {
-                    !range.is_empty() || characters.is_none_or(|text| text.is_char_boundary(range.start))
-                };
+                let is_place = |range: &Range<usize>| !range.is_empty() || !is_in_character(bare, range.start);
                 let matches =
                     found.filter(|(range, _)| !is_beyond(range) && is_place(range)).map(|(range, captures)| {
                         let replacement = self.in_place_of(bare, &range);
@@ -147,6 +148,15 @@ impl Pattern {
             _ => edits.len(),
         }
     }
+}
+
+/// Whether a place is between the bytes of a character.
+fn is_in_character(content: &[u8], at: usize) -> bool {
+    let is_first = |at: &usize| content[*at] & 0b1100_0000 != 0b1000_0000;
+    let Some(start) = (at.saturating_sub(3)..at).rev().find(is_first) else { return false };
+    let character = content[start..content.len().min(start + 4)].utf8_chunks().next();
+    let character = character.and_then(|chunk| chunk.valid().chars().next());
+    character.is_some_and(|character| start + character.len_utf8() > at)
 }
 
 /// A replacement with what groups have caught, as it stands in the file: only the breaks of the replacement itself become
@@ -278,6 +288,21 @@ mod tests {
         becomes(&query("é", "e", true, false), "\u{e9}t\u{e9}", "ete", 2);
         // An empty match is between characters.
         becomes(&query("x*", "-", true, false), "cé\r\n", "-c-é-\r\n", 3);
+        // Also beside what is no character.
+        let edits = Pattern::new(&query("x*", "-", true, false)).unwrap().edits("cé\u{1f600}".as_bytes());
+        let mut torn = "cé\u{1f600}".as_bytes().to_vec();
+        torn.extend(b"\xff\xc3");
+        assert_eq!(Pattern::new(&query("x*", "-", true, false)).unwrap().edits(&torn).len(), edits.len() + 2);
+        // What is put around a pattern is no part of its comment.
+        becomes(&query("(?x)a # c", "b", true, true), "a aa a", "b aa b", 2);
+    }
+
+    #[test]
+    fn line_breaks_of_a_replacement_are_the_files_unless_the_pattern_is_about_them() {
+        becomes(&query(r"a([^\r\n]*)", r"x\ny$1", true, false), "a b\r\nc\r\n", "x\r\ny b\r\nc\r\n", 1);
+        becomes(&query(r"a([^\n]*)", r"x\ny$1", true, false), "a b\r\nc\r\n", "x\r\ny b\r\nc\r\n", 1);
+        becomes(&query(r"[\r\n]+", r"\n", true, false), "a\r\nb\r\n", "a\nb\n", 2);
+        becomes(&query(r"[\s--\n]", "", true, false), "a b\r\n", "ab\n", 2);
     }
 
     #[test]
