@@ -44,13 +44,15 @@ fn between_colons(globs: &str) -> Vec<String> {
 }
 
 /// The bounds of a workspace at `root`. A glob that begins with the root is the rest of it as well: whoever wrote it meant
-/// a path of this machine. And a symlink has two names: what it leads to is denied by both.
+/// a path of this machine. And a symlink has two names: what it leads to is denied by both. Symlinks are looked for in the
+/// folders that a glob names, and the whole tree is not walked by each command.
 pub(super) fn at(root: &Path, globs: &[String]) -> Result<Bounds> {
     let mut all = globs.to_vec();
     for glob in globs {
         for one in without_braces(glob) {
+            let mut inner = vec![one.clone()];
             if let Some(first) = one.strip_prefix('/') {
-                let reached = Reached::of(&one, Path::new("/"), root);
+                let reached = Reached::of(&one, Path::new("/"), root)?;
                 // With a wildcard at its start it is about any folder of that name, and hardly about this one.
                 if reached.root && !first.starts_with(WILDCARDS) {
                     let root = root.display();
@@ -60,10 +62,13 @@ pub(super) fn at(root: &Path, globs: &[String]) -> Result<Bounds> {
                     );
                     return Err(usage("--deny", message));
                 }
-                all.extend(reached.beneath);
-                all.extend(beneath(&one, root));
+                inner.extend(reached.beneath);
+                inner.extend(beneath(&one, root));
             }
-            all.extend(Reached::of(&one, root, root).beneath);
+            for glob in &inner {
+                all.extend(Reached::of(glob, root, root)?.beneath);
+            }
+            all.extend(inner.into_iter().skip(1));
         }
     }
     bounds(&all)
@@ -79,15 +84,22 @@ struct Reached {
 }
 
 impl Reached {
-    fn of(glob: &str, from: &Path, root: &Path) -> Self {
+    fn of(glob: &str, from: &Path, root: &Path) -> Result<Self> {
         let (mut reached, mut folders) = (Self::default(), vec![from.to_owned()]);
         let names: Vec<&str> = glob.split('/').filter(|name| !name.is_empty()).collect();
         for (at, name) in names.iter().enumerate() {
-            // It stands for any number of folders.
-            if *name == "**" {
-                break;
+            let is_last = at + 1 == names.len();
+            let name = match *name {
+                // It stands for any number of folders: for none here, or for what is in this one.
+                "**" if !is_last => continue,
+                "**" => "*",
+                name => name,
+            };
+            folders = folders.iter().flat_map(|folder| fitting(folder, name, from == root)).take(MOST + 1).collect();
+            if folders.len() > MOST {
+                let message = format!("--deny {glob} fits more than {MOST} folders and symlinks: name fewer");
+                return Err(usage("--deny", message));
             }
-            folders = folders.iter().flat_map(|folder| fitting(folder, name)).take(MOST).collect();
             let rest: String = names[at + 1..].iter().flat_map(|name| ["/", name]).collect();
             for folder in &folders {
                 let Ok(real) = folder.canonicalize() else { continue };
@@ -100,19 +112,24 @@ impl Reached {
                 }
             }
         }
-        reached
+        Ok(reached)
     }
 }
 
-/// What is in a folder and fits one name of a glob.
-fn fitting(folder: &Path, name: &str) -> Vec<PathBuf> {
-    if let Some(name) = literal(name) {
-        return vec![folder.join(name)];
+/// The folders and symlinks in a folder that fit one name of a glob: in any case, or, above the root, as it is written.
+fn fitting(folder: &Path, name: &str, in_any_case: bool) -> Vec<PathBuf> {
+    let written = literal(name).map(|name| folder.join(name));
+    if written.is_some() && !in_any_case {
+        return Vec::from_iter(written);
     }
-    let bounds = Bounds::default().allowing_vcs().denying([name]);
-    let entries = folder.read_dir().into_iter().flatten().filter_map(std::result::Result::ok).take(MOST);
+    // Part of a glob is a glob of its own between braces, whatever it begins with.
+    let bounds = Bounds::default().allowing_vcs().denying([format!("/{{{name}}}").as_str()]);
     let fits = |name: &OsStr| bounds.as_ref().is_ok_and(|bounds| bounds.bars(name.as_ref()).is_some());
-    entries.filter(|entry| fits(&entry.file_name())).map(|entry| entry.path()).collect()
+    let entries = folder.read_dir().into_iter().flatten().filter_map(std::result::Result::ok);
+    let leading_on = entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_file()));
+    let found = leading_on.filter(|entry| fits(&entry.file_name())).map(|entry| entry.path()).take(MOST + 1);
+    let found = found.filter(|path| Some(path) != written.as_ref());
+    written.iter().cloned().chain(found).collect()
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {
@@ -143,7 +160,7 @@ fn bars(glob: &str, path: &Path) -> bool {
 /// What is more than itself in a glob.
 const WILDCARDS: [char; 4] = ['*', '?', '[', '{'];
 
-/// Folders that are looked at for one name of a glob.
+/// Folders and symlinks that are looked at for one name of a glob.
 const MOST: usize = 10_000;
 
 /// The name that part of a glob stands for, if that is one alone.

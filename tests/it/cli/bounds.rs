@@ -401,6 +401,37 @@ fn a_denied_symlink_denies_what_it_leads_to() {
     }
 }
 
+/// A glob names symlinks in the folder that it says, in any case: beneath it nothing is searched for more of them.
+#[test]
+fn a_symlink_is_denied_in_any_case_in_the_folder_that_its_glob_names() {
+    let here = workspace();
+    here.write("keys/id", "one\n").write("plan.json", &file("keys/id").to_string());
+    fs::create_dir_all(here.path().join("sub/deep")).unwrap();
+    for (name, target) in
+        [("lnk", "keys"), ("sub/inner", "../keys"), ("sub/#x", "../keys"), ("sub/deep/far", "../../keys")]
+    {
+        symlink(target, here.path().join(name)).unwrap();
+    }
+    let root = here.path().canonicalize().unwrap();
+    let (above, root) = (root.parent().unwrap().to_str().unwrap(), root.to_str().unwrap());
+    let apply = |glob: &str| here.run(&["apply", "plan.json", "--json", "--dry-run", "--deny", glob]);
+    let other_case = ["/LNK", "LNK", "/{LNK,x}", "Lnk/id", "/SUB/Inner", "{x:y,LNK}"].map(String::from);
+    let of_root = ["**/lnk", "/**/LNK", "l*"].map(String::from);
+    let of_folder = ["sub/**", "/sub/**/inner", "sub/in*", "/sub/#[x]"].map(String::from);
+    let of_machine = [format!("{above}/**/lnk"), format!("{root}/LNK"), format!("{root}/sub/**")];
+    let mut all: Vec<_> = other_case.into_iter().chain(of_root).chain(of_folder).chain(of_machine).collect();
+    all.push(format!("{}/lnk", root.to_uppercase()));
+    for glob in all {
+        denied(&apply(&glob));
+    }
+    // By their own names they are denied; what they lead to is to be denied by its own.
+    for glob in ["inner", "**/inner", "sub/**/far", "sub"] {
+        apply(glob).exits(0);
+    }
+    here.write("plan.json", &file("sub/inner/id").to_string());
+    denied(&apply("inner"));
+}
+
 #[test]
 fn a_search_in_what_is_denied_says_so() {
     let here = workspace();
