@@ -1,13 +1,18 @@
 //! What would make a commit fail, found out before anything is written: a commit and a dry run ask the same.
 
+use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
 use super::Engine;
 use super::draft::Draft;
 use super::project;
 use super::state::Found;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::Stat;
+use crate::fs::{Name, Stat};
 use crate::limits;
-use crate::plan::{Change, New};
+use crate::path::bounds::{REPOSITORY_NAMES, is_repository, leads_to};
+use crate::plan::{Change, Entry, New};
 
 impl Engine {
     /// Whether a draft can be committed here. Before the state folder is made: what is refused leaves nothing behind.
@@ -15,7 +20,46 @@ impl Engine {
         self.check_one_file_system(draft, found)?;
         self.check_open_files(draft)?;
         project::check(&*self.fs, draft)?;
+        self.check_repositories(draft)?;
         self.check_groups(draft, found)
+    }
+
+    /// Refuses to make a folder what git takes for a repository, out of what is there and what the draft makes. What it
+    /// takes away counts as well: it is there until it is swapped.
+    fn check_repositories(&self, draft: &Draft) -> Result<()> {
+        if self.bounds.allows_vcs() {
+            return Ok(());
+        }
+        let stays = |entry: &&Entry| !matches!(entry.change, Change::Delete(_) | Change::RemoveFolder);
+        let is_one = |entry: &&Entry, name: &str| leads_to(entry.path.name().as_bytes(), name);
+        let mut made: BTreeMap<&Path, Vec<&Entry>> = BTreeMap::new();
+        for entry in draft.plan.entries.iter().filter(stays) {
+            if REPOSITORY_NAMES.iter().any(|name| is_one(&entry, name)) {
+                made.entry(entry.path.parent()).or_default().push(entry);
+            }
+        }
+        for (folder, entries) in made {
+            let is_repository = is_repository(|name| {
+                if entries.iter().any(|entry| is_one(entry, &name.to_ascii_lowercase())) {
+                    return Ok(true);
+                }
+                let Some((_, folder)) = draft.parents.get(folder) else { return Ok(false) };
+                let name = Name::new(folder, name);
+                Ok(self.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?.is_some())
+            })?;
+            if is_repository {
+                let (entry, folder) = (entries[0], self.root().join(folder));
+                let message = format!(
+                    "{} would make {} a folder that git takes for a repository, whose config it runs as commands: give \
+                     the file another name; whoever starts txedit may allow it (--allow-vcs)",
+                    entry.path,
+                    folder.display()
+                );
+                let error = Error::new(ErrorKind::PathDenied, message).at(entry.path.as_path());
+                return Err(error.asked_by(entry.asked_by));
+            }
+        }
+        Ok(())
     }
 
     /// Whether all targets can be swapped with what is staged.

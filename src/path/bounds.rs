@@ -17,6 +17,9 @@ pub fn is_repository<E>(mut has: impl FnMut(&str) -> Result<bool, E>) -> Result<
     Ok(has("HEAD")? && (has("objects")? && has("refs")? || has("commondir")?))
 }
 
+/// What [`is_repository`] asks for, in small letters.
+pub(crate) const REPOSITORY_NAMES: [&str; 4] = ["head", "objects", "refs", "commondir"];
+
 /// What may not be read or written, whoever asks. The default bars version control and nothing else.
 #[derive(Debug, Clone)]
 pub struct Bounds {

@@ -18,6 +18,7 @@ mod once;
 mod patches;
 mod recovered_first;
 mod refused_early;
+mod repositories;
 mod root;
 mod settings;
 mod starved;
