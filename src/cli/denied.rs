@@ -95,7 +95,11 @@ impl Reached {
                 "**" => "*",
                 name => name,
             };
-            folders = folders.iter().flat_map(|folder| fitting(folder, name, from == root)).take(MOST + 1).collect();
+            let in_any_case = from == root;
+            // Of the last name a folder is what it is by its letters, but for the root and those above it.
+            let leads_on = |path: &Path| !is_last || path.is_symlink() || root.starts_with(path);
+            let found = folders.iter().flat_map(|folder| fitting(folder, name, in_any_case, &leads_on));
+            folders = found.take(MOST + 1).collect();
             if folders.len() > MOST {
                 let message = format!("--deny {glob} fits more than {MOST} folders and symlinks: name fewer");
                 return Err(usage("--deny", message));
@@ -116,8 +120,9 @@ impl Reached {
     }
 }
 
-/// The folders and symlinks in a folder that fit one name of a glob: in any case, or, above the root, as it is written.
-fn fitting(folder: &Path, name: &str, in_any_case: bool) -> Vec<PathBuf> {
+/// The folders and symlinks in a folder that fit one name of a glob and lead on: in any case, or, above the root, as it is
+/// written.
+fn fitting(folder: &Path, name: &str, in_any_case: bool, leads_on: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
     let written = literal(name).map(|name| folder.join(name));
     if written.is_some() && !in_any_case {
         return Vec::from_iter(written);
@@ -126,9 +131,9 @@ fn fitting(folder: &Path, name: &str, in_any_case: bool) -> Vec<PathBuf> {
     let bounds = Bounds::default().allowing_vcs().denying([format!("/{{{name}}}").as_str()]);
     let fits = |name: &OsStr| bounds.as_ref().is_ok_and(|bounds| bounds.bars(name.as_ref()).is_some());
     let entries = folder.read_dir().into_iter().flatten().filter_map(std::result::Result::ok);
-    let leading_on = entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_file()));
-    let found = leading_on.filter(|entry| fits(&entry.file_name())).map(|entry| entry.path()).take(MOST + 1);
-    let found = found.filter(|path| Some(path) != written.as_ref());
+    let no_files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_file()));
+    let found = no_files.filter(|entry| fits(&entry.file_name())).map(|entry| entry.path());
+    let found = found.filter(|path| Some(path) != written.as_ref() && leads_on(path)).take(MOST + 1);
     written.iter().cloned().chain(found).collect()
 }
 

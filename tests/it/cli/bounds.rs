@@ -433,6 +433,23 @@ fn a_symlink_is_denied_in_any_case_in_the_folder_that_its_glob_names() {
 }
 
 #[test]
+fn many_folders_that_fit_are_no_hindrance_where_only_symlinks_are_looked_for() {
+    let here = workspace();
+    here.write("keys/id", "one\n").write("plan.json", &file("keys/id").to_string());
+    for number in 0..=10_000 {
+        fs::create_dir_all(here.path().join(format!("many/{number}"))).unwrap();
+    }
+    symlink("../keys", here.path().join("many/link")).unwrap();
+    let apply = |glob: &str| here.run(&["apply", "plan.json", "--json", "--dry-run", "--deny", glob]);
+    for glob in ["many/**", "/many/*"] {
+        denied(&apply(glob));
+    }
+    // Here each of them would have to be looked into.
+    let json = apply("many/*/x").exits(2).json();
+    assert_eq!(json["errors"][0]["code"], "VALIDATION_FAILED", "{json}");
+}
+
+#[test]
 fn a_search_in_what_is_denied_says_so() {
     let here = workspace();
     here.write("keys/id", "one\n").write("keys/deep/id", "one\n");
