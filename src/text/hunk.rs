@@ -1,7 +1,12 @@
 //! Placing a hunk of a patch, and what it changes there.
 
+mod blocks;
+mod quote;
+
 use std::collections::VecDeque;
 use std::ops::{ControlFlow, Range};
+
+use blocks::Blocks;
 
 use super::MatchKind;
 use super::content::Content;
@@ -23,10 +28,14 @@ pub(super) struct Progress {
     added: isize,
     /// Whether one of them was found elsewhere than it said.
     moved: bool,
-    /// The end of the last one.
-    end: usize,
-    /// Lines that they have taken away, in order.
+    /// Where the last one stands.
+    last: Range<usize>,
+    /// Whether one of them went in front of the one before it: from then on their order says nothing.
+    is_unordered: bool,
+    /// Lines that they have taken away.
     gone: Vec<Gone>,
+    /// Where what they have put in stands.
+    new: Vec<Range<usize>>,
 }
 
 /// A line that is no longer there. The header of a later hunk may name it: a patch is made for the file as it was.
@@ -40,15 +49,38 @@ struct Gone {
 impl Progress {
     /// Takes in what a hunk changes.
     fn remember(&mut self, content: &Content<'_>, changes: &[(Range<usize>, Vec<u8>)]) {
+        let (mut gone, mut new) = (Vec::new(), Vec::new());
         let mut shift = 0_isize;
         for (range, text) in changes {
             let start = range.start.saturating_add_signed(shift);
             shift += text.len().cast_signed() - range.len().cast_signed();
-            let lines = content.bytes(range.clone());
-            let lines = lines.split(|byte| *byte == b'\n').filter(|line| !tolerant::is_blank(line));
-            self.gone.extend(lines.map(|line| Gone { range: start..start + text.len(), line: line.to_vec() }));
+            let was = content.bytes(range.clone());
+            let mut at = range.start;
+            for line in was.split_inclusive(|byte| *byte == b'\n') {
+                // What a hunk put in, and another takes away, was never there.
+                let is_old = !self.new.iter().any(|new| new.contains(&at));
+                at += line.len();
+                if is_old && !tolerant::is_blank(line) {
+                    let line = line.strip_suffix(b"\n").unwrap_or(line).to_vec();
+                    gone.push(Gone { range: start..start + text.len(), line });
+                }
+            }
+            new.push(start..start + text.len());
         }
+        let earlier = self.gone.iter_mut().map(|gone| &mut gone.range).chain(&mut self.new);
+        for range in earlier {
+            *range = moved(range.start, changes)..moved(range.end, changes);
+        }
+        self.gone.append(&mut gone);
+        self.new.append(&mut new);
     }
+}
+
+/// Where a place of the content is after `changes`.
+fn moved(at: usize, changes: &[(Range<usize>, Vec<u8>)]) -> usize {
+    let before = changes.iter().take_while(|(range, _)| range.start < at);
+    // Of a place that is replaced the end counts.
+    before.fold(at, |moved, (range, text)| moved + text.len() - range.len().min(at - range.start))
 }
 
 /// Where a hunk goes.
@@ -108,7 +140,8 @@ pub(super) fn apply(content: &Content<'_>, hunk: &Hunk, progress: &mut Progress)
     progress.moved |= !placed.was_told;
     let grown: usize = changes.iter().map(|(_, text)| text.len()).sum();
     let shrunk: usize = changes.iter().map(|(range, _)| range.len()).sum();
-    progress.end = placed.range.end + grown - shrunk;
+    progress.is_unordered |= placed.range.start < progress.last.start;
+    progress.last = placed.range.start..placed.range.end + grown - shrunk;
     // Only a hunk that does not say its line has headers.
     if hunk.line.is_none() {
         progress.remember(content, &changes);
@@ -202,7 +235,7 @@ impl Sought<'_> {
         });
         let range = found.filter(|range| range.start == 0)?;
         let range = start..start + range.end;
-        (start >= self.progress.end && self.fits(&range)).then_some(range)
+        (start >= self.progress.last.end && self.fits(&range)).then_some(range)
     }
 
     fn anywhere(&self) -> Vec<Range<usize>> {
@@ -258,9 +291,12 @@ impl Sought<'_> {
 
     /// The only one of the places, of which there is one at least, that headers and order leave.
     fn choose<T>(&self, mut found: Vec<T>, range_of: impl Fn(&T) -> Range<usize>) -> Result<T, Misplaced> {
-        if found.len() < KEPT && !self.hunk.headers.is_empty() {
+        let total = found.len();
+        if total < KEPT && !self.hunk.headers.is_empty() {
             let starts: Vec<usize> = found.iter().map(|place| range_of(place).start).collect();
-            let beneath = self.beneath_headers(&starts);
+            let text = self.content.bytes(self.start..self.content.len());
+            let blocks = Blocks::new(&text, self.start, &self.progress.gone, &self.progress.new);
+            let beneath = blocks.beneath(&self.hunk.headers, &starts);
             let mut at = starts.iter();
             found.retain(|_| at.next().is_some_and(|start| beneath.contains(start)));
             if found.is_empty() {
@@ -268,60 +304,20 @@ impl Sought<'_> {
             }
         }
         let first = range_of(&found[0]);
-        let in_order = |place: &T| range_of(place).start >= self.progress.end;
-        if self.hunk.line.is_some() || found.iter().filter(|place| in_order(place)).count() == 1 {
-            found.retain(in_order);
+        let in_order = |place: &T| range_of(place).start >= self.progress.last.end;
+        let is_told = self.hunk.line.is_some();
+        if is_told || !self.progress.is_unordered {
+            let behind = found.iter().filter(|place| in_order(place)).count();
+            // A header leads to no place in front of the hunk before: the line that it names may stand further on, too.
+            if is_told || behind == 1 || (behind == 0 && found.len() < total) {
+                found.retain(in_order);
+            }
         }
         if found.len() > 1 {
             let ranges = found.iter().map(range_of).collect();
             return Err(Misplaced::Several(ranges, found.len()));
         }
         found.pop().ok_or(Misplaced::OutOfOrder(first))
-    }
-
-    /// Those of `starts` that the headers lead to: those in the header's own block, up to the next line that is indented
-    /// no deeper, or where there is none, those behind it.
-    fn beneath_headers(&self, starts: &[usize]) -> Vec<usize> {
-        let len = self.content.len();
-        let text = self.content.bytes(self.start..len);
-        let mut lines: Vec<(Range<usize>, &[u8])> = Vec::new();
-        lines.extend(self.progress.gone.iter().map(|gone| (gone.range.clone(), &gone.line[..])));
-        let mut at = self.start;
-        for line in text.split(|byte| *byte == b'\n') {
-            lines.push((at..at + line.len(), line));
-            at += line.len() + 1;
-        }
-        // Of the lines at one place those that are gone come first.
-        lines.sort_by_key(|(range, _)| range.start);
-        let (last, outer) = self.hunk.headers.split_last().expect("only asked with headers");
-        let mut from = 0;
-        for header in outer {
-            // Of an outer header the first one counts; the last must then be told apart by what follows.
-            match lines.iter().skip(from).position(|(_, line)| named(line) == named(header)) {
-                Some(found) => from += found + 1,
-                None => return Vec::new(),
-            }
-        }
-        let (mut inside, mut behind) = (Vec::new(), Vec::new());
-        for (index, (_, line)) in lines.iter().enumerate().skip(from) {
-            if named(line) != named(last) {
-                continue;
-            }
-            let depth = line.len() - line.trim_ascii_start().len();
-            // The header itself may be the hunk's first line.
-            let Range { start: after, end } = lines[index].0;
-            let block_end = lines[index + 1..]
-                .iter()
-                .filter(|(range, line)| range.start >= end && !tolerant::is_blank(line))
-                .find(|(_, line)| line.len() - line.trim_ascii_start().len() <= depth)
-                .map_or(len, |(range, _)| range.start);
-            behind.extend(starts.iter().copied().filter(|start| *start >= after));
-            inside.extend(starts.iter().copied().filter(|start| (after..=block_end).contains(start)));
-        }
-        let mut beneath = if inside.is_empty() { behind } else { inside };
-        beneath.sort_unstable();
-        beneath.dedup();
-        beneath
     }
 }
 

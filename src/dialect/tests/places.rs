@@ -54,6 +54,17 @@ fn an_empty_line_in_front_of_the_end_is_none_of_a_hunk_beneath_a_header() {
 }
 
 #[test]
+fn a_hunk_beneath_a_header_is_behind_the_hunk_before_it() {
+    let base = "void f() {\n    lock();\n    step();\n    x();\n    step();\n}\n";
+    let first = "@@ void f() {\n     step();\n+#ifdef DEBUG\n+    log();\n+#endif\n     x();\n";
+    let patch = format!(
+        "*** Begin Patch\n*** Update File: x\n{first}@@ void f() {{\n-    step();\n+    stop();\n*** End Patch\n"
+    );
+    let after = "void f() {\n    lock();\n    step();\n#ifdef DEBUG\n    log();\n#endif\n    x();\n    stop();\n}\n";
+    check(Format::Envelope, &[("x", base)], &patch, &[("x", after)]);
+}
+
+#[test]
 fn lines_of_a_workspace_edit_end_as_its_protocol_says() {
     let before = [("x", "a\rb\r\nc\nd\n")];
     for (line, after) in [(0, "X\rb\r\nc\nd\n"), (1, "a\rX\r\nc\nd\n"), (2, "a\rb\r\nX\nd\n")] {

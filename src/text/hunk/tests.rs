@@ -147,3 +147,5 @@ fn a_tolerant_hunk_keeps_the_lines_that_stay() {
     assert_eq!(edit(b"a \nb\n", &edits).unwrap().applied[0].match_kind, MatchKind::TrailingSpace);
     assert_eq!(run("a \nb\na\t\nb\n", [tolerant(" a\n-b\n+c\n")]), Err(ErrorKind::AmbiguousMatch));
 }
+
+mod blocks;
