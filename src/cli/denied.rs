@@ -9,7 +9,7 @@ use super::args::Common;
 use super::config;
 use super::options::usage;
 use crate::error::Result;
-use crate::path::bounds::Bounds;
+use crate::path::bounds::{Bounds, without_braces};
 
 /// The globs of the user's file, of the environment and of the command line. A flag takes nothing back that the file
 /// denies.
@@ -49,12 +49,12 @@ fn between_colons(globs: &str) -> Vec<String> {
 pub(super) fn at(root: &Path, globs: &[String]) -> Result<Bounds> {
     let mut all = globs.to_vec();
     for glob in globs {
-        for one in without_braces(glob) {
+        for one in without_braces(glob).unwrap_or_default() {
             let mut inner = vec![one.clone()];
             if let Some(first) = one.strip_prefix('/') {
                 let reached = Reached::of(&one, Path::new("/"), root)?;
                 // With a wildcard at its start it is about any folder of that name, and hardly about this one.
-                if reached.root && !first.starts_with(WILDCARDS) {
+                if (reached.root || bars(&one, root)) && !first.starts_with(WILDCARDS) {
                     let root = root.display();
                     let message = format!(
                         "--deny {glob} denies the whole root {root}: name what is in it; if that is the {glob} in it, \
@@ -185,33 +185,6 @@ fn literal(part: &str) -> Option<String> {
 fn escaped(path: &str) -> String {
     let is_plain = |c: char| !c.is_ascii() || c.is_ascii_alphanumeric() || "/._-".contains(c);
     path.chars().flat_map(|c| (!is_plain(c)).then_some('\\').into_iter().chain([c])).collect()
-}
-
-/// A glob for each way through its braces: they may have slashes in them.
-fn without_braces(glob: &str) -> Vec<String> {
-    let (mut depth, mut from, mut parts, mut chars) = (0_usize, 0, Vec::new(), glob.char_indices());
-    while let Some((at, c)) = chars.next() {
-        match c {
-            '\\' => drop(chars.next()),
-            '{' => {
-                depth += 1;
-                if depth == 1 {
-                    from = at;
-                    parts = vec![at + 1];
-                }
-            }
-            ',' if depth == 1 => parts.push(at + 1),
-            '}' if depth == 1 => {
-                parts.push(at + 1);
-                let (before, after) = (&glob[..from], &glob[at + 1..]);
-                let ways = parts.windows(2).map(|ends| &glob[ends[0]..ends[1] - 1]);
-                return ways.flat_map(|way| without_braces(&format!("{before}{way}{after}"))).take(MOST).collect();
-            }
-            '}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    vec![glob.to_owned()]
 }
 
 fn bounds(globs: &[String]) -> Result<Bounds> {

@@ -1,11 +1,13 @@
 //! What is outside of a workspace though it is beneath its root: folders of version control, and what an operator denies.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use glob::Glob;
+pub use glob::without_braces;
+
+mod glob;
 
 /// The folders of version control systems; `.git` is a file in a linked work tree. Hooks and settings in them are
 /// commands that the next call of the system runs.
@@ -21,15 +23,11 @@ pub fn is_repository<E>(mut has: impl FnMut(&str) -> Result<bool, E>) -> Result<
 pub(crate) const REPOSITORY_NAMES: [&str; 4] = ["head", "objects", "refs", "commondir"];
 
 /// What may not be read or written, whoever asks. The default bars version control and nothing else.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Bounds {
     allows_vcs: bool,
     is_in_vcs: bool,
-    denied: Gitignore,
-    /// The globs as they were given, and a matcher of them for paths that are folded as they are.
-    globs: Vec<String>,
-    folded: Gitignore,
-    letters: Letters,
+    denied: Vec<Glob>,
     settings: Option<PathBuf>,
 }
 
@@ -57,21 +55,6 @@ pub struct BadGlob {
     /// As it was given.
     pub glob: String,
     why: String,
-}
-
-impl Default for Bounds {
-    fn default() -> Self {
-        let nothing = Gitignore::empty;
-        Self {
-            allows_vcs: false,
-            is_in_vcs: false,
-            denied: nothing(),
-            globs: Vec::new(),
-            folded: nothing(),
-            letters: Letters::default(),
-            settings: None,
-        }
-    }
 }
 
 impl Bounds {
@@ -104,23 +87,17 @@ impl Bounds {
     /// The same with other globs, written as in a `.gitignore` at the root, in any case. What is in a folder that is
     /// denied is denied as well.
     pub fn denying<'a>(self, globs: impl IntoIterator<Item = &'a str>) -> Result<Self, BadGlob> {
-        let globs: Vec<String> = globs.into_iter().map(str::to_owned).collect();
-        let bad = |glob: &str, why: &str| BadGlob { glob: glob.to_owned(), why: why.to_owned() };
-        if let Some((glob, why)) = globs.iter().find_map(|glob| Some((glob, why_nothing_fits(glob)?))) {
-            return Err(bad(glob, why));
-        }
-        let letters = Letters::of(&globs);
-        let matcher = |fold: &dyn Fn(&str) -> String| {
-            // Relative to the root, as the paths are that it is asked for.
-            let mut builder = GitignoreBuilder::new("");
-            builder.case_insensitive(true).map_err(|error| bad("", &error.to_string()))?;
-            for glob in &globs {
-                builder.add_line(None, &fold(glob)).map_err(|error| bad(glob, &error.to_string()))?;
+        let read = |glob: &str| {
+            let bad = |why: String| BadGlob { glob: glob.to_owned(), why };
+            if let Some(why) = why_nothing_fits(glob) {
+                return Err(bad(why.to_owned()));
             }
-            builder.build().map_err(|error| bad("", &error.to_string()))
+            // As it is, and as a file system spells it that folds letters.
+            let mut spellings = vec![glob.to_owned(), lowered(glob)];
+            spellings.dedup();
+            Glob::new(glob, &spellings).map_err(bad)
         };
-        let (denied, folded) = (matcher(&str::to_owned)?, matcher(&|glob| letters.spell(&lowered(glob)))?);
-        Ok(Self { denied, globs, folded, letters, ..self })
+        Ok(Self { denied: globs.into_iter().map(read).collect::<Result<_, _>>()?, ..self })
     }
 
     /// Why a path relative to the root is outside, if it is. By its letters alone: symlinks are resolved before.
@@ -137,40 +114,10 @@ impl Bounds {
         if self.denied.is_empty() {
             return None;
         }
-        if let Some(glob) = self.denied.matched_path_or_any_parents(path, false).inner() {
-            return Some(Barred::Denied(glob.original().to_owned()));
-        }
-        let path = self.letters.spell(&folded(path.to_str()?)?);
-        let matched = self.folded.matched_path_or_any_parents(path, false);
-        let spelled = matched.inner()?.original();
-        let given = self.globs.iter().find(|glob| self.letters.spell(&lowered(glob)) == spelled);
-        Some(Barred::Denied(given.map_or(spelled, String::as_str).to_owned()))
-    }
-}
-
-/// The letters beyond ASCII that globs have, each with a byte that stands for it: to a glob of bytes `?` is one byte, and a
-/// letter beyond ASCII is several.
-#[derive(Debug, Clone, Default)]
-struct Letters(BTreeSet<char>);
-
-impl Letters {
-    fn of(globs: &[String]) -> Self {
-        Self(
-            globs.iter().flat_map(|glob| lowered(glob).chars().collect::<Vec<_>>()).filter(|c| !c.is_ascii()).collect(),
-        )
-    }
-
-    /// A text that is folded, with one byte for each letter. Those bytes are control characters, which no glob has, without
-    /// those that are white space: a line of a `.gitignore` loses them at its end.
-    fn spell(&self, text: &str) -> String {
-        let bytes = || (1..=8).chain(0x0e..=0x1d_u8).map(char::from);
-        // More than there are bytes for share one: rather too much is denied than too little.
-        let of_glob = |c: char| {
-            let at = self.0.range(..c).count();
-            self.0.contains(&c).then(|| bytes().nth(at).unwrap_or('\u{1e}'))
-        };
-        let spell = |c: char| if c.is_ascii_graphic() || c == ' ' { c } else { of_glob(c).unwrap_or('\u{1f}') };
-        text.chars().map(spell).collect()
+        let path = path.to_string_lossy();
+        let folded = folded(&path);
+        let fits = |glob: &&Glob| glob.fits(&path) || folded.as_ref().is_some_and(|path| glob.fits(path));
+        self.denied.iter().find(fits).map(|glob| Barred::Denied(glob.given.clone()))
     }
 }
 
@@ -336,6 +283,38 @@ mod tests {
         }
         for path in ["caféé.txt", "caf.txt", "xà", "ρ/a", "aµ", "éν", "ключ"] {
             assert_eq!(bounds.bars(path.as_ref()), None, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn letters_beyond_ascii_are_in_ranges_and_have_more_than_one_capital() {
+        for (glob, path) in [
+            ("[а-я]x", "Жx"),
+            ("[à-ü]x", "Éx"),
+            ("stra?e.txt", "straße.txt"),
+            ("stra[ß]e.txt", "straße.txt"),
+            ("stra[^x]e.txt", "straße.txt"),
+            ("straße", "STRASSE"),
+            ("STRASSE", "straße"),
+            ("?x", "ﬁx"),
+            ("[İ]x", "İx"),
+            ("a\\:b?", "a:bé"),
+        ] {
+            assert!(bounds(&[glob]).bars(path.as_ref()).is_some(), "{glob:?} {path:?}");
+        }
+        assert!(bounds(&["É*"]).bars(Path::new(std::ffi::OsStr::from_bytes(b"\xc3\xa9\xff"))).is_some());
+        assert_eq!(bounds(&["[а-я]x"]).bars("zx".as_ref()), None);
+    }
+
+    #[test]
+    fn a_glob_that_is_none_is_refused() {
+        for glob in
+            ["[a", "a[]", "[[:letter:]]", "[z-a]", "a\\", "{a", "{a,{b}", "[!]", "{1,2}{1,2}{1,2}".repeat(4).as_str()]
+        {
+            assert!(Bounds::default().denying([glob]).is_err(), "{glob:?}");
+        }
+        for (glob, path) in [("[{]a", "{a"), ("a}", "a}"), ("[]]a", "]a"), ("[!]]a", "xa"), ("[a-]b", "-b")] {
+            assert!(bounds(&[glob]).bars(path.as_ref()).is_some(), "{glob:?} {path:?}");
         }
     }
 

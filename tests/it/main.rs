@@ -25,6 +25,7 @@ mod foreign;
 mod fs_os;
 mod fs_probe;
 mod fuzz_twins;
+mod globs;
 mod hard_links;
 mod hostile;
 mod journal_format;

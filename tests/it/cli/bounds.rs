@@ -371,6 +371,11 @@ fn a_glob_that_fits_the_root_as_a_whole_says_how_to_mean_another() {
     let advised = format!("{}{first}", root.display());
     assert!(json["errors"][0]["message"].as_str().unwrap().contains(&advised), "{json}");
     apply(&advised).exits(0);
+    for whole in
+        [format!("{first}/**"), format!("{first}/**/{name}"), format!("{}/**", root.parent().unwrap().display())]
+    {
+        apply(&whole).exits(2);
+    }
 }
 
 #[test]
