@@ -54,7 +54,8 @@ pub(super) fn at(root: &Path, globs: &[String]) -> Result<Bounds> {
             if let Some(first) = one.strip_prefix('/') {
                 let reached = Reached::of(&one, Path::new("/"), root)?;
                 // With a wildcard at its start it is about any folder of that name, and hardly about this one.
-                if (reached.root || bars(&one, root)) && !first.starts_with(WILDCARDS) {
+                let is_whole = reached.root || one.contains("**") && bars(&one, root);
+                if is_whole && !first.starts_with(WILDCARDS) {
                     let root = root.display();
                     let message = format!(
                         "--deny {glob} denies the whole root {root}: name what is in it; if that is the {glob} in it, \
