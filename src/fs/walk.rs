@@ -128,6 +128,8 @@ fn builder(tree: &Tree, passed: &Arc<Passed>) -> Result<WalkBuilder> {
     for path in paths {
         builder.add(path);
     }
+    // Where the walk begins, and where that is: the way there may be a symlink, beyond it none is followed.
+    let mut starts = Vec::new();
     for path in tree.paths.iter().chain(tree.paths.is_empty().then_some(&tree.base)) {
         let real = path.canonicalize().map_err(|e| Error::io("look at", path, e))?;
         if !real.starts_with(&tree.root) {
@@ -137,6 +139,7 @@ fn builder(tree: &Tree, passed: &Arc<Passed>) -> Result<WalkBuilder> {
         if let Some(why) = real.strip_prefix(&tree.root).ok().and_then(|inside| tree.bounds.bars(inside)) {
             return Err(Error::new(ErrorKind::PathDenied, format!("{} {why}", path.display())).at(path));
         }
+        starts.push((path.clone(), real));
     }
     let mut globs = OverrideBuilder::new(&tree.base);
     for glob in &tree.globs {
@@ -148,7 +151,9 @@ fn builder(tree: &Tree, passed: &Arc<Passed>) -> Result<WalkBuilder> {
     let is_owned = |name: &OsStr| name == STATE_FOLDER || VCS_FOLDERS.iter().any(|folder| name == *folder);
     let (root, bounds, passed) = (tree.root.clone(), tree.bounds.clone(), Arc::clone(passed));
     let is_barred = move |path: &Path| {
-        let why = path.strip_prefix(&root).ok().and_then(|inside| bounds.bars(inside));
+        let really = starts.iter().filter_map(|(start, real)| Some(real.join(path.strip_prefix(start).ok()?)));
+        let mut names = really.chain([path.to_owned()]);
+        let why = names.find_map(|name| bounds.bars(name.strip_prefix(&root).ok()?));
         why.map(|why| passed.note(why)).is_some()
     };
     let is_repository = |path: &Path| {

@@ -30,7 +30,7 @@ pub(super) fn apply(mut request: Request, shape: Shape, options: &Options) -> Re
 fn not_allowed(command: &str) -> Error {
     let message = format!(
         "the plan names a check, `{command}`, which would be run with all your rights: allow it with --allow-checks, or \
-         give a check of your own with --check"
+         take it out of the plan and give one of your own with --check"
     );
     Error::new(ErrorKind::ChecksNotAllowed, message)
 }

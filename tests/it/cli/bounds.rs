@@ -471,6 +471,11 @@ fn a_search_in_what_is_denied_says_so() {
     assert!(one["error"].as_str().unwrap().contains("1 file or folder is denied"), "{one}");
     assert_eq!(search(&[]).exits(0).json()["files_changed"], 1);
     assert_eq!(fs::read_to_string(here.path().join("keys/id")).unwrap(), "one\n");
+    // Nothing tells what is in it, by whatever way it is reached.
+    symlink("keys", here.path().join("way")).unwrap();
+    for text in ["one", "none"] {
+        denied(&here.run(&["replace", text, "1", "way", "--json", "--deny", "/keys/*"]));
+    }
 }
 
 #[test]
