@@ -12,6 +12,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use txedit::path::bounds::Bounds;
 
+/// The same ones every time.
 const CASES: usize = 400;
 
 const PARTS: [&str; 24] = [
@@ -66,7 +67,7 @@ fn what_git_ignores_is_denied() {
     }
     let scratch = tempfile::tempdir().unwrap();
     git(scratch.path(), &["init", "-q"], "");
-    let mut runner = TestRunner::default();
+    let mut runner = TestRunner::deterministic();
     let globs = vec(select(PARTS.to_vec()), 1..6).prop_map(|parts| parts.concat());
     let paths = vec(vec(select(NAMES.to_vec()), 1..4).prop_map(|names| names.join("/")), 12);
     let mut fitting = 0;
