@@ -49,7 +49,8 @@ fn between_colons(globs: &str) -> Vec<String> {
 pub(super) fn at(root: &Path, globs: &[String]) -> Result<Bounds> {
     let mut all = globs.to_vec();
     for glob in globs {
-        for one in without_braces(glob).unwrap_or_default() {
+        let ways = without_braces(glob).map_err(|why| usage("--deny", format!("{glob:?} denies nothing: {why}")))?;
+        for one in ways {
             let mut inner = vec![one.clone()];
             if let Some(first) = one.strip_prefix('/') {
                 let reached = Reached::of(&one, Path::new("/"), root)?;

@@ -313,7 +313,9 @@ mod tests {
         {
             assert!(Bounds::default().denying([glob]).is_err(), "{glob:?}");
         }
-        for (glob, path) in [("[{]a", "{a"), ("a}", "a}"), ("[]]a", "]a"), ("[!]]a", "xa"), ("[a-]b", "-b")] {
+        for (glob, path) in
+            [("[{]a", "{a"), ("a}", "a}"), ("[]]a", "]a"), ("[!]]a", "xa"), ("[a-]b", "-b"), ("[<>&~]a", "<a")]
+        {
             assert!(bounds(&[glob]).bars(path.as_ref()).is_some(), "{glob:?} {path:?}");
         }
     }

@@ -149,7 +149,8 @@ fn class(text: &str) -> Result<(String, &str), String> {
 
 /// A sign as itself in a class of a pattern.
 fn escaped(c: char) -> String {
-    if c.is_ascii_punctuation() { format!("\\{c}") } else { c.to_string() }
+    // Not every sign: a pattern has other meanings for some with a backslash in front.
+    if r"\[]^-&~".contains(c) { format!("\\{c}") } else { c.to_string() }
 }
 
 /// A glob for each way through its braces: they may have slashes in them.
