@@ -29,6 +29,8 @@ pub struct Protocol {
     pub classify: fn(&Record, &Observed) -> Class,
     /// The same in a contended transaction: [`recover::classify_contended`].
     pub classify_contended: fn(&Record, &Observed) -> Class,
+    /// The same in one that is taken back after a check: [`recover::classify_checked`].
+    pub classify_checked: fn(&Record, &Observed) -> Class,
     /// What is to be done with an interrupted transaction: [`recover::decide`].
     pub decide: fn(Mark, bool, &[Class]) -> Decision,
     /// What a rollback may let go of: [`recover::is_new`].
@@ -63,6 +65,7 @@ pub static PROTOCOL: Protocol = Protocol {
     drop_unswapped: backward::drop_unswapped,
     classify: recover::classify,
     classify_contended: recover::classify_contended,
+    classify_checked: recover::classify_checked,
     decide: recover::decide,
     is_new: recover::is_new,
     may_go: recover::may_go,

@@ -154,8 +154,8 @@ impl Transaction<'_> {
                     other => other.map(|()| if aside == TakenBack::Old { aside } else { TakenBack::Aside(ASIDE) }),
                 }
             }
-            (_, Change::Edit { .. } | Change::FileToFolder { .. } | Change::FolderToFile { .. })
-                if observed.slot == Seen::Missing =>
+            (Class::OriginalLost | Class::Torn, change)
+                if change.original().is_some() && observed.slot == Seen::Missing =>
             {
                 Ok(left_alone(record, observed, Class::OriginalLost))
             }

@@ -10,7 +10,7 @@ use crate::errno::{self, Errno};
 use crate::error::Result;
 use crate::fs::{Handle, Name};
 use crate::identity::Identity;
-use crate::journal::{Change, Record};
+use crate::journal::{Change, Journal, Record};
 
 /// What came of removing the folders that an undone transaction had made.
 #[derive(Debug, Default)]
@@ -49,11 +49,11 @@ impl Transaction<'_> {
                 return tidied;
             }
         };
-        // A redo made them again.
+        // A redo made them again, or the undo of what had put a file in their place.
         let again = OnceCell::new();
         let is_ours = |record: &Record, staged: &Identity, there: &Identity| {
             let is_again = |made: &Made| made.contains(&(record.path.as_path().to_owned(), *there));
-            there == staged || again.get_or_init(|| self.made_again(reverts)).as_ref().is_ok_and(is_again)
+            there == staged || again.get_or_init(|| self.made_again(&reverted.journal)).as_ref().is_ok_and(is_again)
         };
         // Of folders in each other only the innermost that stays is told: what it is in cannot go either.
         let mut left: Vec<&Path> = Vec::new();
@@ -92,25 +92,28 @@ impl Transaction<'_> {
         tidied
     }
 
-    /// The folders that were made again whenever an undo of the transaction `id` was itself undone.
-    fn made_again(&self, id: &str) -> Result<Made> {
-        let mut made = Made::new();
-        let mut same = HashSet::from([id.to_owned()]);
+    /// The folders that were made again whenever an undo of `reverted` was itself undone, or what had put a file in the
+    /// place of one of its folders was.
+    fn made_again(&self, reverted: &Journal) -> Result<Made> {
+        let mut made: Made = reverted.entries.iter().filter_map(made_by).collect();
+        let mut same = HashSet::from([reverted.header.id.clone()]);
         let mut undos = HashSet::new();
+        // The transactions that took away one of the folders, with its path.
+        let mut takers: HashSet<(String, PathBuf)> = HashSet::new();
         // Oldest first: what undoes another is newer than that.
         for loaded in history(self.fs, self.state)? {
             let journal = loaded?.journal;
+            let taken = journal.entries.iter().filter_map(taken_by).filter(|folder| made.contains(folder));
+            takers.extend(taken.map(|(path, _)| (journal.header.id.clone(), path)));
             let (id, Some(reverts)) = (journal.header.id, journal.header.reverts) else { continue };
+            let is_redo = undos.contains(&reverts);
             if same.contains(&reverts) {
                 undos.insert(id);
-            } else if undos.contains(&reverts) {
+            } else if is_redo {
                 same.insert(id);
-                let folders = journal.entries.iter().filter_map(|record| match &record.change {
-                    Change::Folder { staged } => Some((record.path.as_path().to_owned(), *staged)),
-                    _ => None,
-                });
-                made.extend(folders);
             }
+            let again = journal.entries.iter().filter_map(made_by);
+            made.extend(again.filter(|(path, _)| is_redo || takers.contains(&(reverts.clone(), path.clone()))));
         }
         Ok(made)
     }
@@ -137,4 +140,16 @@ impl Transaction<'_> {
             _ => Ok(Removed::From(parent)),
         }
     }
+}
+
+/// The folder that an entry makes.
+fn made_by(record: &Record) -> Option<(PathBuf, Identity)> {
+    let staged = record.change.folder_after()?;
+    Some((record.path.as_path().to_owned(), *staged))
+}
+
+/// The folder that an entry takes away.
+fn taken_by(record: &Record) -> Option<(PathBuf, Identity)> {
+    let original = record.change.folder_before()?;
+    Some((record.path.as_path().to_owned(), *original))
 }

@@ -93,8 +93,12 @@ impl Transaction<'_> {
 
     /// The class of an entry that was observed.
     pub(super) fn class_of(&self, entry: usize, observed: &Observed) -> Class {
-        let Protocol { classify, classify_contended, .. } = self.state.protocol;
-        let classify = if self.uncertain { classify_contended } else { classify };
+        let Protocol { classify, classify_contended, classify_checked, .. } = self.state.protocol;
+        let classify = match self.mark {
+            _ if self.uncertain => classify_contended,
+            Mark::CheckUndo => classify_checked,
+            _ => classify,
+        };
         classify(self.record(entry), observed)
     }
 

@@ -140,6 +140,26 @@ pub fn classify_contended(record: &Record, observed: &Observed) -> Class {
     }
 }
 
+/// The class of an entry of what is taken back after a check. Where something stood in its way and went aside, nothing
+/// went to the slot: the original at the target, and an empty slot, is an entry that was put back.
+#[must_use]
+pub fn classify_checked(record: &Record, observed: &Observed) -> Class {
+    let Observed { target, slot } = *observed;
+    let old = match &record.change {
+        Change::Edit { before, .. } | Change::FileToFolder { before, .. } => Some(before),
+        Change::FolderToFile { .. } => None,
+        _ => return classify(record, observed),
+    };
+    if slot != Seen::Missing || !record.change.original().is_some_and(|original| is(target, original)) {
+        return classify(record, observed);
+    }
+    let is_old = match old {
+        Some(before) => States::new(Some(before), None).tell(target) == State::Old,
+        None => matches!(target, Seen::Folder(_)),
+    };
+    if is_old { Class::Ready } else { Class::Before }
+}
+
 fn edit(states: &States<'_>, staged: &Identity, target: Seen, slot: Seen) -> Class {
     match (states.tell(target), states.tell(slot)) {
         // Also where what is left is by chance the old content: an empty file, for one.

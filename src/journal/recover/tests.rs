@@ -189,6 +189,20 @@ fn classes_of_a_folder_that_becomes_a_file() {
 }
 
 #[test]
+fn classes_of_what_was_put_back_after_a_check() {
+    let folder = Change::FolderToFile { after: state(NEW), staged: identity(STAGED), original: identity(ORIGINAL) };
+    let (edit, folder) = (edit_record(), record(folder));
+    let class = |record, target, slot| classify_checked(record, &Observed { target, slot });
+    assert_eq!(class(&edit, file(OLD, ORIGINAL), Seen::Missing), Class::Ready);
+    assert_eq!(class(&edit, file(b"other", ORIGINAL), Seen::Missing), Class::Before);
+    assert_eq!(class(&edit, file(OLD, 9), Seen::Missing), Class::Torn);
+    assert_eq!(class(&edit, file(OLD, ORIGINAL), file(b"ne", STAGED)), Class::Torn);
+    assert_eq!(class(&folder, Seen::Folder(identity(ORIGINAL)), Seen::Missing), Class::Ready);
+    assert_eq!(class(&folder, Seen::Filled(identity(ORIGINAL)), Seen::Missing), Class::Before);
+    assert_eq!(class(&folder, file(NEW, STAGED), Seen::Missing), Class::OriginalLost);
+}
+
+#[test]
 fn classes_of_a_folder_that_goes() {
     let remove = record(Change::RemoveFolder { original: identity(ORIGINAL) });
     let (old, filled) = (Seen::Folder(identity(ORIGINAL)), Seen::Filled(identity(ORIGINAL)));

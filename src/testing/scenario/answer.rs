@@ -34,6 +34,12 @@ impl Compared<'_> {
         self.touched.iter().any(|touched| path.starts_with(touched))
     }
 
+    /// Whether somebody else made a symlink that leads to this path.
+    fn is_led_to(&self, path: &Path) -> bool {
+        let is_link = |at: &&PathBuf| self.after.get(*at).is_some_and(|entry| entry.kind == FileKind::Symlink);
+        self.touched.iter().filter(is_link).any(|link| relative(link, self.root, self.after) == path)
+    }
+
     fn is_unchanged(&self, path: &Path) -> bool {
         let (before, after) = (self.before.get(path), self.after.get(path));
         let same_time = after.map(|after| match before {
@@ -105,7 +111,9 @@ fn judge_partly(compared: Compared<'_>, error: &Error) -> Result<(), String> {
 }
 
 fn judge_unchanged(compared: Compared<'_>, what: &str) -> Result<(), String> {
-    let changed = compared.all_paths().find(|path| !compared.is_touched(path) && !compared.is_unchanged(path));
+    let changed = compared
+        .all_paths()
+        .find(|path| !compared.is_touched(path) && !compared.is_unchanged(path) && !compared.is_led_to(path));
     changed.map_or(Ok(()), |path| {
         let shown = |files: &Files| crate::testing::check::told(files, path);
         let (before, after) = (shown(compared.before), shown(compared.after));
@@ -143,7 +151,7 @@ fn judge_report(compared: Compared<'_>, request: Option<&Request>, report: &Repo
     for path in compared.all_paths().filter(|path| !named.contains(*path) && !compared.is_touched(path)) {
         // A folder that a new file needed, or that an undo took away.
         let is_around = named.iter().any(|named| named.starts_with(path));
-        if !is_around && !compared.is_unchanged(path) {
+        if !is_around && !compared.is_unchanged(path) && !compared.is_led_to(path) {
             return Err(format!("{} is not named in the answer, and is another", path.display()));
         }
     }

@@ -1,7 +1,7 @@
 //! Crashes in a scenario: what a recovery may make of them.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::data::Act;
@@ -9,6 +9,7 @@ use super::judge::{Doing, Judged};
 use super::look::{Look, Marks};
 use super::run::{Answer, EITHER_WAY, Pending, World};
 use crate::engine::Decision;
+use crate::engine::report::Recovered;
 use crate::error::ErrorKind;
 use crate::fs::FileKind;
 use crate::fs::sim::{Entry, Policy, SimFs};
@@ -94,7 +95,10 @@ impl World {
             }
         }
         self.is_alive(&look.in_reach()).map_err(&told)?;
-        if !(were_here || look.kept.is_empty() && look.late().is_empty()) {
+        recovered.iter().try_for_each(|it| is_true_of(it, &pending.seen, &look.files)).map_err(&told)?;
+        let were_kept = &self.look().kept;
+        let is_known = |kept: &&(PathBuf, Entry)| self.had_failures && were_kept.contains(kept);
+        if !(were_here || look.kept.iter().all(|kept| is_known(&kept)) && look.late().is_empty()) {
             return Err(told(format!("nobody was here, and something is kept: {:?} {:?}", look.kept, look.late())));
         }
         let digest = fork.machine.digest();
@@ -159,6 +163,19 @@ fn after_recovery(start: &World, way: Decision, act: &Act) -> Option<Arc<Files>>
     fork.recover(way);
     fork.call(act).ok()?;
     Some(Arc::clone(&fork.look().files))
+}
+
+/// Whether what a recovery says is not as it was is another than before what was interrupted.
+fn is_true_of(recovered: &Recovered, seen: &Files, files: &Files) -> Judged {
+    let named = recovered.reason.split("; ").filter_map(|part| part.split_once(" is not as it was: "));
+    for (path, _) in named {
+        let (was, is) = (seen.get(Path::new(path)), files.get(Path::new(path)));
+        let timed = was.zip(is).map(|(was, is)| Entry { modified: was.modified, ..is.clone() });
+        if was.is_some() && same(timed.as_ref(), was, true) {
+            return Err(format!("{path} is as it was"));
+        }
+    }
+    Ok(())
 }
 
 /// Whether all that nobody else touched is as one of the states that are allowed has it. After a check that failed the

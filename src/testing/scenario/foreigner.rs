@@ -31,8 +31,6 @@ pub(super) struct Foreigners {
     pub(super) done: Vec<(Deed, bool)>,
     /// The paths that they changed since the act began.
     pub(super) touched: BTreeSet<PathBuf>,
-    /// Those of them that are but other names of a file that they changed.
-    pub(super) twins: BTreeSet<PathBuf>,
     /// Those at which one of them opened a file that was not there before the act.
     opened_new: BTreeSet<PathBuf>,
     /// What stood at those paths before and after the last of them that came one upon the other.
@@ -47,8 +45,8 @@ pub(super) struct Foreigners {
     pub(super) is_checked: bool,
     /// What was there before the act.
     pub(super) base: Arc<Files>,
-    /// What was there before what is interrupted.
-    pub(super) older: Option<Arc<Files>>,
+    /// What was there before what is interrupted, and what it may come to.
+    pub(super) older: Vec<Arc<Files>>,
     /// Whether any of them did anything, ever.
     pub(super) were_here: bool,
     /// The paths that they ever changed, or had open.
@@ -68,7 +66,6 @@ impl Foreigners {
             fresh: Marks::new(),
             done: Vec::new(),
             touched: BTreeSet::new(),
-            twins: BTreeSet::new(),
             opened_new: BTreeSet::new(),
             left: BTreeMap::new(),
             moved_folder: false,
@@ -88,7 +85,6 @@ impl Foreigners {
         self.is_checked = is_checked;
         self.done.clear();
         self.touched.clear();
-        self.twins.clear();
         self.opened_new.clear();
         self.left.clear();
         self.moved_folder = false;
@@ -120,8 +116,9 @@ impl Foreigners {
         // Names, too: what they moved or linked is durable only when they sync it.
         let moved = changed.iter().filter_map(|path| before.files.get(*path));
         self.fresh.extend(moved.flat_map(|entry| marks(&String::from_utf8_lossy(&entry.content))));
-        // Two empty folders look the same, and are others.
-        let leaves_no_trace = matches!(deed, Deed::Hold(..) | Deed::Late(..) | Deed::Move(..) | Deed::Exchange(..));
+        // Two empty folders look the same, and are others; and so does a file whose time alone is another.
+        let leaves_no_trace =
+            matches!(deed, Deed::Hold(..) | Deed::Late(..) | Deed::Move(..) | Deed::Exchange(..) | Deed::Forge(..));
         let is_seen = !changed.is_empty() || leaves_no_trace;
         let mut paths: BTreeSet<PathBuf> = deed.paths().into_iter().map(PathBuf::from).collect();
         // What a check moves is its own, with all that is in it.
@@ -148,7 +145,6 @@ impl Foreigners {
         }
         let names = self.touched.iter().flat_map(|path| other_names(&self.base, path));
         let twins: Vec<_> = names.filter(|name| !self.touched.contains(*name)).cloned().collect();
-        self.twins.extend(twins.iter().cloned());
         self.touched.extend(twins);
         self.ever.extend(self.touched.iter().cloned());
         if let Deed::Move(from, to) | Deed::Exchange(from, to) = deed {
@@ -172,7 +168,7 @@ impl Foreigners {
         let is_new = |mark| {
             let mut there = after.keys().filter(|path| of(after, path).is_some_and(|marks| marks.contains(mark)));
             let lacks = |files: &Files, path| of(files, path).is_none_or(|marks| !marks.contains(mark));
-            there.all(|path| lacks(&self.base, path) || self.older.as_ref().is_some_and(|older| lacks(older, path)))
+            there.all(|path| lacks(&self.base, path) || self.older.iter().any(|older| lacks(older, path)))
         };
         let lost: Vec<_> = had.difference(&has).filter(|mark| is_new(mark)).copied().collect();
         self.alive.retain(|mark| !lost.contains(mark));

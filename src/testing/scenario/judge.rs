@@ -12,9 +12,10 @@ use super::attack::is_attacked;
 use super::claims::leaves_folders;
 use super::data::{Act, Disturbance, Point, Scenario, Step, Terms, What};
 use super::look::{Look, Marks};
-use super::run::{Answer, Player, World};
+use super::run::{Answer, Pending, Player, World};
 use crate::error::{Outcome, Result};
 use crate::fs::sim::Action;
+use crate::path::STATE_FOLDER;
 use crate::testing::run::lock;
 use crate::testing::script::ROOT;
 use crate::testing::world::Files;
@@ -151,11 +152,12 @@ impl World {
             Step::Cut(policy, seed) => {
                 let base = self.base();
                 self.cut(*policy, *seed);
-                let (allowed, tainted) = match self.pending.take() {
-                    Some(pending) => (pending.allowed, pending.tainted),
-                    None => (vec![Arc::clone(&base)], BTreeSet::new()),
-                };
-                self.interrupted(allowed, base, tainted)
+                if let Some(pending) = self.pending.take() {
+                    let there = Arc::clone(&self.look().files);
+                    self.pending = Some(Pending { seen: base, there, ..pending });
+                    return self.look_ahead();
+                }
+                self.interrupted(vec![Arc::clone(&base)], base, BTreeSet::new())
             }
             Step::Act(..) => unreachable!("acts are judged elsewhere"),
         }
@@ -180,7 +182,10 @@ impl World {
         {
             let mut foreigners = lock(&self.foreigners);
             foreigners.base = Arc::clone(&base);
-            foreigners.older = self.pending.as_ref().map(|pending| Arc::clone(&pending.seen));
+            foreigners.older = match &self.pending {
+                Some(pending) => std::iter::once(&pending.seen).chain(&pending.allowed).cloned().collect(),
+                None => Vec::new(),
+            };
         }
         let start = (act.gate().is_some() || !disturbances.is_empty()).then(|| self.fork_soundly());
         let mut doing = Doing { act, start, base, raw, clean: None, failed: false };
@@ -197,6 +202,7 @@ impl World {
         let fired: Vec<What> =
             lock(&disturbers).iter().filter(|d| d.fired).map(|d| d.disturbance.what.clone()).collect();
         doing.failed = fired.iter().any(|what| !matches!(what, What::Deed(_)));
+        self.had_failures |= doing.failed;
         match fired.iter().find(|what| matches!(what, What::Kill | What::Cut(..))) {
             Some(crash) => {
                 match crash {
@@ -245,19 +251,30 @@ impl World {
         if let Answer::Report(report) = done {
             self.note_committed(doing.act, &doing.base, report, None);
         }
-        let unkeyed = doing.without_key();
+        let others = [doing.without_key(), self.after_others(doing)];
         if let (Some(pending), Some(clean)) = (&mut self.pending, &doing.clean) {
             pending.allowed.push(Arc::clone(&clean.files));
-            pending.allowed.extend(unkeyed);
+            pending.allowed.extend(others.into_iter().flatten());
         }
         self.sync_deeds();
+    }
+
+    /// What comes of the act after all that others did in it.
+    fn after_others(&self, doing: &Doing<'_>) -> Option<Arc<Files>> {
+        let mut fork = doing.start.as_ref()?.fork();
+        for (deed, by_check) in lock(&self.foreigners).done.iter().filter(|(_, by_check)| !by_check) {
+            lock(&fork.foreigners).act(&fork.machine, deed, *by_check);
+        }
+        fork.call(doing.act).ok()?;
+        Some(Arc::clone(&fork.look().files))
     }
 
     /// Judges an act that came to its end.
     fn judge(&mut self, doing: &Doing<'_>, answer: &Result<Answer>) -> Judged {
         let (Doing { act, base, raw, failed, .. }, look) = (doing, self.look());
+        let touched = self.touched_by(act);
         if let Some(pending) = &mut self.pending {
-            pending.tainted.extend(lock(&self.foreigners).touched.iter().cloned());
+            pending.tainted.extend(touched);
             pending.leaves_folders |= matches!(act, Act::Prune(_)) || leaves_folders(answer);
         }
         let told = |what: String| format!("{what}\n  the answer: {answer:?}");
@@ -329,7 +346,11 @@ impl World {
         if !foreigners.done.is_empty() {
             self.machine.sync_everything();
             // A sync of the engine's that failed may have lost pages of theirs.
-            foreigners.touched.iter().for_each(|path| drop(self.machine.write_again(Path::new(ROOT).join(path))));
+            let look = self.look();
+            let state = Path::new(ROOT).join(STATE_FOLDER);
+            let stored = look.with_marks(&foreigners.fresh).map(|path| state.join(path));
+            let touched = foreigners.touched.iter().map(|path| Path::new(ROOT).join(path));
+            stored.chain(touched).for_each(|path| drop(self.machine.write_again(path)));
         }
         foreigners.fresh = Marks::new();
     }

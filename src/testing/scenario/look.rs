@@ -132,8 +132,14 @@ impl Look {
 
     /// The same without what is in the trash, or in the slots of what is interrupted.
     pub(super) fn for_good(&self) -> Marks {
-        let stored = self.kept.iter().chain(&self.history).map(|(_, entry)| entry);
-        marks_of(self.files.values().filter(|entry| entry.kind == FileKind::File).chain(stored))
+        let mut marks = self.in_files();
+        marks.extend(self.stored());
+        marks
+    }
+
+    /// The marks in what is kept, and in history.
+    pub(super) fn stored(&self) -> Marks {
+        marks_of(self.kept.iter().chain(&self.history).map(|(_, entry)| entry))
     }
 
     /// The marks in the slots of what is interrupted.
@@ -160,6 +166,13 @@ impl Look {
             }
         }
         found
+    }
+
+    /// The files of the state folder, by their path in it, that have one of these marks.
+    pub(super) fn with_marks(&self, marks: &Marks) -> impl Iterator<Item = &Path> {
+        let stored = [&self.kept, &self.history, &self.slots, &self.trashed, &self.rejected, &self.pruned];
+        let has_one = |entry: &Entry| !marks_of(std::iter::once(entry)).is_disjoint(marks);
+        stored.into_iter().flatten().filter(move |(_, entry)| has_one(entry)).map(|(path, _)| &**path)
     }
 
     /// The marks in the user's files.

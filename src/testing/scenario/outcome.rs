@@ -223,9 +223,15 @@ impl World {
         let mut foreigners = lock(&self.foreigners);
         match act {
             _ if matches!(act, Act::Prune(_)) || self.profile.small_history && **act != Act::Drop => {
-                let (mut pruned, there) = (before.originals(), after.for_good());
+                let (mut pruned, mut there) = (before.originals(), after.for_good());
                 // A recovery that came first brought them to history.
                 let stays = marks_of(base.values());
+                if self.pending.is_some() && !act.recovers() {
+                    // A file that a recovery will take back is none that history may rely on.
+                    let gone: Vec<_> = after.in_files().difference(&stays).copied().collect();
+                    let stored = after.stored();
+                    there.retain(|mark| !gone.contains(mark) || stored.contains(mark));
+                }
                 pruned.extend(before.interrupted_slots());
                 pruned.extend(before.in_files().difference(&stays));
                 foreigners.alive.retain(|mark| there.contains(mark) || !pruned.contains(mark));
@@ -324,13 +330,15 @@ fn is_serial(start: &World, act: &Act, deeds: &[Deed], files: &Files, is_due: bo
         }
     }
     for place in (0..=deeds.len()).rev() {
-        match is_as_after(start, act, deeds.split_at(place), files) {
-            Ok(()) => return Ok(()),
-            Err(how) => wrong.push(format!("after {place} foreign acts {how}")),
+        for keeps_emptied in [true, false] {
+            match is_as_after(start, act, deeds.split_at(place), files, keeps_emptied) {
+                Ok(()) => return Ok(()),
+                Err(how) => wrong.push(format!("after {place} foreign acts {how}")),
+            }
         }
         for later in place + 1..=deeds.len() {
             let Some(act) = doing_first(act, &deeds[place..later]) else { break };
-            if is_as_after(start, &act, (&deeds[..place], &deeds[later..]), files).is_ok() {
+            if is_as_after(start, &act, (&deeds[..place], &deeds[later..]), files, true).is_ok() {
                 return Ok(());
             }
         }
@@ -339,7 +347,13 @@ fn is_serial(start: &World, act: &Act, deeds: &[Deed], files: &Files, is_due: bo
 }
 
 /// Whether the files are what comes of some deeds, the act, and the other deeds.
-fn is_as_after(start: &World, act: &Act, (before, after): (&[Deed], &[Deed]), files: &Files) -> Judged {
+fn is_as_after(
+    start: &World,
+    act: &Act,
+    (before, after): (&[Deed], &[Deed]),
+    files: &Files,
+    keeps_emptied: bool,
+) -> Judged {
     let mut fork = start.fork();
     let others = |fork: &World, deeds: &[Deed]| {
         for deed in deeds {
@@ -351,7 +365,9 @@ fn is_as_after(start: &World, act: &Act, (before, after): (&[Deed], &[Deed]), fi
     if fork.call(act).is_err() {
         return Err("it is refused".to_owned());
     }
-    keep_emptied(&fork, &had, after);
+    if keeps_emptied {
+        keep_emptied(&fork, &had, after);
+    }
     others(&fork, after);
     let expected = Arc::clone(&fork.look().files);
     // An empty folder that one of the two would have taken away harms nobody.

@@ -48,6 +48,7 @@ impl World {
         let by_check = done.iter().position(|(_, by_check)| *by_check);
         let asked = match act {
             Act::Apply(asks, _) => asks.iter().flat_map(Ask::paths).map(PathBuf::from).collect(),
+            Act::Commit(number, _) => self.staged_paths.get(number).cloned().unwrap_or_default(),
             _ => BTreeSet::new(),
         };
         let refused = Refused {
@@ -59,6 +60,11 @@ impl World {
             expected: replayed(start, done, None),
             at_check: by_check.map(|first| replayed(start, &done[..first], None)),
             in_check: before_checks(act, start, done),
+            earlier: if touched.iter().any(|path| has_other_names(base, path)) {
+                (0..done.len()).map(|first| replayed(start, &done[..first], None)).collect()
+            } else {
+                Vec::new()
+            },
             may_be: self.pending.iter().flat_map(|pending| pending.allowed.iter().cloned()).collect(),
             // What was interrupted was recovered first.
             recovered: match &self.pending {
@@ -70,13 +76,13 @@ impl World {
         touched.iter().try_for_each(|path| refused.judge(path))
     }
 
-    /// Whether an undo is refused for what stands in the state folder under the id of a newer transaction, and is none that
-    /// was acknowledged.
+    /// Whether an undo is refused for what stands in the state folder under the id of a newer transaction, or of any where
+    /// history has forgotten the others, and is none that was acknowledged.
     fn is_beside_doubtful(&self, error: &Error) -> bool {
         let Some(id) = error.transaction().filter(|_| error.kind() == ErrorKind::RecoveryRequired) else {
             return false;
         };
-        let is_newer = self.committed.iter().all(|committed| committed.id.as_str() < id);
+        let is_newer = self.is_pruned || self.committed.iter().all(|committed| committed.id.as_str() < id);
         let is_it = |path: &Path| path.components().any(|name| name.as_os_str() == id);
         is_newer && self.machine.entries(ROOT).is_ok_and(|entries| entries.iter().any(|(path, _)| is_it(path)))
     }
@@ -126,6 +132,8 @@ struct Refused<'a> {
     at_check: Option<Arc<Files>>,
     /// What may have been there when the check ended.
     in_check: Vec<Arc<Files>>,
+    /// Where others wrote to a file of several names: what would be there after the first of what they did.
+    earlier: Vec<Arc<Files>>,
     /// What the recovery that came first may have come to.
     may_be: Vec<Arc<Files>>,
     /// What would be there after a recovery alone, as it is decided, and each way.
@@ -144,6 +152,7 @@ impl Refused<'_> {
             || self.is_back(path)
             || self.is_in_moved_folder(path)
             || self.is_where_it_was(path)
+            || self.is_as_new(path)
             || self.went_with_the_new_one(path);
         if is_fine {
             return Ok(());
@@ -163,7 +172,12 @@ impl Refused<'_> {
                 return false;
             };
             let inside = known_as.strip_prefix(was).ok();
-            inside.is_some_and(|inside| alike(self.all.get(&is.join(inside)), self.expected.get(path)))
+            // Of the new content its permissions may be theirs.
+            let only_worn = content(self.base.get(path)) == content(self.expected.get(path));
+            inside.is_some_and(|inside| match (self.all.get(&is.join(inside)), self.expected.get(path)) {
+                (Some(kept), Some(theirs)) if only_worn && same_dress(kept, theirs) => true,
+                (kept, theirs) => alike(kept, theirs),
+            })
         };
         // By the path that it had before others moved its folder.
         let was_moved = |kept: &crate::error::Kept| {
@@ -198,6 +212,13 @@ impl Refused<'_> {
         })
     }
 
+    /// Whether it is old again, and what others left of the new one was the new one: they changed it and changed it back.
+    fn is_as_new(&self, path: &PathBuf) -> bool {
+        self.asked.contains(path)
+            && alike(self.files.get(path), self.base.get(path))
+            && self.foreigners.left.get(path).is_some_and(|[before, after]| alike(before.as_ref(), after.as_ref()))
+    }
+
     /// Whether the old content is there again, where that is as good as what others made of it.
     fn is_back(&self, path: &PathBuf) -> bool {
         let (is, old, theirs) = (self.files.get(path), self.base.get(path), self.expected.get(path));
@@ -222,7 +243,9 @@ impl Refused<'_> {
         // It stands where they took it away from, as they left it: its folder was moved, and is made again.
         let is_theirs_here = only_gone && self.expected.values().any(|entry| alike(Some(entry), is));
         // The other name has the old content again, too, whatever was done to the new one.
-        let is_old_twin = self.foreigners.twins.contains(path) && content(is) == content(old);
+        let mut earlier = self.earlier.iter().map(|files| files.get(path)).chain([old]);
+        let is_twin = has_other_names(self.base, path) && !self.asked.contains(path);
+        let is_old_twin = is_twin && earlier.any(|old| content(is) == content(old));
         // They had only the new file open, which went with what they wrote into it.
         let only_new = self.foreigners.only_new(path) && (alike(is, old) || is_handed_over);
         let is_recovered = is_recovered || is_handed_in_recovery;
@@ -296,6 +319,10 @@ impl Refused<'_> {
             (is_named(one) || is_named(other)) && (is_there(one, other) || is_there(other, one))
         })
     }
+}
+
+fn has_other_names(files: &Files, path: &Path) -> bool {
+    files.get(path).is_some_and(|entry| entry.names > 1)
 }
 
 fn content(entry: Option<&Entry>) -> Option<&[u8]> {

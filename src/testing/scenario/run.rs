@@ -98,6 +98,8 @@ pub(super) struct World {
     pub(super) open: Vec<Option<String>>,
     /// Those of them whose stage was acknowledged, and that nobody tried to commit or drop.
     pub(super) staged: BTreeSet<usize>,
+    /// The paths that were to be staged in them.
+    pub(super) staged_paths: BTreeMap<usize, BTreeSet<PathBuf>>,
     /// The modes that are staged in them, by path.
     pub(super) modes: BTreeMap<usize, BTreeMap<PathBuf, u32>>,
     /// The same, if the newest stage came through, whatever it answered.
@@ -113,6 +115,8 @@ pub(super) struct World {
     pub(super) had_check: bool,
     /// History was told to forget.
     pub(super) is_pruned: bool,
+    /// A call failed once: what could not be looked at then may be kept.
+    pub(super) had_failures: bool,
     /// A person must decide.
     pub(super) is_stuck: bool,
     /// Of the act that goes on.
@@ -159,6 +163,7 @@ impl World {
             foreigners: Arc::default(),
             open: Vec::new(),
             staged: BTreeSet::new(),
+            staged_paths: BTreeMap::new(),
             modes: BTreeMap::new(),
             maybe_modes: BTreeMap::new(),
             committed: Vec::new(),
@@ -167,6 +172,7 @@ impl World {
             is_blurred: false,
             had_check: false,
             is_pruned: false,
+            had_failures: false,
             is_stuck: false,
             wish: Arc::default(),
             player: Player::default(),
@@ -271,6 +277,8 @@ impl World {
                 for ask in asks {
                     note_mode(&mut noted, ask);
                 }
+                let paths = asks.iter().flat_map(Ask::paths).map(PathBuf::from);
+                self.staged_paths.entry(*number).or_default().extend(paths);
                 // Where it fails, it may be staged, or may not.
                 self.maybe_modes.insert(*number, noted.clone());
                 let staged = engine.stage(&request, self.open_id(*number), run)?;

@@ -106,6 +106,10 @@ fn without_a_look_at_what_goes() -> Player {
     by(Protocol { may_go: |_, _, _| true, grace: Duration::ZERO, ..PROTOCOL })
 }
 
+fn without_a_class_of_what_went_back() -> Player {
+    by(Protocol { classify_checked: recover::classify, ..PROTOCOL })
+}
+
 fn without_looks() -> Player {
     let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, Step::Look(_)));
     by(Protocol { commit, ..PROTOCOL })
@@ -199,7 +203,7 @@ fn with_recoveries_that_leave_folders() -> Player {
 /// A script, a mutant that it notices, and what the judge says of that.
 type Noticed = (&'static str, fn() -> Player, &'static str);
 
-const NOTICED: [Noticed; 27] = [
+const NOTICED: [Noticed; 29] = [
     (
         "a_check_that_removes_its_folder_does_not_stop_recovery",
         without_finding_folders,
@@ -246,6 +250,12 @@ const NOTICED: [Noticed; 27] = [
     ),
     ("an_attribute_set_in_the_moment_of_the_swap_is_not_lost", without_looks, "acknowledged, and not what"),
     ("an_attribute_set_while_a_file_is_taken_back_and_put_again_stays", without_handing_on, "and nothing tells of it"),
+    ("a_file_that_went_back_before_a_crash_has_its_original", without_a_class_of_what_went_back, "b is as it was"),
+    (
+        "an_undo_takes_away_a_folder_that_another_undo_made_again",
+        without_a_history_of_folders,
+        "d is left, empty, without a word",
+    ),
     ("an_undo_after_a_redo_takes_new_folders_away", without_a_history_of_folders, "g is left, empty, without a word"),
     ("another_name_of_an_original_may_be_written", without_copies, "an undo is refused"),
     ("nothing_of_a_new_folder_is_kept_whose_name_a_power_cut_took", without_a_look_into_the_slot, "something is kept"),
