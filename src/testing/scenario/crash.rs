@@ -44,7 +44,12 @@ impl World {
         if !is_done {
             allowed.push(Arc::clone(base));
         }
+        // What a check was to do may fail beside them.
+        let is_beside_others = lock(&self.foreigners).done.iter().any(|(_, by_check)| !by_check);
+        allowed.extend(is_beside_others.then(|| self.after_others(doing)).flatten());
+        let mut leaves_folders = matches!(act, Act::Prune(_));
         if let Some(pending) = self.pending.take() {
+            leaves_folders |= pending.leaves_folders;
             // Beside foreign acts its recovery may have gone the other way first.
             let start = doing.start.iter().filter(|_| !lock(&self.foreigners).done.is_empty());
             allowed
@@ -54,7 +59,7 @@ impl World {
         }
         self.forgotten(doing, &self.look());
         self.is_blurred = true;
-        self.interrupted(allowed, Arc::clone(base), tainted)
+        self.interrupted(allowed, Arc::clone(base), tainted, leaves_folders)
     }
 
     /// Judges what a recovery would make of the machine as it is, and remembers that one is due.
@@ -63,11 +68,13 @@ impl World {
         allowed: Vec<Arc<Files>>,
         seen: Arc<Files>,
         mut tainted: BTreeSet<PathBuf>,
+        leaves_folders: bool,
     ) -> Judged {
         tainted.extend(self.loose.iter().cloned());
         let logical = Arc::new(Files::new());
         let there = Arc::clone(&self.look().files);
-        self.pending = Some(Pending { allowed, seen, there, tainted, leaves_folders: false, logical });
+        self.first_interrupted.get_or_insert_with(|| Arc::clone(&seen));
+        self.pending = Some(Pending { allowed, seen, there, tainted, leaves_folders, logical });
         self.look_ahead()
     }
 
@@ -95,7 +102,8 @@ impl World {
             }
         }
         self.is_alive(&look.in_reach()).map_err(&told)?;
-        recovered.iter().try_for_each(|it| is_true_of(it, &pending.seen, &look.files)).map_err(&told)?;
+        let first = self.first_interrupted.as_ref().unwrap_or(&pending.seen);
+        recovered.iter().try_for_each(|it| is_true_of(it, first, &look.files)).map_err(&told)?;
         let were_kept = &self.look().kept;
         let is_known = |kept: &&(PathBuf, Entry)| self.had_failures && were_kept.contains(kept);
         if !(were_here || look.kept.iter().all(|kept| is_known(&kept)) && look.late().is_empty()) {
@@ -166,10 +174,10 @@ fn after_recovery(start: &World, way: Decision, act: &Act) -> Option<Arc<Files>>
 }
 
 /// Whether what a recovery says is not as it was is another than before what was interrupted.
-fn is_true_of(recovered: &Recovered, seen: &Files, files: &Files) -> Judged {
+fn is_true_of(recovered: &Recovered, before: &Files, files: &Files) -> Judged {
     let named = recovered.reason.split("; ").filter_map(|part| part.split_once(" is not as it was: "));
     for (path, _) in named {
-        let (was, is) = (seen.get(Path::new(path)), files.get(Path::new(path)));
+        let (was, is) = (before.get(Path::new(path)), files.get(Path::new(path)));
         let timed = was.zip(is).map(|(was, is)| Entry { modified: was.modified, ..is.clone() });
         if was.is_some() && same(timed.as_ref(), was, true) {
             return Err(format!("{path} is as it was"));

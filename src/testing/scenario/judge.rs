@@ -157,7 +157,7 @@ impl World {
                     self.pending = Some(Pending { seen: base, there, ..pending });
                     return self.look_ahead();
                 }
-                self.interrupted(vec![Arc::clone(&base)], base, BTreeSet::new())
+                self.interrupted(vec![Arc::clone(&base)], base, BTreeSet::new(), false)
             }
             Step::Act(..) => unreachable!("acts are judged elsewhere"),
         }
@@ -175,6 +175,9 @@ impl World {
     pub(super) fn act(&mut self, act: &Act, disturbances: &mut [Disturbance]) -> Judged {
         if self.profile.no_births && self.pending.is_some() && *act != Act::Recover {
             self.act(&Act::Recover, &mut Vec::new())?;
+        }
+        if self.pending.is_none() {
+            self.first_interrupted = None;
         }
         lock(&self.foreigners).begin(act.gate().is_some());
         self.had_check |= act.gate().is_some();
@@ -260,7 +263,7 @@ impl World {
     }
 
     /// What comes of the act after all that others did in it.
-    fn after_others(&self, doing: &Doing<'_>) -> Option<Arc<Files>> {
+    pub(super) fn after_others(&self, doing: &Doing<'_>) -> Option<Arc<Files>> {
         let mut fork = doing.start.as_ref()?.fork();
         for (deed, by_check) in lock(&self.foreigners).done.iter().filter(|(_, by_check)| !by_check) {
             lock(&fork.foreigners).act(&fork.machine, deed, *by_check);
@@ -309,7 +312,8 @@ impl World {
                 // It may be the newest, or may not.
                 self.is_blurred = true;
                 self.sync_deeds();
-                return self.interrupted(allowed, Arc::clone(base), tainted).map_err(told);
+                let leaves_folders = self.pending.as_ref().is_some_and(|pending| pending.leaves_folders);
+                return self.interrupted(allowed, Arc::clone(base), tainted, leaves_folders).map_err(told);
             }
             Err(error) => {
                 let is_due = self.pending.is_some() && !look.interrupted.is_empty();
@@ -331,7 +335,7 @@ impl World {
             let tainted = self.touched_by(act);
             let now = Arc::clone(&look.files);
             let allowed = doing.or_clean(&now);
-            self.interrupted(allowed, now, tainted).map_err(&told)?;
+            self.interrupted(allowed, now, tainted, false).map_err(&told)?;
         }
         self.forgotten(doing, &look);
         self.is_alive(&look.anywhere()).map_err(&told)?;

@@ -55,6 +55,7 @@ impl World {
             base,
             files: &look.files,
             error,
+            failed: doing.failed,
             foreigners: &foreigners,
             asked,
             expected: replayed(start, done, None),
@@ -123,6 +124,8 @@ struct Refused<'a> {
     /// What is there.
     files: &'a Files,
     error: &'a Error,
+    /// Whether a call failed: what came in the moment in which its file was taken back may be lost, if that is named.
+    failed: bool,
     foreigners: &'a Foreigners,
     /// The paths that the act was to change.
     asked: BTreeSet<PathBuf>,
@@ -193,7 +196,7 @@ impl Refused<'_> {
             || self.error.not_old().iter().any(|left| {
                 let left_at = left.path.strip_prefix(ROOT).unwrap_or(&left.path);
                 // With a folder that is another's all that is in it is.
-                (left_at == path || self.moved(left_at) == path) && left.on_top
+                (left_at == path || self.moved(left_at) == path) && (left.on_top || self.failed)
                     || left_at != path && path.starts_with(left_at)
             })
     }

@@ -107,6 +107,8 @@ pub(super) struct World {
     pub(super) committed: Vec<Committed>,
     /// What a recovery may leave, where one is due.
     pub(super) pending: Option<Pending>,
+    /// The files before the first of what is interrupted, as long as any is.
+    pub(super) first_interrupted: Option<Arc<Files>>,
     /// Folders that were said to stay, though they were to go.
     pub(super) loose: BTreeSet<PathBuf>,
     /// Which transaction is the newest that is not undone can no longer be told.
@@ -168,6 +170,7 @@ impl World {
             maybe_modes: BTreeMap::new(),
             committed: Vec::new(),
             pending: None,
+            first_interrupted: None,
             loose: BTreeSet::new(),
             is_blurred: false,
             had_check: false,
