@@ -115,8 +115,8 @@ pub(crate) struct Common {
     #[arg(long, global = true, env = "TXEDIT_ALLOW_SET_ID", hide_env_values = true, value_parser = yes_or_no)]
     pub(crate) allow_set_id: bool,
 
-    /// Neither read nor write what fits this line of a .gitignore, nor what a symlink leads to that fits in the folder which
-    /// it names, the root if none; repeatable [env: `TXEDIT_DENY`, with : between]
+    /// Neither read nor write what fits this line of a .gitignore, in which braces are alternatives, too, nor what a symlink
+    /// leads to that fits in the folder which it names, the root if none; repeatable [env: `TXEDIT_DENY`, with : between]
     #[arg(long, global = true, value_name = "GLOB", allow_hyphen_values = true)]
     pub(crate) deny: Vec<String>,
 

@@ -49,29 +49,31 @@ fn between_colons(globs: &str) -> Vec<String> {
 pub(super) fn at(root: &Path, globs: &[String]) -> Result<Bounds> {
     let mut all = globs.to_vec();
     for glob in globs {
-        let ways = without_braces(glob).map_err(|why| usage("--deny", format!("{glob:?} denies nothing: {why}")))?;
-        for one in ways {
-            let mut inner = vec![one.clone()];
-            if let Some(first) = one.strip_prefix('/') {
-                let reached = Reached::of(&one, Path::new("/"), root)?;
-                // With a wildcard at its start it is about any folder of that name, and hardly about this one.
-                let is_whole = reached.root || one.contains("**") && bars(&one, root);
-                if is_whole && !first.starts_with(WILDCARDS) {
-                    let root = root.display();
-                    let message = format!(
-                        "--deny {glob} denies the whole root {root}: name what is in it; if that is the {glob} in it, \
-                         write {root}{glob}"
-                    );
-                    return Err(usage("--deny", message));
-                }
-                inner.extend(reached.beneath);
-                inner.extend(beneath(&one, root));
+        let ways =
+            |glob: &str| without_braces(glob).map_err(|why| usage("--deny", format!("{glob:?} denies nothing: {why}")));
+        // The letters of the root may be signs of a glob.
+        let mut inner = by_letters(glob, root).map_or(Ok(Vec::new()), |rest| ways(&rest))?;
+        for one in ways(glob)? {
+            all.extend(Reached::of(&one, root, root)?.beneath);
+            let Some(first) = one.strip_prefix('/') else { continue };
+            let reached = Reached::of(&one, Path::new("/"), root)?;
+            // With a wildcard at its start it is about any folder of that name, and hardly about this one.
+            let is_whole = reached.root || one.contains("**") && bars(&one, root);
+            if is_whole && !first.starts_with(WILDCARDS) {
+                let root = root.display();
+                let message = format!(
+                    "--deny {glob} denies the whole root {root}: name what is in it; if that is the {glob} in it, write \
+                     {root}{glob}"
+                );
+                return Err(usage("--deny", message));
             }
-            for glob in &inner {
-                all.extend(Reached::of(glob, root, root)?.beneath);
-            }
-            all.extend(inner.into_iter().skip(1));
+            inner.extend(reached.beneath);
+            inner.extend(beneath(&one, root));
         }
+        for glob in &inner {
+            all.extend(Reached::of(glob, root, root)?.beneath);
+        }
+        all.extend(inner);
     }
     bounds(&all)
 }
@@ -129,8 +131,7 @@ fn fitting(folder: &Path, name: &str, in_any_case: bool, leads_on: &dyn Fn(&Path
     if written.is_some() && !in_any_case {
         return Vec::from_iter(written);
     }
-    // Part of a glob is a glob of its own between braces, whatever it begins with.
-    let bounds = Bounds::default().allowing_vcs().denying([format!("/{{{name}}}").as_str()]);
+    let bounds = Bounds::default().allowing_vcs().denying([format!("/{name}").as_str()]);
     let fits = |name: &OsStr| bounds.as_ref().is_ok_and(|bounds| bounds.bars(name.as_ref()).is_some());
     let entries = folder.read_dir().into_iter().flatten().filter_map(std::result::Result::ok);
     let no_files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_file()));
@@ -147,14 +148,19 @@ fn is_same(one: &Path, other: &Path) -> bool {
 /// The rest of a glob of this machine behind what fits the root, as a glob from the root. By its letters alone, in any case
 /// as every glob.
 fn beneath(glob: &str, root: &Path) -> Vec<String> {
-    let literal = Path::new(glob).strip_prefix(root).ok().and_then(Path::to_str).map(|rest| format!("/{rest}"));
     let cuts = glob.match_indices('/').skip(1).map(|(at, _)| glob.split_at(at));
     let fitting = cuts.filter_map(|(start, rest)| match start.strip_suffix("/**") {
         // It stands for any number of folders, also beneath the root.
         Some(above) if bars(start, root) || bars(above, root) => Some(format!("/**{rest}")),
         _ => (bars(start, root) && root.parent().is_none_or(|above| !bars(start, above))).then(|| rest.to_owned()),
     });
-    literal.into_iter().chain(fitting).filter(|rest| rest.len() > 1).collect()
+    by_letters(glob, root).into_iter().chain(fitting).filter(|rest| rest.len() > 1).collect()
+}
+
+/// The rest of a glob that begins with the root, letter by letter.
+fn by_letters(glob: &str, root: &Path) -> Option<String> {
+    let rest = Path::new(glob).strip_prefix(root).ok()?.to_str()?;
+    (!rest.is_empty()).then(|| format!("/{rest}"))
 }
 
 /// Whether a glob of this machine fits a path or a folder above it.

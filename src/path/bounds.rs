@@ -1,13 +1,15 @@
 //! What is outside of a workspace though it is beneath its root: folders of version control, and what an operator denies.
 
-use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+pub use braces::without_braces;
 use glob::Glob;
-pub use glob::without_braces;
+use spelling::{Spelled, lowered};
 
+mod braces;
 mod glob;
+mod spelling;
 
 /// The folders of version control systems; `.git` is a file in a linked work tree. Hooks and settings in them are
 /// commands that the next call of the system runs.
@@ -114,10 +116,8 @@ impl Bounds {
         if self.denied.is_empty() {
             return None;
         }
-        let path = path.to_string_lossy();
-        let folded = folded(&path);
-        let fits = |glob: &&Glob| glob.fits(&path) || folded.as_ref().is_some_and(|path| glob.fits(path));
-        self.denied.iter().find(fits).map(|glob| Barred::Denied(glob.given.clone()))
+        let path = Spelled::of(path.as_os_str().as_bytes());
+        self.denied.iter().find(|glob| glob.fits(&path)).map(|glob| Barred::Denied(glob.given.clone()))
     }
 }
 
@@ -198,42 +198,6 @@ pub fn leads_to(name: &[u8], folder: &str) -> bool {
     let short = &folder[1..folder.len().min(7)];
     let is_number = |rest: &[u8]| !rest.is_empty() && rest.iter().all(u8::is_ascii_digit);
     stem == folder || stem.strip_prefix(short).and_then(|rest| rest.strip_prefix(b"~")).is_some_and(is_number)
-}
-
-/// A path as file systems may take it that fold case, pass over characters without width, or know streams, and no dots or
-/// blanks at the end of a name; `None` where that is the path itself but for its case.
-fn folded(path: &str) -> Option<String> {
-    let is_plain = |name: &str| name.is_ascii() && !name.contains(':') && !name.ends_with(['.', ' ']);
-    if path.split('/').all(is_plain) {
-        return None;
-    }
-    let fold = |name: &str| -> String {
-        let name = lowered(name);
-        let stem = name.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
-        if stem.is_empty() { name } else { stem.to_owned() }
-    };
-    Some(path.split('/').map(fold).collect::<Vec<_>>().join("/"))
-}
-
-/// A text as a file system compares it that folds case and passes over characters without width. By way of upper case:
-/// several small letters have the same capital.
-fn lowered(text: &str) -> String {
-    without_ignorable(text).chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
-}
-
-/// Without the characters that folding file systems pass over.
-fn without_ignorable(text: &str) -> Cow<'_, str> {
-    if text.is_ascii() {
-        return Cow::Borrowed(text);
-    }
-    let is_ignorable = |c: char| {
-        matches!(c,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
-            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}'
-            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
-    };
-    Cow::Owned(text.chars().filter(|c| !is_ignorable(*c)).collect())
 }
 
 #[cfg(test)]
@@ -347,5 +311,93 @@ mod tests {
             let bounds = Bounds::default().denying([glob]).unwrap();
             assert!(bounds.bars(path.as_ref()).is_some(), "{glob:?}");
         }
+    }
+
+    /// Whether a glob, by itself, bars a path.
+    fn fits(glob: &str, path: &str) -> bool {
+        bounds(&[glob]).bars(path.as_ref()).is_some()
+    }
+
+    #[test]
+    fn braces_are_letters_and_alternatives() {
+        for (glob, path) in [
+            ("{a}", "{a}"),
+            ("{a}", "a"),
+            ("{a,b}", "{a,b}"),
+            ("{a, b;c:d}", "{a, b;c:d}"),
+            ("{{cookiecutter.slug}}/.env", "{{cookiecutter.slug}}/.env"),
+            ("{a/b,c}/d", "{a/b,c}/d"),
+            ("{*.pem,.env}", "{x.pem,.env}"),
+            ("a}{b,c}", "a}b"),
+            ("\\{a}", "{a}"),
+        ] {
+            assert!(fits(glob, path), "{glob:?} {path:?}");
+        }
+        assert!(!fits("\\{a\\}", "a") && !fits("{a,b}", "{a}") && !fits("[{]a,b}", "a"));
+        let (many, deep) = ("{a}".repeat(10_000), format!("{}a{}", "{".repeat(5_000), "}".repeat(5_000)));
+        for glob in [many, deep] {
+            let bad = Bounds::default().denying([glob.as_str()]).unwrap_err();
+            assert!(bad.to_string().contains("braces"), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_class_has_no_operations() {
+        for (glob, path) in [
+            ("[a-c--e]x", "ex"),
+            ("[a-c--e]x", "cx"),
+            ("[+--a]x", "ax"),
+            ("[a&&b]x", "ax"),
+            ("[a~~a]x", "ax"),
+            ("[[a]x", "[x"),
+            ("[a-c-e]x", "-x"),
+            ("[[:digit:]-a]x", "-x"),
+            ("[\\--9]x", "5x"),
+            ("[!--9]x", "ax"),
+        ] {
+            assert!(fits(glob, path), "{glob:?} {path:?}");
+        }
+        assert!(!fits("[a-c-e]x", "dx") && !fits("[[:digit:]-a]x", "Zx"));
+        assert!(Bounds::default().denying(["[a--b]x"]).is_err(), "a range that ends before it begins");
+    }
+
+    /// By git with one setting or the other: in any case a class is about other letters, not about fewer.
+    #[test]
+    fn a_negated_class_fits_by_either_reading_of_case() {
+        for (glob, path) in [
+            ("[!a]pple.pem", "Apple.pem"),
+            ("[![:lower:]]*", "Makefile"),
+            ("[^-a-z]x", "Ax"),
+            ("[!A]pple", "apple"),
+            ("[!A]pple", "Apple"),
+            ("[!A]pple", "APPLE"),
+        ] {
+            assert!(fits(glob, path), "{glob:?} {path:?}");
+        }
+        assert!(!fits("[!a]pple", "apple") && !fits("[!a]*", "abc") && !fits("x[!/]y", "x/y"));
+    }
+
+    #[test]
+    fn stars_behind_a_text_stand_for_no_folder_too() {
+        for (glob, path) in [
+            ("conf**/secret", "confsecret"),
+            ("conf**/secret", "conf/secret"),
+            ("conf**/secret", "confx/y/secret"),
+            ("conf**/*.pem", "confx.pem"),
+            ("a/conf**/x", "a/confx"),
+            ("a\\/b", "a/b"),
+            ("a\\/", "a/x"),
+        ] {
+            assert!(fits(glob, path), "{glob:?} {path:?}");
+        }
+    }
+
+    #[test]
+    fn a_sign_is_a_letter_or_a_byte() {
+        for (glob, path) in [("caf??", "café"), ("x??y", "xéy"), ("x[!a][!a]y", "xéy"), ("caf?", "café")] {
+            assert!(fits(glob, path), "{glob:?} {path:?}");
+        }
+        assert!(!fits("caf???", "café") && !fits("x?y", "xÿzy"));
+        assert!(bounds(&["a??"]).bars(Path::new(std::ffi::OsStr::from_bytes(b"a\xe3\x81"))).is_some());
     }
 }

@@ -1,36 +1,45 @@
-//! Globs as the lines of a `.gitignore` are, in any case, and with braces. What gitignore(5) leaves open is read so that
-//! rather too much fits than too little.
+//! Globs as the lines of a `.gitignore` are, in any case, and with braces. Where there are two ways to read one, what fits
+//! either of them fits: rather too much than too little.
 
 use regex::{Regex, RegexBuilder};
 
-/// Ways through the braces of one glob.
-const MOST: usize = 1_000;
+use super::braces::without_braces;
+use super::spelling::{Spelled, as_letters};
 
 /// A glob that paths are compared with.
 #[derive(Debug, Clone)]
 pub(super) struct Glob {
     /// As it was given.
     pub(super) given: String,
-    pattern: Regex,
+    letters: Regex,
+    /// The same where a byte is a letter, as for git, if that is something else.
+    bytes: Option<Regex>,
 }
 
 impl Glob {
     /// Reads one; `spellings` are the same glob in other letters. Answers why it is none.
     pub(super) fn new(given: &str, spellings: &[String]) -> Result<Self, String> {
-        let mut ways = Vec::new();
-        for spelling in spellings {
-            let parts = without_braces(spelling)?;
-            ways.extend(parts.iter().map(|part| regex_of(part)).collect::<Result<Vec<_>, _>>()?);
-        }
-        let pattern = format!("^(?:{})$", ways.join("|"));
-        let pattern = RegexBuilder::new(&pattern).case_insensitive(true).dot_matches_new_line(true).build();
-        Ok(Self { given: given.to_owned(), pattern: pattern.map_err(|error| told(&error))? })
+        let counts = given.contains(['?', '[']);
+        let bytes = counts.then(|| pattern(&[as_letters(given.as_bytes())])).transpose()?;
+        Ok(Self { given: given.to_owned(), letters: pattern(spellings)?, bytes })
     }
 
     /// Whether a path from the root, or a folder that it is in, fits.
-    pub(super) fn fits(&self, path: &str) -> bool {
-        self.pattern.is_match(path)
+    pub(super) fn fits(&self, path: &Spelled) -> bool {
+        let fits = |pattern: &Regex, spellings: &[String]| spellings.iter().any(|path| pattern.is_match(path));
+        fits(&self.letters, &path.letters) || self.bytes.as_ref().is_some_and(|pattern| fits(pattern, &path.bytes))
     }
+}
+
+/// What fits any of these globs.
+fn pattern(globs: &[String]) -> Result<Regex, String> {
+    let mut ways = Vec::new();
+    for glob in globs {
+        ways.extend(without_braces(glob)?.iter().map(|way| regex_of(way)).collect::<Result<Vec<_>, _>>()?);
+    }
+    let pattern = format!("^(?:{})$", ways.join("|"));
+    let pattern = RegexBuilder::new(&pattern).case_insensitive(true).dot_matches_new_line(true).build();
+    pattern.map_err(|error| told(&error))
 }
 
 fn told(error: &regex::Error) -> String {
@@ -46,8 +55,7 @@ enum Token {
     Slash,
     One,
     Any,
-    /// As a pattern.
-    Class(String),
+    Class(Class),
 }
 
 /// What a glob without braces fits, as a pattern: a path, or a folder that it is in.
@@ -66,15 +74,19 @@ fn regex_of(glob: &str) -> Result<String, String> {
     let mut pattern = String::from(if from_root { "" } else { "(?:.*/)?" });
     for (at, name) in names.iter().enumerate() {
         let is_last = at + 1 == names.len();
-        let stands_for_folders = name.len() > 1 && name.iter().all(|token| matches!(token, Token::Any));
-        match (stands_for_folders, is_last) {
-            (true, true) => pattern += ".+",
-            (true, false) => pattern += "(?:.+/)?",
-            (false, _) => {
-                // Beside a text stars in a row are one star by gitignore(5), and not always by git.
-                let runs = name.chunk_by(|one, next| matches!((one, next), (Token::Any, Token::Any)));
-                pattern.extend(runs.map(|run| if run.len() > 1 { ".*".to_owned() } else { run[0].pattern() }));
-                pattern += if is_last { "" } else { "/" };
+        // Beside a text stars in a row are one star by gitignore(5), and not always by git.
+        let mut runs = name.chunk_by(|one, next| matches!((one, next), (Token::Any, Token::Any))).peekable();
+        let stands_alone = name.len() > 1 && name.iter().all(|token| matches!(token, Token::Any));
+        while let Some(run) = runs.next() {
+            let ends_it = runs.peek().is_none();
+            match (run.len() > 1, ends_it, is_last) {
+                (true, true, true) if stands_alone => pattern += ".+",
+                (true, true, false) => pattern += "(?:.*/)?",
+                (true, ..) => pattern += ".*",
+                (false, ..) => pattern += &run[0].pattern(),
+            }
+            if ends_it && !is_last && run.len() == 1 {
+                pattern.push('/');
             }
         }
     }
@@ -88,7 +100,9 @@ impl Token {
             Self::Slash => "/".to_owned(),
             Self::One => "[^/]".to_owned(),
             Self::Any => "[^/]*".to_owned(),
-            Self::Class(class) => format!("[[{class}]&&[^/]]"),
+            Self::Class(Class { signs, is_negated: false }) => format!("[[{signs}]&&[^/]]"),
+            // In any case it would be about fewer letters.
+            Self::Class(Class { signs, is_negated: true }) => format!("(?-i:[[^{signs}]&&[^/]])"),
         }
     }
 }
@@ -99,7 +113,10 @@ fn tokens(glob: &str) -> Result<Vec<Token>, String> {
     let (mut tokens, mut chars) = (Vec::new(), glob.chars());
     while let Some(c) = chars.next() {
         tokens.push(match c {
-            '\\' => Token::Literal(chars.next().ok_or(OPEN_END)?),
+            '\\' => match chars.next().ok_or(OPEN_END)? {
+                '/' => Token::Slash,
+                c => Token::Literal(c),
+            },
             '/' => Token::Slash,
             '?' => Token::One,
             '*' => Token::Any,
@@ -118,78 +135,54 @@ fn tokens(glob: &str) -> Result<Vec<Token>, String> {
 const NAMED: [&str; 12] =
     ["alnum", "alpha", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "xdigit"];
 
-/// What stands in a class, as a pattern has it, and what follows the class.
-fn class(text: &str) -> Result<(String, &str), String> {
+/// What stands between brackets.
+pub(super) struct Class {
+    /// As a pattern has it: signs by their numbers, so that none means something else there.
+    signs: String,
+    is_negated: bool,
+}
+
+/// The class at the start of a text, behind its bracket, and what follows it. As git reads it: a minus is a range between
+/// two signs, of which the first is neither the end of a range nor a class with a name.
+pub(super) fn class(text: &str) -> Result<(Class, &str), String> {
     let unclosed = || "it has a [ without its ]; a [ that is only itself is \\[".to_owned();
     let inner = text.strip_prefix(['!', '^']);
-    let mut class = String::from(if inner.is_some() { "^" } else { "" });
+    let mut class = Class { signs: String::new(), is_negated: inner.is_some() };
     let mut rest = inner.unwrap_or(text);
-    let mut is_first = true;
-    loop {
-        if let Some(named) = rest.strip_prefix("[:").and_then(|named| named.split_once(":]")) {
-            if !NAMED.contains(&named.0) {
-                return Err(format!("it has a class [:{}:], which is none: there are {}", named.0, NAMED.join(", ")));
+    let mut before = None;
+    while class.signs.is_empty() || !rest.starts_with(']') {
+        if let Some((name, behind)) = rest.strip_prefix("[:").and_then(|named| named.split_once(":]")) {
+            if !NAMED.contains(&name) {
+                return Err(format!("it has a class [:{name}:], which is none: there are {}", NAMED.join(", ")));
             }
-            class.extend(["[:", named.0, ":]"]);
-            rest = named.1;
+            class.signs.extend(["[:", name, ":]"]);
+            (before, rest) = (None, behind);
+            continue;
+        }
+        let range = rest.strip_prefix('-').filter(|behind| !behind.is_empty() && !behind.starts_with(']'));
+        if let (Some(first), Some(behind)) = (before, range) {
+            let (last, behind) = sign(behind).ok_or_else(unclosed)?;
+            if last < first {
+                return Err(format!("it has a range {first}-{last}, which ends before it begins"));
+            }
+            class.signs.extend(["-", &by_number(last)]);
+            (before, rest) = (None, behind);
         } else {
-            let mut chars = rest.chars();
-            match chars.next().ok_or_else(unclosed)? {
-                ']' if !is_first => return Ok((class, chars.as_str())),
-                // Between two signs it is a range, and a sign beside the brackets.
-                '-' if !is_first && !chars.as_str().starts_with(']') => class.push('-'),
-                '\\' => class += &escaped(chars.next().ok_or_else(unclosed)?),
-                c => class += &escaped(c),
-            }
-            rest = chars.as_str();
-        }
-        is_first = false;
-    }
-}
-
-/// A sign as itself in a class of a pattern.
-fn escaped(c: char) -> String {
-    // Not every sign: a pattern has other meanings for some with a backslash in front.
-    if r"\[]^-&~".contains(c) { format!("\\{c}") } else { c.to_string() }
-}
-
-/// A glob for each way through its braces: they may have slashes in them.
-pub fn without_braces(glob: &str) -> Result<Vec<String>, String> {
-    let (mut depth, mut from, mut parts) = (0_usize, 0, Vec::new());
-    let mut rest = glob;
-    while let Some(c) = rest.chars().next() {
-        let at = glob.len() - rest.len();
-        rest = &rest[c.len_utf8()..];
-        match c {
-            '\\' => rest = rest.get(rest.chars().next().map_or(0, char::len_utf8)..).unwrap_or_default(),
-            '[' => rest = class(rest)?.1,
-            '{' => {
-                depth += 1;
-                if depth == 1 {
-                    from = at;
-                    parts = vec![at + 1];
-                }
-            }
-            ',' if depth == 1 => parts.push(at + 1),
-            '}' if depth == 1 => {
-                parts.push(at + 1);
-                let (before, after) = (&glob[..from], &glob[at + 1..]);
-                let mut all = Vec::new();
-                for ends in parts.windows(2) {
-                    all.extend(without_braces(&format!("{before}{}{after}", &glob[ends[0]..ends[1] - 1]))?);
-                    if all.len() > MOST {
-                        return Err(format!("its braces stand for more than {MOST} globs: give several"));
-                    }
-                }
-                return Ok(all);
-            }
-            '}' => depth = depth.saturating_sub(1),
-            _ => {}
+            let (c, behind) = sign(rest).ok_or_else(unclosed)?;
+            class.signs += &by_number(c);
+            (before, rest) = (Some(c), behind);
         }
     }
-    if depth > 0 {
-        Err("it has a { without its }; a { that is only itself is \\{".to_owned())
-    } else {
-        Ok(vec![glob.to_owned()])
-    }
+    Ok((class, &rest[1..]))
+}
+
+/// The first sign of a text, of which a backslash in front is no part, and what follows it.
+fn sign(text: &str) -> Option<(char, &str)> {
+    let mut chars = text.strip_prefix('\\').unwrap_or(text).chars();
+    Some((chars.next()?, chars.as_str()))
+}
+
+/// A sign as itself in a pattern.
+fn by_number(c: char) -> String {
+    format!("\\x{{{:x}}}", u32::from(c))
 }

@@ -278,3 +278,22 @@ fn a_search_in_what_is_denied_says_so() {
         denied(&here.run(&["replace", text, "1", "way", "--json", "--deny", "/keys/*"]));
     }
 }
+
+#[test]
+fn braces_of_a_name_are_denied_by_the_same_letters() {
+    let here = workspace();
+    here.write("{{slug}}/.env", "one\n").write("a{b}/keys/id", "one\n");
+    symlink("keys", here.path().join("a{b}/{lnk}")).unwrap();
+    denied(&apply(&here, &file("{{slug}}/.env"), &["--deny", "{{slug}}/.env"]));
+    let root = here.path().join("a{b}");
+    here.write("plan.json", &file("keys/id").to_string());
+    let globs = ["keys", "{keys,other}", "k{e}ys/*", "{lnk}"].map(|rest| format!("{}/{rest}", root.display()));
+    for glob in globs.iter().map(String::as_str).chain(["{lnk}", "/{x,{lnk\\}}"]) {
+        let ran = here.run(&["--root", "a{b}", "apply", "plan.json", "--json", "--dry-run", "--deny", glob]);
+        if glob.starts_with("/{x") { _ = ran.exits(2) } else { denied(&ran) }
+    }
+    for glob in ["{a}".repeat(10_000), "{".repeat(5_000) + "a" + &"}".repeat(5_000)] {
+        let json = here.run(&["status", "--json", "--deny", &glob]).exits(2).json();
+        assert!(json.to_string().contains("braces"), "{json}");
+    }
+}
