@@ -1,6 +1,7 @@
 //! What the user's own file says to every command. What it says of delegates is read where they are used.
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
@@ -11,6 +12,9 @@ use crate::fs::input;
 
 /// Bytes of a configuration.
 const FILE_BYTES: u64 = 1 << 20;
+
+/// Symlinks on the way to it: beyond so many the system does not go.
+const LINKS: usize = 40;
 
 /// A word that is not known may be one of these misspelled, and is refused.
 #[derive(Debug, Default, Deserialize)]
@@ -46,13 +50,29 @@ pub(super) fn denied() -> Result<Vec<String>> {
     Ok(file.deny)
 }
 
-/// Where it really is, or would be.
-pub(super) fn real_file() -> Result<Option<PathBuf>> {
+/// Its own name, and each that the symlinks on the way lead to, also to what is not there yet: what a caller makes there
+/// would be the settings of the next command.
+pub(super) fn names() -> Result<Vec<PathBuf>> {
     let path = user_file()?;
-    Ok(path.ancestors().find_map(|there| {
-        let real = there.canonicalize().ok()?;
-        Some(real.join(path.strip_prefix(there).ok()?))
-    }))
+    let parts = |path: &Path| path.iter().rev().map(OsStr::to_owned).collect::<Vec<_>>();
+    let (mut todo, mut names, mut there) = (parts(&path), vec![path], PathBuf::new());
+    while let Some(part) = todo.pop() {
+        if part == ".." {
+            there.pop();
+            continue;
+        }
+        let next = there.join(&part);
+        match next.read_link() {
+            Ok(target) if names.len() <= LINKS => {
+                names.push(todo.iter().rev().fold(next, |path, part| path.join(part)));
+                todo.extend(parts(&target));
+            }
+            _ if part != "." => there = next,
+            _ => {}
+        }
+    }
+    names.push(there);
+    Ok(names)
 }
 
 /// `config.toml` in the user's folder for configurations.

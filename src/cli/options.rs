@@ -114,13 +114,11 @@ impl Options {
 
     fn engine_at(&self, root: &Path) -> Result<Engine> {
         let engine = Engine::open(root, self.settings())?.inside_of(self.inside.clone());
-        let settings = config::real_file()?.and_then(|file| Some(file.strip_prefix(engine.root()).ok()?.to_owned()));
-        let mut bounds = denied::at(engine.root(), &self.denied)?;
+        let settings = config::names()?;
+        let settings = settings.iter().filter_map(|file| Some(file.strip_prefix(engine.root()).ok()?.to_owned()));
+        let mut bounds = denied::at(engine.root(), &self.denied)?.barring_settings(settings.collect());
         if self.allow_vcs {
             bounds = bounds.allowing_vcs();
-        }
-        if let Some(settings) = settings {
-            bounds = bounds.barring_settings(settings);
         }
         let engine = engine.with_check(self.check.clone()).with_bounds(bounds);
         let engine = if self.allow_set_id { engine } else { engine.refusing_set_id() };

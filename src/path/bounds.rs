@@ -30,7 +30,7 @@ pub struct Bounds {
     allows_vcs: bool,
     is_in_vcs: bool,
     denied: Vec<Glob>,
-    settings: Option<PathBuf>,
+    settings: Vec<PathBuf>,
 }
 
 /// Why a path is outside.
@@ -66,11 +66,11 @@ impl Bounds {
         Self { allows_vcs: true, ..self }
     }
 
-    /// The same without the file of the operator's settings, by its path relative to the root: a caller could take back in
+    /// The same without the file of the operator's settings, by its paths relative to the root: a caller could take back in
     /// it what is denied, and name a program to be run.
     #[must_use]
-    pub fn barring_settings(self, path: PathBuf) -> Self {
-        Self { settings: Some(path), ..self }
+    pub fn barring_settings(self, paths: Vec<PathBuf>) -> Self {
+        Self { settings: paths, ..self }
     }
 
     /// Whether folders of version control are inside.
@@ -110,7 +110,7 @@ impl Bounds {
             return Some(Barred::Vcs);
         }
         let is_it = |settings: &PathBuf| settings.as_os_str().eq_ignore_ascii_case(path.as_os_str());
-        if self.settings.as_ref().is_some_and(is_it) {
+        if self.settings.iter().any(is_it) {
             return Some(Barred::Settings);
         }
         if self.denied.is_empty() {

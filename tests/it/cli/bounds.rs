@@ -99,6 +99,41 @@ fn the_user_and_the_environment_deny_too_and_no_flag_takes_that_back() {
     run(here.command(&line).env("XDG_CONFIG_HOME", &config)).exits(0);
 }
 
+/// Settings that are not there yet would be those of the next command.
+#[test]
+fn settings_behind_a_symlink_that_leads_nowhere_are_outside() {
+    for (link, target) in [(".config/txedit", "../dot/tx"), (".config", "dot"), (".config", "up"), ("abs", "abs")] {
+        let here = Workspace::new();
+        let inside = match target {
+            "dot" => "dot/txedit",
+            _ => "dot/tx",
+        };
+        match target {
+            "up" => {
+                symlink("away/.", here.path().join(".config")).unwrap();
+                symlink("dot", here.path().join("away")).unwrap();
+                fs::create_dir(here.path().join("dot")).unwrap();
+                symlink(here.path().join("dot/tx"), here.path().join("dot/txedit")).unwrap();
+            }
+            "abs" => {
+                fs::create_dir(here.path().join(".config")).unwrap();
+                symlink(here.path().join("dot/tx"), here.path().join(".config/txedit")).unwrap();
+            }
+            _ => {
+                fs::create_dir_all(here.path().join(link).parent().unwrap()).unwrap();
+                symlink(target, here.path().join(link)).unwrap();
+            }
+        }
+        for name in [format!("{inside}/config.toml"), format!("{inside}/CONFIG.toml")] {
+            here.write("plan.json", &file(&name).to_string());
+            let mut command = here.command(&["apply", "plan.json", "--json", "--root", "."]);
+            let ran = run(command.env("HOME", here.path()).env_remove("XDG_CONFIG_HOME"));
+            denied(&ran);
+            assert!(!here.path().join(&name).exists());
+        }
+    }
+}
+
 #[test]
 fn a_symlink_leads_into_no_folder_that_a_file_system_may_take_for_the_state() {
     let here = workspace();
