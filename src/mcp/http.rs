@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{self, Body};
 use axum::extract::{Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -132,11 +132,13 @@ fn router(shared: &Arc<Shared>, http: &Http, address: SocketAddr) -> Router {
         move || Ok(Server::new(Arc::clone(&shared)))
     };
     let sessions = Arc::new(LocalSessionManager::default());
-    let service = StreamableHttpService::new(connection, Arc::clone(&sessions), config);
+    let service: Service = StreamableHttpService::new(connection, Arc::clone(&sessions), config);
+    let judge = service.clone();
     let router = Router::new()
         .route_service(PATH, service)
         .layer(middleware::from_fn(in_time))
-        .layer(middleware::from_fn_with_state(sessions, bound));
+        .layer(middleware::from_fn_with_state(sessions, bound))
+        .layer(middleware::from_fn_with_state(judge, known));
     match &http.token {
         Some(token) => router.layer(middleware::from_fn_with_state(token.clone(), authorise)),
         None => router,
@@ -172,12 +174,46 @@ async fn bound(State(sessions): State<Arc<LocalSessionManager>>, request: Reques
     next.run(request).await
 }
 
+/// The server, as it answers requests.
+type Service = StreamableHttpService<Server, LocalSessionManager>;
+
+/// Refuses strange hosts and origins before a body is waited for: a page of the web can send one of any size.
+async fn known(State(service): State<Service>, request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    let is_twice = |name: header::HeaderName| headers.get_all(name).iter().count() > 1;
+    if is_twice(header::HOST) || is_twice(header::ORIGIN) {
+        return refused(StatusCode::BAD_REQUEST, "a request has one Host, and one Origin at most");
+    }
+    let mut asked = vec![headers.clone()];
+    if request.uri().authority().is_some() {
+        // The target names a host, too.
+        let mut headers = headers.clone();
+        headers.remove(header::HOST);
+        asked.push(headers);
+    }
+    for headers in asked {
+        // The service judges them before the method: it is asked with one that it does not have, and no body.
+        let mut probe = Request::new(Body::empty());
+        *probe.method_mut() = Method::OPTIONS;
+        *probe.uri_mut() = request.uri().clone();
+        *probe.headers_mut() = headers;
+        let mut answer = service.handle(probe).await.map(Body::new);
+        if answer.status() != StatusCode::METHOD_NOT_ALLOWED {
+            answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            return answer;
+        }
+    }
+    next.run(request).await
+}
+
+/// The answer to a request of which the body is not read to its end.
+fn refused(status: StatusCode, message: &'static str) -> Response {
+    (status, [(header::CONNECTION, HeaderValue::from_static("close"))], message).into_response()
+}
+
 /// Waits for the whole body, and not for ever.
 async fn in_time(request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
-    let refused = |status: StatusCode, message: &'static str| {
-        (status, [(header::CONNECTION, HeaderValue::from_static("close"))], message).into_response()
-    };
     match tokio::time::timeout(limits::BODY_TIME, body::to_bytes(body, limits::MESSAGE_BYTES)).await {
         Ok(Ok(whole)) => next.run(Request::from_parts(head, Body::from(whole))).await,
         Ok(Err(_)) => refused(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large: send the files in several calls"),

@@ -92,6 +92,33 @@ fn strange_hosts_and_origins_are_refused() {
     }
 }
 
+/// A page of the web can send a body of any size without asking first.
+#[test]
+fn strange_hosts_and_origins_are_refused_before_the_body_is_there() {
+    let root = Root::with(&[]);
+    let token = "a-token-of-some-length";
+    for server in [Server::start(&root, &[], None), Server::start(&root, &[], Some(token))] {
+        let with = format!("Authorization: Bearer {token}\r\nContent-Length: 60000000\r\n");
+        for (target, headers, status) in [
+            ("/mcp", "Host: evil.example\r\n", 403),
+            ("/mcp", "Host: localhost\r\nOrigin: http://evil.example\r\n", 403),
+            ("/mcp", "Host: localhost\r\nHost: evil.example\r\n", 400),
+            ("/mcp", "Host: localhost\r\nHost: localhost\r\n", 400),
+            ("/mcp", "Host: localhost\r\nOrigin: http://localhost\r\nOrigin: http://evil.example\r\n", 400),
+            ("/mcp", "", 400),
+            ("http://evil.example/mcp", "Host: localhost\r\n", 403),
+        ] {
+            let mut stream = TcpStream::connect(&server.address).unwrap();
+            // Shorter than what a body may take.
+            stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+            stream.write_all(format!("POST {target} HTTP/1.1\r\n{headers}{with}\r\n{{").as_bytes()).unwrap();
+            let mut answer = [0; 12];
+            stream.read_exact(&mut answer).unwrap_or_else(|error| panic!("{headers}: {error}"));
+            assert_eq!(String::from_utf8_lossy(&answer), format!("HTTP/1.1 {status}"), "{target} {headers}");
+        }
+    }
+}
+
 #[test]
 fn who_has_a_token_must_send_it() {
     let root = Root::with(&[("token", "a-token-of-some-length\n")]);
