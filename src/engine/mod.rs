@@ -203,6 +203,8 @@ pub struct Engine {
     check: Option<Check>,
     allows_checks: bool,
     allows_set_id: bool,
+    /// Whether the root is in what git takes for a repository.
+    is_in_repository: bool,
     bounds: Bounds,
     inside: Option<String>,
     /// How many files this process may have open.
@@ -221,6 +223,7 @@ impl Engine {
     pub fn with_fs(fs: Arc<dyn Fs>, root: &Path, settings: Settings) -> Result<Self> {
         let real = fs.canonical(root).map_err(|e| Error::io("resolve the root", root, e))?;
         let root = fs.open_folder(&real).map_err(|e| Error::io("open the root", &real, e))?;
+        let is_in_repository = resolve::is_in_repository(&*fs, &root)?;
         let open_files = fs.raise_open_files();
         let checker = Arc::new(Processes);
         Ok(Self {
@@ -232,7 +235,8 @@ impl Engine {
             check: None,
             allows_checks: false,
             allows_set_id: true,
-            bounds: Bounds::default().within(&real),
+            is_in_repository,
+            bounds: Bounds::default().within(&real, is_in_repository),
             inside: None,
             open_files,
             attempts: limits::ATTEMPTS,
@@ -282,7 +286,7 @@ impl Engine {
     /// The same engine with other bounds: what of the workspace is neither read nor written for anybody.
     #[must_use]
     pub fn with_bounds(self, bounds: Bounds) -> Self {
-        let bounds = bounds.within(self.root.path());
+        let bounds = bounds.within(self.root.path(), self.is_in_repository);
         Self { bounds, ..self }
     }
 

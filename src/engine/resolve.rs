@@ -323,6 +323,31 @@ impl<'a> Resolver<'a> {
     }
 }
 
+/// Whether a root is in what git takes for a repository, or is one. What is in a work tree is not git's own, wherever the
+/// tree is.
+pub(super) fn is_in_repository(fs: &dyn Fs, root: &Handle) -> Result<bool> {
+    for (levels, folder) in root.path().ancestors().enumerate() {
+        // From the held root on, as everywhere.
+        let opened = if levels == 0 { Ok(root.clone()) } else { fs.open_above(root, levels, Path::new("")) };
+        let handle = match opened {
+            Ok(handle) => handle,
+            Err(e) if errno::of(&e) == Some(Errno::ACCESS) => continue,
+            Err(e) => return Err(Error::io("open", folder, e)),
+        };
+        let has = |name: &str| {
+            let name = Name::new(&handle, name);
+            Ok::<_, Error>(fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?.is_some())
+        };
+        if is_repository(has)? {
+            return Ok(true);
+        }
+        if has(".git")? {
+            break;
+        }
+    }
+    Ok(false)
+}
+
 enum Step {
     There(Place),
     Link,

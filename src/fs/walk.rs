@@ -136,7 +136,7 @@ fn builder(tree: &Tree, passed: &Arc<Passed>) -> Result<WalkBuilder> {
             let message = format!("{} is outside the root {}", path.display(), tree.root.display());
             return Err(Error::new(ErrorKind::OutsideRoot, message).at(path));
         }
-        if let Some(why) = real.strip_prefix(&tree.root).ok().and_then(|inside| tree.bounds.bars(inside)) {
+        if let Some(why) = why_barred(tree, &real) {
             return Err(Error::new(ErrorKind::PathDenied, format!("{} {why}", path.display())).at(path));
         }
         starts.push((path.clone(), real));
@@ -156,9 +156,6 @@ fn builder(tree: &Tree, passed: &Arc<Passed>) -> Result<WalkBuilder> {
         let why = names.find_map(|name| bounds.bars(name.strip_prefix(&root).ok()?));
         why.map(|why| passed.note(why)).is_some()
     };
-    let is_repository = |path: &Path| {
-        bounds::is_repository(|name| Ok::<_, Infallible>(path.join(name).symlink_metadata().is_ok())).unwrap_or(false)
-    };
     let is_left_out = move |entry: &DirEntry| {
         let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
         let is_owned = is_owned(entry.file_name()) || is_folder && is_repository(entry.path());
@@ -167,6 +164,20 @@ fn builder(tree: &Tree, passed: &Arc<Passed>) -> Result<WalkBuilder> {
     // A .gitignore counts wherever it is, with git or without.
     builder.overrides(globs).hidden(!tree.hidden).require_git(false).filter_entry(move |entry| !is_left_out(entry));
     Ok(builder)
+}
+
+/// Why nothing is searched from here on, by its name or by the folders that it is in.
+fn why_barred(tree: &Tree, start: &Path) -> Option<Barred> {
+    let inside = start.strip_prefix(&tree.root).ok()?;
+    if let Some(why) = tree.bounds.bars(inside) {
+        return Some(why);
+    }
+    let mut folders = inside.ancestors().map(|folder| tree.root.join(folder));
+    (!tree.bounds.allows_vcs() && folders.any(|folder| is_repository(&folder))).then_some(Barred::Vcs)
+}
+
+fn is_repository(folder: &Path) -> bool {
+    bounds::is_repository(|name| Ok::<_, Infallible>(folder.join(name).symlink_metadata().is_ok())).unwrap_or(false)
 }
 
 /// What all threads found.

@@ -79,11 +79,11 @@ impl Bounds {
         self.allows_vcs
     }
 
-    /// The same for a root, which may itself be in a folder of version control.
+    /// The same for a root, which may itself be in a folder of version control, or in what git takes for a repository.
     #[must_use]
-    pub fn within(self, root: &Path) -> Self {
+    pub fn within(self, root: &Path, is_in_repository: bool) -> Self {
         let mut names = root.as_os_str().as_bytes().split(|byte| *byte == b'/');
-        Self { is_in_vcs: names.any(is_vcs), ..self }
+        Self { is_in_vcs: is_in_repository || names.any(is_vcs), ..self }
     }
 
     /// The same with other globs, written as in a `.gitignore` at the root, in any case. What is in a folder that is

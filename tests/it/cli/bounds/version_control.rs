@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use serde_json::json;
 
 use super::{apply, denied, file, workspace};
-use crate::cli::run;
+use crate::cli::{Workspace, run};
 
 const HOOK: &str = ".git/hooks/pre-commit";
 
@@ -117,4 +117,51 @@ fn a_root_in_a_folder_of_version_control_is_outside_as_a_whole() {
         assert!(!inside.join("pre-commit").exists());
     }
     here.run(&["apply", "plan.json", "--root", ".git/hooks", "--allow-vcs"]).exits(0);
+}
+
+/// Makes what git takes for a repository, with a secret in its config.
+fn bare(here: &Workspace, name: &str) {
+    for inside in ["HEAD", "objects/x", "refs/heads/main", "config", "hooks/x"] {
+        here.write(&format!("{name}/{inside}"), "one\n");
+    }
+}
+
+#[test]
+fn a_root_in_a_repository_of_any_name_is_outside_as_a_whole() {
+    let here = workspace();
+    bare(&here, "bare");
+    here.write("bare/hooks/deep/x", "one\n");
+    for root in ["bare", "bare/hooks", "bare/hooks/deep"] {
+        let inside = here.path().join(root);
+        here.write("plan.json", &file("x").to_string());
+        denied(&here.run(&["apply", "plan.json", "--json", "--root", root]));
+        denied(&here.run(&["stage", "plan.json", "--json", "--root", root]));
+        for text in ["one", "none"] {
+            denied(&run(here.command(&["replace", text, "x", "--json", "--root", "."]).current_dir(&inside)));
+        }
+        assert!(!inside.join(".txedit").exists());
+    }
+    assert_eq!(fs::read_to_string(here.path().join("bare/hooks/x")).unwrap(), "one\n");
+    here.run(&["apply", "plan.json", "--root", "bare/hooks", "--allow-vcs"]).exits(0);
+    // A work tree in it is not git's own.
+    here.write("bare/main/.git", "gitdir: ../worktrees/main\n").write("bare/main/sub/x", "one\n");
+    for root in ["bare/main", "bare/main/sub"] {
+        here.run(&["apply", "plan.json", "--root", root]).exits(0);
+    }
+}
+
+#[test]
+fn a_search_that_begins_in_a_repository_says_nothing_of_it() {
+    let here = workspace();
+    bare(&here, "o/bare");
+    symlink("o/bare/hooks", here.path().join("link")).unwrap();
+    for text in ["one", "none"] {
+        for path in ["o/bare", "o/bare/config", "o/bare/hooks", "link", "link/x"] {
+            denied(&here.run(&["replace", text, "x", path, "--json"]));
+        }
+        let root = here.path().display().to_string();
+        let line = ["replace", text, "x", "--json", "--root", &root];
+        denied(&run(here.command(&line).current_dir(here.path().join("o/bare/hooks"))));
+    }
+    here.run(&["replace", "one", "1", "o/bare/config", "--allow-vcs"]).exits(0);
 }
