@@ -84,7 +84,11 @@ impl Engine {
         // As long as it is open, what is staged tells by itself whether it still fits the files.
         let loaded = match self.committed_open(opened, |doubtful| is_gone && doubtful.id.as_str() > opened)? {
             Search::Found(loaded) => loaded,
-            Search::Perhaps(doubtful) => return Err(doubtful.may_be_the_commit(opened, is_gone)),
+            Search::Perhaps(doubtful) => {
+                // Of one that is gone, nothing commits what was staged any more.
+                let again = if is_gone { "stage them again" } else { "commit it again" };
+                return Err(doubtful.may_be_the_commit(opened, again));
+            }
             Search::Nothing => return Ok(None),
         };
         check_plan(plan_hash, loaded.journal.plan_hash(), false)?;

@@ -64,12 +64,20 @@ impl Doubtful {
         ))
     }
 
-    /// The refusal of the commit of an open transaction that may be through; where that is gone, nothing commits it any more.
-    pub(super) fn may_be_the_commit(&self, opened: &str, is_gone: bool) -> Error {
-        let again = if is_gone { "stage them again" } else { "commit it again" };
+    /// The refusal of what is asked of an open transaction whose commit may be through; `again` says what to do where it
+    /// is not.
+    pub(super) fn may_be_the_commit(&self, opened: &str, again: &str) -> Error {
         self.refused(&format!(
             "and may be the commit of {opened}: look whether the staged changes are in the files, {}, and {again} if they \
              are not",
+            self.way_out()
+        ))
+    }
+
+    /// The refusal of whoever stages more in an open transaction, or looks at it, while its commit is interrupted.
+    pub(super) fn is_the_commit(&self, opened: &str) -> Error {
+        self.refused(&format!(
+            "and is the commit of {opened}, whose changes may be in some of the files: commit {opened} again, or {}",
             self.way_out()
         ))
     }

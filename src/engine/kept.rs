@@ -11,9 +11,10 @@ use super::state::{Section, State, list_ids, open_transaction};
 use super::transaction::{is_incomplete, see};
 use super::{Engine, Run, prune, trash};
 use crate::error::{self, Error, ErrorKind, Result};
-use crate::fs::{Fs, Handle, Name};
+use crate::fs::{Fs, Handle, Name, Stat};
 use crate::journal::recover::{Seen, is, is_new};
-use crate::journal::{Journal, Mark, Record, slot_name};
+use crate::journal::{self, Beginning, Extract, Header, Journal, Mark, Record, slot_name};
+use crate::limits;
 use crate::path::AskedPath;
 use crate::request::{Change, FileRequest, IfExists, Request};
 
@@ -79,7 +80,7 @@ impl Engine {
 
     fn kept_folder(&self, id: &str) -> Result<(State, Handle)> {
         let unknown = || Error::new(ErrorKind::UnknownTransaction, format!("nothing is kept of a transaction {id}"));
-        if !crate::journal::is_id(id.as_ref()) {
+        if !journal::is_id(id.as_ref()) {
             return Err(unknown());
         }
         let state = self.state()?.ok_or_else(unknown)?;
@@ -108,9 +109,7 @@ pub(super) fn list(fs: &dyn Fs, state: &State) -> Result<Vec<Kept>> {
     for id in list_ids(fs, &section)? {
         let Some(folder) = open_transaction(fs, &section, &id)? else { continue };
         let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
-        // Of one that was copied here only the name is told: it can be long, and be restored or dropped all the same.
-        let journal = hot::read_wanted(fs, &folder, |header| header.folder.is_record_of(&stat.identity))?;
-        let found = match journal {
+        let found = match listed(fs, &folder, &stat)? {
             Some((journal, mark)) => {
                 contents(fs, state, &folder, (&journal, mark), &NEVER)?.into_iter().map(|(_, kept)| kept).collect()
             }
@@ -119,6 +118,31 @@ pub(super) fn list(fs: &dyn Fs, state: &State) -> Result<Vec<Kept>> {
         kept.push(Kept { id, contents: found });
     }
     Ok(kept)
+}
+
+/// The journal of a kept folder, as far as its contents are listed: of one that was copied here, which can be long, the
+/// first entries. All of them can be restored.
+fn listed(fs: &dyn Fs, folder: &Handle, stat: &Stat) -> Result<Option<(Journal, Mark)>> {
+    let is_born_here = |header: &Header| header.folder.is_record_of(&stat.identity);
+    let read = hot::read_of_journal(fs, folder, |bytes| journal::read_if(bytes, is_born_here, limits::FOREIGN_FILES))?;
+    Ok(match read {
+        Some(Ok((Extract::Whole(journal), mark))) => Some((journal, mark)),
+        Some(Ok((Extract::Beginning(Beginning { header, entries, .. }), mark))) => {
+            Some((Journal { header, back_on_crash: false, entries }, mark))
+        }
+        Some(Err(_)) | None => None,
+    })
+}
+
+/// What was seen, as it would be where the journal was written: in a copy all inodes are others, and content, mode and
+/// owner tell what was staged.
+fn as_staged(record: &Record, seen: Seen, is_born_here: bool) -> Seen {
+    match (seen, record.change.staged()) {
+        (Seen::File { digest, mode, access, .. }, Some(staged)) if !is_born_here => {
+            Seen::File { digest, mode, access, identity: *staged }
+        }
+        _ => seen,
+    }
 }
 
 /// Whether this is the file that was staged for an entry, whatever it holds.
@@ -140,6 +164,8 @@ fn contents<'j>(
         kept_path: folder.path().join(name),
         reason: reason.to_owned(),
     };
+    let stat = fs.stat_handle(folder).map_err(|e| Error::io("look at", folder.path(), e))?;
+    let is_born_here = journal.header.folder.is_record_of(&stat.identity);
     let aside = asides(fs, folder, journal)?;
     for (entry, record) in journal.entries.iter().enumerate() {
         for aside in aside.get(&entry).into_iter().flatten() {
@@ -149,7 +175,10 @@ fn contents<'j>(
         let name = Name::new(folder, &slot);
         let reason = match see(fs, name, cancel) {
             Ok(Seen::Missing) => continue,
-            Ok(seen) if is_new(record, seen) || is_incomplete(fs, state.protocol, folder, journal, (entry, mark))? => {
+            Ok(seen)
+                if is_new(record, as_staged(record, seen, is_born_here))
+                    || is_incomplete(fs, state.protocol, folder, journal, (entry, mark))? =>
+            {
                 continue;
             }
             Ok(Seen::File { digest, .. }) if record.change.before().is_some_and(|before| before.digest == digest) => {

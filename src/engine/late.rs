@@ -15,7 +15,7 @@ use crate::commit::Protocol;
 use crate::error::{Error, Result};
 use crate::fs::{FileKind, Fs, Handle, Name, Stat};
 use crate::identity::Timestamp;
-use crate::journal::recover::Seen;
+use crate::journal::recover::{Seen, is_new};
 use crate::journal::{Change, Journal, Mark, Record, original_name, slot_name};
 
 /// The slots of a transaction that came to its end, and what proves that they were not written since.
@@ -43,6 +43,8 @@ pub(super) enum Found {
     Nothing,
     /// What the journal says: it may go.
     AsRecorded,
+    /// What was staged, and never swapped: it may go.
+    Unswapped,
     /// Anything else.
     Written,
 }
@@ -94,7 +96,12 @@ impl<'a> Slots<'a> {
             Mark::Done => record.change.folder_before(),
             _ => record.change.staged(),
         };
-        let seen = match (see(self.fs, name, &NEVER)?, recorded) {
+        let seen = see(self.fs, name, &NEVER)?;
+        // A recovery that a person had go forward left it: another program had changed the file.
+        if self.mark == Mark::Done && matches!(seen, Seen::File { .. }) && is_new(record, seen) {
+            return Ok(Found::Unswapped);
+        }
+        let seen = match (seen, recorded) {
             // In a copy all inodes are others.
             (Seen::File { digest, mode, access, .. }, Some(recorded)) if !self.is_born_here => {
                 Seen::File { digest, mode, access, identity: *recorded }
@@ -147,7 +154,7 @@ impl<'a> Slots<'a> {
                 continue;
             }
             match self.look(entry)? {
-                Found::Written => odd.push((entry, Found::Written)),
+                found @ (Found::Written | Found::Unswapped) => odd.push((entry, found)),
                 Found::Nothing if self.mark == Mark::Done && record.change.original().is_some() => {
                     odd.push((entry, Found::Nothing));
                 }
@@ -169,6 +176,11 @@ pub(super) fn warnings(fs: &dyn Fs, protocol: &'static Protocol, loaded: &Loaded
         let (path, slot) = (&loaded.journal.entries[*entry].path, slots.slot_path(*entry));
         match found {
             Found::Nothing => format!("the original of {path} is gone from {}", slot.display()),
+            Found::Unswapped => format!(
+                "{path} was not swapped by the recovery, since another program had changed it; the new content that was \
+                 staged for it is in {}",
+                slot.display()
+            ),
             _ => format!(
                 "{path} was written after the commit by a program that still had it open; what it wrote is in {}",
                 slot.display()

@@ -363,12 +363,13 @@ impl Engine {
 
     /// Recovers whatever is interrupted in this workspace before something else is written. What cannot be recovered
     /// blocks only those whose files it touches.
-    fn recover_own(&self, warnings: &mut Vec<String>, run: Run<'_>) -> Result<()> {
+    fn recover_own(&self, warnings: &mut Vec<String>, run: Run<'_>) -> Result<recovery::InFront> {
         let failure = self.try_to_recover(warnings, run)?;
+        let in_front = recovery::InFront::of(failure.as_ref());
         if let Some(error) = failure {
             recovery::tell_once(warnings, recovery::not_recovered(&error));
         }
-        Ok(())
+        Ok(in_front)
     }
 
     /// Recovers what is interrupted; answers why, if that failed.

@@ -22,7 +22,9 @@ use crate::journal::{Beginning, Journal, Mark};
 
 mod adopt;
 mod all;
+mod forward;
 mod named;
+mod room;
 mod targets;
 mod told;
 
@@ -31,7 +33,7 @@ pub(super) use all::{Recoveries, plan_all, recover_all};
 pub(super) use named::{left_in_history, recover_named, unknown};
 use targets::lock_targets;
 pub(super) use targets::open_folder;
-pub(super) use told::{not_recovered, tell, tell_once};
+pub(super) use told::{InFront, not_recovered, tell, tell_once};
 
 /// How often a decision is taken anew where somebody else keeps writing.
 const TRIES: usize = 8;
@@ -54,7 +56,7 @@ pub(super) fn recover_one(
     let (locks, parents) = lock_targets(fs, state, id, &journal, patience)?;
     let Looked { folder, journal, mark, is_adopted } = match look(fs, state, id, options, run)? {
         // The folders that are locked are those that were found first.
-        Ok(looked) if looked.is_adopted && looked.journal != journal => return Err(keeps_writing().of_transaction(id)),
+        Ok(looked) if looked.is_adopted && looked.journal != journal => return Err(keeps_writing(id)),
         Ok(looked) => looked,
         Err(Left::Running) => return running(fs, state, id),
         Err(left) => return Ok(left.into_report(state, id)),
@@ -67,6 +69,11 @@ pub(super) fn recover_one(
         return plan_only(&transaction, options.decision, run.cancel);
     }
     if is_adopted {
+        // What stands against it is said before anything is touched.
+        let plan = plan_only(&transaction, options.decision, run.cancel)?;
+        if plan.action == "left" {
+            return Ok(plan);
+        }
         transaction.write_adopted().map_err(required)?;
     }
     // What is seen must be what is on the disk: else a decision could rest on pages that the next power cut takes.
@@ -187,14 +194,22 @@ fn choose(transaction: &Transaction<'_>, classes: &[Class], wish: Wish) -> Resul
 
 fn plan_only(transaction: &Transaction<'_>, wish: Wish, cancel: &AtomicBool) -> Result<Recovered> {
     let classes = transaction.classes(cancel)?;
-    let (action, required) = match (wish, choose(transaction, &classes, wish)?) {
+    let decision = choose(transaction, &classes, wish)?;
+    if let Some(taken) = room::taken(transaction, decision, wish)? {
+        return Ok(left_for(transaction, &classes, &taken));
+    }
+    let (action, required) = match (wish, decision) {
         (Wish::Discard, _) => ("discard", false),
         (_, Decision::Forward) => ("forward", false),
         (_, Decision::Back) => ("back", false),
         (_, Decision::Drop) => ("drop", false),
         (_, Decision::Wait) => ("wait", true),
     };
-    Ok(describe(transaction, &classes, action, required))
+    let mut report = describe(transaction, &classes, action, required);
+    if action == "forward" {
+        forward::tell(transaction, &classes, &mut report);
+    }
+    Ok(report)
 }
 
 fn act(transaction: &mut Transaction<'_>, wish: Wish, run: Run<'_>) -> Result<Recovered> {
@@ -203,17 +218,23 @@ fn act(transaction: &mut Transaction<'_>, wish: Wish, run: Run<'_>) -> Result<Re
         if attempt == 0 {
             transaction.incomplete = transaction.incomplete(&classes)?;
         }
+        let decision = choose(transaction, &classes, wish)?;
+        if let Some(taken) = room::taken(transaction, decision, wish)? {
+            return Ok(left_for(transaction, &classes, &taken));
+        }
         if wish == Wish::Discard {
             transaction.move_to(Section::Kept)?;
             transaction.sync_everything()?;
             return Ok(describe(transaction, &classes, "discarded", false));
         }
-        let decision = choose(transaction, &classes, wish)?;
         let mut report = match decision {
             Decision::Forward => {
                 let ready: Vec<usize> = (0..classes.len()).filter(|&entry| classes[entry] == Class::Ready).collect();
                 // What it was, not what it is by then.
                 let mut report = describe(transaction, &classes, "committed", false);
+                if forward::tell(transaction, &classes, &mut report) {
+                    "partly_committed".clone_into(&mut report.action);
+                }
                 let Some(told) = execute::finish(transaction, &ready, wish == Wish::Forward)? else { continue };
                 report.reason.extend(told.iter().map(|told| format!("; {told}")));
                 report
@@ -234,11 +255,22 @@ fn act(transaction: &mut Transaction<'_>, wish: Wish, run: Run<'_>) -> Result<Re
         }
         return Ok(report);
     }
-    Err(keeps_writing())
+    Err(keeps_writing(&transaction.journal.header.id))
 }
 
-fn keeps_writing() -> Error {
-    Error::new(ErrorKind::RecoveryRequired, "another program keeps writing the files; stop it and recover again")
+fn keeps_writing(id: &str) -> Error {
+    let message = format!(
+        "another program keeps writing the files: stop it and recover again; where none does, take it back (`txedit \
+         recover {id} --back`), or put it aside and leave the files as they are (`--discard`)"
+    );
+    Error::new(ErrorKind::RecoveryRequired, message).of_transaction(id)
+}
+
+/// The report of one that has nowhere to go.
+fn left_for(transaction: &Transaction<'_>, classes: &[Class], taken: &Error) -> Recovered {
+    let mut report = describe(transaction, classes, "left", true);
+    let _ = write!(report.reason, "; {taken}");
+    report
 }
 
 /// The report of a take-back: what it did not make old again is named.

@@ -362,7 +362,7 @@ pub struct Interrupted {
 pub struct Recovered {
     /// The transaction.
     pub id: String,
-    /// `committed`, `rolled_back`, `partly_rolled_back`, `dropped`, `discarded`, `running`, `left`.
+    /// `committed`, `partly_committed`, `rolled_back`, `partly_rolled_back`, `dropped`, `discarded`, `running`, `left`.
     pub action: String,
     /// Whether a person must decide.
     pub required: bool,

@@ -1,7 +1,7 @@
 //! The state folder of a workspace: `.txedit` and its sections.
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -40,6 +40,25 @@ impl Section {
             Self::Kept => "kept",
             Self::Trash => "trash",
         }
+    }
+
+    /// The refusal of what is to go to this section, where something of its name is already at `goal`; with the way out.
+    pub(super) fn is_taken(self, id: &str, goal: PathBuf) -> Error {
+        let way_out = match self {
+            Self::Kept => format!(
+                "look what is in it (`txedit kept list`), then drop it (`txedit kept drop {id}`) or move it away"
+            ),
+            Self::History => format!(
+                "it came to its end there, and a restored backup brought it here once more; look at the files, then put \
+                 this one aside (`txedit recover {id} --discard`)"
+            ),
+            Self::Trash => {
+                "it goes with the first commit a minute after it came there; try again then, or move it away".to_owned()
+            }
+            Self::Transactions | Self::Open => "look what is in it, then move it away".to_owned(),
+        };
+        let message = format!("{} is there already: {way_out}", goal.display());
+        Error::new(ErrorKind::RecoveryRequired, message).at(goal).of_transaction(id).outcome_is(Outcome::Unchanged)
     }
 }
 
@@ -272,17 +291,8 @@ impl State {
     pub(super) fn move_transaction(&self, fs: &dyn Fs, id: &str, from: Section, to: Section) -> Result<()> {
         let (from, into) = (self.need_section(fs, from)?, self.need_section(fs, to)?);
         let (name, goal) = (Name::new(&from, id), Name::new(&into, id));
-        fs.rename(name, goal, Rename::NoReplace).map_err(|e| match to {
-            Section::Kept if errno::is_taken(&e) => {
-                let goal = goal.path();
-                let message = format!(
-                    "{} is there already: look what is in it (`txedit kept list`), then drop it (`txedit kept drop {id}`) or \
-                     move it away",
-                    goal.display()
-                );
-                Error::new(ErrorKind::RecoveryRequired, message).at(goal).of_transaction(id).outcome_is(Outcome::Unchanged)
-            }
-            _ => Error::io("rename", name.path(), e),
+        fs.rename(name, goal, Rename::NoReplace).map_err(|e| {
+            if errno::is_taken(&e) { to.is_taken(id, goal.path()) } else { Error::io("rename", name.path(), e) }
         })
     }
 

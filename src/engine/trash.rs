@@ -165,7 +165,9 @@ fn unlink_verified(fs: &dyn Fs, state: &State, folder: &Handle) -> Result<Option
             Found::Written => false,
             // It is not removed if there is anything in it.
             Found::AsRecorded if is_folder(record, mark) => fs.remove_folder(name).is_ok(),
-            Found::AsRecorded => fs.unlink(name).map(|()| true).map_err(|e| Error::io("remove", name.path(), e))?,
+            Found::AsRecorded | Found::Unswapped => {
+                fs.unlink(name).map(|()| true).map_err(|e| Error::io("remove", name.path(), e))?
+            }
         };
         if !is_gone {
             written.push(record.path.to_string());

@@ -9,7 +9,7 @@ use super::doubtful::{self, Doubtful};
 use super::draft::{Draft, Marks, Source, Sources};
 use super::ground::{Ground, Parents};
 use super::history::{Entry, Loaded, whole_history};
-use super::recovery;
+use super::recovery::{self, InFront};
 use super::report::{Extra, FileReport, Operation, Report, Reverted};
 use super::resolve::Place;
 use super::roles::is_about_the_path;
@@ -17,7 +17,7 @@ use super::snapshot::{self, Snapshot, Wanted};
 use super::state::{Found, State};
 use super::{Engine, Run};
 use crate::check::Check;
-use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Metadata, Name};
 use crate::journal::reverse::{Now, conflict, reverse};
 use crate::journal::{Change, Header, Journal, original_name, slot_name};
@@ -115,7 +115,8 @@ impl Engine {
             "an interrupted transaction could not be recovered, and may be the newest: recover it (`txedit recover`), or \
              name the transaction that is meant (`txedit log`): {error}"
         );
-        Err(Error::new(ErrorKind::RecoveryRequired, message).outcome_is(Outcome::Unchanged).warning_of(warnings))
+        let refused = Error::new(ErrorKind::RecoveryRequired, message).warning_of(warnings);
+        Err(InFront::of(Some(&error)).in_front_of(refused))
     }
 
     /// Tries it again where another program came in between and other lines may change. Else what it wrote is a conflict,

@@ -10,15 +10,26 @@ use super::response::{CheckResult, text};
 use crate::engine::report;
 
 /// The answer of a command that has nothing to tell but that it is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Done {
     /// Always.
     pub success: bool,
+    /// What is to be told besides: that an interrupted transaction was recovered first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+impl Done {
+    /// The same with what is to be told besides.
+    #[must_use]
+    pub const fn warning_of(warnings: Vec<String>) -> Self {
+        Self { success: true, warnings }
+    }
 }
 
 impl Default for Done {
     fn default() -> Self {
-        Self { success: true }
+        Self::warning_of(Vec::new())
     }
 }
 

@@ -9,6 +9,7 @@ mod conflicts;
 mod copied;
 mod doubted;
 mod first;
+mod half_way;
 mod hard_links;
 mod interrupted;
 mod journal;

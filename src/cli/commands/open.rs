@@ -61,8 +61,10 @@ pub(super) fn commit(args: &CommitArgs, options: &Options) -> Result<Answer, Fai
 
 pub(super) fn roll_back(args: &OpenArgs, options: &Options) -> Result<Answer, Failure> {
     let engine = options.engine()?;
-    transact::watched(options, |run| engine.roll_back(&args.id, run))?;
+    let warnings = transact::watched(options, |run| engine.roll_back(&args.id, run))?;
     let mut text = String::new();
     let _ = writeln!(text, "dropped {}; no file was changed", styled(NAME, &args.id));
-    Ok(Answer::new(&Done::default(), text)?.having_done(Some(format!("dropped {}", args.id))))
+    let notes: Vec<_> = warnings.iter().map(|warning| report::warning_of(warning)).collect();
+    let answer = Answer::new(&Done::warning_of(warnings), text)?.noting(notes);
+    Ok(answer.having_done(Some(format!("dropped {}", args.id))))
 }

@@ -1,6 +1,7 @@
 //! `txedit recover [ID]`.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -63,7 +64,12 @@ fn answer(plan: &[Recovered], done: &[Recovered], args: &RecoverArgs) -> Result<
     // Who names one wants it ended. Of a journal that is trusted the plan has promised that all is old.
     let is_open = |one: &Recovered| {
         let is_left = !plan_only && args.id.is_some() && one.action == "left";
-        one.required || is_left || args.trust_journal && one.action == "partly_rolled_back"
+        let is_partly = match one.action.as_str() {
+            "partly_committed" => true,
+            "partly_rolled_back" => args.trust_journal,
+            _ => false,
+        };
+        one.required || is_left || is_partly
     };
     let status = if done.iter().any(is_open) { exit::RECOVERY_REQUIRED } else { exit::DONE };
     let views = |some: &[Recovered]| Recovery::from(some).recovered;
@@ -84,8 +90,14 @@ struct View {
     recovered: Option<Vec<wire::history::Recovered>>,
 }
 
+/// Whether a file of this class stays what it is where a recovery goes forward.
+fn is_not_new((_, class): &(PathBuf, String)) -> bool {
+    matches!(class.as_str(), "before" | "torn" | "on top" | "unknown")
+}
+
 fn describe(one: &Recovered, plan_only: bool) -> String {
     let planned = match one.action.as_str() {
+        "forward" if one.files.iter().any(is_not_new) => "will be finished, and some files are not new",
         "forward" => "will be finished, all files new",
         "back" => "will be taken back, all files old",
         "drop" => "will be dropped, nothing was changed",

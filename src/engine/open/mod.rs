@@ -5,6 +5,7 @@
 //! only where no line that they touch was touched.
 
 mod compose;
+mod rollback;
 mod settle;
 mod stage;
 mod store;
@@ -12,7 +13,7 @@ mod stored;
 
 use std::cell::Cell;
 
-use super::again::{Commit, Search};
+use super::again::Commit;
 use super::apply::attempts::telling;
 use super::ground::Ground;
 use super::lock::Patience;
@@ -58,9 +59,9 @@ impl Engine {
     ) -> Result<Report> {
         self.check_allowed(check.as_ref())?;
         let mut warnings = Vec::new();
-        self.recover_own(&mut warnings, run)?;
+        let failed = self.recover_own(&mut warnings, run)?;
         let committed = self.commit_opened(id, plan_hash, check, &mut warnings, run);
-        telling(committed, warnings)
+        telling(committed.map_err(|error| failed.in_front_of(error)), warnings)
     }
 
     fn commit_opened(
@@ -136,35 +137,11 @@ impl Engine {
         report
     }
 
-    /// Drops an open transaction. No file was ever changed by it.
-    pub fn roll_back(&self, id: &str, run: Run<'_>) -> Result<()> {
-        let (state, opened) = self.still_open(id, run)?;
-        self.close(&state, opened)
-    }
-
     /// The folder is emptied with the trash, after a sync.
     fn close(&self, state: &State, opened: Opened) -> Result<()> {
         state.move_transaction(&*self.fs, &opened.id, Section::Open, Section::Trash)?;
         drop(opened);
         trash::sync_and_empty(&*self.fs, state, Goes::Unswapped(&[])).map(drop)
-    }
-
-    /// The same for what makes no sense after its commit.
-    fn still_open(&self, id: &str, run: Run<'_>) -> Result<(State, Opened)> {
-        self.opened(id, run).map_err(|error| self.or_committed(id, error))
-    }
-
-    /// Where an open transaction is gone since it was committed, says so.
-    fn or_committed(&self, id: &str, error: Error) -> Error {
-        match self.committed_open(id, |_| false) {
-            Ok(Search::Perhaps(doubtful)) if is_gone(&error) => doubtful.may_be_the_commit(id, true),
-            Ok(Search::Found(loaded)) if is_gone(&error) => {
-                let (kind, committed) = (ErrorKind::UnknownTransaction, loaded.id());
-                let message = format!("{id} was committed, as {committed}; undo {committed} to take it back");
-                Error::new(kind, message)
-            }
-            _ => error,
-        }
     }
 
     fn opened(&self, id: &str, run: Run<'_>) -> Result<(State, Opened)> {

@@ -5,6 +5,7 @@ use super::settle;
 use super::store::{self, Opened};
 use super::stored::{Base, StoredFile};
 use super::{bases_of, list, request_of};
+use crate::engine::recovery::InFront;
 use crate::engine::report::{FileReport, Overlap, Report, Staged};
 use crate::engine::state::{Found, State};
 use crate::engine::{Engine, Run, snapshot};
@@ -47,15 +48,13 @@ impl Engine {
     pub fn stage(&self, request: &Request, id: Option<&str>, run: Run<'_>) -> Result<Staged> {
         check_stageable(request)?;
         let mut warnings = Vec::new();
-        if !request.dry_run {
-            self.recover_own(&mut warnings, run)?;
-        }
+        let failed = if request.dry_run { InFront::default() } else { self.recover_own(&mut warnings, run)? };
         match self.stage_in(request, id, &mut warnings, run) {
             Ok(mut staged) => {
                 staged.report.warnings = warnings;
                 Ok(staged)
             }
-            Err(error) => Err(error.warning_of(warnings)),
+            Err(error) => Err(failed.in_front_of(error).warning_of(warnings)),
         }
     }
 
@@ -72,7 +71,9 @@ impl Engine {
         let mut opened = match (&found, id) {
             (Found::State(state), Some(id)) => {
                 let opened = store::open(fs, state, id, self.patience(run));
-                Some(opened.map_err(|error| self.or_committed(id, error))?)
+                let opened = opened.map_err(|error| self.or_committed(id, error))?;
+                self.not_committed(id)?;
+                Some(opened)
             }
             (_, Some(id)) => return Err(self.unknown(id)),
             (_, None) => None,

@@ -1,5 +1,7 @@
 //! The one that a person names, which may be put aside on that person's word.
 
+use std::fmt::Write as _;
+
 use super::all::unswapped;
 use super::recover_one;
 use crate::engine::doubtful::Doubtful;
@@ -34,11 +36,14 @@ pub(in crate::engine) fn recover_named(
     if !known {
         return unreadable_in_history(fs, state, id, options)?.map(|one| vec![one]).ok_or_else(|| unknown(id));
     }
-    let recovered = discard_unreadable(fs, state, id, options)
+    let mut recovered = discard_unreadable(fs, state, id, options)
         .transpose()
         .unwrap_or_else(|| recover_one(fs, state, id, options, patience, run))?;
-    if !options.plan_only {
-        trash::sync_and_empty(fs, state, Goes::Unswapped(&unswapped(std::slice::from_ref(&recovered))))?;
+    let unswapped = unswapped(std::slice::from_ref(&recovered));
+    let empty = || trash::sync_and_empty(fs, state, Goes::Unswapped(&unswapped));
+    if let Some(Err(error)) = (!options.plan_only).then(empty) {
+        // What was recovered is so, and durable; a later command empties the trash.
+        let _ = write!(recovered.reason, "; but the trash could not be emptied: {error}");
     }
     Ok(vec![recovered])
 }

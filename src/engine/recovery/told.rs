@@ -1,7 +1,7 @@
 //! What is told of a recovery to the user of another command, before which it came.
 
 use crate::engine::report::Recovered;
-use crate::error::{Error, RECOVERED_FIRST};
+use crate::error::{Error, ErrorKind, Outcome, RECOVERED_FIRST};
 
 /// Tells the user of another command of a recovery that came before it, in the place of what was told of the same
 /// transaction before.
@@ -30,5 +30,28 @@ pub(in crate::engine) fn not_recovered(error: &Error) -> String {
 pub(in crate::engine) fn tell_once(warnings: &mut Vec<String>, warning: String) {
     if !warnings.contains(&warning) {
         warnings.push(warning);
+    }
+}
+
+/// What the recovery in front of another command left of the files.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::engine) struct InFront {
+    /// It failed, and may have swapped some of them before.
+    is_half: bool,
+}
+
+impl InFront {
+    /// After a recovery that failed, if it did.
+    pub(in crate::engine) fn of(failure: Option<&Error>) -> Self {
+        Self { is_half: failure.is_some_and(|error| error.outcome() == Outcome::RecoveryRequired) }
+    }
+
+    /// The refusal of a command since a recovery is due: where the one in front of it failed in the middle, the files are
+    /// not as they were before the command.
+    pub(in crate::engine) fn in_front_of(self, error: Error) -> Error {
+        if self.is_half && error.kind() == ErrorKind::RecoveryRequired {
+            return error.outcome_is(Outcome::RecoveryRequired);
+        }
+        error
     }
 }

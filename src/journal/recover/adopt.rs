@@ -16,6 +16,11 @@ pub fn adopted(record: &Record, observed: &Observed) -> Record {
         let is_it = recorded.born.is_some() && (is(target, &recorded) || is(slot, &recorded));
         if is_it { recorded } else { found.and_then(identity).unwrap_or(NOWHERE) }
     };
+    // An old backup that is restored in place puts the old content into the inode that was staged: content comes first.
+    let staged_here = |recorded: Identity, found: Option<Seen>| match found.and_then(identity) {
+        Some(found) if !(recorded.born.is_some() && is(slot, &recorded)) => found,
+        _ => here(recorded, found),
+    };
     let states = States::new(record.change.before(), record.change.after());
     let (at_target, in_slot) = (states.tell(target), states.tell(slot));
     // What is in the slot of a target that is as it was is what was staged, though a power loss may have torn it.
@@ -29,10 +34,14 @@ pub fn adopted(record: &Record, observed: &Observed) -> Record {
     let first_folder = |one: Seen, other: Seen| [one, other].into_iter().find(|seen| is_folder(*seen));
     let change = match record.change {
         Change::Edit { before, after, staged, original } => {
-            let (staged, original) = (here(staged, new_file), here(original, old_file));
+            let original = match old_file.filter(|seen| states.tell(*seen) == State::Old).and_then(identity) {
+                Some(found) => found,
+                None => here(original, old_file),
+            };
+            let staged = staged_here(staged, new_file);
             Change::Edit { before, after, staged, original }
         }
-        Change::Create { after, staged } => Change::Create { after, staged: here(staged, new_file) },
+        Change::Create { after, staged } => Change::Create { after, staged: staged_here(staged, new_file) },
         Change::Delete { before, original } => {
             let found = if in_slot == State::Missing { target } else { slot };
             Change::Delete { before, original: here(original, Some(found)) }
@@ -123,6 +132,22 @@ mod tests {
         assert_eq!(class(folder, Seen::Missing, Seen::Folder(b)), Class::Ready);
         assert_eq!(class(folder, Seen::Folder(a), Seen::Missing), Class::Done);
         assert_eq!(class(folder, Seen::Folder(a), Seen::Folder(b)), Class::Same);
+    }
+
+    #[test]
+    fn an_inode_that_got_an_old_content_back_in_place_is_not_what_was_staged() {
+        let (before, after, staged, original) = (state("old"), state("new"), inode(1), inode(2));
+        let edit = Change::Edit { before, after, staged, original };
+        assert_eq!(class(edit, file("old", staged), file("new", inode(101))), Class::Ready);
+        assert_eq!(class(edit, file("old", staged), file("ne", inode(101))), Class::Torn);
+        // The same of one that was taken back since.
+        let done = Record { path: RelPath::new("f").unwrap(), change: edit };
+        let observed = Observed { target: file("new", original), slot: file("old", inode(101)) };
+        let adopted = adopted(&done, &observed);
+        assert_eq!(classify(&adopted, &observed), Class::Done);
+        assert_eq!(adopted.change.original(), Some(&inode(101)));
+        // What a power loss left of the staged inode is torn, though it is by chance the old content.
+        assert_eq!(class(edit, file("new", inode(101)), file("old", staged)), Class::Torn);
     }
 
     #[test]

@@ -135,14 +135,14 @@ pub(super) static ROLLBACK_TRANSACTION: Definition = Definition {
     writes: true,
     idempotent: false,
     input: schema::input::<OneTransaction>,
-    output: || schema::output(&[]),
+    output: || schema::output(&[("warnings", Kind::Texts, "What was recovered before it.")]),
     run: |job, arguments| match roll_back(job, arguments) {
-        Ok(()) => Answer::done(&history::Done::default(), Changes::default()),
+        Ok(warnings) => Answer::done(&history::Done::warning_of(warnings), Changes::default()),
         Err(error) => Answer::error(&error, None, Shape::Multi),
     },
 };
 
-fn roll_back(job: &Job<'_>, arguments: Arguments) -> Result<()> {
+fn roll_back(job: &Job<'_>, arguments: Arguments) -> Result<Vec<String>> {
     let id = one(arguments)?;
     job.check_writing(false)?;
     job.engine.roll_back(&id, job.run)

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use super::answer::Compared;
-use super::judge::Judged;
+use super::data::Act;
+use super::judge::{Doing, Judged};
 use super::look::Look;
 use super::run::{Answer, World};
 use crate::digest::Digest;
@@ -138,6 +139,21 @@ impl Claimed<'_> {
         if is_old { Err("the original is there, and nothing else".to_owned()) } else { Ok(()) }
     }
 
+    /// Whether no commit of an open transaction that is said to be dropped is interrupted or done.
+    pub fn judge_dropped(&self, opened: &str) -> Result<(), String> {
+        let is_in = |path: &Path, section: &str| path.starts_with(Path::new(STATE_FOLDER).join(section));
+        let is_journal = |path: &Path| Mark::ALL.iter().any(|mark| path.ends_with(mark.file_name()));
+        let is_its_commit = |path: &Path, entry: &Entry| {
+            (is_in(path, "txn") || is_in(path, "history"))
+                && is_journal(path)
+                && journal::scan(&entry.content).is_ok_and(|journal| journal.header.opened.as_deref() == Some(opened))
+        };
+        match self.entries.iter().find(|(path, entry)| is_its_commit(path, entry)) {
+            Some((path, _)) => Err(format!("said to be dropped, and {} is its commit", path.display())),
+            None => Ok(()),
+        }
+    }
+
     fn inside<'p>(&self, path: &'p Path) -> Result<&'p Path, &'static str> {
         path.strip_prefix(self.compared.root).map_err(|_| "is outside the workspace")
     }
@@ -186,8 +202,12 @@ pub(super) fn leaves_folders(answer: &Result<Answer, Error>) -> bool {
 
 impl World {
     /// Whether what the answer to an act claims beside its files is so. `before` is what was there before it.
-    pub(super) fn judge_claims(&self, before: &Files, look: &Look, answer: &Result<Answer, Error>) -> Judged {
-        self.claimed(before, look, |claimed| match answer {
+    pub(super) fn judge_claims(&self, doing: &Doing<'_>, look: &Look, answer: &Result<Answer, Error>) -> Judged {
+        let dropped = match doing.act {
+            Act::RollBack(number) => self.open_id(*number),
+            _ => None,
+        };
+        self.claimed(&doing.base, look, |claimed| match answer {
             Ok(Answer::Report(report)) => {
                 let is_done = report.transaction.is_some() && !report.already_applied;
                 if is_done && self.wish.in_time.load(Ordering::Relaxed) {
@@ -198,7 +218,7 @@ impl World {
                 told.into_iter().try_for_each(|warning| claimed.judge_warning(warning))
             }
             Ok(Answer::Recovered(all)) => all.iter().try_for_each(|one| claimed.judge_kept(&one.kept)),
-            Ok(_) => Ok(()),
+            Ok(_) => dropped.map_or(Ok(()), |opened| claimed.judge_dropped(opened)),
             Err(error) => {
                 let is_late = self.wish.too_late.load(Ordering::Relaxed) && self.pending.is_none();
                 if error.kind() == ErrorKind::Cancelled && is_late && !lock(&self.foreigners).is_checked {

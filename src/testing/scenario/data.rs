@@ -286,7 +286,7 @@ impl Act {
 
     /// Whether it recovers what is interrupted before it does its own work.
     pub(super) fn recovers(&self) -> bool {
-        !matches!(self, Self::Preview(_) | Self::Status | Self::RollBack(_) | Self::Prune(_) | Self::Drop)
+        !matches!(self, Self::Preview(_) | Self::Status | Self::Prune(_) | Self::Drop)
     }
 
     /// Whether it changes nothing of the files, whatever happens.

@@ -281,7 +281,7 @@ impl World {
             pending.leaves_folders |= matches!(act, Act::Prune(_)) || leaves_folders(answer);
         }
         let told = |what: String| format!("{what}\n  the answer: {answer:?}");
-        self.judge_claims(base, &look, answer).map_err(told)?;
+        self.judge_claims(doing, &look, answer).map_err(told)?;
         if act.only_looks() || matches!(answer, Ok(Answer::Idle)) {
             self.sync_deeds();
             return self.look_ahead().map_err(told);

@@ -304,7 +304,7 @@ impl World {
             }
             Act::RollBack(number) => {
                 let Some(id) = self.open_id(*number) else { return Ok(Answer::Idle) };
-                engine.roll_back(id, run).map(|()| Answer::Done)
+                engine.roll_back(id, run).map(|_| Answer::Done)
             }
             Act::Prune(keep) => engine.prune(&Retention { count: *keep, ..Retention::default() }).map(|_| Answer::Done),
             Act::Status => engine.status().map(|_| Answer::Done),
@@ -338,7 +338,7 @@ impl World {
         }
     }
 
-    fn open_id(&self, number: usize) -> Option<&str> {
+    pub(super) fn open_id(&self, number: usize) -> Option<&str> {
         self.open.get(number)?.as_deref()
     }
 

@@ -28,7 +28,7 @@ fn staged(engine: &Engine) -> Result<String> {
 pub(crate) fn dropped() -> Script {
     scripts::script("staged and dropped").then(|engine| {
         let id = staged(engine)?;
-        run(|run| engine.roll_back(&id, run))
+        run(|run| engine.roll_back(&id, run)).map(drop)
     })
 }
 

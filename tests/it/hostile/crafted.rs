@@ -57,7 +57,7 @@ const COMMANDS: [(&str, Command); 8] = [
         let request = txedit::wire::request::parse(request.to_string().as_bytes())?;
         let request = request.into_request(txedit::request::validate::PathRule::AbsoluteOrRelative)?;
         let staged = it.engine.stage(&request, None, running())?;
-        it.engine.roll_back(&staged.id.unwrap(), running())
+        it.engine.roll_back(&staged.id.unwrap(), running()).map(drop)
     }),
 ];
 

@@ -280,7 +280,7 @@ const NOTICED: [Noticed; 29] = [
 ];
 
 /// The others, each with the test that misses its mend, or why none does.
-const OTHERS: [(&str, &str); 17] = [
+const OTHERS: [(&str, &str); 18] = [
     ("a_folder_that_an_undo_leaves_is_named_truly", "warnings_that_are_not_true_are_seen"),
     ("a_key_after_an_undo_says_what_is_true_now", "none: an answer is made of what stands in the files"),
     ("a_key_is_not_used_twice_where_history_cannot_be_opened", "none: no step of the protocol"),
@@ -289,6 +289,10 @@ const OTHERS: [(&str, &str); 17] = [
     ("a_new_file_staged_at_a_symlink_is_refused_whatever_it_leads_to", "none: a path, before the protocol"),
     ("a_pruning_that_fails_leaves_the_newest", "history_that_is_pruned_newest_first"),
     ("a_recovery_ends_where_the_folder_of_a_deleted_file_is_gone", "a_folder_that_is_not_found_again_is_noticed"),
+    (
+        "a_rollback_after_a_killed_commit_does_not_say_that_nothing_was_changed",
+        "none: what is open is no step of the protocol",
+    ),
     ("a_stage_through_a_symlink_that_is_deleted", "none: a path, before the protocol"),
     ("a_state_folder_with_an_id_survives_a_power_cut", "of_what_a_first_commit_makes"),
     ("a_symlink_whose_target_goes_while_it_is_followed_leads_nowhere", "none: a path, before the protocol"),

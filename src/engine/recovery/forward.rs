@@ -1,0 +1,28 @@
+//! What a recovery that goes forward does not make new.
+
+use std::fmt::Write as _;
+
+use crate::engine::report::Recovered;
+use crate::engine::transaction::Transaction;
+use crate::journal::Mark;
+use crate::journal::recover::Class;
+
+/// Names the files that are not, or will not be, as the transaction makes them. Answers whether its own content never
+/// comes to one of them: the table never goes forward then, but a person can insist.
+pub(super) fn tell(transaction: &Transaction<'_>, classes: &[Class], report: &mut Recovered) -> bool {
+    let is_done = transaction.mark == Mark::Done;
+    let mut is_partly = false;
+    for (record, class) in transaction.journal.entries.iter().zip(classes) {
+        let why = match class {
+            Class::Before => "another program changed it before it was swapped",
+            Class::Torn => "its new content never reached the disk whole",
+            Class::OnTop => "another program changed it after it was swapped",
+            Class::Unknown if is_done => "another program replaced or removed it after it was swapped",
+            Class::Unknown => "neither its old nor its new content is there",
+            Class::Ready | Class::Done | Class::Same | Class::Captured | Class::OriginalLost => continue,
+        };
+        is_partly |= matches!(class, Class::Before | Class::Torn) || *class == Class::Unknown && !is_done;
+        let _ = write!(report.reason, "; {} is not new: {why}", record.path);
+    }
+    is_partly
+}

@@ -1,0 +1,24 @@
+//! Whether a transaction can go where its recovery brings it, asked before anything is touched.
+
+use crate::engine::Decision as Wish;
+use crate::engine::state::Section;
+use crate::engine::transaction::Transaction;
+use crate::error::{Error, Result};
+use crate::fs::Name;
+use crate::journal::recover::Decision;
+
+/// What is in the way where a folder of its name is in the section to which it will go: a restored backup has brought it
+/// here once more after it had come to its end.
+pub(super) fn taken(transaction: &Transaction<'_>, decision: Decision, wish: Wish) -> Result<Option<Error>> {
+    let section = match (wish, decision) {
+        // Where it goes to `kept/`, that is told by the move, which is all that is done.
+        (Wish::Discard, _) | (_, Decision::Wait) => return Ok(None),
+        (_, Decision::Forward) => Section::History,
+        (_, Decision::Back | Decision::Drop) => Section::Trash,
+    };
+    let id = &transaction.journal.header.id;
+    let Some(folder) = transaction.state.section(transaction.fs, section)? else { return Ok(None) };
+    let name = Name::new(&folder, id);
+    let there = transaction.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?;
+    Ok(there.map(|_| section.is_taken(id, name.path())))
+}
