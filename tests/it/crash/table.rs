@@ -241,6 +241,10 @@ fn a_person_may_decide_otherwise_and_loses_nothing() {
                         all_are(&root, OLD, &lost_slots(acts), &told);
                     }
                     (Decision::Forward, "committed") => all_are(&root, NEW, &lost_slots(acts), &told),
+                    (Decision::Forward, "partly_committed") => {
+                        all_are(&root, NEW, &lost_slots(acts), &told);
+                        assert!(!acts.is_empty() && told.contains(" is not new: "), "{told}");
+                    }
                     // Nobody can go either way by a journal that does not verify.
                     (_, "left") => assert!(acts == [Act::CutJournal] && expected == "left", "{told}"),
                     // What cannot be swapped as it is makes it impossible to go forward.
