@@ -15,7 +15,7 @@ use crate::commit::Protocol;
 use crate::error::{Error, Result};
 use crate::fs::{FileKind, Fs, Handle, Name, Stat};
 use crate::identity::Timestamp;
-use crate::journal::recover::{Seen, is_new};
+use crate::journal::recover::{Seen, is_new, is_original};
 use crate::journal::{Change, Journal, Mark, Record, original_name, slot_name};
 
 /// The slots of a transaction that came to its end, and what proves that they were not written since.
@@ -45,6 +45,9 @@ pub(super) enum Found {
     AsRecorded,
     /// What was staged, and never swapped: it may go.
     Unswapped,
+    /// The original of what was taken back, as it was: somebody came on top of the new content, and what was kept for that
+    /// was on the way out. It stays.
+    Original,
     /// Anything else.
     Written,
 }
@@ -115,7 +118,11 @@ impl<'a> Slots<'a> {
         let may_go = (self.protocol.may_go)(record, self.mark, seen)
             || self.is_elsewhere(entry, &stat)?
             || is_incomplete(self.fs, self.protocol, self.folder, self.journal, (entry, self.mark))?;
-        Ok(if may_go { Found::AsRecorded } else { Found::Written })
+        if may_go {
+            return Ok(Found::AsRecorded);
+        }
+        let is_old = self.mark != Mark::Done && is_original(record, seen);
+        Ok(if is_old { Found::Original } else { Found::Written })
     }
 
     /// Whether a file that was written since has other names, through which its writer finds it; to be told of it as a
@@ -154,7 +161,7 @@ impl<'a> Slots<'a> {
                 continue;
             }
             match self.look(entry)? {
-                found @ (Found::Written | Found::Unswapped) => odd.push((entry, found)),
+                found @ (Found::Written | Found::Unswapped | Found::Original) => odd.push((entry, found)),
                 Found::Nothing if self.mark == Mark::Done && record.change.original().is_some() => {
                     odd.push((entry, Found::Nothing));
                 }
@@ -218,9 +225,15 @@ fn in_trash(fs: &dyn Fs, state: &State) -> Result<Vec<String>> {
             continue;
         }
         let slots = Slots::new(fs, state.protocol, &folder, &journal, mark, true)?;
-        let written = slots.odd()?.into_iter().filter(|(_, found)| *found == Found::Written);
-        all.extend(written.map(|(entry, _)| {
+        let written = slots.odd()?.into_iter().filter(|(_, found)| matches!(found, Found::Written | Found::Original));
+        all.extend(written.map(|(entry, found)| {
             let (path, slot) = (&journal.entries[entry].path, slots.slot_path(entry));
+            if found == Found::Original {
+                return format!(
+                    "transaction {id}: the original of {path} is still at {}, and a later commit puts it into kept/",
+                    slot.display()
+                );
+            }
             let when = if mark == Mark::Done { "the commit" } else { "it was taken back" };
             format!(
                 "transaction {id}: {path} was written after {when} by a program that still had it open; what it wrote is \

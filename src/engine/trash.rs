@@ -162,7 +162,7 @@ fn unlink_verified(fs: &dyn Fs, state: &State, folder: &Handle) -> Result<Option
         let name = Name::new(folder, &slot);
         let is_gone = match slots.look(entry)? {
             Found::Nothing => true,
-            Found::Written => false,
+            Found::Written | Found::Original => false,
             // It is not removed if there is anything in it.
             Found::AsRecorded if is_folder(record, mark) => fs.remove_folder(name).is_ok(),
             Found::AsRecorded | Found::Unswapped => {

@@ -293,6 +293,13 @@ pub fn is_new(record: &Record, seen: Seen) -> bool {
     }
 }
 
+/// Whether something is the original, as it was: the inode, its content and what it wore.
+#[must_use]
+pub fn is_original(record: &Record, seen: Seen) -> bool {
+    record.change.original().is_some_and(|original| is(seen, original))
+        && States::new(record.change.before(), None).tell(seen) == State::Old
+}
+
 /// Whether what is in the slot of a transaction in the trash may be unlinked: of one that was pruned the original, a file by
 /// its digest, an empty folder by its inode; of one that was taken back what was staged, unchanged.
 #[must_use]

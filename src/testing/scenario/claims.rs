@@ -121,6 +121,13 @@ impl Claimed<'_> {
             let is_gone = !self.entries.contains_key(self.inside(Path::new(slot))?);
             return if is_gone { Ok(()) } else { Err("it is there".to_owned()) };
         }
+        if let Some((_, rest)) = warning.split_once(" is still at ") {
+            let place = rest.split(',').next().unwrap_or_default();
+            return match self.is_late(self.inside(Path::new(place))?) {
+                Ok(()) => Err("something else is there".to_owned()),
+                Err(_) => Ok(()),
+            };
+        }
         if let Some((_, rest)) = warning.split_once(" is in ") {
             let place = rest.split([' ', ',']).next().unwrap_or_default();
             return self.is_late(self.inside(Path::new(place))?);

@@ -102,7 +102,9 @@ fn before_checks(act: &Act, start: &World, done: &[(Deed, bool)]) -> Vec<Arc<Fil
         let (before, within) = done.split_at(first);
         [before.to_vec(), [before, &late(within)].concat()]
     };
-    (0..=done.len()).flat_map(begun).map(|deeds| replayed(start, &deeds, None)).collect()
+    // What was done to a file that is back stays as well.
+    let by_others: Vec<_> = done.iter().filter(|(_, by_check)| !by_check).cloned().collect();
+    (0..=done.len()).flat_map(begun).chain([by_others]).map(|deeds| replayed(start, &deeds, None)).collect()
 }
 
 /// What would be there without the act.
