@@ -123,10 +123,8 @@ impl Claimed<'_> {
         }
         if let Some((_, rest)) = warning.split_once(" is still at ") {
             let place = rest.split(',').next().unwrap_or_default();
-            return match self.is_late(self.inside(Path::new(place))?) {
-                Ok(()) => Err("something else is there".to_owned()),
-                Err(_) => Ok(()),
-            };
+            let is_it = self.is_original_at(self.inside(Path::new(place))?)?;
+            return if is_it { Ok(()) } else { Err("something else is there".to_owned()) };
         }
         if let Some((_, rest)) = warning.split_once(" is in ") {
             let place = rest.split([' ', ',']).next().unwrap_or_default();
@@ -137,13 +135,17 @@ impl Claimed<'_> {
 
     /// Whether something is at a place in the state folder, and is not the original that its journal tells of.
     fn is_late(&self, place: &Path) -> Result<(), String> {
+        let is_old = self.is_original_at(place)?;
+        if is_old { Err("the original is there, and nothing else".to_owned()) } else { Ok(()) }
+    }
+
+    /// Whether what is at a place in the state folder is the original that its journal tells of.
+    fn is_original_at(&self, place: &Path) -> Result<bool, String> {
         let entry = self.entries.get(place).ok_or("nothing is there")?;
         let mut parts = place.iter().filter_map(|part| part.to_str()).skip(2);
-        let (Some(id), Some(slot)) = (parts.next(), parts.next()) else { return Ok(()) };
+        let (Some(id), Some(slot)) = (parts.next(), parts.next()) else { return Ok(false) };
         let section = place.iter().nth(1).and_then(|part| part.to_str()).unwrap_or_default();
-        let record = self.record_in(section, id, slot);
-        let is_old = record.is_some_and(|record| is_original(&record, entry));
-        if is_old { Err("the original is there, and nothing else".to_owned()) } else { Ok(()) }
+        Ok(self.record_in(section, id, slot).is_some_and(|record| is_original(&record, entry)))
     }
 
     /// Whether no commit of an open transaction that is said to be dropped is interrupted or done.
