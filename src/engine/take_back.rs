@@ -10,7 +10,7 @@ use super::transaction::{Transaction, is_empty_folder};
 use crate::errno;
 use crate::error::{Error, Result};
 use crate::fs::{Name, Rename};
-use crate::journal::recover::{Class, Observed, Seen, is};
+use crate::journal::recover::{Class, Observed, Seen, is, is_original};
 use crate::journal::{Change, Mark, Record, kept_name, slot_name};
 
 /// What taking an entry back came to.
@@ -49,6 +49,8 @@ fn left_alone(record: &Record, observed: Observed, class: Class) -> TakenBack {
         // Somebody removed what was created, or a power loss took it before it was.
         (Class::Unknown, Change::Create { .. } | Change::Folder { .. }) if is_gone(observed) => TakenBack::Old,
         (Class::Unknown, Change::Create { .. }) => TakenBack::Left("another program replaced it"),
+        // It was put back before a crash, by an exchange with what others had put there.
+        (Class::Unknown, _) if is_original(record, observed.target) => TakenBack::Aside(ASIDE),
         (Class::Unknown, _) => TakenBack::Left("neither its old nor its new content is there"),
         (Class::Same, _) if is_staged => TakenBack::Left("another program wrote the new content into its original"),
         (Class::Before | Class::Same, _) => TakenBack::Theirs,

@@ -101,10 +101,14 @@ fn judge_partly(compared: Compared<'_>, error: &Error) -> Result<(), String> {
     // It may be in the folder that the error names, which others moved away.
     let was_moved =
         |left: &NotOld| error.path().is_some_and(|folder| left.path.parent().is_some_and(|it| it.starts_with(folder)));
+    // Or in one that is named itself.
+    let is_inside = |left: &NotOld| {
+        error.not_old().iter().any(|other| left.path != other.path && left.path.starts_with(&other.path))
+    };
     let mut left = error
         .not_old()
         .iter()
-        .filter(|left| left.on_top && !was_moved(left))
+        .filter(|left| left.on_top && !was_moved(left) && !is_inside(left))
         .map(|left| relative(&left.path, compared.root, compared.before));
     left.find(|path| compared.is_unchanged(path))
         .map_or(Ok(()), |path| Err(format!("{} is as it was, and is named as not put back: {error:?}", path.display())))

@@ -231,7 +231,8 @@ pub fn marks(text: &str) -> Marks {
 }
 
 fn collect_marks(content: &[u8], to: &mut Marks) {
-    for word in content.split(u8::is_ascii_whitespace) {
+    // A power cut leaves zeros of what was appended behind it.
+    for word in content.split(|byte| byte.is_ascii_whitespace() || *byte == 0) {
         let [letter @ b'A'..=b'Z', digits @ ..] = word else { continue };
         if let Some(number) = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()) {
             to.insert((*letter, number));
