@@ -163,6 +163,7 @@ impl<'p> Reader<'p> {
             } else {
                 hunk.loose_end = true;
                 hunk.loose_tail = self.empty_lines_before();
+                hunk.headers.extend(words(line));
             }
             hunks.list.push(hunk);
         }
@@ -229,6 +230,13 @@ impl<'p> Reader<'p> {
         let body = body.get(usize::from(side != Side::Both || body.first() == Some(&b' '))..).unwrap_or_default();
         lines.push(HunkLine { side, text: [body, b"\n"].concat() });
     }
+}
+
+/// What a header without numbers says: a line of the file, as in an envelope. `...` says nothing.
+fn words(header: &[u8]) -> Option<Vec<u8>> {
+    let words = header.strip_prefix(b"@@")?;
+    let words = words.strip_suffix(b"@@").unwrap_or(words).trim_ascii();
+    (!words.is_empty() && words != b"...").then(|| words.to_vec())
 }
 
 /// What a line is to a hunk.

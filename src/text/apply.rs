@@ -307,10 +307,14 @@ impl<'a> Editor<'a> {
         };
         Err(match misplaced {
             Misplaced::Nowhere => missing("the lines of the patch were not found in the file"),
-            Misplaced::NoHeader => {
-                let message = "the lines of the patch are in the file, but not behind the line that its @@ names: \
-                               copy that line as it stands";
-                refused(index, ErrorKind::MatchNotFound, message, Detail::None)
+            Misplaced::NoHeader(range) => {
+                let message = format!(
+                    "the lines of the patch stand at line {}, but not in the block that its @@ names: copy the line that \
+                     the block begins with as it stands, and look at what is in the block",
+                    self.content.line_at(range.start)
+                );
+                let detail = Detail::Matches(places(&self.content, &[range], 1));
+                refused(index, ErrorKind::MatchNotFound, message, detail)
             }
             Misplaced::NotAtEdge(range) => {
                 let message = format!(

@@ -6,7 +6,7 @@ mod quote;
 use std::collections::VecDeque;
 use std::ops::{ControlFlow, Range};
 
-use blocks::Blocks;
+use blocks::{Blocks, Led};
 
 use super::MatchKind;
 use super::content::Content;
@@ -92,13 +92,19 @@ pub(super) struct Placed {
     was_told: bool,
 }
 
+impl Placed {
+    const fn exact(range: Range<usize>) -> Self {
+        Self { range, kind: MatchKind::Exact, indent: Indent::Same, was_told: false }
+    }
+}
+
 /// Why a hunk goes nowhere.
 #[derive(Debug, Clone)]
 pub(super) enum Misplaced {
     /// Its old lines are not there.
     Nowhere,
-    /// They are, but one of its headers is not, or not in front of them.
-    NoHeader,
+    /// They are, the first here, but not in the block that its headers name.
+    NoHeader(Range<usize>),
     /// They are, but not at the start or end of the file, where the hunk says that they must be.
     NotAtEdge(Range<usize>),
     /// They are, but in front of where the hunk before ends.
@@ -128,7 +134,7 @@ pub(super) fn apply(content: &Content<'_>, hunk: &Hunk, progress: &mut Progress)
     let placed = place(content, hunk, progress).or_else(|misplaced| {
         let without = without_loose_tail(hunk).ok_or_else(|| misplaced.clone())?;
         match misplaced {
-            Misplaced::Nowhere | Misplaced::NotAtEdge(_) | Misplaced::NoHeader => {
+            Misplaced::Nowhere | Misplaced::NotAtEdge(_) | Misplaced::NoHeader(_) => {
                 place(content, shorter.insert(without), progress)
             }
             _ => Err(misplaced),
@@ -164,41 +170,32 @@ fn place(content: &Content<'_>, hunk: &Hunk, progress: &Progress) -> Result<Plac
         let placed = Placed { range, kind: MatchKind::Exact, indent: Indent::Same, was_told: true };
         return goes_there.then_some(placed).ok_or(Misplaced::Bare);
     }
-    let exact = |range| Placed { range, kind: MatchKind::Exact, indent: Indent::Same, was_told: false };
     let sought = Sought { content, hunk, old: &old, progress, start };
-    if let Some(range) = sought.where_it_says() {
-        return Ok(Placed { was_told: true, ..exact(range) });
+    if let Some(placed) = sought.where_it_says() {
+        return Ok(Placed { was_told: true, ..placed });
     }
     if hunk.only_there {
         return Err(Misplaced::Nowhere);
     }
-    let found = sought.anywhere();
-    if !found.is_empty() {
-        return sought.choose(found, Clone::clone).map(exact);
+    let mut found: Vec<Placed> = sought.anywhere().into_iter().map(Placed::exact).collect();
+    for &kind in sought.ladder() {
+        if sought.is_enough(&found) {
+            break;
+        }
+        let mut more = sought.tolerantly(kind, start..content.len());
+        // What an earlier step found is the same place.
+        more.retain(|place| !found.iter().any(|it| overlap(&it.range, &place.range)));
+        found.append(&mut more);
     }
-    let ladder: &[MatchKind] = if hunk.matching == Matching::Tolerant { &LADDER } else { &[] };
-    for &kind in ladder {
-        let text = content.bytes(start..content.len());
-        let mut found = tolerant::find(&text, &old, kind, Overlap::Counted);
-        if let Some(bare) = without_last_break(hunk, &old) {
-            let mut last = tolerant::find(&text, bare, kind, Overlap::Counted);
-            // None of these ways to compare looks at white space at the end of a line.
-            last.retain(|place| text[place.range.end..].iter().all(|byte| matches!(byte, b' ' | b'\t')));
-            for place in &mut last {
-                place.range.end = text.len();
-            }
-            found.append(&mut last);
-        }
-        for place in &mut found {
-            place.range = place.range.start + start..place.range.end + start;
-        }
-        found.retain(|place| sought.fits(&place.range));
-        if !found.is_empty() {
-            let Tolerated { range, indent, .. } = sought.choose(found, |place| place.range.clone())?;
-            return Ok(Placed { range, kind, indent, was_told: false });
-        }
+    if found.is_empty() {
+        return Err(sought.not_at_edge().map_or(Misplaced::Nowhere, Misplaced::NotAtEdge));
     }
-    Err(sought.not_at_edge().map_or(Misplaced::Nowhere, Misplaced::NotAtEdge))
+    found.sort_by_key(|place| place.range.start);
+    sought.choose(found)
+}
+
+fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
+    one.start < other.end && other.start < one.end
 }
 
 /// The old lines as they may stand at the end of a file that has no last line break: one more place. An empty last line
@@ -220,11 +217,28 @@ struct Sought<'a> {
 }
 
 impl Sought<'_> {
+    /// The ways to compare beside the exact one.
+    fn ladder(&self) -> &'static [MatchKind] {
+        if self.hunk.matching == Matching::Tolerant { &LADDER } else { &[] }
+    }
+
+    /// Whether no further step of the ladder is looked at: an exact place is no better than one in the block that a
+    /// header names, or than one behind the hunk before.
+    fn is_enough(&self, found: &[Placed]) -> bool {
+        let is_told = self.hunk.line.is_some();
+        let in_order = || is_told || found.iter().any(|place| self.in_order(&place.range));
+        found.len() >= KEPT || (!found.is_empty() && self.hunk.headers.is_empty() && in_order())
+    }
+
+    fn in_order(&self, range: &Range<usize>) -> bool {
+        range.start >= self.progress.last.end
+    }
+
     /// The place that the hunk names, if its old lines stand there and the hunks before were where they said.
-    fn where_it_says(&self) -> Option<Range<usize>> {
+    fn where_it_says(&self) -> Option<Placed> {
         let line = self.hunk.line.filter(|_| !self.progress.moved)?;
-        let start = self.content.line_start(line.saturating_sub(1).checked_add_signed(self.progress.added)?)?;
-        let start = start.max(self.start);
+        let line = line.saturating_sub(1).checked_add_signed(self.progress.added)?;
+        let start = self.content.line_start(line)?.max(self.start);
         // Each line break may have a byte more than that of the patch.
         let most = self.old.len() + self.hunk.lines.len();
         let window = self.content.bytes(start..self.content.len().min(start + most));
@@ -233,9 +247,35 @@ impl Sought<'_> {
             found = Some(range);
             ControlFlow::Break(())
         });
-        let range = found.filter(|range| range.start == 0)?;
-        let range = start..start + range.end;
-        (start >= self.progress.last.end && self.fits(&range)).then_some(range)
+        let exact = found.filter(|range| range.start == 0).map(|range| Placed::exact(start..start + range.end));
+        let is_there = |place: &Placed| place.range.start == start && self.fits(&place.range);
+        let exact = exact.filter(is_there);
+        let end = || {
+            let end = self.content.line_start(line + self.hunk.count(Side::Old));
+            end.unwrap_or(self.content.len()).max(start)
+        };
+        let tolerant = || self.ladder().iter().flat_map(|kind| self.tolerantly(*kind, start..end())).find(is_there);
+        exact.or_else(tolerant).filter(|_| start >= self.progress.last.end)
+    }
+
+    /// The places at a step of the ladder.
+    fn tolerantly(&self, kind: MatchKind, within: Range<usize>) -> Vec<Placed> {
+        let text = self.content.bytes(within.clone());
+        let mut found = tolerant::find(&text, self.old, kind, Overlap::Counted);
+        if let Some(bare) = without_last_break(self.hunk, self.old).filter(|_| within.end == self.content.len()) {
+            let mut last = tolerant::find(&text, bare, kind, Overlap::Counted);
+            // None of these ways to compare looks at white space at the end of a line.
+            last.retain(|place| text[place.range.end..].iter().all(|byte| matches!(byte, b' ' | b'\t')));
+            for place in &mut last {
+                place.range.end = text.len();
+            }
+            found.append(&mut last);
+        }
+        let place = |Tolerated { range, indent, .. }| {
+            let range = range.start + within.start..range.end + within.start;
+            Placed { range, kind, indent, was_told: false }
+        };
+        found.into_iter().map(place).filter(|place| self.fits(&place.range)).collect()
     }
 
     fn anywhere(&self) -> Vec<Range<usize>> {
@@ -274,6 +314,8 @@ impl Sought<'_> {
         let ends = range.end == len || (range.end > 0 && *self.content.bytes(range.end - 1..range.end) == *b"\n");
         is_line
             && ends
+            // What an earlier hunk has put in is no text of the file as it was.
+            && !self.progress.new.iter().any(|new| overlap(new, range))
             && (!self.hunk.at_start || range.start == self.start)
             && (!self.hunk.at_end || range.end == len)
             && (self.hunk.loose_end || self.is_spelled_alike(range))
@@ -290,34 +332,61 @@ impl Sought<'_> {
     }
 
     /// The only one of the places, of which there is one at least, that headers and order leave.
-    fn choose<T>(&self, mut found: Vec<T>, range_of: impl Fn(&T) -> Range<usize>) -> Result<T, Misplaced> {
+    fn choose(&self, mut found: Vec<Placed>) -> Result<Placed, Misplaced> {
         let total = found.len();
-        if total < KEPT && !self.hunk.headers.is_empty() {
-            let starts: Vec<usize> = found.iter().map(|place| range_of(place).start).collect();
-            let text = self.content.bytes(self.start..self.content.len());
-            let blocks = Blocks::new(&text, self.start, &self.progress.gone, &self.progress.new);
-            let beneath = blocks.beneath(&self.hunk.headers, &starts);
-            let mut at = starts.iter();
-            found.retain(|_| at.next().is_some_and(|start| beneath.contains(start)));
-            if found.is_empty() {
-                return Err(Misplaced::NoHeader);
-            }
-        }
-        let first = range_of(&found[0]);
-        let in_order = |place: &T| range_of(place).start >= self.progress.last.end;
+        let first = found[0].range.clone();
+        let has_headers = total < KEPT && !self.hunk.headers.is_empty();
+        let beyond = if has_headers { self.keep_led(&mut found)? } else { Vec::new() };
         let is_told = self.hunk.line.is_some();
-        if is_told || !self.progress.is_unordered {
-            let behind = found.iter().filter(|place| in_order(place)).count();
+        // Where they are compared in different ways, the order does not outweigh that.
+        let is_alike = has_headers || found.iter().all(|place| place.kind == found[0].kind);
+        if is_told || (!self.progress.is_unordered && is_alike) {
+            let behind = found.iter().filter(|place| self.in_order(&place.range)).count();
             // A header leads to no place in front of the hunk before: the line that it names may stand further on, too.
             if is_told || behind == 1 || (behind == 0 && found.len() < total) {
-                found.retain(in_order);
+                found.retain(|place| self.in_order(&place.range));
             }
         }
-        if found.len() > 1 {
-            let ranges = found.iter().map(range_of).collect();
-            return Err(Misplaced::Several(ranges, found.len()));
+        if found.is_empty() {
+            return Err(Misplaced::OutOfOrder(first));
+        }
+        let mut ranges: Vec<Range<usize>> = found.iter().map(|place| place.range.clone()).collect();
+        ranges.extend(
+            beyond.into_iter().filter(|range| found.iter().all(|it| self.in_order(&it.range) <= self.in_order(range))),
+        );
+        if ranges.len() > 1 {
+            ranges.sort_by_key(|range| range.start);
+            return Err(Misplaced::Several(ranges.clone(), ranges.len()));
         }
         found.pop().ok_or(Misplaced::OutOfOrder(first))
+    }
+
+    /// Keeps the places that the headers lead to. Answers those that they may lead to as well, if the block of a line that
+    /// equals a header does not end where it seems to: a guess must not make the other place the only one.
+    fn keep_led(&self, found: &mut Vec<Placed>) -> Result<Vec<Range<usize>>, Misplaced> {
+        let starts: Vec<usize> = found.iter().map(|place| place.range.start).collect();
+        let text = self.content.bytes(self.start..self.content.len());
+        let blocks = Blocks::new(&text, self.start, &self.progress.gone, &self.progress.new);
+        let led = blocks.led(&self.hunk.headers, &starts);
+        let mut beyond = Vec::new();
+        let mut chains = Vec::new();
+        let mut kept = Vec::new();
+        for (place, led) in found.iter().zip(led) {
+            match led {
+                Led::Away => {}
+                Led::To(chain) => {
+                    chains.push(chain);
+                    kept.push(place.clone());
+                }
+                Led::Beyond(chain, index) => beyond.push((place.range.clone(), chain[index], index)),
+            }
+        }
+        if kept.is_empty() {
+            return Err(Misplaced::NoHeader(found[0].range.clone()));
+        }
+        *found = kept;
+        beyond.retain(|(_, line, index)| chains.iter().any(|chain| chain[*index] != *line));
+        Ok(beyond.into_iter().map(|(range, ..)| range).collect())
     }
 }
 

@@ -1,5 +1,6 @@
 //! The blocks that the headers of hunks name.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::quote::Quote;
@@ -40,36 +41,80 @@ impl<'t> Line<'t> {
         starts.iter().any(|start| text.starts_with(start)) && !text.starts_with(b"---")
     }
 
-    fn is_label(&self) -> bool {
-        let text = named(self.text);
-        let word = text.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
-        word > 0 && text[word..].starts_with(b":") && matches!(text.get(word + 1), None | Some(b' '))
+    /// Whether it says something of the line that follows, as a comment or a decorator does.
+    fn is_of_next(&self) -> bool {
+        named(self.text).starts_with(b"@") || self.is_aside()
     }
 
-    /// Whether it looks as if a block began with it, as one does with `header`.
-    fn leads_like(&self, header: &Line<'_>) -> bool {
+    /// As `# heading` or `[name]` its sign and how many there are: the lines of such a section are at its own depth.
+    fn section(&self) -> Option<(u8, usize)> {
+        let text = named(self.text);
+        match text.first()? {
+            b'#' => {
+                let count = text.iter().take_while(|byte| **byte == b'#').count();
+                (text.get(count) == Some(&b' ')).then_some((b'#', count))
+            }
+            b'[' => text.ends_with(b"]").then_some((b'[', 1)),
+            _ => None,
+        }
+    }
+
+    /// Whether it goes on with what the line in front of it, no deeper than the header, began.
+    fn goes_on(&self, before: &Line<'_>) -> bool {
+        let text = named(self.text);
+        let word = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+        let is_cut = matches!(named(before.text).last(), Some(b',' | b'(' | b'[' | b'\\'));
+        is_cut || text.starts_with(b":") || GOES_ON.contains(&&text[..word])
+    }
+
+    /// Whether another block of the header's kind begins with it.
+    fn leads_like(&self, header: &Line<'_>, before: &Line<'_>) -> bool {
+        if let Some((sign, count)) = header.section() {
+            return self.section().is_some_and(|(own, more)| own == sign && more <= count);
+        }
         let text = named(self.text);
         match text.first() {
-            Some(b'{') => true,
             Some(b'}') => self.opens(),
             Some(b')' | b']') | None => false,
-            Some(_) => {
-                matches!(text.last(), Some(b'{' | b'(' | b'[' | b':')) || self.first_word() == header.first_word()
-            }
+            Some(_) if self.first_word() == header.first_word() => true,
+            Some(b'-') => false,
+            Some(_) => matches!(text.last(), Some(b'{' | b'(' | b'[' | b':')) && !self.goes_on(before),
         }
     }
 }
+
+/// Words that go on with a signature or a block.
+const GOES_ON: [&[u8]; 11] =
+    [b"where", b"throws", b"else", b"elif", b"elsif", b"elseif", b"except", b"catch", b"finally", b"rescue", b"ensure"];
 
 /// A text, and what hunks did to it.
 pub(super) struct Blocks<'t>(Vec<Line<'t>>);
 
 /// Where a block ends, as far as that can be told.
 struct End {
-    /// Behind the start of the next line that is no deeper than the header and no part of the block: a hunk may begin
-    /// with that line.
+    /// Where the next line begins that leads another block of the kind.
+    lead: usize,
+    /// The same for places, of which one may begin with that line.
     at: usize,
-    /// The next that leads another block: up to it, what is deeper may still be part of this one.
-    next: usize,
+    /// Where lines seem to be in a string, one of which would lead another block if they are not.
+    untold: Vec<Range<usize>>,
+}
+
+impl End {
+    fn holds(&self, start: usize, at: usize) -> bool {
+        start < at && !self.untold.iter().any(|untold| untold.contains(&start))
+    }
+}
+
+/// Where headers lead to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Led {
+    /// Not to this place: there are not as many such lines in front of it.
+    Away,
+    /// From these lines, the nearest in front of the place and of each other, the last header first.
+    To(Vec<usize>),
+    /// The same, but another block begins behind the line of that index.
+    Beyond(Vec<usize>, usize),
 }
 
 impl<'t> Blocks<'t> {
@@ -98,78 +143,106 @@ impl<'t> Blocks<'t> {
         Self(lines)
     }
 
-    /// Those of `starts` that the headers lead to: those in the header's own block, or where there is none, those behind
-    /// it.
-    pub(super) fn beneath(&self, headers: &[Vec<u8>], starts: &[usize]) -> Vec<usize> {
-        let (last, outer) = headers.split_last().expect("only asked with headers");
-        let mut from = 0;
-        for header in outer {
-            // Of an outer header the first one counts; the last must then be told apart by what follows.
-            match self.0[from..].iter().position(|line| named(line.text) == named(header)) {
-                Some(found) => from += found + 1,
-                None => return Vec::new(),
+    /// Where the headers lead to, of the places that start there. A place belongs to the line in front of it that equals
+    /// the last header, and that line to the one in front that equals the header outside of it.
+    pub(super) fn led(&self, headers: &[Vec<u8>], starts: &[usize]) -> Vec<Led> {
+        let equal = |header: &Vec<u8>| -> Vec<usize> {
+            (0..self.0.len()).filter(|index| named(self.0[*index].text) == named(header)).collect()
+        };
+        let equal: Vec<Vec<usize>> = headers.iter().map(equal).collect();
+        let mut ends: HashMap<usize, End> = HashMap::new();
+        starts.iter().map(|start| self.led_to(*start, &equal, &mut ends)).collect()
+    }
+
+    fn led_to(&self, start: usize, equal: &[Vec<usize>], ends: &mut HashMap<usize, End>) -> Led {
+        let (mut chain, mut beyond) = (Vec::new(), None);
+        // The header itself may be the hunk's first line.
+        let (mut inner, mut until) = (start, self.0.partition_point(|line| line.range.start <= start));
+        for lines in equal.iter().rev() {
+            let Some(&index) = lines[..lines.partition_point(|index| *index < until)].last() else { return Led::Away };
+            if !ends.contains_key(&index) && ends.len() < MEANT {
+                ends.insert(index, self.end_of(index));
             }
+            let is_within = |end: &End| end.holds(inner, if chain.is_empty() { end.at } else { end.lead });
+            // Of more than are looked at none is told apart from the others.
+            if !ends.get(&index).is_none_or(is_within) {
+                beyond = Some(chain.len());
+            }
+            chain.push(index);
+            (inner, until) = (self.0[index].range.start, index);
         }
-        let is_named = |index: &usize| named(self.0[*index].text) == named(last);
-        let meant: Vec<usize> = (from..self.0.len()).filter(is_named).take(MEANT).collect();
-        let (mut inside, mut behind) = (Vec::new(), Vec::new());
-        for index in &meant {
-            // The header itself may be the hunk's first line.
-            let after = self.0[*index].range.start;
-            behind.extend(starts.iter().copied().filter(|start| *start >= after));
-            let end = self.end_of(*index);
-            let depth = self.0[*index].depth();
-            let is_inside = |start: &usize| {
-                (after..end.at).contains(start) || (after..end.next).contains(start) && self.depth_at(*start) > depth
-            };
-            inside.extend(starts.iter().copied().filter(is_inside));
+        match beyond {
+            Some(index) => Led::Beyond(chain, index),
+            None => Led::To(chain),
         }
-        let mut beneath = if inside.is_empty() || meant.len() == MEANT { behind } else { inside };
-        beneath.sort_unstable();
-        beneath.dedup();
-        beneath
     }
 
-    /// How deep the first line from `start` on is that is not blank.
-    fn depth_at(&self, start: usize) -> usize {
-        let index = self.0.partition_point(|line| line.range.start < start);
-        self.0[index..].iter().find(|line| !is_blank(line.text)).map_or(0, Line::depth)
-    }
-
-    /// Where the block of a header ends, in the file as it was: at the next line that is indented no deeper, or where
-    /// there are braces, at the one that closes it.
+    /// Where the block of a header ends, in the file as it was: at the next line that is indented no deeper and leads
+    /// another. Not in braces that are open, in what seems to be a string, and with what the header is about.
     fn end_of(&self, index: usize) -> End {
-        let header = &self.0[index];
-        let mut quote = Quote::default();
+        let mut header = &self.0[index];
+        let mut end = End { lead: usize::MAX, at: usize::MAX, untold: Vec::new() };
+        let mut is_of_next = header.is_of_next() && header.section().is_none();
+        let (mut quote, mut doubt) = (Quote::default(), None);
         quote.read(header.text);
-        let mut open = usize::from(header.opens());
-        let mut end = None;
-        for line in self.0[index + 1..].iter().filter(|line| !line.is_new && !is_blank(line.text)) {
+        let (mut open, mut is_closed, mut before) = (usize::from(header.opens()), false, header);
+        let mut comment = header.section().filter(|(sign, _)| *sign == b'#').map(|_| index);
+        for (at, line) in self.0.iter().enumerate().skip(index + 1) {
+            if line.is_new || is_blank(line.text) {
+                continue;
+            }
+            // A comment of several lines is one.
+            if comment.is_some_and(|last| last + 1 == at) && line.section() == self.0[index].section() {
+                comment = Some(at);
+                continue;
+            }
             let is_quoted = quote.is_open();
             if is_quoted || !line.is_aside() {
                 quote.read(line.text);
             }
-            if is_quoted || line.depth() > header.depth() {
+            if !quote.is_open() {
+                end.untold.extend(doubt.take().map(|from| from..line.range.start));
+            }
+            let is_aside = line.is_aside() && header.section().is_none();
+            if line.depth() > self.0[index].depth() || is_aside && !is_quoted {
+                before = line;
+                is_of_next &= is_aside;
                 continue;
             }
-            if line.is_aside() && !header.is_aside() || line.is_label() && !header.is_label() {
+            if is_quoted {
+                if open == 0 && line.leads_like(header, line) {
+                    doubt = doubt.or(Some(line.range.start + 1));
+                }
+                continue;
+            }
+            if is_of_next {
+                if !line.is_of_next() {
+                    (is_of_next, header, open) = (false, line, usize::from(line.opens()));
+                }
+                before = line;
                 continue;
             }
             let first = named(line.text)[0];
-            if first == b'}' {
-                open = open.saturating_sub(1);
+            if first == b'}' && open > 0 {
+                open -= 1;
+                is_closed |= open == 0;
             }
-            if open == 0 && !matches!(first, b'{' | b'(' | b')' | b']') {
-                end = end.or(Some(line.range.start + usize::from(!line.is_gone)));
+            // A brace alone begins another block where that of the header is closed.
+            let is_lead = match first {
+                b'{' if header.section().is_none() => is_closed && !before.goes_on(header),
+                _ => line.leads_like(header, before),
+            };
+            if open == 0 && is_lead {
+                end.lead = line.range.start;
+                // One that is gone is no line of a hunk.
+                end.at = line.range.start + usize::from(!line.is_gone);
+                return end;
             }
-            if let Some(at) = end {
-                if line.leads_like(header) {
-                    return End { at, next: line.range.start };
-                }
-            } else if line.opens() {
-                open += 1;
-            }
+            open += usize::from(line.opens());
+            before = line;
         }
-        End { at: end.unwrap_or(usize::MAX), next: usize::MAX }
+        // A string that does not end is none.
+        end.untold.extend(doubt.map(|from| from..usize::MAX));
+        end
     }
 }

@@ -149,3 +149,4 @@ fn a_tolerant_hunk_keeps_the_lines_that_stay() {
 }
 
 mod blocks;
+mod named;
