@@ -367,7 +367,10 @@ impl Sought<'_> {
         let starts: Vec<usize> = found.iter().map(|place| place.range.start).collect();
         let text = self.content.bytes(self.start..self.content.len());
         let blocks = Blocks::new(&text, self.start, &self.progress.gone, &self.progress.new);
-        let led = blocks.led(&self.hunk.headers, &starts);
+        let Some(led) = blocks.led(&self.hunk.headers, &starts) else {
+            let ranges: Vec<_> = found.iter().map(|place| place.range.clone()).collect();
+            return Err(Misplaced::Several(ranges.clone(), ranges.len()));
+        };
         let mut beyond = Vec::new();
         let mut chains = Vec::new();
         let mut kept = Vec::new();

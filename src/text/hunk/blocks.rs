@@ -7,7 +7,7 @@ use super::quote::Quote;
 use super::{Gone, named};
 use crate::text::tolerant::is_blank;
 
-/// More lines that a header may mean tell nothing.
+/// Of more lines that equal a header nothing is told: each costs a look at what follows it.
 const MEANT: usize = 100;
 
 /// A line of the file as it is, or as it was before the hunks in front.
@@ -144,8 +144,9 @@ impl<'t> Blocks<'t> {
     }
 
     /// Where the headers lead to, of the places that start there. A place belongs to the line in front of it that equals
-    /// the last header, and that line to the one in front that equals the header outside of it.
-    pub(super) fn led(&self, headers: &[Vec<u8>], starts: &[usize]) -> Vec<Led> {
+    /// the last header, and that line to the one in front that equals the header outside of it. `None` where there are too
+    /// many such lines.
+    pub(super) fn led(&self, headers: &[Vec<u8>], starts: &[usize]) -> Option<Vec<Led>> {
         let equal = |header: &Vec<u8>| -> Vec<usize> {
             (0..self.0.len()).filter(|index| named(self.0[*index].text) == named(header)).collect()
         };
@@ -154,27 +155,28 @@ impl<'t> Blocks<'t> {
         starts.iter().map(|start| self.led_to(*start, &equal, &mut ends)).collect()
     }
 
-    fn led_to(&self, start: usize, equal: &[Vec<usize>], ends: &mut HashMap<usize, End>) -> Led {
+    fn led_to(&self, start: usize, equal: &[Vec<usize>], ends: &mut HashMap<usize, End>) -> Option<Led> {
         let (mut chain, mut beyond) = (Vec::new(), None);
         // The header itself may be the hunk's first line.
         let (mut inner, mut until) = (start, self.0.partition_point(|line| line.range.start <= start));
         for lines in equal.iter().rev() {
-            let Some(&index) = lines[..lines.partition_point(|index| *index < until)].last() else { return Led::Away };
-            if !ends.contains_key(&index) && ends.len() < MEANT {
-                ends.insert(index, self.end_of(index));
+            let Some(&index) = lines[..lines.partition_point(|index| *index < until)].last() else {
+                return Some(Led::Away);
+            };
+            if ends.len() == MEANT && !ends.contains_key(&index) {
+                return None;
             }
-            let is_within = |end: &End| end.holds(inner, if chain.is_empty() { end.at } else { end.lead });
-            // Of more than are looked at none is told apart from the others.
-            if !ends.get(&index).is_none_or(is_within) {
+            let end = ends.entry(index).or_insert_with(|| self.end_of(index));
+            if !end.holds(inner, if chain.is_empty() { end.at } else { end.lead }) {
                 beyond = Some(chain.len());
             }
             chain.push(index);
             (inner, until) = (self.0[index].range.start, index);
         }
-        match beyond {
+        Some(match beyond {
             Some(index) => Led::Beyond(chain, index),
             None => Led::To(chain),
-        }
+        })
     }
 
     /// Where the block of a header ends, in the file as it was: at the next line that is indented no deeper and leads

@@ -51,6 +51,13 @@ fn the_lines_of_a_section_are_at_its_own_depth() {
 }
 
 #[test]
+fn of_very_many_blocks_of_a_name_none_is_told() {
+    let block = |at: usize| format!("fn f() {{\n    {}\n}}\n", if at.is_multiple_of(2) { "x" } else { "v" });
+    let base: String = (0..300).map(block).collect();
+    assert_eq!(run(&base, [beneath(&["fn f() {"], "-    x\n+    y\n")]), TWO);
+}
+
+#[test]
 fn a_signature_that_goes_on_ends_no_block() {
     for (name, rest) in
         [("fn f()", "where\n    T: X,\n{\n"), ("F::F(int a)", ": G(a)\n{\n"), ("void f()", "throws E {\n")]
