@@ -34,10 +34,10 @@ impl Compared<'_> {
         self.touched.iter().any(|touched| path.starts_with(touched))
     }
 
-    /// Whether somebody else made a symlink that leads to this path.
+    /// Whether somebody else made a symlink that leads to this path, or above it.
     fn is_led_to(&self, path: &Path) -> bool {
         let is_link = |at: &&PathBuf| self.after.get(*at).is_some_and(|entry| entry.kind == FileKind::Symlink);
-        self.touched.iter().filter(is_link).any(|link| relative(link, self.root, self.after) == path)
+        self.touched.iter().filter(is_link).any(|link| path.starts_with(relative(link, self.root, self.after)))
     }
 
     fn is_unchanged(&self, path: &Path) -> bool {
@@ -110,7 +110,9 @@ fn judge_partly(compared: Compared<'_>, error: &Error) -> Result<(), String> {
         .iter()
         .filter(|left| left.on_top && !was_moved(left) && !is_inside(left))
         .map(|left| relative(&left.path, compared.root, compared.before));
-    left.find(|path| compared.is_unchanged(path))
+    // What stood there when it was looked at others may have taken away since.
+    let is_gone = |path: &Path| compared.is_touched(path) && !compared.after.contains_key(path);
+    left.find(|path| compared.is_unchanged(path) && !is_gone(path))
         .map_or(Ok(()), |path| Err(format!("{} is as it was, and is named as not put back: {error:?}", path.display())))
 }
 
@@ -172,7 +174,9 @@ fn judge_file(compared: Compared<'_>, report: &Report, index: usize, mode: Optio
     let is_retaken = file.hash_after.is_none() && others().any(|other| places(other, before).1 == goal);
     let was_vacated = file.hash_before.is_none() && others().any(|other| places(other, before).0 == source);
     let told = |what: &str| Err(format!("{}: {what}; the answer says {file:?}", source.display()));
-    if compared.is_touched(&source) || compared.is_touched(&goal) || compared.is_touched(&file.path) {
+    let is_renamed_there = file.extras.renamed_to.as_ref().is_some_and(|path| compared.is_touched(path));
+    let is_touched = [&source, &goal].into_iter().any(|path| compared.is_touched(path));
+    if is_touched || is_renamed_there || compared.is_touched(&file.path) {
         return Ok(());
     }
     if !is_retaken && digest(after, &goal) != file.hash_after {

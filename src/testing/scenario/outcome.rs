@@ -158,7 +158,8 @@ impl World {
             // What one takes away, another may have put in its place.
             let all = report.files.iter().filter(|other| places(other, base).1 == goal);
             let is_retaken = file.hash_after.is_none() && all.count() > 1;
-            !is_moved(&goal) && !is_retaken && digest(&look.files, &goal) != file.hash_after
+            let led = relative(&goal, Path::new(ROOT), &look.files);
+            !is_moved(&goal) && !is_retaken && digest(&look.files, &led) != file.hash_after
         });
         wrong.map_or(Ok(()), |file| Err(format!("a folder was moved before the last swap, and {file:?} is not there")))
     }

@@ -158,6 +158,7 @@ impl Refused<'_> {
             || self.is_in_moved_folder(path)
             || self.is_where_it_was(path)
             || self.is_as_new(path)
+            || self.was_recovered_before_it_moved(path)
             || self.went_with_the_new_one(path);
         if is_fine {
             return Ok(());
@@ -194,7 +195,9 @@ impl Refused<'_> {
                 known_as.any(|before| kept.path.ends_with(&before) || is_in(kept, &before))
             })
         };
-        self.error.kept().iter().any(|kept| kept.path.ends_with(path) || is_in(kept, path) || was_moved(kept))
+        let named = format!("{} is not as it was", path.display());
+        self.error.warnings().iter().any(|told| told.contains(&named))
+            || self.error.kept().iter().any(|kept| kept.path.ends_with(path) || is_in(kept, path) || was_moved(kept))
             || self.error.not_old().iter().any(|left| {
                 let left_at = left.path.strip_prefix(ROOT).unwrap_or(&left.path);
                 // With a folder that is another's all that is in it is.
@@ -214,6 +217,16 @@ impl Refused<'_> {
         self.foreigners.left.get(path).is_some_and(|[before, after]| {
             let is_old = alike(before.as_ref(), self.base.get(path)) || before.as_ref().is_some_and(is_original);
             (!self.asked.contains(path) || is_old) && alike(after.as_ref(), self.files.get(path))
+        })
+    }
+
+    /// Whether a recovery that came first made it so, in a folder that others moved meanwhile.
+    fn was_recovered_before_it_moved(&self, path: &Path) -> bool {
+        let is_so = |own: &Path| self.recovered.iter().any(|files| alike(self.files.get(path), files.get(own)));
+        self.foreigners.done.iter().any(|(deed, _)| {
+            let (Deed::Move(from, to) | Deed::Exchange(from, to)) = deed else { return false };
+            let own = |from: &str, to: &str| path.strip_prefix(to).ok().map(|inside| Path::new(from).join(inside));
+            [own(from, to), own(to, from)].into_iter().flatten().any(|own| is_so(&own))
         })
     }
 
