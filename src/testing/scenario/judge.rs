@@ -308,7 +308,8 @@ impl World {
                 let mut allowed = doing.or_clean(base);
                 // A recovery that goes another way beside others.
                 allowed.extend(self.pending.iter().flat_map(|pending| pending.allowed.iter().cloned()));
-                let tainted = self.touched_by(act);
+                let mut tainted = self.touched_by(act);
+                tainted.extend(self.pending.iter().flat_map(|pending| pending.tainted.iter().cloned()));
                 // It may be the newest, or may not.
                 self.is_blurred = true;
                 self.sync_deeds();
