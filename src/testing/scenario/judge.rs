@@ -272,14 +272,19 @@ impl World {
         Some(Arc::clone(&fork.look().files))
     }
 
-    /// Judges an act that came to its end.
-    fn judge(&mut self, doing: &Doing<'_>, answer: &Result<Answer>) -> Judged {
-        let (Doing { act, base, raw, failed, .. }, look) = (doing, self.look());
+    /// What an act did beside what is interrupted.
+    fn note_beside_pending(&mut self, act: &Act, answer: &Result<Answer>) {
         let touched = self.touched_by(act);
         if let Some(pending) = &mut self.pending {
             pending.tainted.extend(touched);
             pending.leaves_folders |= matches!(act, Act::Prune(_)) || leaves_folders(answer);
         }
+    }
+
+    /// Judges an act that came to its end.
+    fn judge(&mut self, doing: &Doing<'_>, answer: &Result<Answer>) -> Judged {
+        let (Doing { act, base, raw, failed, .. }, look) = (doing, self.look());
+        self.note_beside_pending(act, answer);
         let told = |what: String| format!("{what}\n  the answer: {answer:?}");
         self.judge_claims(doing, &look, answer).map_err(told)?;
         if act.only_looks() || matches!(answer, Ok(Answer::Idle)) {
@@ -308,12 +313,12 @@ impl World {
                 let mut allowed = doing.or_clean(base);
                 // A recovery that goes another way beside others.
                 allowed.extend(self.pending.iter().flat_map(|pending| pending.allowed.iter().cloned()));
-                let mut tainted = self.touched_by(act);
-                tainted.extend(self.pending.iter().flat_map(|pending| pending.tainted.iter().cloned()));
+                let due = self.pending.as_ref();
+                let tainted = due.map_or_else(|| self.touched_by(act), |due| due.tainted.clone());
+                let leaves_folders = due.is_some_and(|due| due.leaves_folders);
                 // It may be the newest, or may not.
                 self.is_blurred = true;
                 self.sync_deeds();
-                let leaves_folders = self.pending.as_ref().is_some_and(|pending| pending.leaves_folders);
                 return self.interrupted(allowed, Arc::clone(base), tainted, leaves_folders).map_err(told);
             }
             Err(error) => {
