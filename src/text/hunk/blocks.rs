@@ -160,16 +160,15 @@ impl<'t> Blocks<'t> {
         // The header itself may be the hunk's first line.
         let (mut inner, mut until) = (start, self.0.partition_point(|line| line.range.start <= start));
         for lines in equal.iter().rev() {
-            let Some(&index) = lines[..lines.partition_point(|index| *index < until)].last() else {
+            let lines = &lines[..lines.partition_point(|index| *index < until)];
+            let Some(&nearest) = lines.last() else {
                 return Some(Led::Away);
             };
-            if ends.len() == MEANT && !ends.contains_key(&index) {
-                return None;
-            }
-            let end = ends.entry(index).or_insert_with(|| self.end_of(index));
-            if !end.holds(inner, if chain.is_empty() { end.at } else { end.lead }) {
+            let held = self.holding(lines, inner, chain.is_empty(), ends)?;
+            if held.is_none() {
                 beyond = Some(chain.len());
             }
+            let index = held.unwrap_or(nearest);
             chain.push(index);
             (inner, until) = (self.0[index].range.start, index);
         }
@@ -177,6 +176,28 @@ impl<'t> Blocks<'t> {
             Some(index) => Led::Beyond(chain, index),
             None => Led::To(chain),
         })
+    }
+
+    /// Of lines that equal a header the nearest whose block holds `start`: the last one, or one that is less indented than
+    /// all behind it, as an outer brace is. `None` where there are too many to tell, `Some(None)` where none holds it.
+    fn holding(
+        &self, lines: &[usize], start: usize, is_place: bool, ends: &mut HashMap<usize, End>,
+    ) -> Option<Option<usize>> {
+        let mut depth = usize::MAX;
+        for &index in lines.iter().rev() {
+            if self.0[index].depth() >= depth {
+                continue;
+            }
+            depth = self.0[index].depth();
+            if ends.len() == MEANT && !ends.contains_key(&index) {
+                return None;
+            }
+            let end = ends.entry(index).or_insert_with(|| self.end_of(index));
+            if end.holds(start, if is_place { end.at } else { end.lead }) {
+                return Some(Some(index));
+            }
+        }
+        Some(None)
     }
 
     /// Where the block of a header ends, in the file as it was: at the next line that is indented no deeper and leads

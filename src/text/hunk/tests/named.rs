@@ -51,6 +51,19 @@ fn the_lines_of_a_section_are_at_its_own_depth() {
 }
 
 #[test]
+fn a_line_that_stands_in_its_own_block_names_the_outer_one_too() {
+    let base = "impl A\n{\n    fn f()\n    {\n        v\n    }\n\n    x\n}\n\nimpl B\n{\n    x\n}\n";
+    let change = || beneath(&["{"], "-    x\n+    y\n");
+    assert_eq!(run(base, [change()]), TWO);
+    let base = base.replace("B\n{\n    x", "B\n{\n    v");
+    becomes(&base, [change()], &base.replace('x', "y"));
+    // Of as deep a line the nearest is meant, and no other.
+    let base = "fn f()\n{\n    x\n}\n\nfn f()\n{\n    v\n}\n\nmod m {\n    x\n}\n";
+    let base = base.replacen('x', "w", 1);
+    assert_eq!(run(&base, [beneath(&["fn f()"], "-    x\n+    y\n")]), NOT_THERE);
+}
+
+#[test]
 fn of_very_many_blocks_of_a_name_none_is_told() {
     let block = |at: usize| format!("fn f() {{\n    {}\n}}\n", if at.is_multiple_of(2) { "x" } else { "v" });
     let base: String = (0..300).map(block).collect();
