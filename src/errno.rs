@@ -16,6 +16,12 @@ pub fn is_missing(error: &io::Error) -> bool {
     of(error) == Some(Errno::NOENT)
 }
 
+/// Whether this process, or the machine, has run out of what it will have again: open files, memory.
+#[must_use]
+pub fn is_passing(error: &io::Error) -> bool {
+    matches!(of(error), Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM))
+}
+
 /// Whether a name is taken.
 #[must_use]
 pub fn is_taken(error: &io::Error) -> bool {

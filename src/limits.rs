@@ -146,6 +146,9 @@ pub const TRASH: usize = 64;
 /// and writes to it.
 pub const GRACE: Duration = Duration::from_mins(1);
 
+/// Folders in one another that `kept drop` deletes: each is open while those in it go.
+pub const RAZED_LEVELS: usize = 200;
+
 /// Bytes of one MCP message, a line or a body: a request of 32 MB whose every second byte is escaped fits.
 pub const MESSAGE_BYTES: usize = 64 << 20;
 

@@ -47,6 +47,8 @@ pub struct Protocol {
     pub touches: fn(&Path, &Path) -> bool,
     /// Whether a folder with this owner and mode is the user's alone: [`is_private`].
     pub is_private: fn(u32, u32, u32) -> bool,
+    /// Whether a folder that is known by its name alone is one of the workspace's, by their owners: [`is_of_owner`].
+    pub is_of_owner: fn(u32, u32) -> bool,
     /// Whether the `id` of a state folder was written for this folder in this root: [`is_bound`].
     pub is_bound: fn(&str, &str) -> bool,
     /// Whether size and time prove a content: [`recover::is_told_by_time`].
@@ -74,6 +76,7 @@ pub static PROTOCOL: Protocol = Protocol {
     is_born_here: recover::is_born_here,
     touches: recover::touches,
     is_private,
+    is_of_owner,
     is_bound,
     is_told_by_time: recover::is_told_by_time,
     have_entries,
@@ -84,6 +87,13 @@ pub static PROTOCOL: Protocol = Protocol {
 #[must_use]
 pub const fn is_private(owner: u32, mode: u32, user: u32) -> bool {
     owner == user && mode & 0o022 == 0
+}
+
+/// Whether a folder has the owner of the workspace, who may exchange names in it: with what is his he leads nobody to what
+/// is not.
+#[must_use]
+pub const fn is_of_owner(folder: u32, workspace: u32) -> bool {
+    folder == workspace
 }
 
 /// Whether an `id` names what was `probed`: the identities of the state folder and of the root. A copy, or a state folder

@@ -4,6 +4,7 @@
 
 use super::transaction::Transaction;
 use crate::digest::Digest;
+use crate::errno;
 use crate::error::{Error, Result};
 use crate::fs::{FileKind, Metadata, Name};
 use crate::identity::Identity;
@@ -11,11 +12,20 @@ use crate::journal::{Change, slot_name};
 use crate::plan::FileState;
 
 /// Where the new file of an edit is; what goes back is in the other place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Place<'a> {
     Target,
-    /// In its slot again. The inode is what went back to the target; any other that stands there by now has a mode of its own.
-    Slot(Option<Identity>),
+    /// In its slot again; this went back to the target.
+    Slot(&'a Returned),
+}
+
+/// What is about to go back to the target of an entry.
+#[derive(Debug, Clone)]
+pub(super) struct Returned {
+    /// Any other file that stands at the target afterwards has a mode of its own.
+    identity: Option<Identity>,
+    /// What a file wears that an edit puts back. What it wears otherwise afterwards, somebody gave it there.
+    pub worn: Option<Metadata>,
 }
 
 /// What the original of an edit was given.
@@ -32,7 +42,7 @@ pub(super) enum Handed {
 impl Transaction<'_> {
     /// Gives to what goes back, the original or what came out in its place, what somebody changed of mode, owner and
     /// attributes of the new file, since that was staged, or since it was handed over `before`.
-    pub(super) fn hand_over(&self, entry: usize, place: Place, before: Handed) -> Result<Handed> {
+    pub(super) fn hand_over(&self, entry: usize, place: Place<'_>, before: Handed) -> Result<Handed> {
         let record = self.record(entry);
         let Change::Edit { before: old, after, staged, .. } = &record.change else {
             return Ok(Handed::AsStaged);
@@ -45,7 +55,10 @@ impl Transaction<'_> {
         let slot = slot_name(entry);
         let slot = Name::new(&self.folder, &slot);
         let target = Name::new(self.parent(entry)?, record.path.name());
-        let (new, returning) = if place == Place::Target { (target, slot) } else { (slot, target) };
+        let (new, returning) = match place {
+            Place::Target => (target, slot),
+            Place::Slot(_) => (slot, target),
+        };
         let io = |verb: &'static str| move |e| Error::io(verb, self.path(entry), e);
         // What somebody put in its place has a mode of its own.
         let stat = self.fs.stat(new).map_err(io("look at"))?;
@@ -54,7 +67,7 @@ impl Transaction<'_> {
         };
         let there = self.fs.stat(returning).map_err(io("look at"))?;
         if let Place::Slot(went_back) = place
-            && there.is_none_or(|there| Some(there.identity) != went_back)
+            && there.is_none_or(|there| Some(there.identity) != went_back.identity)
         {
             return Ok(before);
         }
@@ -63,14 +76,29 @@ impl Transaction<'_> {
             return Ok(before);
         }
         let now = self.metadata(returning).map_err(io("read the attributes of"))?;
-        let Some(wanted) = wanted([old, after], &found, &now) else { return Ok(Handed::Not) };
-        let given = self.wear(returning, &now, &wanted);
+        let Some(mut wanted) = wanted([old, after], &found, &now) else { return Ok(Handed::Not) };
+        if let Place::Slot(Returned { worn: Some(worn), .. }) = place {
+            wanted = but_newer(wanted, worn, &now);
+        }
         let worn = FileState { mode: found.mode, access: Some(found.access()), ..*after };
-        Ok(if given.is_ok() { Handed::Over(worn) } else { Handed::Not })
+        match self.wear(returning, &now, &wanted) {
+            Ok(()) => Ok(Handed::Over(worn)),
+            // A later try may well give it.
+            Err(e) if errno::is_passing(&e) => Err(io("set the mode, owner and attributes of")(e)),
+            Err(_) => Ok(Handed::Not),
+        }
+    }
+
+    /// What is in a slot before it goes back to the target.
+    pub(super) fn returning(&self, entry: usize) -> Result<Returned> {
+        let slot = slot_name(entry);
+        let stat = self.fs.stat(Name::new(&self.folder, &slot));
+        let stat = stat.map_err(|e| Error::io("look at", self.path(entry), e))?;
+        Ok(Returned { identity: stat.map(|stat| stat.identity), worn: self.worn_in_slot(entry)? })
     }
 
     /// What the content of a slot wears that an edit is about to put back; `None` where there is none.
-    pub(super) fn worn_in_slot(&self, entry: usize) -> Result<Option<Metadata>> {
+    fn worn_in_slot(&self, entry: usize) -> Result<Option<Metadata>> {
         let slot = slot_name(entry);
         let slot = Name::new(&self.folder, &slot);
         let io = |verb: &'static str| move |e| Error::io(verb, self.path(entry), e);
@@ -115,6 +143,21 @@ impl Transaction<'_> {
         let attributes = self.fs.attributes(&file)?;
         Ok(Metadata { mode: stat.mode, user: stat.user, group: stat.group, attributes, modified: None })
     }
+}
+
+/// What is `wanted`, but for what is `now` other than what was `worn` when it went back: somebody changed that since.
+fn but_newer(wanted: Metadata, worn: &Metadata, now: &Metadata) -> Metadata {
+    let mut wanted = wanted;
+    if now.mode != worn.mode {
+        wanted.mode = now.mode;
+    }
+    if (now.user, now.group) != (worn.user, worn.group) {
+        (wanted.user, wanted.group) = (now.user, now.group);
+    }
+    if now.attributes.digest() != worn.attributes.digest() {
+        wanted.attributes = now.attributes.clone();
+    }
+    wanted
 }
 
 /// What the original is to wear: what it does, with what is not as the new file was staged. `None` where the journal does

@@ -9,7 +9,7 @@ use super::lock::NEVER;
 use super::report::{Kept, Report};
 use super::state::{Section, State, list_ids, open_transaction};
 use super::transaction::{is_incomplete, see};
-use super::{Engine, Run, prune, trash};
+use super::{Engine, Run, prune, raze, trash};
 use crate::error::{self, Error, ErrorKind, Result};
 use crate::fs::{Fs, Handle, Name, Stat};
 use crate::journal::recover::{Seen, is, is_new};
@@ -69,11 +69,13 @@ impl Engine {
         self.apply(&request, run)
     }
 
-    /// Deletes what is kept of one transaction. On failure it is still there.
+    /// Deletes what is kept of one transaction, folders with everything in them. On failure what is left is still kept.
     pub fn kept_drop(&self, id: &str) -> Result<()> {
         let (state, folder) = self.kept_folder(id)?;
         // Whoever empties the trash meanwhile leaves what is locked.
         self.fs.try_lock(&folder).map_err(|e| Error::io("lock", folder.path(), e))?;
+        // The journal goes last: without it nothing tells what the rest is.
+        raze::folders_in(&*self.fs, &folder)?;
         state.move_transaction(&*self.fs, id, Section::Kept, Section::Trash)?;
         trash::sync_and_drop(&*self.fs, &state, id)
     }

@@ -31,6 +31,7 @@ mod possible;
 mod private;
 mod project;
 mod prune;
+mod raze;
 mod read;
 mod recovery;
 mod resolve;

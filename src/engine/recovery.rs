@@ -64,7 +64,9 @@ pub(super) fn recover_one(
     let incomplete = BTreeSet::new();
     let uncertain = mark == Mark::Contended;
     let leaving = OnceLock::new();
-    let mut transaction = Transaction { fs, state, folder, journal, mark, uncertain, parents, incomplete, leaving };
+    let (strange, is_recovery) = (BTreeSet::new(), true);
+    let mut transaction =
+        Transaction { fs, state, folder, journal, mark, uncertain, parents, strange, is_recovery, incomplete, leaving };
     if options.plan_only {
         return plan_only(&transaction, options.decision, run.cancel);
     }

@@ -94,7 +94,20 @@ impl<'a> Staging<'a> {
         let incomplete = BTreeSet::new();
         let mark = Mark::Sealed;
         let (uncertain, leaving) = (false, OnceLock::new());
-        let transaction = Transaction { fs, state, folder, journal, mark, uncertain, parents, incomplete, leaving };
+        let (strange, is_recovery) = (BTreeSet::new(), false);
+        let transaction = Transaction {
+            fs,
+            state,
+            folder,
+            journal,
+            mark,
+            uncertain,
+            parents,
+            strange,
+            is_recovery,
+            incomplete,
+            leaving,
+        };
         Ok(Self {
             transaction,
             section,

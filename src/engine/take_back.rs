@@ -33,6 +33,8 @@ const NOT_HANDED_ON: TakenBack = TakenBack::Left(
     "another program wrote it while it was taken back, and changed the mode, owner or attributes of what is kept",
 );
 const NO_FOLDER: TakenBack = TakenBack::Left("its folder is gone");
+const STRANGE: TakenBack =
+    TakenBack::Left("a folder of another owner than the workspace's is in the place of its folder");
 const FILLED: TakenBack = TakenBack::Left("another program put something into the folder that took its place");
 const WRITTEN: TakenBack = TakenBack::Left("another program wrote it while it was taken back");
 const ASIDE: &str = "the check, or another program, wrote it";
@@ -61,6 +63,14 @@ fn left_alone(record: &Record, observed: Observed, class: Class) -> TakenBack {
 /// Whether nothing of an entry is there.
 fn is_gone(observed: Observed) -> bool {
     observed == Observed { target: Seen::Missing, slot: Seen::Missing }
+}
+
+/// Whether whatever stands at the target after a check goes aside, for the original or for nothing.
+fn is_to_go_aside(change: &Change, class: Class, observed: Observed) -> bool {
+    match change {
+        Change::Create { .. } => observed.slot == Seen::Missing && observed.target != Seen::Missing,
+        _ => change.original().is_some_and(|it| class == Class::OnTop || is(observed.slot, it)),
+    }
 }
 
 impl Transaction<'_> {
@@ -100,10 +110,7 @@ impl Transaction<'_> {
         if handed == Handed::Not {
             return Ok(NOT_HANDED_OVER);
         }
-        let slot = slot_name(entry);
-        let went_back =
-            self.fs.stat(Name::new(&self.folder, &slot)).map_err(|e| Error::io("look at", self.path(entry), e))?;
-        let worn = self.worn_in_slot(entry)?;
+        let returned = self.returning(entry)?;
         match self.swap_back(entry) {
             Err(e) if e.os_error().is_some_and(errno::is_taken) => return Ok(IN_THE_WAY),
             other => other?,
@@ -115,7 +122,7 @@ impl Transaction<'_> {
         if !self.slot_came_back(entry)? {
             self.swap(entry)?;
             // For a moment its name was that of what went back, and somebody may have changed that.
-            let is_given = worn.map_or(Ok(true), |worn| self.hand_on(entry, &worn))?;
+            let is_given = returned.worn.map_or(Ok(true), |worn| self.hand_on(entry, &worn))?;
             return Ok(match (is_given, makes_folder) {
                 (false, _) => NOT_HANDED_ON,
                 (true, true) => FILLED,
@@ -123,11 +130,7 @@ impl Transaction<'_> {
             });
         }
         // Somebody may have changed them in this moment, perhaps back to what they were.
-        Ok(if self.hand_over(entry, Place::Slot(went_back.map(|stat| stat.identity)), handed)? == Handed::Not {
-            NOT_HANDED_OVER
-        } else {
-            back
-        })
+        Ok(if self.hand_over(entry, Place::Slot(&returned), handed)? == Handed::Not { NOT_HANDED_OVER } else { back })
     }
 
     /// The same after a check began: then every entry was swapped, and what a check wrote over it goes as well.
@@ -144,8 +147,10 @@ impl Transaction<'_> {
                 self.touch_original(entry, observed.slot);
                 self.take_back_swapped(entry, class)
             }
+            // What is neither the new content nor the original may be its owner's, whoever put the folder there.
+            (_, change) if self.is_in_strange_folder(entry) && is_to_go_aside(change, class, observed) => Ok(STRANGE),
             (_, Change::Create { .. }) if observed.slot == Seen::Missing => self.set_aside(entry, observed),
-            (_, change) if change.original().is_some_and(|it| class == Class::OnTop || is(observed.slot, it)) => {
+            (_, change) if is_to_go_aside(change, class, observed) => {
                 if is_edit && self.hand_over(entry, Place::Target, Handed::AsStaged)? == Handed::Not {
                     return Ok(NOT_HANDED_OVER);
                 }
@@ -168,6 +173,10 @@ impl Transaction<'_> {
             }
             (class, _) => Ok(left_alone(record, observed, class)),
         }
+    }
+
+    fn is_in_strange_folder(&self, entry: usize) -> bool {
+        self.strange.contains(self.record(entry).path.parent())
     }
 
     /// Moves what stands at the target out of the way, to where it is kept. Never an exchange: what is not txedit's

@@ -34,6 +34,11 @@ pub(super) struct Transaction<'a> {
     pub uncertain: bool,
     /// The folders of the targets, by their path in the workspace; what is not there has none.
     pub parents: HashMap<PathBuf, (Identity, Handle)>,
+    /// Which of them, by their path, were found by their names alone and may be somebody else's: what is in them is not
+    /// ours to replace unseen.
+    pub strange: BTreeSet<PathBuf>,
+    /// Whether all of them were found by their names: a recovery does not know what was opened before.
+    pub is_recovery: bool,
     /// Entries whose slot held, before a recovery touched anything, what a power loss left of their new content.
     pub incomplete: BTreeSet<usize>,
     /// The folders that it takes away; found out when the journal is complete.

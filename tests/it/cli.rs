@@ -13,6 +13,7 @@ mod half_way;
 mod hard_links;
 mod interrupted;
 mod journal;
+mod kept;
 mod late;
 mod names;
 mod once;

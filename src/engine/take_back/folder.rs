@@ -23,20 +23,36 @@ impl Transaction<'_> {
             None => None,
         };
         let folder = match (there, &before) {
-            (Some(there), Some((stat, _))) if self.look_at(&there)?.identity == stat.identity => return Ok(()),
+            (Some(there), Some((stat, _))) if self.look_at(&there)?.identity == stat.identity => {
+                if self.is_recovery && !self.is_of_the_workspace(&there)? {
+                    self.strange.insert(path);
+                }
+                return Ok(());
+            }
+            // Whoever owns the workspace may have put another's folder there: what was opened before stays the one.
+            (Some(there), Some(_)) if !self.is_of_the_workspace(&there)? => return Ok(()),
             (Some(there), _) => Some(there),
             // A power cut took its name, and not those in it.
             (None, Some((stat, _))) if self.is_in_its_slot(&path, stat)? => return Ok(()),
-            (None, _) if self.has_original(entry)? => Some(self.make_folder_again(entry, &path, before.as_ref())?),
+            (None, _) if self.has_original(entry)? => self.make_folder_again(entry, &path, before.as_ref())?,
             (None, _) => None,
         };
         let Some(folder) = folder else {
             self.parents.remove(&path);
             return Ok(());
         };
+        if !self.is_of_the_workspace(&folder)? {
+            self.strange.insert(path.clone());
+        }
         self.sync_way(&path)?;
         self.parents.insert(path, (self.look_at(&folder)?.identity, folder));
         Ok(())
+    }
+
+    /// Whether a folder that is known by its name alone is one of the workspace's.
+    fn is_of_the_workspace(&self, folder: &Handle) -> Result<bool> {
+        let [folder, root] = [self.look_at(folder)?, self.look_at(&self.state.root)?];
+        Ok((self.state.protocol.is_of_owner)(folder.user, root.user))
     }
 
     /// Whether a folder that the transaction made stands in its slot.
@@ -73,21 +89,30 @@ impl Transaction<'_> {
     }
 
     /// Makes a folder again, and what is missing above it. It is as it was, as far as that is known; else as its parent
-    /// makes new ones.
-    fn make_folder_again(&mut self, entry: usize, path: &Path, before: Option<&(Stat, Handle)>) -> Result<Handle> {
+    /// makes new ones. `None` where it would be made in another's folder.
+    fn make_folder_again(
+        &mut self,
+        entry: usize,
+        path: &Path,
+        before: Option<&(Stat, Handle)>,
+    ) -> Result<Option<Handle>> {
         let mut at = PathBuf::new();
         let mut folder = self.open_there(&at)?.ok_or_else(|| self.unreachable(path))?;
         for name in path {
             at.push(name);
             let next = match self.open_there(&at)? {
                 Some(next) => next,
+                None if !self.is_of_the_workspace(&folder)? => {
+                    self.strange.insert(path.to_owned());
+                    return Ok(None);
+                }
                 None => self.make_one_again(entry, &at, &folder, before.filter(|_| at == path))?,
             };
             let identity = self.look_at(&folder)?.identity;
             self.parents.entry(at.parent().unwrap_or(Path::new("")).to_owned()).or_insert((identity, folder));
             folder = next;
         }
-        Ok(folder)
+        Ok(Some(folder))
     }
 
     fn open_there(&self, path: &Path) -> Result<Option<Handle>> {

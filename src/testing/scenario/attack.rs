@@ -1,8 +1,8 @@
 //! An attacker exchanges the state folder, its sections or folders of the workspace with what he planted, in the middle of
 //! an act.
 //!
-//! What an answer says of such a workspace counts for little. What counts: nothing outside it is changed, and no content
-//! is gone that was there before the engine was called.
+//! What an answer says of such a workspace counts for little. What counts: nothing outside it is changed, nor a folder of
+//! somebody else's in it that no request names, and no content is gone that was there before the engine was called.
 
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,7 @@ use super::generate::{Dice, generate_by};
 use super::judge::Judged;
 use super::look::{Marks, mark_text, marks_of};
 use super::run::World;
+use crate::fs::FileKind;
 use crate::fs::sim::{Entry, SimFs};
 use crate::path::STATE_FOLDER;
 use crate::testing::run::lock;
@@ -18,6 +19,10 @@ use crate::testing::script::ROOT;
 
 /// A folder beside the workspace.
 pub(super) const OUTSIDE: &str = "/outside";
+
+/// A folder in the workspace that is neither its owner's nor named by a request.
+const STRANGERS: &str = "strangers";
+const STRANGER: u32 = 7;
 
 const SECTIONS: [&str; 5] = [".txedit/txn", ".txedit/history", ".txedit/trash", ".txedit/kept", ".txedit/open"];
 const PLANTED: [&str; 5] = ["planted", "planted/txn", "link", "d", "k"];
@@ -27,19 +32,21 @@ const PLANTED: [&str; 5] = ["planted", "planted/txn", "link", "d", "k"];
 pub fn generate_attack(seed: u64) -> Scenario {
     generate_by(seed, |dice| {
         let machine = Profile { small_history: false, ..dice.machine() };
-        let mut items = dice.items();
+        let aim = dice.of(&[Aim::State, Aim::Sections, Aim::Targets]);
+        let mut items = if aim == Aim::Targets { targets() } else { dice.items() };
         let folders = ["k", "planted", "planted/txn", "planted/history", "planted/trash", "planted/kept"];
         items.extend(folders.map(|path| Item::Folder(path.to_owned())));
         items.push(Item::Symlink("link".to_owned(), OUTSIDE.to_owned()));
-        let mut steps = Vec::new();
+        items.push(Item::Folder(STRANGERS.to_owned()));
+        items.extend(["e", "f"].map(|name| Item::File(format!("{STRANGERS}/{name}"), "precious\n".to_owned(), 0o644)));
+        let mut steps = vec![Step::Foreign(Deed::Chown(STRANGERS.to_owned(), STRANGER, STRANGER))];
         if dice.one_in(2) {
             steps.push(Step::Foreign(Deed::Chown("planted".to_owned(), 5, 6)));
         }
-        let sections = dice.one_in(2);
         for _ in 0..=dice.below(4) {
-            let act = attacked_act(dice);
+            let act = attacked_act(dice, aim);
             let count = dice.below(3);
-            let mut disturbances: Vec<_> = (0..count).map(|_| exchange(dice, sections)).collect();
+            let mut disturbances: Vec<_> = (0..count).map(|_| exchange(dice, aim)).collect();
             if dice.one_in(4) {
                 disturbances.push(Disturbance { point: dice.point(), what: What::Kill });
             }
@@ -49,24 +56,50 @@ pub fn generate_attack(seed: u64) -> Scenario {
     })
 }
 
-/// The state folder, or one of its sections: through a state folder that leads outside he would exchange names there.
-fn exchange(dice: &mut Dice, sections: bool) -> Disturbance {
-    let state = if sections { dice.of(&SECTIONS) } else { STATE_FOLDER };
-    let one = if dice.one_in(4) { "d" } else { state };
-    let other = if sections { dice.of(&PLANTED) } else { dice.of(&["planted", "link", "k"]) };
+/// What an attacker is after. Through a state folder that leads outside he would exchange its sections there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Aim {
+    State,
+    Sections,
+    /// Folders of targets, for one that is not his.
+    Targets,
+}
+
+fn exchange(dice: &mut Dice, aim: Aim) -> Disturbance {
+    let (one, other) = match aim {
+        Aim::Targets => ("d", STRANGERS),
+        Aim::Sections => (dice.of(&SECTIONS), dice.of(&PLANTED)),
+        Aim::State => (STATE_FOLDER, dice.of(&["planted", "link", "k"])),
+    };
+    let one = if dice.one_in(4) { "d" } else { one };
     Disturbance { point: dice.point(), what: What::Deed(Deed::Exchange(one.to_owned(), other.to_owned())) }
 }
 
+const TARGETS: [&str; 3] = ["a", "d/e", "d/f"];
+
+fn targets() -> Vec<Item> {
+    TARGETS.iter().zip(1..).map(|(path, at)| Item::File((*path).to_owned(), format!("red O{at}\n"), 0o644)).collect()
+}
+
+/// What is asked where targets are attacked names its place by a text that is only in the files of the owner.
+fn attacked_asks(dice: &mut Dice, aim: Aim) -> Vec<Ask> {
+    if aim != Aim::Targets {
+        return dice.asks();
+    }
+    let edit = |path: &&str| Ask::Edit((*path).to_owned(), "red".to_owned(), "blue".to_owned());
+    TARGETS[dice.below(3)..].iter().map(edit).collect()
+}
+
 /// An act that forgets nothing.
-fn attacked_act(dice: &mut Dice) -> Act {
+fn attacked_act(dice: &mut Dice, aim: Aim) -> Act {
     match dice.below(12) {
         0..=6 => {
-            let asks: Vec<Ask> = dice.asks();
-            let check = dice.one_in(3).then(|| Gate { passes: dice.one_in(2), deeds: Vec::new() });
+            let asks = attacked_asks(dice, aim);
+            let check = dice.one_in(2).then(|| Gate { passes: dice.one_in(2), deeds: Vec::new() });
             Act::Apply(asks, Terms { check, ..Terms::default() })
         }
         7 => Act::Undo(None),
-        8 => Act::Stage(0, dice.asks()),
+        8 => Act::Stage(0, attacked_asks(dice, aim)),
         9 => Act::Commit(0, None),
         10 => Act::Restore,
         _ => Act::Recover,
@@ -103,6 +136,8 @@ pub(super) fn make_outside(machine: &SimFs) -> std::io::Result<()> {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Precious {
     outside: Vec<(PathBuf, Entry)>,
+    /// What is in the folder of somebody else's, whatever its name is now; `None` where it is not yet theirs.
+    strangers: Option<Vec<(PathBuf, Entry)>>,
     marks: Marks,
 }
 
@@ -112,7 +147,13 @@ impl World {
         let all = self.machine.entries(ROOT).unwrap_or_default();
         let mut marks = marks_of(all.iter().map(|(_, entry)| entry));
         marks.retain(|(letter, _)| *letter != b'N');
-        Precious { outside: self.machine.entries(OUTSIDE).unwrap_or_default(), marks }
+        let is_theirs = |(_, entry): &&(PathBuf, Entry)| entry.user == STRANGER && entry.kind == FileKind::Folder;
+        let strangers = all.iter().find(is_theirs).map(|(folder, _)| {
+            let inside =
+                |(path, entry): &(PathBuf, Entry)| Some((path.strip_prefix(folder).ok()?.to_owned(), entry.clone()));
+            all.iter().filter_map(inside).filter(|(name, _)| !name.as_os_str().is_empty()).collect()
+        });
+        Precious { outside: self.machine.entries(OUTSIDE).unwrap_or_default(), strangers, marks }
     }
 
     /// Does a step, and judges it.
@@ -135,6 +176,9 @@ impl World {
         let after = self.precious();
         if before.outside != after.outside {
             return Err(format!("outside the workspace was {:?}, and is {:?}", before.outside, after.outside));
+        }
+        if before.strangers.is_some() && before.strangers != after.strangers {
+            return Err(format!("of somebody else's was {:?}, and is {:?}", before.strangers, after.strangers));
         }
         let lost: Vec<_> = before.marks.difference(&after.marks).map(|mark| mark_text(*mark)).collect();
         if lost.is_empty() { Ok(()) } else { Err(format!("gone: {}", lost.join(", "))) }

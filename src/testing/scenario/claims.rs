@@ -11,10 +11,11 @@ use super::run::{Answer, World};
 use crate::digest::Digest;
 use crate::engine::report::{Report, Status};
 use crate::error::{Error, ErrorKind, Kept, NotOld};
-use crate::fs::FileKind;
 use crate::fs::sim::Entry;
+use crate::fs::{Attributes, FileKind};
 use crate::journal::{self, Change, Mark, Record};
 use crate::path::STATE_FOLDER;
+use crate::plan::Access;
 use crate::testing::run::lock;
 use crate::testing::script::ROOT;
 use crate::testing::world::Files;
@@ -181,15 +182,14 @@ impl Claimed<'_> {
     }
 }
 
-/// Whether an entry is the file that its record says was there before: the same inode, content and permissions.
+/// Whether an entry is the file that its record says was there before: the same inode, content, permissions and attributes.
 fn is_original(record: &Record, entry: &Entry) -> bool {
     let (Change::Edit { original, .. } | Change::Delete { original, .. }) = &record.change else { return false };
     let Some(before) = record.change.before() else { return false };
     let is_file = entry.kind == FileKind::File && entry.identity == *original;
-    let access = before.access.is_none_or(|access| {
-        let is_bare = access.attributes.is_none() && entry.extended.is_empty() && entry.flags == 0;
-        is_bare && (access.user, access.group) == (entry.user, entry.group)
-    });
+    let attributes = Attributes { extended: entry.extended.clone(), flags: entry.flags, ..Attributes::default() };
+    let wears = Access { user: entry.user, group: entry.group, attributes: attributes.digest() };
+    let access = before.access.is_none_or(|access| access == wears);
     is_file && before.digest == Digest::of(&entry.content) && before.mode == entry.mode && access
 }
 

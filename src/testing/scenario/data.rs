@@ -297,6 +297,11 @@ impl Act {
 }
 
 impl Deed {
+    /// Whether it changes what a file wears, and not its content.
+    pub(super) const fn dresses(&self) -> bool {
+        matches!(self, Self::Chmod(..) | Self::Chown(..) | Self::SetAttribute(..) | Self::RemoveAttribute(..))
+    }
+
     /// What it writes.
     #[must_use]
     pub fn text(&self) -> Option<&str> {

@@ -75,6 +75,9 @@ impl World {
         self.act(&Act::Apply(vec![later], Terms::default()), &mut Vec::new())?;
         let (status, look) = (self.status().map_err(|error| format!("status fails: {error}"))?, self.look());
         self.judge_status(&look, &status)?;
+        if !look.trash.is_empty() {
+            return Err(format!("for ever in the trash: {:?}", look.trash));
+        }
         self.is_alive(&look.in_reach())
     }
 

@@ -174,11 +174,18 @@ impl Foreigners {
         self.alive.retain(|mark| !lost.contains(mark));
     }
 
-    /// Whether all that they did to a path was to open a file there that was not there before the act, and to write to it.
-    pub(super) fn only_new(&self, path: &Path) -> bool {
-        let is_other =
-            |deed: &Deed| !matches!(deed, Deed::Hold(..)) && deed.paths().iter().any(|other| path.starts_with(other));
+    /// Whether all that they wrote to a path went into a file that they opened there and that was not there before the act.
+    pub(super) fn wrote_only_new(&self, path: &Path) -> bool {
+        let is_other = |deed: &Deed| {
+            let is_write = !matches!(deed, Deed::Hold(..)) && !deed.dresses();
+            is_write && deed.paths().iter().any(|other| path.starts_with(other))
+        };
         self.opened_new.contains(path) && !self.done.iter().any(|(deed, _)| is_other(deed))
+    }
+
+    /// Whether they changed what a path wears.
+    pub(super) fn dressed(&self, path: &Path) -> bool {
+        self.done.iter().any(|(deed, _)| deed.dresses() && deed.paths().iter().any(|other| path.starts_with(other)))
     }
 
     /// The engine is about to make this call.

@@ -323,7 +323,9 @@ impl World {
             }
             Err(error) => {
                 let is_due = self.pending.is_some() && !look.interrupted.is_empty();
-                if is_due || self.pending.is_some() && (look.files == raw.files || !act.recovers()) {
+                let came_first = error.warnings().iter().any(|told| told.contains(" was recovered first: "));
+                let is_untouched = look.files == raw.files && !came_first;
+                if is_due || self.pending.is_some() && (is_untouched || !act.recovers()) {
                     // Refused before the recovery of what came before it, or that came to no end.
                     self.forgotten(doing, &look);
                     self.sync_deeds();

@@ -8,7 +8,7 @@ use super::answer::{Compared, judge_answer};
 use super::data::{Act, Ask, Deed};
 use super::foreigner::Foreigners;
 use super::judge::{Doing, Judged};
-use super::look::{Look, alike};
+use super::look::{Look, Marks, alike, marks_of};
 use super::run::{EITHER_WAY, World};
 use crate::engine::Decision;
 use crate::error::{Error, ErrorKind};
@@ -41,6 +41,13 @@ impl World {
             touched.iter().flat_map(|path| path.ancestors().map(PathBuf::from)).collect();
         // What the recovery that came first made again is not the very one that it would have made without this act.
         around.extend(self.pending.iter().flat_map(|pending| pending.tainted.iter().cloned()));
+        // Folders that it says it had to leave, as well.
+        let stays = |(path, entry): &(&PathBuf, &Entry)| {
+            let stays = format!("{ROOT}/{} stays, ", path.display());
+            let is_told = |told: &String| told.contains(&stays) || told.contains("had made are left: ");
+            entry.kind == FileKind::Folder && error.warnings().iter().any(is_told)
+        };
+        around.extend(look.files.iter().filter(stays).map(|(path, _)| path.clone()));
         judge_answer(Compared { touched: &around, ..compared }, None, Err(error))?;
         let foreigners = lock(&self.foreigners);
         let Some(start) = start.as_ref().filter(|_| !foreigners.done.is_empty()) else { return Ok(()) };
@@ -173,6 +180,11 @@ impl Refused<'_> {
 
     /// Whether the answer names it, or the kept folder that it is in.
     fn is_told(&self, path: &Path) -> bool {
+        let before = marks_of(self.base.get(path).into_iter());
+        let has_added = |kept: &Entry, theirs: &Entry| {
+            let added: Marks = marks_of(std::iter::once(theirs)).difference(&before).copied().collect();
+            !added.is_empty() && added.is_subset(&marks_of(std::iter::once(kept)))
+        };
         let is_in = |kept: &crate::error::Kept, known_as: &Path| {
             let (Ok(was), Ok(is)) = (kept.path.strip_prefix(ROOT), kept.kept_path.strip_prefix(ROOT)) else {
                 return false;
@@ -182,6 +194,8 @@ impl Refused<'_> {
             let only_worn = content(self.base.get(path)) == content(self.expected.get(path));
             inside.is_some_and(|inside| match (self.all.get(&is.join(inside)), self.expected.get(path)) {
                 (Some(kept), Some(theirs)) if only_worn && same_dress(kept, theirs) => true,
+                // What they added to a file they may have added to the new one.
+                (Some(kept), Some(theirs)) if self.asked.contains(path) && has_added(kept, theirs) => true,
                 (kept, theirs) => alike(kept, theirs),
             })
         };
@@ -265,9 +279,10 @@ impl Refused<'_> {
         // The other name has the old content again, too, whatever was done to the new one.
         let mut earlier = self.earlier.iter().map(|files| files.get(path)).chain([old]);
         let is_twin = has_other_names(self.base, path) && !self.asked.contains(path);
-        let is_old_twin = is_twin && earlier.any(|old| content(is) == content(old));
+        let is_old_twin = is_twin && earlier.any(|old| content(is) == content(old)) || self.is_link_to_old(path);
         // They had only the new file open, which went with what they wrote into it.
-        let only_new = self.foreigners.only_new(path) && (alike(is, old) || is_handed_over);
+        let is_dressed_too = is_handed_over || alike(is, old) && !self.foreigners.dressed(path);
+        let only_new = self.foreigners.wrote_only_new(path) && is_dressed_too;
         let is_recovered = is_recovered || is_handed_in_recovery;
         is_back
             || is_as_at_check
@@ -277,6 +292,16 @@ impl Refused<'_> {
             || is_theirs_here
             || is_old_twin
             || only_new
+    }
+
+    /// Whether others gave a file that was asked for this name in the act, and it has the old content again.
+    fn is_link_to_old(&self, path: &Path) -> bool {
+        self.foreigners.done.iter().any(|(deed, _)| {
+            let Deed::Link(file, name) = deed else { return false };
+            let file = Path::new(file);
+            let is_old = content(self.files.get(path)) == content(self.base.get(file));
+            Path::new(name) == path && self.asked.contains(file) && is_old
+        })
     }
 
     /// Whether others changed the mode, owner or attributes of what was of another kind than the old one: nothing is handed

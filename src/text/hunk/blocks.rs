@@ -181,7 +181,11 @@ impl<'t> Blocks<'t> {
     /// Of lines that equal a header the nearest whose block holds `start`: the last one, or one that is less indented than
     /// all behind it, as an outer brace is. `None` where there are too many to tell, `Some(None)` where none holds it.
     fn holding(
-        &self, lines: &[usize], start: usize, is_place: bool, ends: &mut HashMap<usize, End>,
+        &self,
+        lines: &[usize],
+        start: usize,
+        is_place: bool,
+        ends: &mut HashMap<usize, End>,
     ) -> Option<Option<usize>> {
         let mut depth = usize::MAX;
         for &index in lines.iter().rev() {

@@ -110,6 +110,10 @@ fn without_a_class_of_what_went_back() -> Player {
     by(Protocol { classify_checked: recover::classify, ..PROTOCOL })
 }
 
+fn without_owners_of_folders() -> Player {
+    by(Protocol { is_of_owner: |_, _| true, ..PROTOCOL })
+}
+
 fn without_looks() -> Player {
     let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, Step::Look(_)));
     by(Protocol { commit, ..PROTOCOL })
@@ -203,7 +207,12 @@ fn with_recoveries_that_leave_folders() -> Player {
 /// A script, a mutant that it notices, and what the judge says of that.
 type Noticed = (&'static str, fn() -> Player, &'static str);
 
-const NOTICED: [Noticed; 29] = [
+const NOTICED: [Noticed; 31] = [
+    (
+        "a_check_that_fails_leaves_the_folder_of_another_owner",
+        without_owners_of_folders,
+        "of somebody else's was Some([(\"f\"",
+    ),
     (
         "a_check_that_removes_its_folder_does_not_stop_recovery",
         without_finding_folders,
@@ -227,6 +236,7 @@ const NOTICED: [Noticed; 29] = [
         "and nothing tells of it",
     ),
     ("a_mode_set_back_while_a_file_is_taken_back_counts", without_handing_on, "and nothing tells of it"),
+    ("a_recovery_leaves_the_folder_of_another_owner", without_owners_of_folders, "of somebody else's was Some([(\"f\""),
     (
         "a_recovery_tells_of_a_folder_that_it_cannot_know",
         with_recoveries_that_leave_folders,
@@ -280,16 +290,19 @@ const NOTICED: [Noticed; 29] = [
 ];
 
 /// The others, each with the test that misses its mend, or why none does.
-const OTHERS: [(&str, &str); 20] = [
+const OTHERS: [(&str, &str); 23] = [
     ("a_file_that_was_exchanged_back_before_a_crash_is_as_it_was", "none: a sentence"),
+    ("a_folder_that_is_dropped_is_gone", "none: a deletion that a person asks for"),
     ("a_folder_that_an_undo_leaves_is_named_truly", "warnings_that_are_not_true_are_seen"),
     ("a_key_after_an_undo_says_what_is_true_now", "none: an answer is made of what stands in the files"),
     ("a_key_is_not_used_twice_where_history_cannot_be_opened", "none: no step of the protocol"),
     ("a_mode_that_forbids_writing_can_be_undone", "none: what may be written is refused before the protocol"),
+    ("a_mode_that_is_given_to_what_went_back_is_the_last_one", "none: what is handed over is no step of the protocol"),
     ("a_new_file_that_is_deleted_and_replaced_while_it_is_taken_back", "none: a sentence"),
     ("a_new_file_staged_at_a_symlink_is_refused_whatever_it_leads_to", "none: a path, before the protocol"),
     ("a_pruning_that_fails_leaves_the_newest", "history_that_is_pruned_newest_first"),
     ("a_recovery_ends_where_the_folder_of_a_deleted_file_is_gone", "a_folder_that_is_not_found_again_is_noticed"),
+    ("a_recovery_that_runs_out_of_open_files_is_not_the_last_one", "none: an error, and no step of the protocol"),
     (
         "a_rollback_after_a_killed_commit_does_not_say_that_nothing_was_changed",
         "none: what is open is no step of the protocol",

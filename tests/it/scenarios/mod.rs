@@ -86,6 +86,10 @@ fn what_an_attack_must_not_do_is_seen() {
     let gone = attack("delete a").unwrap_err();
     assert!(gone.contains("gone: O1"), "{gone}");
     attack("exchange .txedit link").unwrap();
+    let script = "file a \"red O1\\n\" 644\nfile s/e \"precious\\n\" 644\nsymlink link /outside\nforeign chown s 7 7\n\
+        apply\n  edit a \"red\" \"blue\"\n  before host #1: write s/e \"red F2\\n\"\n";
+    let theirs = run_sim(&script.parse().unwrap()).unwrap_err().what;
+    assert!(theirs.contains("of somebody else's was"), "{theirs}");
 }
 
 #[test]

@@ -1,0 +1,54 @@
+//! What a person says to drop is gone, and nothing else.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+
+use super::Workspace;
+
+/// A workspace in which a failed check left a folder of its own, with files in it, in the place of a file.
+fn with_a_kept_folder(check: &str) -> (Workspace, PathBuf) {
+    let here = Workspace::new();
+    here.write("a", "one\n").write("outside", "stays\n");
+    let ran = here.run(&["edit", "a", "--old", "one", "--new", "two", "--check", check, "--json"]);
+    assert_eq!(fs::read_to_string(here.path().join("a")).unwrap(), "one\n");
+    let kept = ran.exits(7).json()["kept"][0]["kept_path"].as_str().unwrap_or_else(|| panic!("{ran:?}")).to_owned();
+    (here, kept.into())
+}
+
+#[test]
+fn a_folder_that_is_dropped_is_gone_with_everything_in_it() {
+    let check = "rm a && mkdir -p a/b/c && echo theirs > a/b/c/d && ln -s ../outside a/b/link && exit 1";
+    let (here, kept) = with_a_kept_folder(check);
+    assert_eq!(fs::read_to_string(kept.join("b/c/d")).unwrap(), "theirs\n");
+    let id =
+        here.run(&["kept", "list", "--json"]).exits(0).json()["kept"][0]["transaction_id"].as_str().unwrap().to_owned();
+    here.run(&["kept", "drop", &id]).exits(0);
+    let state = here.path().join(".txedit");
+    for section in ["kept", "trash"] {
+        let left = state.join(section).join(&id);
+        assert!(!left.exists(), "{}", left.display());
+    }
+    assert_eq!(fs::read_to_string(here.path().join("outside")).unwrap(), "stays\n");
+}
+
+#[test]
+fn what_cannot_be_dropped_is_still_kept() {
+    let (here, kept) = with_a_kept_folder("rm a && mkdir -p a/b && echo theirs > a/b/c && exit 1");
+    let mut deep = kept.clone();
+    for _ in 0..220 {
+        deep.push("d");
+    }
+    fs::create_dir_all(&deep).unwrap();
+    symlink("nowhere", deep.join("link")).unwrap();
+    let id =
+        here.run(&["kept", "list", "--json"]).exits(0).json()["kept"][0]["transaction_id"].as_str().unwrap().to_owned();
+    let ran = here.run(&["kept", "drop", &id, "--json"]);
+    assert_eq!(ran.json()["error_code"], "WRITE_FAILED", "{ran:?}");
+    assert!(deep.exists());
+    fs::remove_dir_all(kept.join("d")).unwrap();
+    let listed = here.run(&["kept", "list", "--json"]).exits(0).json();
+    assert_eq!(listed["kept"][0]["transaction_id"], *id);
+    here.run(&["kept", "drop", &id]).exits(0);
+    assert!(!kept.exists());
+}
