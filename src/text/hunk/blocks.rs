@@ -164,11 +164,10 @@ impl<'t> Blocks<'t> {
             let Some(&nearest) = lines.last() else {
                 return Some(Led::Away);
             };
-            let held = self.holding(lines, inner, chain.is_empty(), ends)?;
-            if held.is_none() {
+            let (index, holds) = self.holding((lines, nearest), inner, chain.is_empty(), ends)?;
+            if !holds {
                 beyond = Some(chain.len());
             }
-            let index = held.unwrap_or(nearest);
             chain.push(index);
             (inner, until) = (self.0[index].range.start, index);
         }
@@ -179,14 +178,15 @@ impl<'t> Blocks<'t> {
     }
 
     /// Of lines that equal a header the nearest whose block holds `start`: the last one, or one that is less indented than
-    /// all behind it, as an outer brace is. `None` where there are too many to tell, `Some(None)` where none holds it.
+    /// all behind it, as an outer brace is; where none does, the `nearest`. Answers whether it holds it, and `None` where there
+    /// are too many to tell.
     fn holding(
         &self,
-        lines: &[usize],
+        (lines, nearest): (&[usize], usize),
         start: usize,
         is_place: bool,
         ends: &mut HashMap<usize, End>,
-    ) -> Option<Option<usize>> {
+    ) -> Option<(usize, bool)> {
         let mut depth = usize::MAX;
         for &index in lines.iter().rev() {
             if self.0[index].depth() >= depth {
@@ -198,10 +198,10 @@ impl<'t> Blocks<'t> {
             }
             let end = ends.entry(index).or_insert_with(|| self.end_of(index));
             if end.holds(start, if is_place { end.at } else { end.lead }) {
-                return Some(Some(index));
+                return Some((index, true));
             }
         }
-        Some(None)
+        Some((nearest, false))
     }
 
     /// Where the block of a header ends, in the file as it was: at the next line that is indented no deeper and leads
