@@ -93,6 +93,8 @@ pub(super) fn fit(
         old.pop();
         new.pop();
     }
+    // Blanks at the end of the anchor are at the end of their line.
+    let ends_line = ends_line || old.last().is_some_and(|pair| has_tail(pair.anchor));
     // What starts in the middle of a line has the indentation that is there.
     let lines = Lines { old: &old, new: &new, context: &[], starts_line: place.starts_line, ends_line };
     let lines = frame::fit(kind, &place.indent, &lines)?;
@@ -122,6 +124,11 @@ fn shown(line: &[u8], kind: MatchKind) -> Cow<'_, [u8]> {
 fn trim_end(line: &[u8]) -> &[u8] {
     let blanks = line.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     &line[..line.len() - blanks]
+}
+
+/// Whether there are blanks behind its text.
+fn has_tail(line: &[u8]) -> bool {
+    !is_blank(line) && trim_end(line).len() < line.len()
 }
 
 pub(super) fn is_blank(line: &[u8]) -> bool {
@@ -245,7 +252,7 @@ impl Needle {
         };
         let segments: Vec<Vec<u8>> = segments(anchor).into_iter().map(fold).collect();
         let last = &segments[segments.len() - 1];
-        let ends_line = !is_blank(last) && trim_end(last).len() < last.len();
+        let ends_line = has_tail(last);
         let shown = segments.iter().enumerate().map(|(index, segment)| {
             // The indentation of a line that is not part of the anchor is no trailing white space.
             let is_lead = index > 0 && index + 1 == segments.len() && is_blank(segment);

@@ -52,6 +52,10 @@ fn white_space_at_the_ends_of_lines() {
         ("one \n    two\n", "one\n    ", "1\n    ", "1\n    two\n", TrailingSpace),
         ("a \r\nb\r\nc\r\n", "a\nb\n", "x\ny\n", "x\r\ny\r\nc\r\n", TrailingSpace),
         ("a \r\nb\nc\n", "a\nb\n", "x\ny\n", "x\r\ny\nc\n", TrailingSpace),
+        // Blanks at the end of an anchor end its line.
+        ("a\nb\n", "a  ", "a  \nx", "a\nx\nb\n", TrailingSpace),
+        ("a\t\nb\n", "a  ", "x\na  \ny  ", "x\na\t\ny  \nb\n", TrailingSpace),
+        ("a\nb\nc\n", "a\nb  ", "a\nb  \n", "a\nb\n\nc\n", TrailingSpace),
         ("q\na\n", "\na  ", "\nb", "q\nb\n", TrailingSpace),
     ]);
     is_refused("a \nb\na\t\nb\n", "a\nb\n", "x\n", ErrorKind::AmbiguousMatch);
