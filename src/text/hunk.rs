@@ -1,6 +1,7 @@
 //! Placing a hunk of a patch, and what it changes there.
 
 mod blocks;
+mod line;
 mod quote;
 
 use std::collections::VecDeque;

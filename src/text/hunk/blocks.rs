@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::line::{Line, Walk};
 use super::quote::Quote;
 use super::{Gone, named};
 use crate::text::tolerant::is_blank;
@@ -10,82 +11,8 @@ use crate::text::tolerant::is_blank;
 /// Of more lines that equal a header nothing is told: each costs a look at what follows it.
 const MEANT: usize = 100;
 
-/// A line of the file as it is, or as it was before the hunks in front.
-#[derive(Debug, Clone)]
-struct Line<'t> {
-    /// Where it stands; of one that is gone, where it stood and where what took its place ends.
-    range: Range<usize>,
-    text: &'t [u8],
-    /// Whether a hunk put it in.
-    is_new: bool,
-    is_gone: bool,
-}
-
-impl<'t> Line<'t> {
-    fn depth(&self) -> usize {
-        self.text.len() - self.text.trim_ascii_start().len()
-    }
-
-    fn opens(&self) -> bool {
-        self.text.trim_ascii_end().ends_with(b"{")
-    }
-
-    fn first_word(&self) -> Option<&'t [u8]> {
-        named(self.text).split(u8::is_ascii_whitespace).next()
-    }
-
-    /// Whether it is a comment, or is for a preprocessor: both stand at any depth.
-    fn is_aside(&self) -> bool {
-        let text = named(self.text);
-        let starts = [&b"#"[..], b"//", b"/*", b"--"];
-        starts.iter().any(|start| text.starts_with(start)) && !text.starts_with(b"---")
-    }
-
-    /// Whether it says something of the line that follows, as a comment or a decorator does.
-    fn is_of_next(&self) -> bool {
-        named(self.text).starts_with(b"@") || self.is_aside()
-    }
-
-    /// As `# heading` or `[name]` its sign and how many there are: the lines of such a section are at its own depth.
-    fn section(&self) -> Option<(u8, usize)> {
-        let text = named(self.text);
-        match text.first()? {
-            b'#' => {
-                let count = text.iter().take_while(|byte| **byte == b'#').count();
-                (text.get(count) == Some(&b' ')).then_some((b'#', count))
-            }
-            b'[' => text.ends_with(b"]").then_some((b'[', 1)),
-            _ => None,
-        }
-    }
-
-    /// Whether it goes on with what the line in front of it, no deeper than the header, began.
-    fn goes_on(&self, before: &Line<'_>) -> bool {
-        let text = named(self.text);
-        let word = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
-        let is_cut = matches!(named(before.text).last(), Some(b',' | b'(' | b'[' | b'\\'));
-        is_cut || text.starts_with(b":") || GOES_ON.contains(&&text[..word])
-    }
-
-    /// Whether another block of the header's kind begins with it.
-    fn leads_like(&self, header: &Line<'_>, before: &Line<'_>) -> bool {
-        if let Some((sign, count)) = header.section() {
-            return self.section().is_some_and(|(own, more)| own == sign && more <= count);
-        }
-        let text = named(self.text);
-        match text.first() {
-            Some(b'}') => self.opens(),
-            Some(b')' | b']') | None => false,
-            Some(_) if self.first_word() == header.first_word() => true,
-            Some(b'-') => false,
-            Some(_) => matches!(text.last(), Some(b'{' | b'(' | b'[' | b':')) && !self.goes_on(before),
-        }
-    }
-}
-
-/// Words that go on with a signature or a block.
-const GOES_ON: [&[u8]; 11] =
-    [b"where", b"throws", b"else", b"elif", b"elsif", b"elseif", b"except", b"catch", b"finally", b"rescue", b"ensure"];
+/// A line that is a comment, or a heading.
+const COMMENT: (u8, usize) = (b'#', 1);
 
 /// A text, and what hunks did to it.
 pub(super) struct Blocks<'t>(Vec<Line<'t>>);
@@ -121,12 +48,8 @@ impl<'t> Blocks<'t> {
     /// Those of `text`, which stands at `start`.
     pub(super) fn new(text: &'t [u8], start: usize, gone: &'t [Gone], new: &[Range<usize>]) -> Self {
         let mut lines: Vec<Line<'t>> = Vec::new();
-        lines.extend(gone.iter().map(|gone| Line {
-            range: gone.range.clone(),
-            text: &gone.line,
-            is_new: false,
-            is_gone: true,
-        }));
+        let line = |range, text, is_new, is_gone| Line { range, text, is_new, is_gone, ..Line::default() };
+        lines.extend(gone.iter().map(|gone| line(gone.range.clone(), &gone.line, false, true)));
         let mut new = new.to_vec();
         new.sort_by_key(|range| range.start);
         let mut new = new.into_iter().peekable();
@@ -135,11 +58,20 @@ impl<'t> Blocks<'t> {
             while let Some(range) = new.next_if(|range| range.start <= at) {
                 new_until = new_until.max(range.end);
             }
-            lines.push(Line { range: at..at + text.len(), text, is_new: at < new_until, is_gone: false });
+            lines.push(line(at..at + text.len(), text, at < new_until, false));
             at += text.len() + 1;
         }
         // Of the lines at one place those that are gone come first.
         lines.sort_by_key(|line| line.range.start);
+        let (mut beneath, mut depth) = (&b""[..], 0);
+        for line in lines.iter_mut().rev().filter(|line| !line.is_new) {
+            line.beneath = beneath;
+            line.is_over_deeper = depth > line.depth();
+            beneath = line.text;
+            if !is_blank(line.text) && !line.is_aside() {
+                depth = line.depth();
+            }
+        }
         Self(lines)
     }
 
@@ -204,69 +136,52 @@ impl<'t> Blocks<'t> {
         Some((nearest, false))
     }
 
-    /// Where the block of a header ends, in the file as it was: at the next line that is indented no deeper and leads
-    /// another. Not in braces that are open, in what seems to be a string, and with what the header is about.
+    /// Whether a line that looks like a heading is a comment of the head of a block beneath it.
+    fn is_comment_of_head(&self, index: usize) -> bool {
+        let mut beneath = self.0[index..].iter().skip_while(|line| line.section() == Some(COMMENT));
+        self.0[index].section() == Some(COMMENT) && beneath.next().is_some_and(Line::is_head)
+    }
+
+    /// Where the block of a header ends, in the file as it was, read with strings and without: what is no string may look
+    /// like one.
     fn end_of(&self, index: usize) -> End {
-        let mut header = &self.0[index];
+        let header = &self.0[index];
         let mut end = End { lead: usize::MAX, at: usize::MAX, untold: Vec::new() };
-        let mut is_of_next = header.is_of_next() && header.section().is_none();
-        let (mut quote, mut doubt) = (Quote::default(), None);
+        let section = header.section().filter(|_| !self.is_comment_of_head(index));
+        let mut quote = if section.is_some() { Quote::in_prose() } else { Quote::in_code() };
         quote.read(header.text);
-        let (mut open, mut is_closed, mut before) = (usize::from(header.opens()), false, header);
-        let mut comment = header.section().filter(|(sign, _)| *sign == b'#').map(|_| index);
+        let (mut walk, mut doubt) = (Walk::new(header, section), None);
+        let mut bare = walk.clone();
+        let mut comment = section.filter(|section| *section == COMMENT).map(|_| index);
         for (at, line) in self.0.iter().enumerate().skip(index + 1) {
             if line.is_new || is_blank(line.text) {
                 continue;
             }
             // A comment of several lines is one.
-            if comment.is_some_and(|last| last + 1 == at) && line.section() == self.0[index].section() {
+            if comment.is_some_and(|last| last + 1 == at) && line.section() == header.section() {
                 comment = Some(at);
                 continue;
             }
-            let is_quoted = quote.is_open();
-            if is_quoted || !line.is_aside() {
+            let sign = quote.sign();
+            if sign.is_some() || !line.is_aside() {
                 quote.read(line.text);
             }
-            if !quote.is_open() {
-                end.untold.extend(doubt.take().map(|from| from..line.range.start));
+            // A place may begin with the line; with one that tells nothing of its block it is in that.
+            let behind = line.range.start + usize::from(!line.is_gone && named(line.text) != b"{");
+            if bare.ends_at(line) {
+                doubt = doubt.or(Some(behind));
             }
-            let is_aside = line.is_aside() && header.section().is_none();
-            if line.depth() > self.0[index].depth() || is_aside && !is_quoted {
-                before = line;
-                is_of_next &= is_aside;
-                continue;
-            }
-            if is_quoted {
-                if open == 0 && line.leads_like(header, line) {
-                    doubt = doubt.or(Some(line.range.start + 1));
-                }
-                continue;
-            }
-            if is_of_next {
-                if !line.is_of_next() {
-                    (is_of_next, header, open) = (false, line, usize::from(line.opens()));
-                }
-                before = line;
-                continue;
-            }
-            let first = named(line.text)[0];
-            if first == b'}' && open > 0 {
-                open -= 1;
-                is_closed |= open == 0;
-            }
-            // A brace alone begins another block where that of the header is closed.
-            let is_lead = match first {
-                b'{' if header.section().is_none() => is_closed && !before.goes_on(header),
-                _ => line.leads_like(header, before),
-            };
-            if open == 0 && is_lead {
+            if sign.is_none() && walk.ends_at(line) {
                 end.lead = line.range.start;
-                // One that is gone is no line of a hunk.
-                end.at = line.range.start + usize::from(!line.is_gone);
-                return end;
+                end.at = behind;
+                break;
             }
-            open += usize::from(line.opens());
-            before = line;
+            // Braces tell more than a string that ends within a line.
+            let is_string = |sign: Vec<u8>| !walk.has_braces() || named(line.text).starts_with(&sign);
+            if quote.sign().is_none() && sign.is_some_and(is_string) {
+                end.untold.extend(doubt.take().map(|from| from..line.range.start));
+                bare = walk.clone();
+            }
         }
         // A string that does not end is none.
         end.untold.extend(doubt.map(|from| from..usize::MAX));

@@ -3,13 +3,18 @@
 use memchr::memchr_iter;
 
 /// Whether a place is in a string. It knows no language: a guess that it is only makes a block longer.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Quote {
+    /// They begin and end a string.
+    signs: &'static [&'static [u8]],
     open: Option<Open>,
 }
 
-/// They begin and end a string. Three quotation marks count as one that begins, ends and begins.
-const SIGNS: [&[u8]; 3] = [b"'''", b"\"", b"`"];
+/// Three quotation marks count as one that begins, ends and begins.
+const IN_CODE: &[&[u8]] = &[b"'''", b"\"", b"`"];
+
+/// Beneath a heading.
+const IN_PROSE: &[&[u8]] = &[b"'''", b"\"\"\"", b"```", b"~~~"];
 
 #[derive(Debug)]
 enum Open {
@@ -20,8 +25,20 @@ enum Open {
 }
 
 impl Quote {
-    pub(super) fn is_open(&self) -> bool {
-        self.open.is_some()
+    pub(super) const fn in_code() -> Self {
+        Self { signs: IN_CODE, open: None }
+    }
+
+    pub(super) const fn in_prose() -> Self {
+        Self { signs: IN_PROSE, open: None }
+    }
+
+    /// What ends the string that is open.
+    pub(super) fn sign(&self) -> Option<Vec<u8>> {
+        self.open.as_ref().map(|open| match open {
+            Open::Signs(signs) => signs.to_vec(),
+            Open::Word(word) => word.clone(),
+        })
     }
 
     /// Goes on to the end of a line.
@@ -44,14 +61,14 @@ impl Quote {
                 }
                 Some(Open::Signs(_)) => 1,
                 None if is_comment(rest, at, line) => return,
-                None => self.begin(rest),
+                None => self.begin(rest, line[..at].last()),
             };
         }
     }
 
     /// Goes on where no string is open; answers by how much.
-    fn begin(&mut self, rest: &[u8]) -> usize {
-        if let Some(signs) = SIGNS.iter().find(|signs| rest.starts_with(signs)) {
+    fn begin(&mut self, rest: &[u8], before: Option<&u8>) -> usize {
+        if let Some(signs) = self.signs.iter().find(|signs| rest.starts_with(signs)) {
             self.open = Some(Open::Signs(signs));
             return signs.len();
         }
@@ -59,7 +76,10 @@ impl Quote {
             let word = word.strip_prefix(b"-").or(word.strip_prefix(b"~")).unwrap_or(word);
             let word = word.strip_prefix(b"'").or(word.strip_prefix(b"\"")).unwrap_or(word);
             let len = word.iter().take_while(|byte| byte.is_ascii_uppercase() || **byte == b'_').count();
-            if len > 1 {
+            // Else it is a shift.
+            let is_apart = before.is_none_or(|byte| byte.is_ascii_whitespace() || matches!(byte, b'(' | b'='));
+            let is_word = word.get(len).is_none_or(|byte| !byte.is_ascii_alphanumeric());
+            if len > 1 && is_apart && is_word {
                 self.open = Some(Open::Word(word[..len].to_vec()));
             }
             return 2;

@@ -149,4 +149,5 @@ fn a_tolerant_hunk_keeps_the_lines_that_stay() {
 }
 
 mod blocks;
+mod heads;
 mod named;
