@@ -2,52 +2,12 @@
 
 pub mod report;
 
-mod account;
-mod again;
-mod apply;
-mod aside;
-mod barrier;
-mod carry_back;
-mod doubtful;
-mod draft;
-mod execute;
-mod export;
-mod files;
-mod gate;
-mod ground;
-mod hand_over;
 mod history;
-mod hot;
-mod id;
-mod kept;
-mod large;
-mod late;
-mod leaving;
-mod lock;
-mod nearby;
-mod newest;
 mod open;
-mod possible;
-mod private;
-mod project;
-mod prune;
-mod raze;
-mod read;
 mod recovery;
-mod resolve;
-mod roles;
-mod same_key;
-mod shelter;
-mod snapshot;
-mod stage;
-mod state;
 mod status;
-mod sweep;
-mod take_back;
-mod tidy;
+mod store;
 mod transaction;
-mod trash;
-mod undo;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -63,14 +23,14 @@ use crate::fs::{Fs, Handle};
 use crate::limits;
 use crate::path::bounds::Bounds;
 use crate::path::{RelPath, STATE_FOLDER, shown};
-use account::Teller;
-use draft::Draft;
-use execute::Committed;
-use lock::{Locks, Patience};
+use history::account::Teller;
+pub use history::undo::{UndoOptions, Wanting};
 use report::{FileReport, Recovered, Report, Status};
-use resolve::Resolver;
-use state::{Found, Section, State};
-pub use undo::{UndoOptions, Wanting};
+use store::lock::{Locks, Patience};
+use store::state::{Found, Section, State};
+use transaction::execute::Committed;
+use transaction::prepare::draft::Draft;
+use transaction::prepare::resolve::Resolver;
 
 /// What a commit waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -224,7 +184,7 @@ impl Engine {
     pub fn with_fs(fs: Arc<dyn Fs>, root: &Path, settings: Settings) -> Result<Self> {
         let real = fs.canonical(root).map_err(|e| Error::io("resolve the root", root, e))?;
         let root = fs.open_folder(&real).map_err(|e| Error::io("open the root", &real, e))?;
-        let is_in_repository = resolve::is_in_repository(&*fs, &root)?;
+        let is_in_repository = transaction::prepare::resolve::is_in_repository(&*fs, &root)?;
         let open_files = fs.raise_open_files();
         let checker = Arc::new(Processes);
         Ok(Self {
@@ -420,7 +380,7 @@ impl Engine {
         let bytes = draft.bytes_before();
         let program = self.program(run);
         let teller = Teller { program: &program, files };
-        let mut committed = execute::commit(&*self.fs, &state, draft, locks, durable, teller, run)?;
+        let mut committed = transaction::execute::commit(&*self.fs, &state, draft, locks, durable, teller, run)?;
         match self.prune_by_the_way(&state, &committed.id, bytes) {
             Ok(warnings) => committed.warnings.extend(warnings),
             Err(error) => committed.warnings.push(format!("history could not be pruned: {error}")),

@@ -279,7 +279,7 @@ impl Logged {
     /// One of which nothing is known but its id.
     pub(super) fn unreadable(id: String, why: String) -> Self {
         Self {
-            time: super::id::time_of(&id),
+            time: super::store::id::time_of(&id),
             id,
             owner: "unknown".to_owned(),
             label: None,

@@ -3,13 +3,15 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::doubtful::{self, Cause, Doubtful};
+use super::history::late;
 use super::history::{self, Entry};
-use super::hot::{self, Standing};
-use super::lock::Patience;
+use super::recovery::doubtful::{self, Cause, Doubtful};
+use super::recovery::hot::{self, Standing};
 use super::report::{Interrupted, Status, Unreadable};
-use super::state::{Section, State, list_ids, open_transaction};
-use super::{RecoverOptions, Run, Unobserved, kept, late, open, recovery};
+use super::store::kept;
+use super::store::lock::Patience;
+use super::store::state::{Section, State, list_ids, open_transaction};
+use super::{RecoverOptions, Run, Unobserved, open, recovery};
 use crate::error::Result;
 use crate::fs::Fs;
 use crate::journal::{Header, Record};

@@ -13,15 +13,16 @@ mod stored;
 
 use std::cell::Cell;
 
-use super::again::Commit;
-use super::apply::attempts::telling;
-use super::ground::Ground;
-use super::lock::Patience;
+use super::history::again::Commit;
 use super::report::{OpenTransaction, Preview, Report};
-use super::roles::{Cast, vacates};
-use super::state::{Section, State};
-use super::trash::{self, Goes};
-use super::{Engine, Run, id};
+use super::store::id;
+use super::store::lock::Patience;
+use super::store::state::{Section, State};
+use super::store::trash::{self, Goes};
+use super::transaction::attempts::telling;
+use super::transaction::prepare::ground::Ground;
+use super::transaction::prepare::roles::{Cast, vacates};
+use super::{Engine, Run};
 use crate::check::Check;
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Result};

@@ -2,10 +2,10 @@
 
 use super::is_gone;
 use super::store::Opened;
-use crate::engine::again::Search;
-use crate::engine::doubtful::Doubtful;
 use crate::engine::history::Loaded;
-use crate::engine::state::{Section, State};
+use crate::engine::history::again::Search;
+use crate::engine::recovery::doubtful::Doubtful;
+use crate::engine::store::state::{Section, State};
 use crate::engine::{Engine, Run};
 use crate::error::{Error, ErrorKind, Result};
 

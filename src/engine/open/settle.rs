@@ -8,7 +8,7 @@ use super::store::Opened;
 use super::stored::Base;
 use crate::digest::Digest;
 use crate::engine::report::FileReport;
-use crate::engine::roles::vacates;
+use crate::engine::transaction::prepare::roles::vacates;
 use crate::engine::{Engine, Run};
 use crate::error::{Detail, Diverged, Error, ErrorKind, Result};
 use crate::limits;
@@ -121,7 +121,9 @@ impl Engine {
             Some(content) if Digest::of(&content) == base => opened.keep(&*self.fs, &content, base),
             // It changed in this moment, or it had changed before and was carried over: the base was kept then.
             _ if opened.base(&*self.fs, base)?.is_some() => Ok(()),
-            _ => Err(crate::engine::snapshot::changed(&entry.path, "changed while it was staged")),
+            _ => {
+                Err(crate::engine::transaction::prepare::snapshot::changed(&entry.path, "changed while it was staged"))
+            }
         }
     }
 

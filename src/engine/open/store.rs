@@ -4,10 +4,13 @@ use jiff::Timestamp;
 
 use super::stored::{Folder, Stored, VERSION};
 use crate::digest::Digest;
-use crate::engine::files::{Fresh, replace, write_new};
-use crate::engine::lock::{NEVER, Patience};
-use crate::engine::state::{Section, State, list_ids, open_transaction};
-use crate::engine::{Engine, barrier, id, snapshot, stage, transaction};
+use crate::engine::Engine;
+use crate::engine::store::files::{Fresh, replace, write_new};
+use crate::engine::store::lock::{NEVER, Patience};
+use crate::engine::store::state::{Section, State, list_ids, open_transaction};
+use crate::engine::store::{barrier, folder, id};
+use crate::engine::transaction::prepare::snapshot;
+use crate::engine::transaction::stage;
 use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Fs, Handle, Name};
@@ -40,7 +43,7 @@ pub(super) fn open(fs: &dyn Fs, state: &State, id: &str, patience: Patience<'_>)
     let section = if is_id(id.as_ref()) { state.section(fs, Section::Open)? } else { None };
     let Some(section) = section else { return Err(unknown(fs, id)) };
     loop {
-        let Some((folder, _)) = transaction::lock_folder(fs, &section, id)? else {
+        let Some((folder, _)) = folder::lock_folder(fs, &section, id)? else {
             if open_transaction(fs, &section, id)?.is_none() {
                 return Err(unknown(fs, id));
             }

@@ -6,8 +6,8 @@
 use std::sync::atomic::AtomicBool;
 
 use super::targets::open_folder;
-use crate::engine::state::State;
-use crate::engine::transaction::see;
+use crate::engine::store::folder::see;
+use crate::engine::store::state::State;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Fs, Handle, Name};
 use crate::journal::recover::{Observed, Seen, adopted};

@@ -1,20 +1,21 @@
 //! Everything that is interrupted in a workspace, one after the other.
 
+use super::hot::{self, Standing};
 use super::recover_one;
 use super::told::tell;
-use crate::engine::hot::{self, Standing};
-use crate::engine::lock::Patience;
 use crate::engine::report::Recovered;
-use crate::engine::state::{Section, State, list_ids};
-use crate::engine::trash::{self, Goes};
-use crate::engine::{RecoverOptions, Run, sweep};
+use crate::engine::store::lock::Patience;
+use crate::engine::store::state::{Section, State, list_ids};
+use crate::engine::store::sweep;
+use crate::engine::store::trash::{self, Goes};
+use crate::engine::{RecoverOptions, Run};
 use crate::error::{Error, Result};
 use crate::fs::Fs;
 use crate::journal::recover::Class;
 
 /// What came of the recovery of everything.
 #[derive(Debug)]
-pub(in crate::engine) struct Recoveries {
+pub(crate) struct Recoveries {
     pub recovered: Vec<Recovered>,
     /// The first that failed. The others are through all the same.
     pub failed: Option<Error>,
@@ -22,7 +23,7 @@ pub(in crate::engine) struct Recoveries {
 
 impl Recoveries {
     /// All of them, or the failure with what is to be told of the others.
-    pub(in crate::engine) fn whole(self) -> Result<Vec<Recovered>> {
+    pub(crate) fn whole(self) -> Result<Vec<Recovered>> {
         match self.failed {
             None => Ok(self.recovered),
             Some(error) => {
@@ -38,7 +39,7 @@ impl Recoveries {
 
 /// Recovers everything in `txn/` of a workspace that can be recovered, sweeps what is unfinished, and empties the
 /// trash. One that fails does not keep the others from their recovery, unless it failed to sync.
-pub(in crate::engine) fn recover_all(
+pub(crate) fn recover_all(
     fs: &dyn Fs,
     state: &State,
     options: RecoverOptions,
@@ -75,7 +76,7 @@ fn is_settled(fs: &dyn Fs, state: &State, id: &str) -> bool {
 }
 
 /// What would be done with each, without doing it.
-pub(in crate::engine) fn plan_all(
+pub(crate) fn plan_all(
     fs: &dyn Fs,
     state: &State,
     options: RecoverOptions,

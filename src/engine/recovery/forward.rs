@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::engine::report::Recovered;
-use crate::engine::transaction::Transaction;
+use crate::engine::store::folder::Transaction;
 use crate::journal::Mark;
 use crate::journal::recover::Class;
 

@@ -3,25 +3,26 @@
 use std::fmt::Write as _;
 
 use super::all::unswapped;
+use super::doubtful::Doubtful;
+use super::hot::{self, Standing};
 use super::recover_one;
-use crate::engine::doubtful::Doubtful;
-use crate::engine::hot::{self, Standing};
-use crate::engine::lock::Patience;
 use crate::engine::report::Recovered;
-use crate::engine::state::{Section, State, list_ids, open_transaction};
-use crate::engine::trash::{self, Goes};
-use crate::engine::{Decision as Wish, RecoverOptions, Run, barrier, history};
+use crate::engine::store::barrier;
+use crate::engine::store::lock::Patience;
+use crate::engine::store::state::{Section, State, list_ids, open_transaction};
+use crate::engine::store::trash::{self, Goes};
+use crate::engine::{Decision as Wish, RecoverOptions, Run, history};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Fs, Handle};
 
 /// Nothing is interrupted by that name.
-pub(in crate::engine) fn unknown(id: &str) -> Error {
+pub(crate) fn unknown(id: &str) -> Error {
     let message = format!("there is no interrupted transaction {id}; `txedit status` lists them");
     Error::new(ErrorKind::UnknownTransaction, message)
 }
 
 /// Recovers the one that a person named.
-pub(in crate::engine) fn recover_named(
+pub(crate) fn recover_named(
     fs: &dyn Fs,
     state: &State,
     id: &str,
@@ -73,7 +74,7 @@ fn unreadable_in_history(fs: &dyn Fs, state: &State, id: &str, options: RecoverO
 }
 
 /// What is told of one in history that a person must put aside.
-pub(in crate::engine) fn left_in_history(doubtful: &Doubtful) -> Recovered {
+pub(crate) fn left_in_history(doubtful: &Doubtful) -> Recovered {
     let reason = format!("it is in history, and {}; look at it, then {}", doubtful.why, doubtful.way_out());
     let (id, action, files, kept) = (doubtful.id.clone(), "left".to_owned(), Vec::new(), Vec::new());
     Recovered { id, action, required: true, reason, files, kept }

@@ -1,8 +1,8 @@
 //! Whether a transaction can go where its recovery brings it, asked before anything is touched.
 
 use crate::engine::Decision as Wish;
-use crate::engine::state::Section;
-use crate::engine::transaction::Transaction;
+use crate::engine::store::folder::Transaction;
+use crate::engine::store::state::Section;
 use crate::error::{Error, Result};
 use crate::fs::Name;
 use crate::journal::recover::Decision;

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::engine::lock::{Locks, Patience};
-use crate::engine::state::{Section, State};
+use crate::engine::store::lock::{Locks, Patience};
+use crate::engine::store::state::{Section, State};
 use crate::errno::{self, Errno};
 use crate::error::{Error, Result};
 use crate::fs::{Fs, Handle, Stat};
@@ -111,7 +111,7 @@ fn each_parent(
     Ok(())
 }
 
-pub(in crate::engine) fn open_folder(fs: &dyn Fs, base: &Handle, path: &Path) -> Result<Option<Handle>> {
+pub(crate) fn open_folder(fs: &dyn Fs, base: &Handle, path: &Path) -> Result<Option<Handle>> {
     match fs.open_beneath(base, path) {
         Ok(handle) => Ok(Some(handle)),
         Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(None),

@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind, Outcome, RECOVERED_FIRST};
 
 /// Tells the user of another command of a recovery that came before it, in the place of what was told of the same
 /// transaction before.
-pub(in crate::engine) fn tell(warnings: &mut Vec<String>, recovered: &Recovered) {
+pub(crate) fn tell(warnings: &mut Vec<String>, recovered: &Recovered) {
     let Some(told) = told(recovered) else { return };
     let about = format!("an interrupted transaction, {}, ", recovered.id);
     warnings.retain(|warning| !warning.starts_with(&about));
@@ -22,12 +22,12 @@ fn told(recovered: &Recovered) -> Option<String> {
 }
 
 /// What is told of one whose recovery failed.
-pub(in crate::engine) fn not_recovered(error: &Error) -> String {
+pub(crate) fn not_recovered(error: &Error) -> String {
     format!("an interrupted transaction could not be recovered: {error}")
 }
 
 /// The same of what can be met once in each attempt: it is told once.
-pub(in crate::engine) fn tell_once(warnings: &mut Vec<String>, warning: String) {
+pub(crate) fn tell_once(warnings: &mut Vec<String>, warning: String) {
     if !warnings.contains(&warning) {
         warnings.push(warning);
     }
@@ -35,20 +35,20 @@ pub(in crate::engine) fn tell_once(warnings: &mut Vec<String>, warning: String) 
 
 /// What the recovery in front of another command left of the files.
 #[derive(Debug, Clone, Copy, Default)]
-pub(in crate::engine) struct InFront {
+pub(crate) struct InFront {
     /// It failed, and may have swapped some of them before.
     is_half: bool,
 }
 
 impl InFront {
     /// After a recovery that failed, if it did.
-    pub(in crate::engine) fn of(failure: Option<&Error>) -> Self {
+    pub(crate) fn of(failure: Option<&Error>) -> Self {
         Self { is_half: failure.is_some_and(|error| error.outcome() == Outcome::RecoveryRequired) }
     }
 
     /// The refusal of a command since a recovery is due: where the one in front of it failed in the middle, the files are
     /// not as they were before the command.
-    pub(in crate::engine) fn in_front_of(self, error: Error) -> Error {
+    pub(crate) fn in_front_of(self, error: Error) -> Error {
         if self.is_half && error.kind() == ErrorKind::RecoveryRequired {
             return error.outcome_is(Outcome::RecoveryRequired);
         }

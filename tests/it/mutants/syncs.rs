@@ -209,40 +209,40 @@ fn of_all_folders() {
 
 /// Each function of the engine that syncs, with a test that misses the sync, or why none does.
 const SYNCS: [(&str, &str, &str); 30] = [
-    ("execute.rs", "barrier_of_contents", "barrier_one_left_out"),
-    ("execute.rs", "later_barrier", "acknowledged_before_barrier_two"),
-    ("execute.rs", "perform", "removed_folders_not_synced"),
-    ("execute/way_back.rs", "walk", "taken_back_before_the_undo_mark_is_durable"),
-    ("execute/way_back.rs", "drop_folder", "what_is_kept_not_synced_before_the_report"),
-    ("execute.rs", "finish", "recovery_without_its_last_sync"),
-    ("execute.rs", "sync_all", "an_original_not_synced"),
-    ("execute.rs", "sync_together", "threads_that_sync_together_sync_as_much_as_one"),
-    ("files.rs", "put_in_place", "a_stage_acknowledged_before_its_name_is_durable"),
+    ("transaction/execute.rs", "barrier_of_contents", "barrier_one_left_out"),
+    ("transaction/execute.rs", "later_barrier", "acknowledged_before_barrier_two"),
+    ("transaction/execute.rs", "perform", "removed_folders_not_synced"),
+    ("transaction/execute/way_back.rs", "walk", "taken_back_before_the_undo_mark_is_durable"),
+    ("transaction/execute/way_back.rs", "drop_folder", "what_is_kept_not_synced_before_the_report"),
+    ("transaction/execute.rs", "finish", "recovery_without_its_last_sync"),
+    ("transaction/execute.rs", "sync_all", "an_original_not_synced"),
+    ("transaction/execute.rs", "sync_together", "threads_that_sync_together_sync_as_much_as_one"),
+    ("store/files.rs", "put_in_place", "a_stage_acknowledged_before_its_name_is_durable"),
     (
         "files.rs",
         "replace",
         "none: of what is made in a new state folder, and made anew where it is not whole, and of its tag",
     ),
-    ("hand_over.rs", "wear", "permissions_that_are_not_handed_over"),
-    ("kept.rs", "kept_drop", "none: what comes back of it is listed, and dropped once more"),
+    ("transaction/rollback/hand_over.rs", "wear", "permissions_that_are_not_handed_over"),
+    ("store/kept.rs", "kept_drop", "none: what comes back of it is listed, and dropped once more"),
     ("open/mod.rs", "close", "the_trash_emptied_before_a_sync"),
     ("open/store.rs", "save", "staged_edits_not_synced"),
-    ("prune.rs", "prune", "the_trash_emptied_before_a_sync"),
-    ("recovery.rs", "recover_one", "recovery_without_its_first_sync"),
-    ("recovery.rs", "act", "what_is_kept_not_synced_before_the_report"),
+    ("history/prune.rs", "prune", "the_trash_emptied_before_a_sync"),
+    ("recovery/mod.rs", "recover_one", "recovery_without_its_first_sync"),
+    ("recovery/mod.rs", "act", "what_is_kept_not_synced_before_the_report"),
     ("recovery/all.rs", "recover_all", "the_trash_emptied_before_a_sync"),
     ("recovery/named.rs", "recover_named", "the_trash_emptied_before_a_sync"),
     ("recovery/named.rs", "put_aside", "what_is_kept_not_synced_before_the_report"),
-    ("stage/texts.rs", "sync_journal", "the_journal_not_synced"),
-    ("state.rs", "complete", "of_what_a_first_commit_makes"),
-    ("state.rs", "need_section", "a_section_made_again_not_synced"),
-    ("take_back/folder.rs", "sync_way", "a_folder_that_is_not_found_again_is_noticed"),
-    ("transaction.rs", "sync_folder", "an_unswapped_transaction_dropped_without_an_undo_mark"),
-    ("transaction.rs", "write_adopted", "an_adopted_journal_not_synced"),
-    ("trash.rs", "after_commit", "none: of commits that are not durable, which promise nothing here"),
-    ("trash.rs", "rescue", "what_a_commit_puts_aside_not_synced_before_the_report"),
-    ("trash.rs", "sync_and_drop", "none: what comes back of it is listed, and dropped once more"),
-    ("trash.rs", "sync_and_empty", "the_trash_emptied_before_a_sync"),
+    ("transaction/stage/texts.rs", "sync_journal", "the_journal_not_synced"),
+    ("store/state.rs", "complete", "of_what_a_first_commit_makes"),
+    ("store/state.rs", "need_section", "a_section_made_again_not_synced"),
+    ("transaction/rollback/folder.rs", "sync_way", "a_folder_that_is_not_found_again_is_noticed"),
+    ("store/folder.rs", "sync_folder", "an_unswapped_transaction_dropped_without_an_undo_mark"),
+    ("store/folder.rs", "write_adopted", "an_adopted_journal_not_synced"),
+    ("store/trash.rs", "after_commit", "none: of commits that are not durable, which promise nothing here"),
+    ("store/trash.rs", "rescue", "what_a_commit_puts_aside_not_synced_before_the_report"),
+    ("store/trash.rs", "sync_and_drop", "none: what comes back of it is listed, and dropped once more"),
+    ("store/trash.rs", "sync_and_empty", "the_trash_emptied_before_a_sync"),
 ];
 
 /// The functions in a source that sync, themselves or by another's name.
@@ -284,7 +284,7 @@ fn each_has_its_test() {
         found.extend(that_sync(&text).into_iter().map(|function| (name.clone(), function)));
     }
     // The doors of all others.
-    for (file, function) in [("barrier.rs", "handle"), ("transaction.rs", "sync_everything")] {
+    for (file, function) in [("store/barrier.rs", "handle"), ("store/folder.rs", "sync_everything")] {
         assert!(found.remove(&(file.to_owned(), function.to_owned())), "{file}, {function}");
     }
     let known: BTreeSet<_> = SYNCS.iter().map(|(file, name, _)| ((*file).to_owned(), (*name).to_owned())).collect();

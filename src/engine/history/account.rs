@@ -1,0 +1,269 @@
+//! `report.json` in a transaction's folder: who, what was asked, what came of it. What `log` shows besides the journal.
+//!
+//! No decision rests on it: it is not sealed, and a text that does not read is as good as none.
+
+use std::borrow::Cow;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::check::{CheckRun, Ended, Verdict};
+use crate::digest::Digest;
+use crate::engine::report::{Extra, FileReport, Operation, Report};
+use crate::engine::store::lock::NEVER;
+use crate::engine::transaction::prepare::draft::Draft;
+use crate::engine::transaction::prepare::snapshot;
+use crate::error::{Error, Result};
+use crate::fs::{FileKind, Fs, Handle, Name};
+use crate::limits;
+use crate::path::AskedPath;
+use crate::path::RelPath;
+use crate::plan::{Change, Content, New, Plan};
+use crate::text::splice::{Splice, Splices};
+use crate::text::{Applied, MatchKind};
+
+/// The name in a transaction's folder.
+pub(crate) const FILE_NAME: &str = "report.json";
+
+/// The text.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Account {
+    pub program: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<CheckAccount>,
+    pub files: Vec<FileAccount>,
+    /// What was replaced in the files that were edited, as far as it is not much.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub splices: Vec<SplicedAccount<'static>>,
+}
+
+/// What is known of a transaction besides its plan: who acts, and what is answered.
+#[derive(Debug)]
+pub(crate) struct Teller<'a> {
+    pub program: &'a str,
+    pub files: &'a mut [FileReport],
+}
+
+/// The text as it is written: it can be long, and nothing of it is copied for that.
+#[derive(Serialize)]
+struct Told<'a> {
+    program: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    check: Option<CheckAccount>,
+    files: Files<'a>,
+    #[serde(skip_serializing_if = "Remembered::is_empty")]
+    splices: Remembered<'a>,
+}
+
+/// What is told of files, one after the other.
+struct Files<'a>(&'a [FileReport]);
+
+impl Serialize for Files<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(FileAccount::of))
+    }
+}
+
+/// Digests as their hex digits; what is none reads as no digest.
+mod hex {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use crate::digest::Digest;
+
+    #[expect(clippy::ref_option, reason = "serde calls it so")]
+    pub(crate) fn serialize<S: Serializer>(digest: &Option<Digest>, serializer: S) -> Result<S::Ok, S::Error> {
+        match digest {
+            Some(digest) => serializer.collect_str(digest),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Digest>, D::Error> {
+        let text = Option::<String>::deserialize(deserializer)?;
+        Ok(text.and_then(|text| text.parse().ok()))
+    }
+}
+
+/// What was replaced in a file.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct SplicedAccount<'a> {
+    pub path: Cow<'a, str>,
+    /// Start, end, and what took the place.
+    pub splices: Vec<(usize, usize, Cow<'a, str>)>,
+}
+
+/// A check that passed.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct CheckAccount {
+    pub command: String,
+    pub milliseconds: u64,
+    pub output: String,
+}
+
+/// One file.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct FileAccount {
+    pub path: String,
+    pub operation: Cow<'static, str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renamed_to: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "hex")]
+    pub hash_before: Option<Digest>,
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "hex")]
+    pub hash_after: Option<Digest>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backup: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<EditAccount>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// One edit.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct EditAccount {
+    pub replaced: usize,
+    pub lines: Vec<usize>,
+    pub match_kind: Cow<'static, str>,
+}
+
+impl FileAccount {
+    fn of(file: &FileReport) -> Self {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let edits = file.edits.iter().map(|edit| EditAccount {
+            replaced: edit.replaced,
+            lines: edit.lines.clone(),
+            match_kind: edit.match_kind.as_str().into(),
+        });
+        Self {
+            path: text(&file.path),
+            operation: file.operation.as_str().into(),
+            renamed_to: file.extras.renamed_to.as_deref().map(text),
+            hash_before: file.hash_before,
+            hash_after: file.hash_after,
+            backup: file.extras.backup.as_deref().map(text),
+            edits: edits.collect(),
+            warnings: file.extras.warnings.clone(),
+        }
+    }
+
+    fn into_report(self) -> FileReport {
+        let edits = self.edits.into_iter().map(|edit| Applied {
+            replaced: edit.replaced,
+            lines: edit.lines,
+            match_kind: MatchKind::ALL.into_iter().find(|kind| kind.as_str() == edit.match_kind).unwrap_or_default(),
+        });
+        FileReport {
+            path: self.path.into(),
+            operation: Operation::ALL.into_iter().find(|it| it.as_str() == self.operation).unwrap_or(Operation::None),
+            edits: edits.collect(),
+            hash_before: self.hash_before,
+            hash_after: self.hash_after,
+            extras: Extra {
+                renamed_to: self.renamed_to.map(AskedPath::from),
+                backup: self.backup.map(PathBuf::from),
+                warnings: self.warnings,
+                ..Extra::NONE
+            }
+            .into(),
+        }
+    }
+}
+
+impl Account {
+    /// What stands in the folder of a transaction; `None` where that is nothing that can be read.
+    pub(crate) fn read(fs: &dyn Fs, folder: &Handle) -> Result<Option<Self>> {
+        let name = Name::new(folder, FILE_NAME);
+        let path = name.path();
+        let Ok(file) = fs.open_file(name) else { return Ok(None) };
+        let stat = fs.stat_handle(&file).map_err(|e| Error::io("look at", &path, e))?;
+        if stat.kind != FileKind::File || stat.size > limits::REPORT_BYTES {
+            return Ok(None);
+        }
+        let bytes = snapshot::read_whole(fs, &file, &path, stat.size, &NEVER)?;
+        Ok(serde_json::from_slice(&bytes).ok())
+    }
+
+    /// What a file became, from what it was. The caller compares its digest: this is but a hint.
+    pub(crate) fn result(&self, path: &RelPath, original: &[u8]) -> Option<Vec<u8>> {
+        let account = self.splices.iter().find(|account| path.as_path().to_str() == Some(&*account.path))?;
+        let splice = |(start, end, with): &(usize, usize, Cow<'_, str>)| Splice {
+            range: *start..*end,
+            with: with.as_bytes().into(),
+        };
+        let splices = Splices::new(original, account.splices.iter().map(splice).collect()).ok()?;
+        Some(splices.apply(original))
+    }
+
+    /// The report again.
+    pub(crate) fn into_report(self) -> Report {
+        Report {
+            files: self.files.into_iter().map(FileAccount::into_report).collect(),
+            check: self.check.map(CheckAccount::into_run),
+            ..Report::default()
+        }
+    }
+}
+
+impl Teller<'_> {
+    /// Writes the text, with the check that was passed.
+    pub(crate) fn tell(&self, draft: &Draft, check: Option<&CheckRun>, to: impl io::Write) -> io::Result<()> {
+        let (files, splices) = (Files(self.files), Remembered(&draft.plan));
+        let label = draft.marks.label.as_deref();
+        let told = Told { program: self.program, label, check: check.map(CheckAccount::of), files, splices };
+        Ok(serde_json::to_writer(to, &told)?)
+    }
+}
+
+/// What a plan replaces, so that a later undo can tell it from what others replaced.
+struct Remembered<'a>(&'a Plan);
+
+impl<'a> Remembered<'a> {
+    fn is_empty(&self) -> bool {
+        self.accounts().next().is_none()
+    }
+
+    /// As long as there is room.
+    fn accounts(&self) -> impl Iterator<Item = SplicedAccount<'a>> + use<'a> {
+        let mut room = limits::SPLICES_BYTES;
+        self.0.entries.iter().filter_map(move |entry| {
+            let Change::Edit(_, New { content: Content::Spliced(_, splices), .. }) = &entry.change else { return None };
+            let text = |splice: &'a Splice| Some((splice.range.start, splice.range.end, text_of(&splice.with)?));
+            let list = splices.iter().map(text).collect::<Option<Vec<_>>>()?;
+            let size: usize = list.iter().map(|(.., with)| with.len() + 16).sum();
+            if list.is_empty() || size > room {
+                return None;
+            }
+            room -= size;
+            Some(SplicedAccount { path: entry.path.as_path().to_str()?.into(), splices: list })
+        })
+    }
+}
+
+impl Serialize for Remembered<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.accounts())
+    }
+}
+
+fn text_of(bytes: &[u8]) -> Option<Cow<'_, str>> {
+    std::str::from_utf8(bytes).ok().map(Cow::from)
+}
+
+impl CheckAccount {
+    fn of(run: &CheckRun) -> Self {
+        let milliseconds = u64::try_from(run.ended.took.as_millis()).unwrap_or(u64::MAX);
+        Self { command: run.command.clone(), milliseconds, output: run.ended.tail.clone() }
+    }
+
+    /// The check again.
+    pub(crate) fn into_run(self) -> CheckRun {
+        let took = std::time::Duration::from_millis(self.milliseconds);
+        CheckRun { command: self.command, ended: Ended { verdict: Verdict::Passed, tail: self.output, took } }
+    }
+}

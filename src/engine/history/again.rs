@@ -1,0 +1,276 @@
+//! The same request once more: an answer that was lost is given again, and nothing is done twice.
+//!
+//! The decision rests on journals: on the key and the fingerprint in the header, and on what each file was to become.
+//! Only the words of the answer come from `report.json`. What it says of the files is what they are now.
+
+use std::sync::atomic::AtomicBool;
+
+use super::account::Account;
+use super::{Entry, Loaded, whole_history};
+use crate::digest::Digest;
+use crate::engine::open::check_plan;
+use crate::engine::recovery::doubtful::{self, Doubtful};
+use crate::engine::report::{Extra, FileReport, Operation, Report};
+use crate::engine::store::folder::see;
+use crate::engine::{Engine, Run};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::Name;
+use crate::journal::recover::Seen;
+use crate::journal::{Change, Header, Journal, Record};
+use crate::path::{AskedPath, RelPath};
+use crate::request::Request;
+
+impl Engine {
+    /// The answer to a request that was committed before, as far as the request lets that count. Called under the locks
+    /// of its files: a first try that is still running has them.
+    pub(crate) fn answered_before(
+        &self,
+        request: &Request,
+        fingerprint: Digest,
+        run: Run<'_>,
+    ) -> Result<Option<Report>> {
+        if let Some(key) = &request.idempotency_key
+            && let Some(loaded) = match self.search(having_key(key))? {
+                Search::Found(loaded) => Some(loaded),
+                Search::Perhaps(doubtful) => return Err(doubtful.may_have_key(key)),
+                Search::Nothing => None,
+            }
+        {
+            if loaded.journal.header.request != Some(fingerprint) {
+                let message = format!(
+                    "the idempotency key {key:?} was used for another request, committed as {}; a new request takes a \
+                     new key",
+                    loaded.id()
+                );
+                return Err(Error::new(ErrorKind::ValidationFailed, message));
+            }
+            return self.told_again(&loaded, self.is_checked(request.check.as_ref()), run).map(Some);
+        }
+        if !request.idempotent {
+            return Ok(None);
+        }
+        // A header is what tells; without one, what somebody else put there stops nobody.
+        self.repeated(request, fingerprint, |doubtful| !doubtful.is_foreign(), run)
+    }
+
+    /// The answer of the transaction that did the very same, where every file still is as it left it. One without a
+    /// readable header counts as it where it `may_be`.
+    pub(crate) fn repeated(
+        &self,
+        request: &Request,
+        fingerprint: Digest,
+        may_be: impl Fn(&Doubtful) -> bool,
+        run: Run<'_>,
+    ) -> Result<Option<Report>> {
+        let wanted = Wanted { is_it: |header: &Header| header.request == Some(fingerprint), may_be };
+        let loaded = match self.search(wanted)? {
+            Search::Found(loaded) => loaded,
+            Search::Perhaps(doubtful) => return Err(doubtful.may_be_the_same("this very request")),
+            Search::Nothing => return Ok(None),
+        };
+        let is_in_place =
+            loaded.journal.entries.iter().zip(self.seen(&loaded, run.cancel)?).all(|(it, seen)| is_left(it, seen));
+        if is_in_place {
+            self.told_again(&loaded, self.is_checked(request.check.as_ref()), run).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// The answer of the commit of an open transaction, where that is through. A plan that is named must be the one that
+    /// was committed.
+    pub(crate) fn committed_again(&self, commit: &Commit<'_>, run: Run<'_>) -> Result<Option<Report>> {
+        let Commit { opened, is_gone, plan_hash, is_checked } = *commit;
+        // As long as it is open, what is staged tells by itself whether it still fits the files.
+        let loaded = match self.committed_open(opened, |doubtful| is_gone && doubtful.id.as_str() > opened)? {
+            Search::Found(loaded) => loaded,
+            Search::Perhaps(doubtful) => {
+                // Of one that is gone, nothing commits what was staged any more.
+                let again = if is_gone { "stage them again" } else { "commit it again" };
+                return Err(doubtful.may_be_the_commit(opened, again));
+            }
+            Search::Nothing => return Ok(None),
+        };
+        check_plan(plan_hash, loaded.journal.plan_hash(), false)?;
+        self.told_again(&loaded, is_checked, run).map(Some)
+    }
+
+    /// What became of an open transaction by its commit.
+    pub(crate) fn committed_open(&self, opened: &str, may_be: impl Fn(&Doubtful) -> bool) -> Result<Search> {
+        self.search(Wanted { is_it: |header: &Header| header.opened.as_deref() == Some(opened), may_be })
+    }
+
+    /// Looks for the newest committed transaction that is it. Of those that cannot be acted on, a header that can be read
+    /// decides.
+    fn search<I, M>(&self, Wanted { is_it, may_be }: Wanted<I, M>) -> Result<Search>
+    where
+        I: Fn(&Header) -> bool,
+        M: Fn(&Doubtful) -> bool,
+    {
+        let Some(state) = self.state()? else { return Ok(Search::Nothing) };
+        let is_perhaps = |doubtful: &Doubtful| doubtful.header.as_ref().map_or_else(|| may_be(doubtful), &is_it);
+        // In this order: what moves from the one to the other meanwhile is seen in one of them.
+        let mut perhaps = doubtful::interrupted(&*self.fs, &state)?;
+        perhaps.retain(is_perhaps);
+        for entry in whole_history(&*self.fs, &state)?.rev() {
+            match entry? {
+                Entry::Ours(loaded) if is_it(&loaded.journal.header) => return Ok(Search::Found(loaded)),
+                Entry::Ours(_) => {}
+                Entry::Doubtful(doubtful) => perhaps.extend(Some(doubtful).filter(is_perhaps)),
+            }
+        }
+        // The one that says so itself comes first.
+        perhaps.sort_by_key(|doubtful| doubtful.header.is_none());
+        Ok(perhaps.into_iter().next().map_or(Search::Nothing, Search::Perhaps))
+    }
+
+    /// The answer of a committed transaction, with what is true of its files now.
+    fn told_again(&self, loaded: &Loaded, is_checked: bool, run: Run<'_>) -> Result<Report> {
+        let account = Account::read(&*self.fs, &loaded.folder)?;
+        let mut report = account.map_or_else(|| of_journal(&loaded.journal), Account::into_report);
+        let id = loaded.id();
+        report.transaction = Some(id.to_owned());
+        report.already_applied = true;
+        if let Some(state) = self.state()? {
+            report.undone_by = self.reverted(&state)?.remove(id);
+        }
+        let now = Now { loaded, seen: self.seen(loaded, run.cancel)? };
+        for file in &mut report.files {
+            self.tell_now(file, &now, run)?;
+        }
+        let changed = report.files.iter().filter(|file| file.extras.in_place == Some(false)).count();
+        match &report.undone_by {
+            Some(by) => report.warnings.push(format!(
+                "{id} was undone since, by {by}, and is not done again; undo {by} to bring its changes back"
+            )),
+            None if changed > 0 => report.warnings.push(format!(
+                "{changed} of its files changed since the commit of {id}, which is not done again: see in_place"
+            )),
+            None => {}
+        }
+        if is_checked {
+            report.warnings.push(format!("the check was not run: {id} was committed before, and nothing is changed"));
+        }
+        Ok(report)
+    }
+
+    /// What stands at the path of each entry.
+    fn seen(&self, loaded: &Loaded, cancel: &AtomicBool) -> Result<Vec<Seen>> {
+        loaded.journal.entries.iter().map(|record| self.seen_at(&record.path, cancel)).collect()
+    }
+
+    fn seen_at(&self, path: &RelPath, cancel: &AtomicBool) -> Result<Seen> {
+        match self.fs.open_beneath(&self.root, path.parent()) {
+            Ok(parent) => see(&*self.fs, Name::new(&parent, path.name()), cancel),
+            Err(_) => Ok(Seen::Missing),
+        }
+    }
+
+    /// Says of a file whether it still is as the transaction left it, and what it is now where it is not.
+    fn tell_now(&self, file: &mut FileReport, now: &Now<'_>, run: Run<'_>) -> Result<()> {
+        let result = file.extras.renamed_to.as_ref().unwrap_or(&file.path);
+        let (path, result) = (self.known_as(&file.path), self.known_as(result));
+        let entries = now.loaded.journal.entries.iter().zip(&now.seen);
+        let is_own = |record: &Record| [&path, &result].into_iter().flatten().any(|path| record.path == *path);
+        let mut own = entries.filter(|(record, _)| is_own(record)).peekable();
+        let there = match &result {
+            Some(result) => self.seen_at(result, run.cancel)?,
+            None => Seen::Missing,
+        };
+        let there = match there {
+            Seen::File { digest, .. } => Some(digest),
+            _ => None,
+        };
+        let in_place = match own.peek() {
+            Some(_) => own.all(|(record, seen)| is_left(record, *seen)),
+            None => there == file.hash_after,
+        };
+        file.extras.in_place = Some(in_place);
+        if !in_place {
+            file.hash_after = there;
+        }
+        Ok(())
+    }
+
+    /// The path by which a journal knows a file that a caller named.
+    fn known_as(&self, path: &AskedPath) -> Option<RelPath> {
+        match self.resolver().place(path) {
+            Ok(place) => Some(place.path),
+            Err(_) => RelPath::normalised(path.strip_prefix(self.root()).unwrap_or(path)).ok(),
+        }
+    }
+}
+
+/// The commit of an open transaction that is asked for, perhaps once more.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Commit<'a> {
+    /// The open transaction.
+    pub opened: &'a str,
+    /// Whether that is no longer open.
+    pub is_gone: bool,
+    /// The plan that is to be committed.
+    pub plan_hash: Option<Digest>,
+    /// Whether a check is to decide on it.
+    pub is_checked: bool,
+}
+
+/// What is looked for among the committed transactions.
+struct Wanted<I, M> {
+    /// Whether the header of a transaction is the one.
+    is_it: I,
+    /// Whether one without a readable header may be it.
+    may_be: M,
+}
+
+/// Nobody knows the key of one that cannot be read.
+fn having_key(key: &str) -> Wanted<impl Fn(&Header) -> bool, impl Fn(&Doubtful) -> bool> {
+    Wanted { is_it: move |header: &Header| header.key.as_deref() == Some(key), may_be: |_: &Doubtful| true }
+}
+
+/// What came of a look for a committed transaction.
+pub(crate) enum Search {
+    Found(Loaded),
+    /// None that can be acted on is it; one that cannot may be.
+    Perhaps(Doubtful),
+    Nothing,
+}
+
+/// A committed transaction, and what stands at its paths now.
+struct Now<'a> {
+    loaded: &'a Loaded,
+    seen: Vec<Seen>,
+}
+
+/// Whether an entry is as the transaction left it.
+fn is_left(record: &Record, seen: Seen) -> bool {
+    match (&record.change, seen) {
+        (Change::Delete { .. } | Change::RemoveFolder { .. }, Seen::Missing)
+        | (Change::Folder { .. } | Change::FileToFolder { .. }, Seen::Folder(_)) => true,
+        (change, Seen::File { digest, mode, .. }) => {
+            change.after().is_some_and(|after| (after.digest, after.mode) == (digest, mode))
+        }
+        _ => false,
+    }
+}
+
+/// What a journal alone tells of a transaction.
+fn of_journal(journal: &Journal) -> Report {
+    let files = journal.entries.iter().filter_map(|record| {
+        let operation = match record.change {
+            Change::Edit { before, after, .. } if before.digest == after.digest => Operation::Mode,
+            Change::Edit { .. } => Operation::Replace,
+            Change::Create { .. } | Change::FolderToFile { .. } => Operation::Create,
+            Change::Delete { .. } | Change::FileToFolder { .. } => Operation::Delete,
+            Change::Folder { .. } | Change::RemoveFolder { .. } => return None,
+        };
+        Some(FileReport {
+            path: record.path.asked(),
+            operation,
+            edits: Vec::new(),
+            hash_before: record.change.before().map(|state| state.digest),
+            hash_after: record.change.after().map(|state| state.digest),
+            extras: Extra::NONE.into(),
+        })
+    });
+    Report { files: files.collect(), ..Report::default() }
+}

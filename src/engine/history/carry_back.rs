@@ -1,0 +1,198 @@
+//! Undo of files that changed since: what a transaction did is taken out of them where nobody touched it.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use super::account::Account;
+use super::{Loaded, history};
+use crate::digest::Digest;
+use crate::engine::store::folder::see;
+use crate::engine::store::state::State;
+use crate::engine::{Engine, Run};
+use crate::error::{Conflict, Detail, Error, Result};
+use crate::fs::Name;
+use crate::journal::Change;
+use crate::journal::recover::Seen;
+use crate::journal::reverse::{Carried, is_as_left};
+use crate::limits;
+use crate::path::RelPath;
+use crate::plan::FileState;
+use crate::text::diff;
+use crate::text::rebase::rebase;
+use crate::text::splice::{Splice, Splices};
+
+impl Engine {
+    /// The way back for a file that is no longer as the transaction left it; `None` where there is none, or where no
+    /// other is needed.
+    pub(crate) fn carry_back(
+        &self,
+        state: &State,
+        loaded: &Loaded,
+        entry: usize,
+        found: FileState,
+        run: Run<'_>,
+    ) -> Result<Option<Carried>> {
+        let record = &loaded.journal.entries[entry];
+        let Change::Edit { before, after, .. } = record.change else { return Ok(None) };
+        if found.digest == after.digest {
+            return Ok(None);
+        }
+        let original = self.original(loaded, entry, run.cancel)?;
+        let (Some(original), Some(current)) = (original, self.current(&record.path, run.cancel)?) else {
+            return Ok(None);
+        };
+        let Some(left) = self.left_by(state, loaded, &record.path, &original, after.digest, run.cancel)? else {
+            return Ok(None);
+        };
+        if Digest::of(&original) != before.digest || Digest::of(&current) != found.digest {
+            return Ok(None);
+        }
+        let Some(splices) = back(&left, &original).and_then(|back| rebase(&left, &current, &back)) else {
+            return Ok(None);
+        };
+        let new = splices.apply(&current);
+        let mode = if found.mode == after.mode { before.mode } else { found.mode };
+        let name = record.path.as_path().display().to_string();
+        Ok(Some(Carried {
+            state: FileState { digest: Digest::of(&new), size: new.len() as u64, mode, access: found.access },
+            foreign_diff: diff::unified(&left, &current, &name, &name, limits::DIFF_BYTES),
+            splices,
+        }))
+    }
+
+    /// The content that a transaction left, as far as it is known: another transaction has it as an original, or the
+    /// edits are on record. In any case its digest tells that it is the one.
+    pub(crate) fn left_by(
+        &self,
+        state: &State,
+        loaded: &Loaded,
+        path: &RelPath,
+        original: &[u8],
+        digest: Digest,
+        cancel: &AtomicBool,
+    ) -> Result<Option<Vec<u8>>> {
+        for other in history(&*self.fs, state)? {
+            let other = other?;
+            let entry = other.journal.entries.iter().position(|record| {
+                record.path == *path && record.change.before().is_some_and(|before| before.digest == digest)
+            });
+            let content = match entry {
+                Some(entry) => self.original(&other, entry, cancel)?,
+                None => None,
+            };
+            if let Some(content) = content.filter(|content| Digest::of(content) == digest) {
+                return Ok(Some(content));
+            }
+        }
+        let account = Account::read(&*self.fs, &loaded.folder)?;
+        let left = account.and_then(|account| account.result(path, original));
+        Ok(left.filter(|left| Digest::of(left) == digest))
+    }
+
+    /// Adds to a conflict what changed the files since.
+    pub(crate) fn explain_conflicts(&self, error: Error, state: &State, loaded: &Loaded, run: Run<'_>) -> Error {
+        let Detail::Conflicts(conflicts) = error.details() else { return error };
+        let conflicts = conflicts.iter().map(|conflict| self.explained(&conflict.path, state, loaded, run));
+        // Without the explanation the error is still the error.
+        match conflicts.collect::<Result<Vec<_>>>() {
+            Ok(conflicts) => error.detail(Detail::Conflicts(conflicts)),
+            Err(_) => error,
+        }
+    }
+
+    /// What stands at a path of the workspace, where it is a regular file.
+    fn state_at(&self, path: &RelPath, run: Run<'_>) -> Result<Option<FileState>> {
+        let Ok(folder) = self.fs.open_beneath(&self.root, path.parent()) else { return Ok(None) };
+        let name = Name::new(&folder, path.name());
+        let stat = self.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?;
+        Ok(match (see(&*self.fs, name, run.cancel)?, stat) {
+            (Seen::File { digest, mode, access, .. }, Some(stat)) => {
+                Some(FileState { digest, size: stat.size, mode, access: Some(access) })
+            }
+            _ => None,
+        })
+    }
+
+    fn explained(&self, path: &Path, state: &State, loaded: &Loaded, run: Run<'_>) -> Result<Conflict> {
+        let mut conflict = Conflict { path: path.to_owned(), ..Conflict::default() };
+        let Some(entry) = loaded.journal.entries.iter().position(|record| record.path.as_path() == path) else {
+            return Ok(conflict);
+        };
+        let record = &loaded.journal.entries[entry];
+        let mut since = Since::new(record.change.after().copied());
+        for other in history(&*self.fs, state)? {
+            let other = other?;
+            if other.id() <= loaded.id() {
+                continue;
+            }
+            if let Some(record) = other.journal.entries.iter().find(|record| record.path.as_path() == path) {
+                since.transaction(other.id(), record.change.before().copied(), record.change.after().copied());
+            }
+        }
+        since.others(self.state_at(&record.path, run)?);
+        (conflict.changed_by, conflict.by_another_program) = since.blamed();
+        let original = self.original(loaded, entry, run.cancel)?.unwrap_or_default();
+        let left = match record.change.after() {
+            Some(after) => self.left_by(state, loaded, &record.path, &original, after.digest, run.cancel)?,
+            None => Some(Vec::new()),
+        };
+        if let Some(left) = left {
+            let current = self.current(&record.path, run.cancel)?.unwrap_or_default();
+            let name = path.display().to_string();
+            conflict.diff = Some(diff::unified(&left, &current, &name, &name, limits::DIFF_BYTES));
+        }
+        Ok(conflict)
+    }
+}
+
+/// What a file went through since a transaction left it: only the steps that led from there to what it is now. A
+/// step back to where it was before, by whatever means, takes those in between out.
+#[derive(Debug)]
+struct Since {
+    left: Option<FileState>,
+    /// Who made what of it: `None` for another program.
+    steps: Vec<(Option<String>, Option<FileState>)>,
+}
+
+impl Since {
+    const fn new(left: Option<FileState>) -> Self {
+        Self { left, steps: Vec::new() }
+    }
+
+    fn transaction(&mut self, id: &str, before: Option<FileState>, after: Option<FileState>) {
+        self.others(before);
+        self.step(Some(id.to_owned()), after);
+    }
+
+    /// What it was found to be, which no transaction made of it.
+    fn others(&mut self, found: Option<FileState>) {
+        let last = self.steps.last().map_or(self.left.as_ref(), |(_, state)| state.as_ref());
+        if !is_as_left(found.as_ref(), last) {
+            self.step(None, found);
+        }
+    }
+
+    fn step(&mut self, by: Option<String>, to: Option<FileState>) {
+        if is_as_left(to.as_ref(), self.left.as_ref()) {
+            self.steps.clear();
+        } else if let Some(at) = self.steps.iter().position(|(_, state)| is_as_left(to.as_ref(), state.as_ref())) {
+            self.steps.truncate(at + 1);
+        } else {
+            self.steps.push((by, to));
+        }
+    }
+
+    /// The transactions, oldest first, and whether another program was at it.
+    fn blamed(self) -> (Vec<String>, bool) {
+        // What is no regular file any more no transaction made.
+        let others = self.steps.is_empty() || self.steps.iter().any(|(by, _)| by.is_none());
+        (self.steps.into_iter().filter_map(|(by, _)| by).collect(), others)
+    }
+}
+
+/// The splices that make `original` of `left` again.
+fn back(left: &[u8], original: &[u8]) -> Option<Splices> {
+    let changed = diff::changed(left, original)?;
+    let splices = changed.into_iter().map(|(range, with)| Splice { range, with: original[with].to_vec() });
+    Splices::new(left, splices.collect()).ok()
+}

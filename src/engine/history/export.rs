@@ -1,0 +1,69 @@
+//! A committed transaction as a patch that others can apply.
+
+use std::os::unix::ffi::OsStrExt;
+
+use crate::engine::Engine;
+use crate::error::{Error, ErrorKind, Result};
+use crate::journal::Change;
+use crate::plan::FileState;
+use crate::text::diff;
+
+impl Engine {
+    /// The diff of a committed transaction as git writes it, every byte as it is. Nothing is changed.
+    ///
+    /// It has all of the transaction or is refused: where a content is no longer known, or is not text. Of permissions
+    /// it has what git knows: whether a file can be executed.
+    pub fn git_patch(&self, id: &str) -> Result<Vec<u8>> {
+        let (state, loaded) = self.committed(id)?;
+        let mut text = Vec::new();
+        for (entry, record) in loaded.journal.entries.iter().enumerate() {
+            if matches!(record.change, Change::Folder { .. } | Change::RemoveFolder { .. }) {
+                continue;
+            }
+            let path = &record.path;
+            let refuse = |kind, why: &str| {
+                Error::new(kind, format!("{path} cannot be part of a git patch: {why}")).at(path.as_path())
+            };
+            if let Some(why) = self.bounds.bars(path.as_path()) {
+                return Err(refuse(ErrorKind::PathDenied, &format!("it {why}")));
+            }
+            let (Some(old), Some(new)) = self.contents(&state, &loaded, entry)? else {
+                return Err(refuse(ErrorKind::UndoConflict, "it changed since, and what it became is no longer known"));
+            };
+            if old.contains(&0) || new.contains(&0) {
+                return Err(refuse(ErrorKind::InvalidEncoding, "it has a NUL byte and is not text"));
+            }
+            let hunks = diff::hunks(&old, &new)
+                .ok_or_else(|| refuse(ErrorKind::FileTooLarge, "it is too large to be compared line by line"))?;
+            let name = path.as_path().as_os_str().as_bytes();
+            push_file(&mut text, name, record.change.before(), record.change.after(), &hunks);
+        }
+        Ok(text)
+    }
+}
+
+fn push_file(patch: &mut Vec<u8>, name: &[u8], before: Option<&FileState>, after: Option<&FileState>, hunks: &[u8]) {
+    let mode = |state: &FileState| if state.mode & 0o100 == 0 { "100644" } else { "100755" };
+    let headers = match (before, after) {
+        (Some(old), Some(new)) if mode(old) == mode(new) && hunks.is_empty() => return,
+        (Some(old), Some(new)) if mode(old) == mode(new) => String::new(),
+        (Some(old), Some(new)) => format!("old mode {}\nnew mode {}\n", mode(old), mode(new)),
+        (None, Some(new)) => format!("new file mode {}\n", mode(new)),
+        (Some(old), None) => format!("deleted file mode {}\n", mode(old)),
+        (None, None) => return,
+    };
+    let side = |prefix: &[u8]| diff::quoted_name(&[prefix, name].concat());
+    let (a, b) = (side(b"a/"), side(b"b/"));
+    patch.extend([b"diff --git ", &a[..], b" ", &b, b"\n", headers.as_bytes()].concat());
+    if hunks.is_empty() {
+        return;
+    }
+    // A tab ends a name with spaces.
+    let end: &[u8] = if name.contains(&b' ') { b"\t\n" } else { b"\n" };
+    let line = |sign: &[u8], side: &[u8], there: bool| {
+        if there { [sign, side, end].concat() } else { [sign, b"/dev/null\n"].concat() }
+    };
+    patch.extend(line(b"--- ", &a, before.is_some()));
+    patch.extend(line(b"+++ ", &b, after.is_some()));
+    patch.extend_from_slice(hunks);
+}

@@ -1,0 +1,246 @@
+//! Late writes: a program still had a file open when it was swapped or taken back, and wrote into it afterwards.
+//!
+//! They cannot be prevented. Their bytes are in a slot, and a file in a slot is deleted only where this module finds it
+//! to be what the journal says. Size and times tell where they can, the digest elsewhere.
+
+use std::path::PathBuf;
+
+use super::account;
+use super::{Loaded, history};
+use crate::commit::Protocol;
+use crate::engine::recovery::hot;
+use crate::engine::store::folder::{is_empty_folder, is_incomplete, see};
+use crate::engine::store::lock::NEVER;
+use crate::engine::store::state::{Section, State, list_ids, open_transaction};
+use crate::error::{Error, Result};
+use crate::fs::{FileKind, Fs, Handle, Name, Stat};
+use crate::identity::Timestamp;
+use crate::journal::recover::{Seen, is_new, is_original};
+use crate::journal::{Change, Journal, Mark, Record, original_name, slot_name};
+
+/// The slots of a transaction that came to its end, and what proves that they were not written since.
+#[derive(Debug)]
+pub(crate) struct Slots<'a> {
+    fs: &'a dyn Fs,
+    protocol: &'static Protocol,
+    folder: &'a Handle,
+    journal: &'a Journal,
+    mark: Mark,
+    /// Whether the journal was written in this folder. In a copy its inodes say nothing, and neither do its times.
+    is_born_here: bool,
+    /// From when the folder was made, or the journal written, until the swaps, or the take-back, were through.
+    span: Option<(Timestamp, Timestamp)>,
+    /// Whether a rename within that must have left its time.
+    needs_time: bool,
+    /// Whether something is to be deleted on the word of this.
+    to_delete: bool,
+}
+
+/// What is in a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Nothing.
+    Nothing,
+    /// What the journal says: it may go.
+    AsRecorded,
+    /// What was staged, and never swapped: it may go.
+    Unswapped,
+    /// The original of what was taken back, as it was: somebody came on top of the new content, and what was kept for that
+    /// was on the way out. It stays.
+    Original,
+    /// Anything else.
+    Written,
+}
+
+impl<'a> Slots<'a> {
+    /// Those of a transaction in history, or in the trash.
+    pub(crate) fn new(
+        fs: &'a dyn Fs,
+        protocol: &'static Protocol,
+        folder: &'a Handle,
+        journal: &'a Journal,
+        mark: Mark,
+        to_delete: bool,
+    ) -> Result<Self> {
+        let stat = fs.stat_handle(folder).map_err(|e| Error::io("look at", folder.path(), e))?;
+        let look = |name: &str| {
+            let name = Name::new(folder, name);
+            fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))
+        };
+        let is_born_here = journal.header.folder.is_record_of(&stat.identity);
+        // A contended commit writes its journal once more behind the swaps: what was written between is older than that.
+        let made = stat.identity.born.filter(|_| mark == Mark::Done);
+        let begin = match made {
+            Some(made) => Some(made),
+            None => look(mark.file_name())?.map(|stat| stat.modified),
+        };
+        // What is committed was verified before its report; what was taken back, before its folder came to the trash.
+        let end = match mark {
+            Mark::Done => look(account::FILE_NAME)?.map(|stat| stat.changed),
+            _ => Some(stat.changed),
+        };
+        let span = begin.zip(end).filter(|_| is_born_here);
+        let needs_time = to_delete || made.is_none();
+        Ok(Self { fs, protocol, folder, journal, mark, is_born_here, span, needs_time, to_delete })
+    }
+
+    /// What is in the slot of an entry.
+    pub(crate) fn look(&self, entry: usize) -> Result<Found> {
+        let slot = slot_name(entry);
+        let name = Name::new(self.folder, &slot);
+        let Some(stat) = self.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))? else {
+            return Ok(Found::Nothing);
+        };
+        let record = &self.journal.entries[entry];
+        if self.is_proven(record, &stat) {
+            return Ok(Found::AsRecorded);
+        }
+        let recorded = match self.mark {
+            Mark::Done => record.change.folder_before(),
+            _ => record.change.staged(),
+        };
+        let seen = see(self.fs, name, &NEVER)?;
+        // A recovery that a person had go forward left it: another program had changed the file.
+        if self.mark == Mark::Done && matches!(seen, Seen::File { .. }) && is_new(record, seen) {
+            return Ok(Found::Unswapped);
+        }
+        let seen = match (seen, recorded) {
+            // In a copy all inodes are others.
+            (Seen::File { digest, mode, access, .. }, Some(recorded)) if !self.is_born_here => {
+                Seen::File { digest, mode, access, identity: *recorded }
+            }
+            (Seen::Folder(_), Some(recorded)) if !self.is_born_here => Seen::Folder(*recorded),
+            (seen, _) => seen,
+        };
+        if matches!(seen, Seen::Folder(_)) && !is_empty_folder(self.fs, self.folder, slot.as_ref())? {
+            return Ok(Found::Written);
+        }
+        let may_go = (self.protocol.may_go)(record, self.mark, seen)
+            || self.is_elsewhere(entry, &stat)?
+            || is_incomplete(self.fs, self.protocol, self.folder, self.journal, (entry, self.mark))?;
+        if may_go {
+            return Ok(Found::AsRecorded);
+        }
+        let is_old = self.mark != Mark::Done && is_original(record, seen);
+        Ok(if is_old { Found::Original } else { Found::Written })
+    }
+
+    /// Whether a file that was written since has other names, through which its writer finds it; to be told of it as a
+    /// loss, its original must be without a copy.
+    fn is_elsewhere(&self, entry: usize, slot: &Stat) -> Result<bool> {
+        if self.mark != Mark::Done || slot.kind != FileKind::File || slot.links < 2 {
+            return Ok(false);
+        }
+        let copy = original_name(entry);
+        let copy = Name::new(self.folder, &copy);
+        Ok(self.to_delete || self.fs.stat(copy).map_err(|e| Error::io("look at", copy.path(), e))?.is_some())
+    }
+
+    /// Whether size and times prove that a file is what was verified when the transaction came to its end. Its content
+    /// is older than the transaction; and the rename that brought it to its slot was the last change, for whoever writes and
+    /// sets the time back leaves a later one. Where a rename leaves no time (an exchange on XFS), a clock that was set
+    /// back could have left it: good enough for a list, not for a deletion.
+    fn is_proven(&self, record: &Record, stat: &Stat) -> bool {
+        let recorded = match self.mark {
+            Mark::Done => record.change.before(),
+            _ => record.change.after().filter(|_| record.change.staged() == Some(&stat.identity)),
+        };
+        let (Some(recorded), Some((begin, end))) = (recorded, self.span) else { return false };
+        stat.kind == FileKind::File
+            && stat.size == recorded.size
+            && stat.modified < begin
+            && stat.changed <= end
+            && (begin <= stat.changed || !self.needs_time)
+    }
+
+    /// The entries whose file was written since, or is gone though it should be there.
+    fn odd(&self) -> Result<Vec<(usize, Found)>> {
+        let mut odd = Vec::new();
+        for (entry, record) in self.journal.entries.iter().enumerate() {
+            if matches!(record.change, Change::Folder { .. }) {
+                continue;
+            }
+            match self.look(entry)? {
+                found @ (Found::Written | Found::Unswapped | Found::Original) => odd.push((entry, found)),
+                Found::Nothing if self.mark == Mark::Done && record.change.original().is_some() => {
+                    odd.push((entry, Found::Nothing));
+                }
+                Found::Nothing | Found::AsRecorded => {}
+            }
+        }
+        Ok(odd)
+    }
+
+    fn slot_path(&self, entry: usize) -> PathBuf {
+        self.folder.path().join(slot_name(entry))
+    }
+}
+
+/// The sentences about the originals of a transaction that were written since.
+pub(crate) fn warnings(fs: &dyn Fs, protocol: &'static Protocol, loaded: &Loaded) -> Result<Vec<String>> {
+    let slots = Slots::new(fs, protocol, &loaded.folder, &loaded.journal, Mark::Done, false)?;
+    let told = |(entry, found): &(usize, Found)| {
+        let (path, slot) = (&loaded.journal.entries[*entry].path, slots.slot_path(*entry));
+        match found {
+            Found::Nothing => format!("the original of {path} is gone from {}", slot.display()),
+            Found::Unswapped => format!(
+                "{path} was not swapped by the recovery, since another program had changed it; the new content that was \
+                 staged for it is in {}",
+                slot.display()
+            ),
+            _ => format!(
+                "{path} was written after the commit by a program that still had it open; what it wrote is in {}",
+                slot.display()
+            ),
+        }
+    };
+    Ok(slots.odd()?.iter().map(told).collect())
+}
+
+/// The same for all of history, and for what is in the trash.
+pub(crate) fn all_warnings(fs: &dyn Fs, state: &State) -> Result<Vec<String>> {
+    let mut all = Vec::new();
+    for loaded in history(fs, state)? {
+        let loaded = loaded?;
+        let of_one = warnings(fs, state.protocol, &loaded)?;
+        all.extend(of_one.into_iter().map(|warning| format!("transaction {}: {warning}", loaded.id())));
+    }
+    all.extend(in_trash(fs, state)?);
+    Ok(all)
+}
+
+fn in_trash(fs: &dyn Fs, state: &State) -> Result<Vec<String>> {
+    let Some(section) = state.section(fs, Section::Trash)? else { return Ok(Vec::new()) };
+    let mut all = Vec::new();
+    for id in list_ids(fs, &section)? {
+        let Some(folder) = open_transaction(fs, &section, &id)? else { continue };
+        let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
+        // Of a copy no program has the files open, and its journal can be long.
+        let Some((journal, mark)) = hot::read_wanted(fs, &folder, |header| header.folder.is_record_of(&stat.identity))?
+        else {
+            continue;
+        };
+        // What was staged and never swapped is nobody's.
+        if mark == Mark::Sealed {
+            continue;
+        }
+        let slots = Slots::new(fs, state.protocol, &folder, &journal, mark, true)?;
+        let written = slots.odd()?.into_iter().filter(|(_, found)| matches!(found, Found::Written | Found::Original));
+        all.extend(written.map(|(entry, found)| {
+            let (path, slot) = (&journal.entries[entry].path, slots.slot_path(entry));
+            if found == Found::Original {
+                return format!(
+                    "transaction {id}: the original of {path} is still at {}, and a later commit puts it into kept/",
+                    slot.display()
+                );
+            }
+            let when = if mark == Mark::Done { "the commit" } else { "it was taken back" };
+            format!(
+                "transaction {id}: {path} was written after {when} by a program that still had it open; what it wrote is \
+                 in {}, and a later commit puts it into kept/",
+                slot.display()
+            )
+        }));
+    }
+    Ok(all)
+}

@@ -1,0 +1,400 @@
+//! Committed transactions: their folders, with the originals in them, are the undo records.
+
+pub(super) mod account;
+pub(super) mod again;
+pub(super) mod carry_back;
+pub(super) mod export;
+pub(super) mod late;
+pub(super) mod prune;
+pub(super) mod same_key;
+pub(super) mod undo;
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use super::Engine;
+use super::recovery::doubtful::{Cause, Doubtful};
+use super::recovery::hot;
+use super::report::{Logged, Shown, ShownFile};
+use super::store::id;
+use super::store::lock::NEVER;
+use super::store::private::{self, Opening};
+use super::store::state::{Found, Section, State, list_ids};
+use super::transaction::prepare::snapshot;
+use crate::digest::Digest;
+use crate::errno;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::{FileKind, Fs, Handle, Name, Stat};
+use crate::journal::{self, Change, Extract, Header, Journal, Mark, original_name, slot_name};
+use crate::limits;
+use crate::path::{RelPath, STATE_FOLDER};
+use crate::text::diff;
+use account::{Account, CheckAccount};
+use again::Search;
+
+/// What a file was and became, where it is known.
+pub(crate) type Contents = (Option<Vec<u8>>, Option<Vec<u8>>);
+
+/// A committed transaction, open.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub folder: Handle,
+    pub journal: Journal,
+}
+
+/// What stands in history under an id.
+#[derive(Debug)]
+pub(crate) enum Entry {
+    Ours(Loaded),
+    /// It may be a committed transaction, and cannot be read, or was not written here.
+    Doubtful(Doubtful),
+}
+
+/// Opens a committed transaction of this workspace; `None` where there is none of that id. Only a journal that
+/// verifies, that is done, and that was born where it is, is history: a repository cannot ship one.
+pub(crate) fn load(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<Loaded>> {
+    match look(fs, state, id)? {
+        Some(Entry::Ours(loaded)) => Ok(Some(loaded)),
+        Some(Entry::Doubtful(_)) | None => Ok(None),
+    }
+}
+
+/// Looks at what stands in history under an id.
+pub(crate) fn look(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<Entry>> {
+    match state.section(fs, Section::History)?.filter(|_| journal::is_id(id.as_ref())) {
+        Some(section) => look_in(fs, &section, id),
+        None => Ok(None),
+    }
+}
+
+/// The same in the section that is held: opened anew for each, it could be closed by then, and all of it passed over.
+fn look_in(fs: &dyn Fs, section: &Handle, id: &str) -> Result<Option<Entry>> {
+    let name = Name::new(section, id);
+    let (cause, why, header) = match private::open(fs, name)? {
+        Opening::Missing => return Ok(None),
+        Opening::Refused(refusal) => (Cause::Refused(refusal), refusal.to_string(), None),
+        Opening::Ours(folder, stat) => match read(fs, folder, &stat, id)? {
+            Ok(loaded) => return Ok(Some(Entry::Ours(loaded))),
+            Err(doubt) => doubt,
+        },
+    };
+    // Another process may have moved it to the trash, and emptied it.
+    if fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?.is_none() {
+        return Ok(None);
+    }
+    let (id, path, section) = (id.to_owned(), name.path(), Section::History);
+    Ok(Some(Entry::Doubtful(Doubtful { id, path, section, cause, why, header })))
+}
+
+/// Why a folder is not that of a committed transaction, and the header of its journal where that verifies.
+type Doubt = (Cause, String, Option<Header>);
+
+fn read(fs: &dyn Fs, folder: Handle, stat: &Stat, id: &str) -> Result<std::result::Result<Loaded, Doubt>> {
+    let mut header = None;
+    let wanted = |found: &Header| {
+        header = Some(found.clone());
+        is_born_here(stat, id, found)
+    };
+    let found = match hot::read_of_journal(fs, &folder, |bytes| journal::read_if(bytes, wanted, 0)) {
+        Err(e) if e.os_error().is_some_and(errno::is_missing) => None,
+        other => other?,
+    };
+    let (cause, why) = match found {
+        Some(Ok((Extract::Whole(journal), Mark::Done))) => return Ok(Ok(Loaded { folder, journal })),
+        Some(Ok((Extract::Whole(_), _))) => (Cause::Damaged, "is not marked as committed".to_owned()),
+        Some(Ok((Extract::Beginning(_), _))) => {
+            (Cause::Copied, "was not written here (a copy, clone or restored backup)".to_owned())
+        }
+        Some(Err(why)) => (Cause::Damaged, format!("cannot be read: {why}")),
+        None => (Cause::Damaged, "cannot be read: it has no journal".to_owned()),
+    };
+    Ok(Err((cause, why, header)))
+}
+
+/// How many bytes the originals of a committed transaction have. Its journal would tell as well, in ten times the time;
+/// that it is ours, its header tells.
+pub(crate) fn weigh(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<u64>> {
+    let Some(folder) = open_ours(fs, state, id)? else { return Ok(None) };
+    let mut bytes = 0;
+    for name in fs.list(&folder).map_err(|e| Error::io("list", folder.path(), e))? {
+        if is_slot(&name) {
+            let name = Name::new(&folder, &name);
+            let stat = fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?;
+            bytes += stat.map_or(0, |stat| stat.size);
+        }
+    }
+    Ok(Some(bytes))
+}
+
+/// Whether it is a committed transaction of this workspace, as far as its header tells.
+pub(crate) fn is_ours(fs: &dyn Fs, state: &State, id: &str) -> Result<bool> {
+    Ok(open_ours(fs, state, id)?.is_some())
+}
+
+fn open_ours(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<Handle>> {
+    let Opening::Ours(folder, stat) = open(fs, state, id)? else { return Ok(None) };
+    let header = hot::read_of_journal(fs, &folder, |bytes| journal::header(bytes))?;
+    let Some(Ok((header, Mark::Done))) = header else { return Ok(None) };
+    Ok(is_born_here(&stat, id, &header).then_some(folder))
+}
+
+/// Whether a name in the folder of a transaction is a slot, or the copy of an original.
+fn is_slot(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name.strip_suffix(journal::ORIGINAL.as_bytes()).unwrap_or(name).iter().all(u8::is_ascii_digit)
+}
+
+fn open(fs: &dyn Fs, state: &State, id: &str) -> Result<Opening> {
+    if !journal::is_id(id.as_ref()) {
+        return Ok(Opening::Missing);
+    }
+    let Some(section) = state.section(fs, Section::History)? else { return Ok(Opening::Missing) };
+    private::open(fs, Name::new(&section, id))
+}
+
+/// The boot says nothing here, history outlives it: without birth times the inode must do.
+fn is_born_here(folder: &Stat, id: &str, header: &Header) -> bool {
+    header.id == id && header.folder.is_record_of(&folder.identity)
+}
+
+/// All committed transactions of this workspace, oldest first, each opened when its turn comes.
+pub(crate) fn history<'a>(
+    fs: &'a dyn Fs,
+    state: &'a State,
+) -> Result<impl DoubleEndedIterator<Item = Result<Loaded>> + use<'a>> {
+    Ok(entries(fs, state)?.filter_map(|entry| match entry {
+        Ok(Entry::Ours(loaded)) => Some(Ok(loaded)),
+        Ok(Entry::Doubtful(_)) => None,
+        Err(error) => Some(Err(error)),
+    }))
+}
+
+/// The same with what cannot be acted on.
+pub(crate) fn entries<'a>(
+    fs: &'a dyn Fs,
+    state: &State,
+) -> Result<impl DoubleEndedIterator<Item = Result<Entry>> + use<'a>> {
+    let section = state.section(fs, Section::History)?;
+    let ids = section.as_ref().map_or(Ok(Vec::new()), |section| list_ids(fs, section))?;
+    Ok(ids.into_iter().filter_map(move |id| look_in(fs, section.as_ref()?, &id).transpose()))
+}
+
+/// The same for who must not pass one over. A section that cannot be opened, or is not this user's alone, is an error.
+pub(crate) fn whole_history<'a>(
+    fs: &'a dyn Fs,
+    state: &'a State,
+) -> Result<impl DoubleEndedIterator<Item = Result<Entry>> + use<'a>> {
+    let (section, ids) = match private::open(fs, Name::new(&state.folder, Section::History.name()))? {
+        Opening::Ours(section, _) => {
+            let ids = list_ids(fs, &section)?;
+            (Some(section), ids)
+        }
+        Opening::Missing => (None, Vec::new()),
+        Opening::Refused(refusal) => {
+            let path = state.folder.path().join(Section::History.name());
+            return Err(private::to_be_mended(&path, refusal));
+        }
+    };
+    Ok(ids.into_iter().filter_map(move |id| look_in(fs, section.as_ref()?, &id).transpose()))
+}
+
+impl Loaded {
+    pub(crate) fn id(&self) -> &str {
+        &self.journal.header.id
+    }
+
+    /// The entries of whose original there is a copy, since its inode had other names.
+    pub(crate) fn copied(&self, fs: &dyn Fs) -> Result<HashSet<usize>> {
+        let names = fs.list(&self.folder).map_err(|e| Error::io("list", self.folder.path(), e))?;
+        let entry = |name: &OsString| name.to_str()?.strip_suffix(journal::ORIGINAL)?.parse().ok();
+        Ok(names.iter().filter_map(entry).collect())
+    }
+}
+
+impl Engine {
+    /// The state folder, where there is one that can be trusted.
+    pub(crate) fn state(&self) -> Result<Option<State>> {
+        match State::find(&*self.fs, &self.root, self.protocol)? {
+            Found::State(state) => Ok(Some(state)),
+            Found::Nothing => Ok(None),
+            Found::Ignored(why) => {
+                let path = self.root.path().join(STATE_FOLDER);
+                let message = format!("{} {why}", path.display());
+                Err(Error::new(ErrorKind::PermissionDenied, message).at(path))
+            }
+        }
+    }
+
+    /// Committed transactions, newest first.
+    pub fn log(&self, limit: usize, path: Option<&Path>) -> Result<Vec<Logged>> {
+        let Some(state) = self.state()? else { return Ok(Vec::new()) };
+        let path = path.map(|path| self.rel_path(path)).transpose()?;
+        let reverted = self.reverted(&state)?;
+        let mut log = Vec::new();
+        let mut entries = entries(&*self.fs, &state)?.rev();
+        while log.len() < limit
+            && let Some(entry) = entries.next()
+        {
+            let loaded = match entry? {
+                Entry::Ours(loaded) => loaded,
+                Entry::Doubtful(doubtful) => {
+                    // It may be about any path.
+                    log.push(Logged::unreadable(doubtful.id, doubtful.why));
+                    continue;
+                }
+            };
+            let wanted = |p: &RelPath| loaded.journal.entries.iter().any(|record| record.path.touches(p));
+            if path.as_ref().is_none_or(wanted) {
+                log.push(self.logged(&loaded, reverted.get(loaded.id()))?);
+            }
+        }
+        Ok(log)
+    }
+
+    /// One transaction with its diff. The new content is known as long as the file is as the transaction left it, or
+    /// a later transaction holds it as an original.
+    pub fn show(&self, id: &str) -> Result<Shown> {
+        let (state, loaded) = self.committed(id)?;
+        let reverted = self.reverted(&state)?;
+        let mut files = Vec::new();
+        for (entry, record) in loaded.journal.entries.iter().enumerate() {
+            if let Some(why) = self.bounds.bars(record.path.as_path()) {
+                let (kind, path) = (record.change.kind().to_owned(), record.path.as_path().to_owned());
+                files.push(ShownFile { kind, path, lines: None, diff: format!("({} {why})\n", record.path) });
+                continue;
+            }
+            let (old, new) = self.contents(&state, &loaded, entry)?;
+            files.push(shown_file(&record.path, &record.change, old.as_deref(), new.as_deref()));
+        }
+        Ok(Shown { logged: self.logged(&loaded, reverted.get(loaded.id()))?, files })
+    }
+
+    /// What an entry of a transaction was and became, as far as both are still known; empty where there was no file.
+    pub(crate) fn contents(&self, state: &State, loaded: &Loaded, entry: usize) -> Result<Contents> {
+        let record = &loaded.journal.entries[entry];
+        let old = match record.change.before() {
+            Some(_) => self.original(loaded, entry, &NEVER)?,
+            None => Some(Vec::new()),
+        };
+        let new = match record.change.after() {
+            Some(after) => match self.current(&record.path, &NEVER)? {
+                Some(new) if Digest::of(&new) == after.digest => Some(new),
+                _ => {
+                    let old = old.as_deref().unwrap_or_default();
+                    self.left_by(state, loaded, &record.path, old, after.digest, &NEVER)?
+                }
+            },
+            None => Some(Vec::new()),
+        };
+        Ok((old, new))
+    }
+
+    /// A committed transaction, by its id or by the one that it had while it was open.
+    pub(crate) fn committed(&self, id: &str) -> Result<(State, Loaded)> {
+        let unknown = || {
+            let message = format!("there is no committed transaction {id} here");
+            Error::new(ErrorKind::UnknownTransaction, message)
+        };
+        let state = self.state()?.ok_or_else(unknown)?;
+        let loaded = match look(&*self.fs, &state, id)? {
+            Some(Entry::Ours(loaded)) => loaded,
+            Some(Entry::Doubtful(doubtful)) => return Err(doubtful.named()),
+            // It may be the id that it had before its commit.
+            None => match self.committed_open(id, |_| false)? {
+                Search::Found(loaded) => loaded,
+                Search::Perhaps(doubtful) => return Err(doubtful.named()),
+                Search::Nothing => return Err(unknown()),
+            },
+        };
+        Ok((state, loaded))
+    }
+
+    /// Each committed transaction, oldest first, with the one that it undoes.
+    pub(crate) fn reverts(&self, state: &State) -> Result<Vec<(String, Option<String>)>> {
+        history(&*self.fs, state)?
+            .map(|loaded| loaded.map(|Loaded { journal, .. }| (journal.header.id, journal.header.reverts)))
+            .collect()
+    }
+
+    /// Which transaction is undone by which. An undo that is undone itself does not count.
+    pub(crate) fn reverted(&self, state: &State) -> Result<HashMap<String, String>> {
+        let mut reverted = HashMap::new();
+        // From the newest on: what undid an undo is newer than that.
+        for (id, reverts) in self.reverts(state)?.into_iter().rev() {
+            let Some(undone) = reverts else { continue };
+            if !reverted.contains_key(&id) {
+                reverted.insert(undone, id);
+            }
+        }
+        Ok(reverted)
+    }
+
+    fn logged(&self, loaded: &Loaded, reverted_by: Option<&String>) -> Result<Logged> {
+        let Journal { header, entries, .. } = &loaded.journal;
+        let files = entries.iter().map(|record| (record.change.kind().to_owned(), record.path.as_path().to_owned()));
+        let account = Account::read(&*self.fs, &loaded.folder)?;
+        Ok(Logged {
+            id: header.id.clone(),
+            time: id::time_of(&header.id),
+            owner: header.owner.to_string(),
+            label: header.label.clone(),
+            reverts: header.reverts.clone(),
+            reverted_by: reverted_by.cloned(),
+            opened: header.opened.clone(),
+            check: account.and_then(|account| account.check).map(CheckAccount::into_run),
+            files: files.collect(),
+            warnings: late::warnings(&*self.fs, self.protocol, loaded)?,
+            unreadable: None,
+        })
+    }
+
+    /// What was at the target of an entry: in its slot or, where that inode had other names through which it was
+    /// written since, in the copy.
+    pub(crate) fn original(&self, loaded: &Loaded, entry: usize, cancel: &AtomicBool) -> Result<Option<Vec<u8>>> {
+        let slot = self.content(Name::new(&loaded.folder, &slot_name(entry)), cancel)?;
+        let before = loaded.journal.entries[entry].change.before().map(|before| before.digest);
+        let is_it = |content: &Vec<u8>| Some(Digest::of(content)) == before;
+        if slot.as_ref().is_some_and(is_it) {
+            return Ok(slot);
+        }
+        let copy = self.content(Name::new(&loaded.folder, &original_name(entry)), cancel)?;
+        Ok(copy.filter(is_it).or(slot))
+    }
+
+    /// The content at a path of the workspace; `None` where there is no regular file.
+    pub(crate) fn current(&self, path: &RelPath, cancel: &AtomicBool) -> Result<Option<Vec<u8>>> {
+        match self.fs.open_beneath(&self.root, path.parent()) {
+            Ok(folder) => self.content(Name::new(&folder, path.name()), cancel),
+            Err(_) => Ok(None),
+        }
+    }
+
+    pub(crate) fn content(&self, name: Name<'_>, cancel: &AtomicBool) -> Result<Option<Vec<u8>>> {
+        let path = name.path();
+        let stat = self.fs.stat(name).map_err(|e| Error::io("look at", &path, e))?;
+        let Some(stat) = stat.filter(|stat| stat.kind == FileKind::File) else { return Ok(None) };
+        let file = self.fs.open_file(name).map_err(|e| Error::io("open", &path, e))?;
+        snapshot::read_whole(&*self.fs, &file, &path, stat.size, cancel).map(Some)
+    }
+}
+
+fn shown_file(path: &RelPath, change: &Change, old: Option<&[u8]>, new: Option<&[u8]>) -> ShownFile {
+    let kind = change.kind().to_owned();
+    let path = path.as_path().to_owned();
+    let (lines, diff) = match (old, new) {
+        _ if matches!(change, Change::Folder { .. } | Change::RemoveFolder { .. }) => (Some((0, 0)), String::new()),
+        (Some(old), Some(new)) => {
+            let name = |state: Option<_>, side: char| match state {
+                Some(_) => format!("{side}/{}", path.display()),
+                None => "/dev/null".to_owned(),
+            };
+            let (old_name, new_name) = (name(change.before(), 'a'), name(change.after(), 'b'));
+            (Some(diff::count(old, new)), diff::unified(old, new, &old_name, &new_name, limits::DIFF_BYTES))
+        }
+        (None, _) => (None, "(its original is gone)\n".to_owned()),
+        (_, None) => (None, "(the file changed since; its new content is no longer known)\n".to_owned()),
+    };
+    ShownFile { kind, path, lines, diff }
+}

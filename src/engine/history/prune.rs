@@ -1,0 +1,217 @@
+//! Bounding history by count, bytes and age.
+
+use crate::engine::report::Pruned;
+use crate::engine::store::id;
+use crate::engine::store::state::{Section, State, list_ids};
+use crate::engine::store::trash::{self, Goes};
+use crate::engine::{Engine, Retention, history};
+use crate::error::Result;
+use crate::limits;
+
+/// One commit in so many looks at the names of history, which tell count and age: what is beyond goes in one go, and a
+/// history of a thousand costs the others nothing.
+const NAMES_EVERY: u32 = 32;
+
+/// One in so many also sums up its bytes, for which every original is looked at.
+const BYTES_EVERY: u32 = 512;
+
+/// Besides, that often before the bound is added: by lot, the more likely the more a commit adds.
+const LOOKS: u128 = 16;
+
+/// Ids that a warning names.
+const NAMED: usize = 8;
+
+/// How much is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Thoroughness {
+    Names,
+    Bytes,
+}
+
+/// A transaction that went to the trash.
+#[derive(Debug)]
+struct Moved {
+    id: String,
+    size: u64,
+    /// Only its weight was too much.
+    is_heavy: bool,
+}
+
+impl Engine {
+    /// Removes committed transactions beyond `retention`, oldest first: they can no longer be undone. Of the bytes the
+    /// newest takes none, and stays whatever it weighs; one that does not fit goes alone. Never touches what is in
+    /// commit. Originals that somebody wrote into after the commit are put into `kept/`.
+    pub fn prune(&self, retention: &Retention) -> Result<Pruned> {
+        let Some(state) = self.state()? else { return Ok(Pruned::default()) };
+        let moved = self.prune_state(&state, retention, Thoroughness::Bytes, None)?;
+        let rescued = trash::sync_and_empty(&*self.fs, &state, Goes::Pruned)?;
+        let (left, gone): (Vec<_>, Vec<_>) =
+            moved.into_iter().partition(|moved| rescued.iter().any(|rescued| rescued.id == moved.id));
+        Ok(Pruned {
+            bytes: gone.iter().map(|moved| moved.size).sum(),
+            ids: gone.into_iter().map(|moved| moved.id).collect(),
+            left: left.into_iter().map(|moved| moved.id).collect(),
+        })
+    }
+
+    /// The same after some of the commits; what goes is looked at and unlinked by a later one. `bytes` are those of its
+    /// originals. Answers what the caller should know.
+    pub(crate) fn prune_by_the_way(&self, state: &State, committed: &str, bytes: u64) -> Result<Vec<String>> {
+        let retention = &self.settings.retention;
+        let Some(thoroughness) = due(committed, bytes, retention.bytes) else { return Ok(Vec::new()) };
+        let moved = self.prune_state(state, retention, thoroughness, Some((committed, bytes)))?;
+        let heavy: Vec<_> = moved.into_iter().filter(|moved| moved.is_heavy).map(|moved| moved.id).collect();
+        let bound = retention.bytes;
+        let told = format!("history holds {bound} bytes at most: {} can no longer be undone", listed(&heavy));
+        Ok(if heavy.is_empty() { Vec::new() } else { vec![told] })
+    }
+
+    /// Moves what is beyond to the trash. Of one transaction the bytes may be `known`: to read what was just written would
+    /// take long.
+    fn prune_state(
+        &self,
+        state: &State,
+        retention: &Retention,
+        thoroughness: Thoroughness,
+        known: Option<(&str, u64)>,
+    ) -> Result<Vec<Moved>> {
+        let fs = &*self.fs;
+        let Some(section) = state.section(fs, Section::History)? else { return Ok(Vec::new()) };
+        let ids = list_ids(fs, &section)?;
+        let age = jiff::SignedDuration::try_from(retention.age).unwrap_or(jiff::SignedDuration::MAX);
+        let now = id::instant(fs.now());
+        // By itself only what is older than many others, so that a clock that jumps for a while takes nothing away.
+        let now = match known {
+            Some(_) => aged_by(&ids).map_or(jiff::Timestamp::MIN, |later| later.min(now)),
+            None => now,
+        };
+        let oldest = now.checked_sub(age).unwrap_or(jiff::Timestamp::MIN);
+        let oldest = id::time_part(oldest);
+        let mut moved = Vec::new();
+        let mut room = retention.bytes;
+        let mut is_newest = true;
+        for (rank, id) in ids.iter().rev().enumerate() {
+            let by_name = rank >= retention.count || id.as_str() < oldest.as_str();
+            if !by_name && thoroughness == Thoroughness::Names {
+                continue;
+            }
+            let size = match known {
+                Some((known, size)) if known == id => size,
+                _ => match history::weigh(fs, state, id)? {
+                    Some(size) => size,
+                    None => continue,
+                },
+            };
+            let taken = (self.protocol.room_for)(std::mem::take(&mut is_newest), size);
+            if !by_name && let Some(left) = room.checked_sub(taken) {
+                room = left;
+                continue;
+            }
+            // One whose records do not verify stays, and takes no room from the others.
+            if history::load(fs, state, id)?.is_none() {
+                continue;
+            }
+            moved.push(Moved { id: id.clone(), size, is_heavy: !by_name });
+        }
+        // The oldest first: where one fails, an undo of what is left takes back the newest.
+        for Moved { id, .. } in moved.iter().rev() {
+            state.move_transaction(fs, id, Section::History, Section::Trash)?;
+        }
+        Ok(moved)
+    }
+}
+
+/// The time by which age is told.
+fn aged_by(ids: &[String]) -> Option<jiff::Timestamp> {
+    ids.iter().rev().nth(limits::HISTORY_AGED_BY - 1).and_then(|id| id::instant_of(id))
+}
+
+/// Names, as many as a sentence should have.
+pub(crate) fn listed(all: &[String]) -> String {
+    let named = all.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    match all.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
+
+/// Whether it is the turn of this commit, which adds `bytes`: by the random part of its id.
+fn due(committed: &str, bytes: u64, bound: u64) -> Option<Thoroughness> {
+    let random = committed.rsplit('-').next().and_then(|random| random.get(..8));
+    let lot = random.and_then(|random| u32::from_str_radix(random, 16).ok())?;
+    let is_heavy = u128::from(lot) * u128::from(bound) < (u128::from(bytes) * LOOKS) << 32;
+    match lot {
+        _ if is_heavy || lot.is_multiple_of(BYTES_EVERY) => Some(Thoroughness::Bytes),
+        _ if lot.is_multiple_of(NAMES_EVERY) => Some(Thoroughness::Names),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::engine::{Durability, Run, Settings, Unobserved};
+    use crate::request::validate::PathRule;
+    use crate::wire;
+
+    #[test]
+    fn some_commits_look_at_the_names_few_at_the_bytes_and_large_ones_more_often() {
+        let of = |random: &str, bytes| due(&format!("20261122T101651.831875Z-{random}6aee4e6f"), bytes, 1 << 30);
+        assert_eq!(of("00000001", 0), None);
+        assert_eq!(of("00000020", 0), Some(Thoroughness::Names));
+        assert_eq!(of("00000200", 0), Some(Thoroughness::Bytes));
+        // Every fourth that adds a 64th, and every one that adds a 16th.
+        assert_eq!(of("3fffffff", 1 << 24), Some(Thoroughness::Bytes));
+        assert_eq!(of("40000001", 1 << 24), None);
+        assert_eq!(of("ffffffff", 1 << 26), Some(Thoroughness::Bytes));
+    }
+
+    #[test]
+    fn what_is_beyond_goes_when_a_commit_looks() {
+        let scratch = tempfile::tempdir().unwrap();
+        let unbounded = Retention { count: usize::MAX, bytes: u64::MAX, age: std::time::Duration::MAX };
+        let settings = Settings {
+            durability: Durability::Process,
+            lock_timeout: std::time::Duration::ZERO,
+            retention: unbounded.clone(),
+            program: "txedit tests".to_owned(),
+        };
+        let engine = Engine::open(scratch.path(), settings).unwrap();
+        let cancel = AtomicBool::new(false);
+        for content in ["1", "22", "333", "4444", "55555"] {
+            let file = format!(r#"{{"file_path": "a", "content": "{content}", "if_exists": "replace"}}"#);
+            let request = wire::request::parse(format!(r#"{{"files": [{file}]}}"#).as_bytes()).unwrap();
+            let request = request.into_request(PathRule::AbsoluteOrRelative).unwrap();
+            engine.apply(&request, Run { cancel: &cancel, observer: &Unobserved }).unwrap();
+        }
+        // A copy of one, as a repository may bring it along, is none: it does not count, whatever is in it.
+        let history = scratch.path().join(".txedit/history");
+        let mut folders: Vec<_> = std::fs::read_dir(&history).unwrap().map(|entry| entry.unwrap().path()).collect();
+        folders.sort();
+        let (newest, before) = (&folders[4], &folders[3]);
+        let copy = history.join("29991231T235959.000000Z-0123456789abcdef");
+        std::fs::create_dir(&copy).unwrap();
+        std::fs::copy(newest.join("journal.done"), copy.join("journal.done")).unwrap();
+        std::fs::write(copy.join("000000"), "a thousand\n".repeat(100)).unwrap();
+        let state = engine.state().unwrap().unwrap();
+        let pruned = |retention: Retention, random: &str| {
+            let id = format!("20261122T101651.831875Z-{random}6aee4e6f");
+            due(&id, 0, retention.bytes)
+                .map_or(0, |thoroughness| engine.prune_state(&state, &retention, thoroughness, None).unwrap().len())
+        };
+        let (names, bytes) = ("00000020", "00000200");
+        assert_eq!(pruned(Retention { count: 5, ..unbounded.clone() }, "00000001"), 0, "it was not its turn");
+        assert_eq!(pruned(Retention { count: 5, ..unbounded.clone() }, names), 1);
+        assert_eq!(pruned(Retention { bytes: 9, ..unbounded.clone() }, names), 0, "names do not tell bytes");
+        // Beside the newest, of 4, there is room for 3 and 1, not for 2.
+        assert_eq!(pruned(Retention { bytes: 4, ..unbounded.clone() }, bytes), 1);
+        // Where the records of 3 are damaged it cannot go; 1 fits all the same.
+        let (damaged, journal) = (before.join("journal.done"), std::fs::read(before.join("journal.done")).unwrap());
+        std::fs::write(&damaged, &journal[..journal.len() - 1]).unwrap();
+        assert_eq!(pruned(Retention { bytes: 1, ..unbounded.clone() }, bytes), 0);
+        std::fs::write(&damaged, journal).unwrap();
+        assert_eq!(pruned(Retention { age: std::time::Duration::ZERO, ..unbounded }, names), 3);
+    }
+}

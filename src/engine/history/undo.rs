@@ -1,0 +1,447 @@
+//! Undo: a committed transaction is taken back by a transaction of its own, which can be undone as well.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::{Entry, Loaded, whole_history};
+use crate::check::Check;
+use crate::engine::recovery::doubtful::{self, Doubtful};
+use crate::engine::recovery::{self, InFront};
+use crate::engine::report::{Extra, FileReport, Operation, Report, Reverted};
+use crate::engine::store::state::{Found, State};
+use crate::engine::transaction::attempts::telling;
+use crate::engine::transaction::prepare::draft::{Draft, Marks, Source, Sources};
+use crate::engine::transaction::prepare::ground::{Ground, Parents};
+use crate::engine::transaction::prepare::resolve::Place;
+use crate::engine::transaction::prepare::roles::is_about_the_path;
+use crate::engine::transaction::prepare::snapshot::{self, Snapshot, Wanted};
+use crate::engine::{Engine, Run};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::{FileKind, Metadata, Name};
+use crate::journal::reverse::{Now, conflict, reverse};
+use crate::journal::{Change, Header, Journal, original_name, slot_name};
+use crate::limits;
+use crate::path::{AskedPath, RelPath};
+use crate::plan::SourceId;
+use crate::text::diff;
+
+fn nothing_to_undo() -> Error {
+    Error::new(ErrorKind::UnknownTransaction, "there is no transaction to undo; see `txedit log`")
+}
+
+/// Whether a transaction is wanted, by its id and the program that committed it.
+pub type Wanting<'w> = dyn Fn(&str, &str) -> bool + 'w;
+
+/// How to undo.
+#[derive(Debug, Clone, Default)]
+pub struct UndoOptions {
+    /// Say what would be done; write nothing.
+    pub dry_run: bool,
+    /// Take back also what is in files that changed since, as long as they changed in other lines only.
+    pub rebase: bool,
+    /// Decides, with the old contents in place, whether they stay.
+    pub check: Option<Check>,
+}
+
+impl Engine {
+    /// Restores exactly what was before a transaction, as a transaction of its own. Without an id: the newest that is
+    /// not undone and itself no undo. On failure nothing is changed, or the error's outcome says so.
+    pub fn undo(&self, id: Option<&str>, dry_run: bool, run: Run<'_>) -> Result<Report> {
+        self.undo_with(id, &UndoOptions { dry_run, ..UndoOptions::default() }, run)
+    }
+
+    /// The same with more to say about how.
+    pub fn undo_with(&self, id: Option<&str>, options: &UndoOptions, run: Run<'_>) -> Result<Report> {
+        match id {
+            Some(id) => self.take_back_by(id, options, self.recover_for(Some(id), &[], options, run)?, run),
+            None => self.undo_newest(&[&|_, _| true], nothing_to_undo, options, run),
+        }
+    }
+
+    /// The same with the newest that one of these wants, by its id and who committed it; the first that wants any decides.
+    /// Where none does, the error is `nothing`.
+    pub fn undo_newest(
+        &self,
+        wanted: &[&Wanting<'_>],
+        nothing: impl FnOnce() -> Error,
+        options: &UndoOptions,
+        run: Run<'_>,
+    ) -> Result<Report> {
+        let warnings = self.recover_for(None, wanted, options, run)?;
+        for is_wanted in wanted {
+            match self.newest_not_undone(is_wanted) {
+                Ok(Some(id)) => return self.take_back_by(&id, options, warnings, run),
+                Ok(None) => {}
+                Err(error) => return Err(error.warning_of(warnings)),
+            }
+        }
+        Err(nothing().warning_of(warnings))
+    }
+
+    /// Undoes an undo: the transaction's changes are there again. Without an id: the newest undo that is not taken back.
+    /// `id` may be the transaction or its undo. On failure nothing is changed, or the error's outcome says so.
+    pub fn redo(&self, id: Option<&str>, options: &UndoOptions, run: Run<'_>) -> Result<Report> {
+        let warnings = self.recover_for(id, &[&|_, _| true], options, run)?;
+        match self.undo_of(id) {
+            Ok(undo) => self.take_back_by(&undo, options, warnings, run),
+            Err(error) => Err(error.warning_of(warnings)),
+        }
+    }
+
+    /// Where no id is given, what could not be recovered may be the newest itself, if it is wanted.
+    fn recover_for(
+        &self,
+        id: Option<&str>,
+        wanted: &[&Wanting<'_>],
+        options: &UndoOptions,
+        run: Run<'_>,
+    ) -> Result<Vec<String>> {
+        let mut warnings = Vec::new();
+        if options.dry_run {
+            return Ok(warnings);
+        }
+        if id.is_some() {
+            self.recover_own(&mut warnings, run)?;
+            return Ok(warnings);
+        }
+        let Some(error) = self.try_to_recover(&mut warnings, run)? else { return Ok(warnings) };
+        let is_another = |id: &str| !wanted.iter().any(|is_wanted| is_wanted(id, ""));
+        if error.transaction().is_some_and(is_another) {
+            warnings.push(recovery::not_recovered(&error));
+            return Ok(warnings);
+        }
+        let message = format!(
+            "an interrupted transaction could not be recovered, and may be the newest: recover it (`txedit recover`), or \
+             name the transaction that is meant (`txedit log`): {error}"
+        );
+        let refused = Error::new(ErrorKind::RecoveryRequired, message).warning_of(warnings);
+        Err(InFront::of(Some(&error)).in_front_of(refused))
+    }
+
+    /// Tries it again where another program came in between and other lines may change. Else what it wrote is a conflict,
+    /// and would be one the next time.
+    fn take_back_by(&self, id: &str, options: &UndoOptions, mut warnings: Vec<String>, run: Run<'_>) -> Result<Report> {
+        let attempt = |attempt| self.take_back(id, options, attempt > 1, &mut warnings, run);
+        let report = self.try_again(options.check.as_ref(), attempt, |_| options.rebase, run);
+        telling(report, warnings)
+    }
+
+    fn take_back(
+        &self,
+        id: &str,
+        options: &UndoOptions,
+        again: bool,
+        warnings: &mut Vec<String>,
+        run: Run<'_>,
+    ) -> Result<Report> {
+        let (state, loaded) = self.committed(id)?;
+        let id = loaded.id().to_owned();
+        if let Some(by) = self.reverted(&state)?.get(&id) {
+            let message = format!("{id} is undone already, by {by}; redo it to have its changes again");
+            return Err(Error::new(ErrorKind::UndoConflict, message));
+        }
+        let paths: Vec<AskedPath> = loaded.journal.entries.iter().map(|record| record.path.asked()).collect();
+        let judge = |found| unobstructed(found, &paths, &loaded.journal);
+        let (places, parents, locks) = if options.dry_run {
+            let (places, parents) = self.glance(&paths, &judge, warnings)?;
+            (places, parents, None)
+        } else {
+            let Ground { places, parents, locks } = self.stand(&paths, &judge, warnings, run)?;
+            (places, parents, Some(locks))
+        };
+        let read_at = Instant::now();
+        let mut targets = HashMap::new();
+        let mut now = Vec::new();
+        for (entry, (record, place)) in loaded.journal.entries.iter().zip(&places).enumerate() {
+            let mut snapshot = self.snapshot_of(&record.path, place, &parents, run)?;
+            if let Some(snapshot) = snapshot.as_mut().filter(|_| places.len() > limits::SYNC_EACH_UP_TO) {
+                snapshot.file = None;
+            }
+            let found = snapshot.as_ref().map(Snapshot::state);
+            let obstructed = place.stat.is_some() && found.is_none();
+            let carried = match found {
+                Some(found) if options.rebase => self.carry_back(&state, &loaded, entry, found, run)?,
+                _ => None,
+            };
+            now.push(Now {
+                state: found,
+                obstructed,
+                missing: place.missing.clone(),
+                within: place.folders_within(),
+                carried,
+            });
+            targets.insert(place.path.clone(), snapshot.map(Arc::new));
+        }
+        refuse_filled(&loaded.journal, &places)?;
+        let plan = reverse(&loaded.journal, &now).map_err(|e| self.explain_conflicts(e, &state, &loaded, run))?;
+        for (place, now) in places.iter().zip(&now) {
+            self.check_restorable(place, now, &parents)?;
+        }
+        let sources = self.sources(&loaded, &now, &targets, &parents, run)?;
+        let targets = plan.entries.iter().map(|entry| targets.get(&entry.path).cloned().flatten()).collect();
+        let files = self.undo_reports(&loaded, &now, options.dry_run, run)?;
+        let Header { owner, label, .. } = &loaded.journal.header;
+        let reverted = Reverted { id: id.clone(), owner: owner.to_string(), label: label.clone() };
+        let reverts = Some(Box::new(reverted));
+        let marks = Marks { reverts: Some(id), ..Marks::default() };
+        let gate = self.gate(options.check.as_ref())?;
+        let dresses = self.dresses(&loaded)?;
+        let draft = Draft { plan, sources, targets, parents, dresses, read_at, marks, gate, again, contended: None };
+        let Some(locks) = locks else {
+            self.check_possible(&draft, &Found::State(state))?;
+            return Ok(Report { dry_run: true, files, reverts, ..Report::default() });
+        };
+        drop(state);
+        self.carry_out(draft, locks, Report { files, reverts, ..Report::default() }, run)
+    }
+
+    /// The newest transaction that is neither undone nor itself an undo, and that is wanted by its id and the program that
+    /// committed it.
+    fn newest_not_undone(&self, is_wanted: &Wanting<'_>) -> Result<Option<String>> {
+        let Some(state) = self.state()? else { return Ok(None) };
+        let undone = self.reverted(&state)?;
+        let newest = whole_history(&*self.fs, &state)?.rev().find_map(|entry| match entry {
+            Ok(Entry::Ours(Loaded { journal: Journal { header, .. }, .. })) => {
+                let is_open = header.reverts.is_none() && !undone.contains_key(&header.id);
+                (is_open && is_wanted(&header.id, &header.owner.program)).then_some(Ok(header.id))
+            }
+            Ok(Entry::Doubtful(doubtful)) => {
+                doubtful::is_wanted(&doubtful, is_wanted).then(|| Err(doubtful.may_be_newest()))
+            }
+            Err(error) => Some(Err(error)),
+        });
+        let newest = newest.transpose()?;
+        self.refuse_interrupted(&state, newest.as_deref(), is_wanted)?;
+        Ok(newest)
+    }
+
+    /// Refuses where something that is interrupted and may be wanted is newer than this transaction, or may be the only
+    /// one.
+    fn refuse_interrupted(&self, state: &State, than: Option<&str>, is_wanted: &Wanting<'_>) -> Result<()> {
+        let is_newer = |doubtful: &Doubtful| than.is_none_or(|than| doubtful.id.as_str() > than);
+        let interrupted = doubtful::interrupted(&*self.fs, state)?;
+        let newer = interrupted.iter().find(|it| is_newer(it) && doubtful::is_wanted(it, is_wanted));
+        newer.map_or(Ok(()), |doubtful| Err(doubtful.may_be_newest()))
+    }
+
+    /// The undo that a redo takes back.
+    fn undo_of(&self, id: Option<&str>) -> Result<String> {
+        let nothing = |what: &str| {
+            let message = format!("{what}; there is nothing to redo (`txedit log`)");
+            Error::new(ErrorKind::UnknownTransaction, message)
+        };
+        let state = self.state()?.ok_or_else(|| nothing("nothing was committed here"))?;
+        let reverts = self.reverts(&state)?;
+        let undone = self.reverted(&state)?;
+        // An undo takes back a transaction that is none; a redo takes back an undo.
+        let target = |id: &str| reverts.iter().find(|(it, _)| it == id).and_then(|(_, reverts)| reverts.clone());
+        let is_undo = |id: &str| target(id).is_some_and(|undone| target(&undone).is_none());
+        let Some(id) = id else {
+            let newest = reverts.iter().rev().find(|(id, _)| is_undo(id) && !undone.contains_key(id));
+            let newest = newest.map(|(id, _)| id.as_str());
+            let newer = whole_history(&*self.fs, &state)?.rev().find_map(|entry| match entry {
+                Ok(Entry::Ours(loaded)) => (Some(loaded.id()) == newest).then_some(Ok(())),
+                Ok(Entry::Doubtful(doubtful)) => Some(Err(doubtful.may_be_newest())),
+                Err(error) => Some(Err(error)),
+            });
+            newer.transpose()?;
+            self.refuse_interrupted(&state, newest, &|_, _| true)?;
+            return newest.map(str::to_owned).ok_or_else(|| nothing("no undo is left to take back"));
+        };
+        if is_undo(id) {
+            return Ok(id.to_owned());
+        }
+        let (_, loaded) = self.committed(id)?;
+        undone.get(loaded.id()).cloned().ok_or_else(|| nothing(&format!("{id} is not undone")))
+    }
+
+    /// What stands at the path of an entry of a journal now.
+    fn snapshot_of(&self, path: &RelPath, place: &Place, parents: &Parents, run: Run<'_>) -> Result<Option<Snapshot>> {
+        let Some(stat) = &place.stat else { return Ok(None) };
+        if stat.kind != FileKind::File || place.path != *path {
+            // A folder that the transaction made, or a symlink where the file was.
+            return Ok(None);
+        }
+        let (_, folder) = &parents[place.folder()];
+        let name = Name::new(folder, path.name());
+        let (snapshot, _) = snapshot::read(&*self.fs, name, stat, Wanted::Nothing, run.cancel)?;
+        Ok(Some(snapshot))
+    }
+
+    /// Whether what stands at a place may be replaced. A file that is as the transaction left it may be read-only: the
+    /// transaction made it so, or found it so.
+    fn check_restorable(&self, place: &Place, now: &Now, parents: &Parents) -> Result<()> {
+        let path = || self.root.path().join(place.path.as_path());
+        let (folder_stat, folder) = &parents[place.folder()];
+        match &place.stat {
+            Some(stat) if stat.kind == FileKind::File => {
+                let name = Name::new(folder, place.path.name());
+                let user = self.fs.host().map_err(|e| Error::io("ask who runs", path(), e))?.user;
+                match now.carried {
+                    Some(_) => snapshot::check_target(&*self.fs, user, name, stat, folder_stat),
+                    None => snapshot::check_replaceable(user, name, stat, folder_stat),
+                }
+            }
+            _ => snapshot::check_folder(path, folder_stat),
+        }
+    }
+
+    /// What the plan of an undo is made from: originals, and current contents where it is carried over to them.
+    fn sources(
+        &self,
+        loaded: &Loaded,
+        now: &[Now],
+        targets: &HashMap<RelPath, Option<Arc<Snapshot>>>,
+        parents: &Parents,
+        run: Run<'_>,
+    ) -> Result<Sources> {
+        let mut sources = self.originals(loaded, run)?;
+        for (entry, (record, now)) in loaded.journal.entries.iter().zip(now).enumerate() {
+            let (Some(_), Some(Some(snapshot))) = (&now.carried, targets.get(&record.path)) else { continue };
+            let (_, folder) = &parents[record.path.parent()];
+            let path = record.path.clone();
+            let source = Source { folder: folder.clone(), path, snapshot: snapshot.clone(), bytes: None };
+            sources.insert(SourceId(entry), source);
+        }
+        Ok(sources)
+    }
+
+    /// The originals in a transaction's slots, verified: an undo stages copies of them.
+    fn originals(&self, loaded: &Loaded, run: Run<'_>) -> Result<Sources> {
+        let mut sources = Sources::default();
+        let copied = loaded.copied(&*self.fs)?;
+        for (entry, record) in loaded.journal.entries.iter().enumerate() {
+            let Some(before) = record.change.before() else { continue };
+            let slot = if copied.contains(&entry) { original_name(entry) } else { slot_name(entry) };
+            let name = Name::new(&loaded.folder, &slot);
+            let path = name.path();
+            let damaged = |why: &str| {
+                let message = format!("the original of {} in {} {why}", record.path, path.display());
+                Error::new(ErrorKind::UndoConflict, message).at(record.path.as_path())
+            };
+            let stat = self.fs.stat(name).map_err(|e| Error::io("look at", &path, e))?;
+            let stat = stat.filter(|stat| stat.kind == FileKind::File).ok_or_else(|| damaged("is gone"))?;
+            let stat = Arc::new(stat);
+            let (mut snapshot, _) = snapshot::read(&*self.fs, name, &stat, Wanted::Nothing, run.cancel)?;
+            if snapshot.digest != before.digest {
+                return Err(damaged("was written after the commit, by a program that still had it open"));
+            }
+            if loaded.journal.entries.len() > limits::SYNC_EACH_UP_TO {
+                snapshot.file = None;
+            }
+            let source = Source {
+                folder: loaded.folder.clone(),
+                path: RelPath::new(&slot).unwrap_or_else(|_| unreachable!("a slot has a name")),
+                snapshot: Arc::new(snapshot),
+                bytes: None,
+            };
+            sources.insert(SourceId(entry), source);
+        }
+        Ok(sources)
+    }
+
+    /// What the folders wore that a transaction took away.
+    fn dresses(&self, loaded: &Loaded) -> Result<HashMap<RelPath, Metadata>> {
+        let mut dresses = HashMap::new();
+        for (entry, record) in loaded.journal.entries.iter().enumerate() {
+            if record.change.folder_before().is_none() {
+                continue;
+            }
+            let slot = slot_name(entry);
+            let path = loaded.folder.path().join(&slot);
+            let io = |verb: &'static str| move |e| Error::io(verb, path.clone(), e);
+            let folder = self.fs.open_beneath(&loaded.folder, slot.as_ref()).map_err(io.clone()("open"))?;
+            let stat = self.fs.stat_handle(&folder).map_err(io.clone()("look at"))?;
+            let attributes = self.fs.attributes(&folder).map_err(io("read the attributes of"))?;
+            let (mode, user, group) = (stat.mode, stat.user, stat.group);
+            dresses.insert(record.path.clone(), Metadata { mode, user, group, attributes, modified: None });
+        }
+        Ok(dresses)
+    }
+
+    fn undo_reports(&self, loaded: &Loaded, now: &[Now], with_diff: bool, run: Run<'_>) -> Result<Vec<FileReport>> {
+        let mut reports = Vec::new();
+        for (entry, (record, now)) in loaded.journal.entries.iter().zip(now).enumerate() {
+            let operation = match record.change {
+                Change::Edit { before, after, .. } if before.digest == after.digest => Operation::Mode,
+                Change::Edit { .. } => Operation::Replace,
+                Change::Create { .. } | Change::FolderToFile { .. } => Operation::Delete,
+                Change::Delete { .. } | Change::FileToFolder { .. } => Operation::Create,
+                Change::Folder { .. } | Change::RemoveFolder { .. } => continue,
+            };
+            let path = record.path.as_path().to_owned();
+            let diff = if with_diff {
+                let old = self.current(&record.path, run.cancel)?.unwrap_or_default();
+                let new = match (&now.carried, record.change.before()) {
+                    (Some(carried), _) => carried.splices.apply(&old),
+                    (None, Some(_)) => self.original(loaded, entry, run.cancel)?.unwrap_or_default(),
+                    (None, None) => Vec::new(),
+                };
+                let name = path.display().to_string();
+                Some(diff::unified(&old, &new, &name, &name, limits::DIFF_BYTES))
+            } else {
+                None
+            };
+            reports.push(FileReport {
+                path: path.into(),
+                operation,
+                edits: Vec::new(),
+                hash_before: now.state.map(|state| state.digest),
+                hash_after: now
+                    .carried
+                    .as_ref()
+                    .map(|carried| carried.state)
+                    .or(record.change.before().copied())
+                    .map(|s| s.digest),
+                extras: Extra {
+                    diff,
+                    rebased: now.carried.as_ref().map(|carried| carried.foreign_diff.clone()),
+                    ..Extra::NONE
+                }
+                .into(),
+            });
+        }
+        Ok(reports)
+    }
+}
+
+/// Places of an undo. One that cannot be reached, or leads elsewhere, was changed since; but a file that took the place of
+/// a folder goes, and so does a folder that took the place of a file.
+fn unobstructed(found: Vec<Result<Place>>, paths: &[AskedPath], journal: &Journal) -> Result<Vec<Place>> {
+    let became_file = journal.entries.iter().filter(|record| matches!(record.change, Change::FolderToFile { .. }));
+    let became_file: HashSet<&RelPath> = became_file.map(|record| &record.path).collect();
+    let mut places = Vec::with_capacity(found.len());
+    let mut conflicts = Vec::new();
+    for ((found, path), record) in found.into_iter().zip(paths).zip(&journal.entries) {
+        match found {
+            Ok(place) if place.obstacle.as_ref().is_some_and(|file| !became_file.contains(file)) => {
+                conflicts.push(path.to_path_buf());
+            }
+            Ok(mut place) => {
+                let is_folder = place.stat.as_ref().is_some_and(|stat| stat.kind == FileKind::Folder);
+                if is_folder && place.path == record.path && matches!(record.change, Change::FileToFolder { .. }) {
+                    place.make_way();
+                }
+                places.push(place);
+            }
+            Err(error) if error.kind() == ErrorKind::PathDenied => return Err(error),
+            Err(error) if is_about_the_path(error.kind()) => conflicts.push(path.to_path_buf()),
+            Err(error) => return Err(error),
+        }
+    }
+    if conflicts.is_empty() { Ok(places) } else { Err(conflict(conflicts)) }
+}
+
+/// What somebody put into a folder that goes is in the way.
+fn refuse_filled(journal: &Journal, places: &[Place]) -> Result<()> {
+    if places.iter().all(|place| place.within.is_none()) {
+        return Ok(());
+    }
+    let created = journal.entries.iter().filter(|record| matches!(record.change, Change::Create { .. }));
+    let created: HashSet<&RelPath> = created.map(|record| &record.path).collect();
+    let within = places.iter().flat_map(|place| place.within.iter().flatten());
+    let left = within.filter(|(path, kind)| *kind != FileKind::Folder && !created.contains(path));
+    let left: Vec<_> = left.map(|(path, _)| path.as_path().to_owned()).collect();
+    if left.is_empty() { Ok(()) } else { Err(conflict(left)) }
+}

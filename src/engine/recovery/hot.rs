@@ -1,0 +1,188 @@
+//! Interrupted transactions: what stands in `txn/`, and whether it may be acted on.
+
+use std::io::{BufRead, BufReader, Read};
+
+use crate::commit::Protocol;
+use crate::engine::store::files::Reading;
+use crate::engine::store::folder;
+use crate::engine::store::private::{self, Opening, Refusal};
+use crate::engine::store::state::{Section, State, open_transaction};
+use crate::errno::{self, Errno};
+use crate::error::{Error, Result};
+use crate::fs::{FileSystem, Fs, Handle, Host, Name};
+use crate::journal::{self, Beginning, Extract, Header, Journal, Mark, Unreadable};
+use crate::limits;
+
+/// What a folder in `txn/` is.
+#[derive(Debug)]
+pub(crate) enum Standing {
+    /// It is gone, or its owner is alive.
+    Running,
+    /// It is not this user's alone, or cannot be opened.
+    Refused(Refusal),
+    /// It has no journal's name: it was never swapped.
+    Unfinished,
+    /// Its journal does not verify.
+    Corrupt(String),
+    /// Its journal is not to be acted on without a person's word.
+    NotOurs(Beginning, Doubt),
+    /// Its owner is dead, and it can be recovered.
+    Hot(Journal, Mark),
+}
+
+/// Why a journal is not acted on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Doubt {
+    /// Its folder is not the one it was written in.
+    Copied,
+    /// Another kernel may be at it.
+    OtherHost,
+}
+
+impl Doubt {
+    /// The reason, for a person who looks at the transaction `id`.
+    pub(crate) fn told(self, id: &str, beginning: &Beginning) -> String {
+        let more = if beginning.has_more { "; it names more files than are listed" } else { "" };
+        let unless = match self {
+            Self::Copied => format!("if you know better: `txedit recover {id} --trust-journal`"),
+            Self::OtherHost => format!("if that one is down: `txedit recover {id} --other-host`"),
+        };
+        format!("{}; {unless}{more}", self.reason())
+    }
+
+    /// The reason alone.
+    pub(crate) const fn reason(self) -> &'static str {
+        match self {
+            Self::Copied => "its journal was not written in this folder (a copy, clone or restored backup)",
+            Self::OtherHost => "it was begun under another kernel, on a file system that several can write to",
+        }
+    }
+}
+
+/// Who is at a transaction that runs, and what can be done about it.
+pub(crate) fn at_work(fs: &dyn Fs, state: &State, id: &str) -> Result<String> {
+    let folder = match state.section(fs, Section::Transactions)? {
+        Some(section) => open_transaction(fs, &section, id)?,
+        None => None,
+    };
+    Ok(match folder.and_then(|folder| fs.lock_holder(&folder)) {
+        Some(holder) => format!("{holder} is at it: wait for it, or end it"),
+        None => "its owner is alive, or it is gone".to_owned(),
+    })
+}
+
+/// Looks at the folder of a transaction; the lock on it is held by the handle that comes along. A doubt that a person
+/// has `dismissed` is none.
+pub(crate) fn examine(
+    fs: &dyn Fs,
+    state: &State,
+    id: &str,
+    dismissed: &dyn Fn(Doubt) -> bool,
+) -> Result<(Standing, Option<Handle>)> {
+    let Some(section) = state.section(fs, Section::Transactions)? else { return Ok((Standing::Running, None)) };
+    let folder = match private::open(fs, Name::new(&section, id))? {
+        Opening::Ours(folder, _) => folder,
+        Opening::Missing => return Ok((Standing::Running, None)),
+        Opening::Refused(refusal) => return Ok((Standing::Refused(refusal), None)),
+    };
+    let Some((folder, stat)) = folder::lock(fs, &section, id, folder)? else {
+        return Ok((Standing::Running, None));
+    };
+    let io = |e| Error::io("ask about", folder.path(), e);
+    let (host, system) = (fs.host().map_err(io)?, fs.file_system(&folder).map_err(io)?);
+    let mut doubted = None;
+    let wanted = |header: &Header| {
+        let born_here = (state.protocol.is_born_here)(header, id, &stat.identity, &host.boot);
+        doubted = doubt(born_here, header, &host, &system).filter(|doubt| !dismissed(*doubt));
+        doubted.is_none()
+    };
+    let found = read_of_journal(fs, &folder, |bytes| journal::read_if(bytes, wanted, limits::FOREIGN_FILES))?;
+    let standing = match found {
+        None => Standing::Unfinished,
+        Some(Err(why)) => Standing::Corrupt(why),
+        Some(Ok((Extract::Whole(journal), mark))) => Standing::Hot(journal, mark),
+        Some(Ok((Extract::Beginning(beginning), _))) => {
+            Standing::NotOurs(beginning, doubted.unwrap_or_else(|| unreachable!("else all of it was wanted")))
+        }
+    };
+    Ok((standing, Some(folder)))
+}
+
+/// Why a journal is not acted on: it was not born where it is, or somebody else can be at it.
+fn doubt(born_here: bool, header: &Header, host: &Host, system: &FileSystem) -> Option<Doubt> {
+    if !born_here {
+        return Some(Doubt::Copied);
+    }
+    (!system.local && header.boot != host.boot).then_some(Doubt::OtherHost)
+}
+
+/// The journal in a folder, where there is one that verifies and whose header is `wanted`. What is not, is not read.
+pub(crate) fn read_wanted(
+    fs: &dyn Fs,
+    folder: &Handle,
+    wanted: impl FnOnce(&Header) -> bool,
+) -> Result<Option<(Journal, Mark)>> {
+    Ok(match read_of_journal(fs, folder, |bytes| journal::read_if(bytes, wanted, 0))? {
+        Some(Ok((Extract::Whole(journal), mark))) => Some((journal, mark)),
+        _ => None,
+    })
+}
+
+/// The journal in the folder of a transaction, where it verifies and was born there.
+pub(crate) fn read_born_here(
+    fs: &dyn Fs,
+    folder: &Handle,
+    id: &str,
+    protocol: &'static Protocol,
+) -> Result<Option<Journal>> {
+    let io = |e| Error::io("ask about", folder.path(), e);
+    let (stat, host) = (fs.stat_handle(folder).map_err(io)?, fs.host().map_err(io)?);
+    let wanted = |header: &Header| (protocol.is_born_here)(header, id, &stat.identity, &host.boot);
+    Ok(read_wanted(fs, folder, wanted)?.map(|(journal, _)| journal))
+}
+
+/// What stands under a journal's names: nothing, what `read` makes of it, or why it is none.
+pub(crate) fn read_of_journal<T>(
+    fs: &dyn Fs,
+    folder: &Handle,
+    read: impl FnOnce(&mut dyn BufRead) -> Result<T, Unreadable>,
+) -> Result<Option<Result<(T, Mark), String>>> {
+    let names = fs.list(folder).map_err(|e| Error::io("list", folder.path(), e))?;
+    let mut marks = names.iter().filter(|name| name.to_string_lossy().starts_with(Mark::Sealed.file_name()));
+    let Some(name) = marks.next() else { return Ok(None) };
+    if marks.next().is_some() {
+        return Ok(Some(Err("it has more than one journal".to_owned())));
+    }
+    let Some(mark) = Mark::ALL.into_iter().find(|mark| name == mark.file_name()) else {
+        return Ok(Some(Err(format!("this program does not know the state {}", name.to_string_lossy()))));
+    };
+    Ok(Some(read_marked(fs, Name::new(folder, name), read)?.map(|read| (read, mark))))
+}
+
+/// The same of one name.
+pub(crate) fn read_marked<T>(
+    fs: &dyn Fs,
+    name: Name<'_>,
+    read: impl FnOnce(&mut dyn BufRead) -> Result<T, Unreadable>,
+) -> Result<Result<T, String>> {
+    let path = name.path();
+    let file = match fs.open_file(name) {
+        Ok(file) => file,
+        Err(e) if errno::of(&e) == Some(Errno::LOOP) => return Ok(Err("its journal is a symlink".to_owned())),
+        Err(e) if matches!(errno::of(&e), Some(Errno::ACCESS | Errno::PERM | Errno::NXIO)) => {
+            return Ok(Err(format!("its journal cannot be opened: {e}")));
+        }
+        Err(e) => return Err(Error::io("open", &path, e)),
+    };
+    let stat = fs.stat_handle(&file).map_err(|e| Error::io("look at", &path, e))?;
+    if stat.kind != crate::fs::FileKind::File || stat.size > limits::JOURNAL_BYTES {
+        return Ok(Err("its journal is not a regular file of a bounded size".to_owned()));
+    }
+    let mut reading = Reading::new(fs, &file);
+    let room = usize::try_from(stat.size).unwrap_or(usize::MAX).min(limits::CHUNK_BYTES);
+    match read(&mut BufReader::with_capacity(room, (&mut reading).take(stat.size))) {
+        Ok(read) => Ok(Ok(read)),
+        Err(Unreadable::Corrupt(corrupt)) => Ok(Err(format!("its journal does not verify: {corrupt}"))),
+        Err(Unreadable::Io(e)) => Err(reading.failure(e)),
+    }
+}

@@ -1,0 +1,154 @@
+//! Interrupted transactions that touch our paths, in the state folders of every ancestor.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::hot::{self, Standing};
+use crate::commit::Protocol;
+use crate::engine::recovery;
+use crate::engine::store::state::{Found, Section, State, list_ids, open_transaction};
+use crate::errno::{self, Errno};
+use crate::error::{Error, Result};
+use crate::fs::{Fs, Handle};
+use crate::journal::{Journal, is_id};
+use crate::path::{RelPath, STATE_FOLDER};
+
+/// An interrupted transaction that touches our paths.
+#[derive(Debug)]
+pub(crate) struct Touching {
+    pub state: State,
+    pub id: String,
+}
+
+/// Looks for a hot journal that touches `paths`, which are in the workspace at `root`. State folders that cannot be
+/// trusted are named in `warnings`.
+pub(crate) fn find(
+    fs: &dyn Fs,
+    root: &Handle,
+    paths: &[RelPath],
+    protocol: &'static Protocol,
+    warnings: &mut Vec<String>,
+) -> Result<Option<Touching>> {
+    for folder in state_folders(fs, root, paths)? {
+        let state = match State::find(fs, &folder, protocol)? {
+            Found::State(state) => state,
+            Found::Nothing => continue,
+            Found::Ignored(why) => {
+                let name = named(root, &folder);
+                recovery::tell_once(
+                    warnings,
+                    format!("{name} {why}: interrupted transactions in it are not looked at"),
+                );
+                continue;
+            }
+        };
+        let Some(section) = state.section(fs, Section::Transactions)? else { continue };
+        for id in list_ids(fs, &section)? {
+            // Read without its lock first: whoever only looks at it holds the lock too, and for us, who hold the locks
+            // of its targets, a busy lock never means that its owner is alive.
+            let Some(journal) = peek(fs, &section, &id, protocol)? else { continue };
+            let touches = journal.entries.iter().any(|record| {
+                let theirs = folder.path().join(record.path.as_path());
+                paths.iter().any(|ours| (protocol.touches)(&root.path().join(ours.as_path()), &theirs))
+            });
+            if touches && matches!(hot::examine(fs, &state, &id, &|_| false)?.0, Standing::Hot(..) | Standing::Running)
+            {
+                return Ok(Some(Touching { state, id }));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The journal of a running transaction, and the root of its workspace.
+pub(crate) fn journal_of(
+    fs: &dyn Fs,
+    root: &Handle,
+    paths: &[RelPath],
+    protocol: &'static Protocol,
+    id: &str,
+) -> Result<Option<(PathBuf, Journal)>> {
+    if !is_id(id.as_ref()) {
+        return Ok(None);
+    }
+    for folder in state_folders(fs, root, paths)? {
+        let Found::State(state) = State::find(fs, &folder, protocol)? else { continue };
+        let Some(section) = state.section(fs, Section::Transactions)? else { continue };
+        if let Some(journal) = peek(fs, &section, id, protocol)? {
+            return Ok(Some((folder.path().to_owned(), journal)));
+        }
+    }
+    Ok(None)
+}
+
+/// The state folder in a folder, for messages. What lies above the root is told by its distance: whoever may see the root
+/// need not learn where that is.
+fn named(root: &Handle, folder: &Handle) -> String {
+    match root.path().strip_prefix(folder.path()).map_or(0, |down| down.components().count()) {
+        0 => folder.path().join(STATE_FOLDER).display().to_string(),
+        1 => format!("the {STATE_FOLDER} in the folder above the root"),
+        levels => format!("the {STATE_FOLDER} {levels} folders above the root"),
+    }
+}
+
+/// The journal of a transaction, where it has one that verifies and was born there: no other can be in the way.
+fn peek(fs: &dyn Fs, section: &Handle, id: &str, protocol: &'static Protocol) -> Result<Option<Journal>> {
+    let Some(folder) = open_transaction(fs, section, id)? else { return Ok(None) };
+    match hot::read_born_here(fs, &folder, id, protocol) {
+        // Its owner, or whoever recovers it, moved it on in this moment.
+        Err(e) if e.os_error().is_some_and(errno::is_missing) => Ok(None),
+        other => other,
+    }
+}
+
+/// Every folder that has a state folder: the root's ancestors up to the mount's root, the root, and what is between
+/// it and the paths.
+fn state_folders(fs: &dyn Fs, root: &Handle, paths: &[RelPath]) -> Result<Vec<Handle>> {
+    let mut found = Vec::new();
+    let root_stat = fs.stat_handle(root).map_err(|e| Error::io("look at", root.path(), e))?;
+    for levels in 1..root.path().ancestors().count() {
+        // From the held root on: its path may lead elsewhere by now.
+        let Ok(folder) = fs.open_above(root, levels, Path::new(STATE_FOLDER)) else { continue };
+        let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
+        if stat.mount != root_stat.mount {
+            break;
+        }
+        let above = fs.open_above(root, levels, Path::new(""));
+        found.push(above.map_err(|e| Error::io("open the folder of", folder.path(), e))?);
+    }
+    for folder in folders_between(paths) {
+        match fs.open_beneath(root, &folder.join(STATE_FOLDER)) {
+            Ok(_) => {
+                let opened = fs.open_beneath(root, folder);
+                found.push(opened.map_err(|e| Error::io("open", beneath(root, folder), e))?);
+            }
+            Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS)) => {}
+            Err(e) => return Err(Error::io("open", beneath(root, folder), e)),
+        }
+    }
+    Ok(found)
+}
+
+/// The whole path of a folder in the workspace, the root's own where it is empty.
+pub(crate) fn beneath(root: &Handle, folder: &Path) -> PathBuf {
+    if folder.as_os_str().is_empty() { root.path().to_owned() } else { root.path().join(folder) }
+}
+
+/// The root, as an empty path, and every folder between it and the paths.
+fn folders_between(paths: &[RelPath]) -> BTreeSet<&Path> {
+    let mut between = BTreeSet::new();
+    let mut last = None;
+    for path in paths {
+        // Mostly it is in the folder of the one before.
+        if last.replace(path.parent().as_os_str()) == Some(path.parent().as_os_str()) {
+            continue;
+        }
+        for folder in path.parent().ancestors() {
+            if !between.insert(folder) {
+                // What is above it is known as well.
+                break;
+            }
+        }
+    }
+    between
+}

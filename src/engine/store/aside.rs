@@ -1,0 +1,38 @@
+//! What a rollback after a check set aside, found by its name in the folder of the transaction.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::fs::{Fs, Handle};
+use crate::journal::{self, Journal};
+
+/// What was set aside when an entry was taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Aside<'j> {
+    /// Where it stood, in the workspace: at the target, or in the place of one of its folders.
+    pub path: &'j Path,
+    /// Its name in the folder of the transaction.
+    pub name: String,
+}
+
+/// All that was set aside, by entry.
+pub(crate) fn asides<'j>(
+    fs: &dyn Fs,
+    folder: &Handle,
+    journal: &'j Journal,
+) -> Result<BTreeMap<usize, Vec<Aside<'j>>>> {
+    let mut found: BTreeMap<usize, Vec<_>> = BTreeMap::new();
+    for name in fs.list(folder).map_err(|e| Error::io("list", folder.path(), e))? {
+        let Some((name, (entry, above))) = name.to_str().and_then(|name| Some((name, journal::kept_place(name)?)))
+        else {
+            continue;
+        };
+        let record = journal.entries.get(entry);
+        let path = record.and_then(|record| record.path.as_path().ancestors().nth(above));
+        if let Some(path) = path.filter(|path| !path.as_os_str().is_empty()) {
+            found.entry(entry).or_default().push(Aside { path, name: name.to_owned() });
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,187 @@
+//! The engine's own files, beside those that it edits: written whole or not at all.
+
+use std::io;
+
+use crate::errno::{self, Errno};
+use crate::error::{Error, Result};
+use crate::fs::{Fs, Handle, Name, Rename};
+use crate::limits;
+
+/// Writes a file whose name must be free, and answers it open.
+pub(crate) fn write_new(fs: &dyn Fs, name: Name<'_>, content: &[u8]) -> Result<Handle> {
+    make(fs, name, |file| write_all(fs, file, 0, content))
+}
+
+/// The same of a content that `write` spells out and that is never in memory as a whole.
+pub(crate) fn write_new_by(
+    fs: &dyn Fs,
+    name: Name<'_>,
+    write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+) -> Result<Handle> {
+    make(fs, name, |file| {
+        let mut appending = Appending { fs, file, offset: 0, buffer: Vec::new(), failed: None };
+        let written = write(&mut appending);
+        appending.finish()?;
+        written.map_err(|e| Error::io("write", name.path(), e))
+    })
+}
+
+/// Makes a file, and deletes it again where it cannot be filled.
+fn make(fs: &dyn Fs, name: Name<'_>, write: impl FnOnce(&Handle) -> Result<()>) -> Result<Handle> {
+    let (file, guard, _) = fs.create(name, 0o600).map_err(|e| Error::io("create", name.path(), e))?;
+    write(&file)?;
+    guard.disarm();
+    Ok(file)
+}
+
+/// A file that is written in chunks.
+struct Appending<'a> {
+    fs: &'a dyn Fs,
+    file: &'a Handle,
+    offset: u64,
+    buffer: Vec<u8>,
+    failed: Option<Error>,
+}
+
+impl Appending<'_> {
+    /// Writes what is left; answers the first failure, whatever the writer made of it.
+    fn finish(mut self) -> Result<()> {
+        if self.failed.is_none() {
+            self.write_out();
+        }
+        self.failed.map_or(Ok(()), Err)
+    }
+
+    fn write_out(&mut self) {
+        self.failed = write_all(self.fs, self.file, self.offset, &self.buffer).err();
+        self.offset += self.buffer.len() as u64;
+        self.buffer.clear();
+    }
+}
+
+impl io::Write for Appending<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() >= limits::CHUNK_BYTES {
+            self.write_out();
+        }
+        match self.failed {
+            // Not the failure itself: of some kinds the standard library would try again.
+            Some(_) => Err(io::Error::other("see what `finish` answers")),
+            None => Ok(bytes.len()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A file that is read in chunks.
+pub(crate) struct Reading<'a> {
+    fs: &'a dyn Fs,
+    file: &'a Handle,
+    offset: u64,
+    failed: Option<Error>,
+}
+
+impl<'a> Reading<'a> {
+    pub(crate) fn new(fs: &'a dyn Fs, file: &'a Handle) -> Self {
+        Self { fs, file, offset: 0, failed: None }
+    }
+
+    /// What `error`, which came of reading, was.
+    pub(crate) fn failure(self, error: io::Error) -> Error {
+        self.failed.unwrap_or_else(|| Error::io("read", self.file.path(), error))
+    }
+}
+
+impl io::Read for Reading<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.fs.read_at(self.file, self.offset, buffer) {
+            Ok(read) => {
+                self.offset += read as u64;
+                Ok(read)
+            }
+            Err(e) => {
+                self.failed = Some(Error::io("read", self.file.path(), e));
+                // As above: who reads would try some again.
+                Err(io::Error::other("see what `failure` answers"))
+            }
+        }
+    }
+}
+
+/// Writes all of `content` at `offset`.
+pub(crate) fn write_all(fs: &dyn Fs, file: &Handle, mut offset: u64, mut content: &[u8]) -> Result<()> {
+    while !content.is_empty() {
+        let written = fs.write_at(file, offset, content).map_err(|e| Error::io("write", file.path(), e))?;
+        if written == 0 {
+            return Err(Error::io("write", file.path(), Errno::NOSPC.into()));
+        }
+        offset += written as u64;
+        content = &content[written..];
+    }
+    Ok(())
+}
+
+/// A file that was written whole under a name of its own and is still to get the one that it is for.
+#[derive(Debug)]
+pub(crate) struct Fresh<'a> {
+    folder: &'a Handle,
+    name: &'a str,
+    hidden: String,
+    file: Handle,
+}
+
+impl<'a> Fresh<'a> {
+    /// Writes one.
+    pub(crate) fn write(fs: &dyn Fs, folder: &'a Handle, name: &'a str, content: &[u8]) -> Result<Self> {
+        let hidden = format!(".{name}-{}", super::id::random_hex(8));
+        let file = write_new(fs, Name::new(folder, &hidden), content)?;
+        Ok(Self { folder, name, hidden, file })
+    }
+
+    /// Gives it up.
+    pub(crate) fn discard(self, fs: &dyn Fs) {
+        fs.unlink(Name::new(self.folder, &self.hidden)).ok();
+    }
+
+    /// Gives it its name, over what stands there, and makes that durable. Its content must be durable before: a power
+    /// loss leaves the old file or the new one. On failure the old one stands there.
+    pub(crate) fn put_in_place(self, fs: &dyn Fs) -> Result<()> {
+        let (fresh, name) = (Name::new(self.folder, &self.hidden), Name::new(self.folder, self.name));
+        let failed = |e| Error::io("rename", name.path(), e);
+        let sync = || fs.sync(self.folder).map_err(|e| Error::io("sync", self.folder.path(), e));
+        match fs.rename(fresh, name, Rename::NoReplace) {
+            Err(e) if errno::is_taken(&e) => {}
+            other => return other.map_err(failed).and_then(|()| sync()),
+        }
+        fs.rename(fresh, name, Rename::Exchange).map_err(failed)?;
+        let synced = sync();
+        if synced.is_err() {
+            fs.rename(fresh, name, Rename::Exchange).map_err(failed)?;
+        }
+        fs.unlink(fresh).map_err(|e| Error::io("remove", fresh.path(), e))?;
+        synced
+    }
+}
+
+/// Puts a file in place whole and durably, over what stands there.
+pub(crate) fn replace(fs: &dyn Fs, folder: &Handle, name: &str, content: &[u8]) -> Result<()> {
+    let fresh = Fresh::write(fs, folder, name, content)?;
+    fs.sync(&fresh.file).map_err(|e| Error::io("sync", fresh.file.path(), e))?;
+    fresh.put_in_place(fs)
+}
+
+/// Reads a file of a few bytes; `None` where it is missing.
+pub(crate) fn read_small(fs: &dyn Fs, name: Name<'_>) -> Result<Option<String>> {
+    let file = match fs.open_file(name) {
+        Ok(file) => file,
+        Err(e) if errno::is_missing(&e) => return Ok(None),
+        Err(e) => return Err(Error::io("open", name.path(), e)),
+    };
+    let mut buffer = [0; 256];
+    let read = fs.read_at(&file, 0, &mut buffer).map_err(|e| Error::io("read", name.path(), e))?;
+    Ok(Some(String::from_utf8_lossy(&buffer[..read]).into_owned()))
+}

@@ -1,0 +1,200 @@
+//! Contents that a rollback put aside, since they are not txedit's to delete.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use super::aside::asides;
+use super::folder::{is_incomplete, see};
+use super::lock::NEVER;
+use super::state::{Section, State, list_ids, open_transaction};
+use super::{raze, trash};
+use crate::engine::history::prune;
+use crate::engine::recovery::hot;
+use crate::engine::report::{Kept, Report};
+use crate::engine::{Engine, Run};
+use crate::error::{self, Error, ErrorKind, Result};
+use crate::fs::{Fs, Handle, Name, Stat};
+use crate::journal::recover::{Seen, is, is_new};
+use crate::journal::{self, Beginning, Extract, Header, Journal, Mark, Record, slot_name};
+use crate::limits;
+use crate::path::AskedPath;
+use crate::request::{Change, FileRequest, IfExists, Request};
+
+/// What a contended transaction left that was interrupted.
+pub(crate) const UNCERTAIN: &str = "what was made beside another program that was writing, not known to be whole";
+
+impl Engine {
+    /// What is kept, oldest first.
+    pub fn kept(&self) -> Result<Vec<Kept>> {
+        let Some(state) = self.state()? else { return Ok(Vec::new()) };
+        list(&*self.fs, &state)
+    }
+
+    /// Writes one kept content over its file, as a transaction of its own; without a path, the only one of its
+    /// transaction. The kept copy stays until it is dropped.
+    pub fn kept_restore(&self, id: &str, path: Option<&Path>, run: Run<'_>) -> Result<Report> {
+        let (state, folder) = self.kept_folder(id)?;
+        let Some((journal, mark)) = hot::read_wanted(&*self.fs, &folder, |_| true)? else {
+            let message =
+                format!("the journal of {id} does not verify; what is kept of it is in {}", folder.path().display());
+            return Err(Error::new(ErrorKind::RecoveryRequired, message).at(folder.path()));
+        };
+        let contents = contents(&*self.fs, &state, &folder, (&journal, mark), run.cancel)?;
+        let wanted = path.map(|path| self.rel_path(path)).transpose()?;
+        let mut fitting =
+            contents.iter().filter(|(path, _)| wanted.as_ref().is_none_or(|wanted| wanted.as_path() == *path));
+        let (Some((path, kept)), None) = (fitting.next(), fitting.next()) else {
+            return Err(unclear(id, &contents));
+        };
+        if kept.reason == UNCERTAIN {
+            let path = &kept.kept_path;
+            let message = format!("{} is {UNCERTAIN}: look at it, and copy from it what is missing", path.display());
+            return Err(Error::new(ErrorKind::RecoveryRequired, message).at(path));
+        }
+        let Some(kept) = kept.kept_path.file_name() else { unreachable!("what is kept has a name") };
+        let name = Name::new(&folder, kept);
+        let from = name.path();
+        let file = self.fs.open_file(name).map_err(|e| Error::io("open", &from, e))?;
+        let stat = self.fs.stat_handle(&file).map_err(|e| Error::io("look at", &from, e))?;
+        let content =
+            crate::engine::transaction::prepare::snapshot::read_whole(&*self.fs, &file, &from, stat.size, run.cancel)?;
+        let request = Request {
+            files: vec![FileRequest {
+                path: AskedPath::from(*path),
+                expected_hash: None,
+                change: Change::Write { content, if_exists: IfExists::Replace },
+                mode: None,
+            }],
+            check: None,
+            label: Some(format!("restore what {id} kept")),
+            ..Request::default()
+        };
+        self.apply(&request, run)
+    }
+
+    /// Deletes what is kept of one transaction, folders with everything in them. On failure what is left is still kept.
+    pub fn kept_drop(&self, id: &str) -> Result<()> {
+        let (state, folder) = self.kept_folder(id)?;
+        // Whoever empties the trash meanwhile leaves what is locked.
+        self.fs.try_lock(&folder).map_err(|e| Error::io("lock", folder.path(), e))?;
+        // The journal goes last: without it nothing tells what the rest is.
+        raze::folders_in(&*self.fs, &folder)?;
+        state.move_transaction(&*self.fs, id, Section::Kept, Section::Trash)?;
+        trash::sync_and_drop(&*self.fs, &state, id)
+    }
+
+    fn kept_folder(&self, id: &str) -> Result<(State, Handle)> {
+        let unknown = || Error::new(ErrorKind::UnknownTransaction, format!("nothing is kept of a transaction {id}"));
+        if !journal::is_id(id.as_ref()) {
+            return Err(unknown());
+        }
+        let state = self.state()?.ok_or_else(unknown)?;
+        let section = state.section(&*self.fs, Section::Kept)?.ok_or_else(unknown)?;
+        let folder = open_transaction(&*self.fs, &section, id)?.ok_or_else(unknown)?;
+        Ok((state, folder))
+    }
+}
+
+/// The refusal where nothing, or more than one content, may be meant. A copy is not listed otherwise.
+fn unclear(id: &str, contents: &[(&Path, error::Kept)]) -> Error {
+    let mut paths: Vec<_> = contents.iter().map(|(path, _)| path.display().to_string()).collect();
+    paths.sort();
+    paths.dedup();
+    let named = match paths.len() {
+        0 => " to restore".to_owned(),
+        _ => format!("; name the one to restore: {}", prune::listed(&paths)),
+    };
+    Error::new(ErrorKind::UnknownTransaction, format!("{id} keeps {} contents{named}", contents.len()))
+}
+
+/// What is kept in a workspace.
+pub(crate) fn list(fs: &dyn Fs, state: &State) -> Result<Vec<Kept>> {
+    let Some(section) = state.section(fs, Section::Kept)? else { return Ok(Vec::new()) };
+    let mut kept = Vec::new();
+    for id in list_ids(fs, &section)? {
+        let Some(folder) = open_transaction(fs, &section, &id)? else { continue };
+        let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
+        let found = match listed(fs, &folder, &stat)? {
+            Some((journal, mark)) => {
+                contents(fs, state, &folder, (&journal, mark), &NEVER)?.into_iter().map(|(_, kept)| kept).collect()
+            }
+            None => Vec::new(),
+        };
+        kept.push(Kept { id, contents: found });
+    }
+    Ok(kept)
+}
+
+/// The journal of a kept folder, as far as its contents are listed: of one that was copied here, which can be long, the
+/// first entries. All of them can be restored.
+fn listed(fs: &dyn Fs, folder: &Handle, stat: &Stat) -> Result<Option<(Journal, Mark)>> {
+    let is_born_here = |header: &Header| header.folder.is_record_of(&stat.identity);
+    let read = hot::read_of_journal(fs, folder, |bytes| journal::read_if(bytes, is_born_here, limits::FOREIGN_FILES))?;
+    Ok(match read {
+        Some(Ok((Extract::Whole(journal), mark))) => Some((journal, mark)),
+        Some(Ok((Extract::Beginning(Beginning { header, entries, .. }), mark))) => {
+            Some((Journal { header, back_on_crash: false, entries }, mark))
+        }
+        Some(Err(_)) | None => None,
+    })
+}
+
+/// What was seen, as it would be where the journal was written: in a copy all inodes are others, and content, mode and
+/// owner tell what was staged.
+fn as_staged(record: &Record, seen: Seen, is_born_here: bool) -> Seen {
+    match (seen, record.change.staged()) {
+        (Seen::File { digest, mode, access, .. }, Some(staged)) if !is_born_here => {
+            Seen::File { digest, mode, access, identity: *staged }
+        }
+        _ => seen,
+    }
+}
+
+/// Whether this is the file that was staged for an entry, whatever it holds.
+fn is_staged(record: &Record, seen: Seen) -> bool {
+    record.change.staged().is_some_and(|staged| is(seen, staged))
+}
+
+/// The slots of a kept folder that hold what is not the transaction's own new content, nor what a power loss left of it.
+fn contents<'j>(
+    fs: &dyn Fs,
+    state: &State,
+    folder: &Handle,
+    (journal, mark): (&'j Journal, Mark),
+    cancel: &AtomicBool,
+) -> Result<Vec<(&'j Path, error::Kept)>> {
+    let mut found = Vec::new();
+    let kept = |path: &Path, name: &str, reason: &str| error::Kept {
+        path: state.root.path().join(path),
+        kept_path: folder.path().join(name),
+        reason: reason.to_owned(),
+    };
+    let stat = fs.stat_handle(folder).map_err(|e| Error::io("look at", folder.path(), e))?;
+    let is_born_here = journal.header.folder.is_record_of(&stat.identity);
+    let aside = asides(fs, folder, journal)?;
+    for (entry, record) in journal.entries.iter().enumerate() {
+        for aside in aside.get(&entry).into_iter().flatten() {
+            found.push((aside.path, kept(aside.path, &aside.name, "what a check, or another program, wrote")));
+        }
+        let slot = slot_name(entry);
+        let name = Name::new(folder, &slot);
+        let reason = match see(fs, name, cancel) {
+            Ok(Seen::Missing) => continue,
+            Ok(seen)
+                if is_new(record, as_staged(record, seen, is_born_here))
+                    || is_incomplete(fs, state.protocol, folder, journal, (entry, mark))? =>
+            {
+                continue;
+            }
+            Ok(Seen::File { digest, .. }) if record.change.before().is_some_and(|before| before.digest == digest) => {
+                "the content before the transaction"
+            }
+            Ok(seen) if mark == Mark::Contended && is_staged(record, seen) => UNCERTAIN,
+            Ok(_) => "another program's content",
+            Err(e) if e.kind() == ErrorKind::PermissionDenied => "it cannot be read by you",
+            Err(e) => return Err(e),
+        };
+        found.push((record.path.as_path(), kept(record.path.as_path(), &slot, reason)));
+    }
+    Ok(found)
+}

@@ -1,0 +1,90 @@
+//! Folders that a transaction takes away, since a file takes the place of the one that they are in.
+//!
+//! What is in them goes by entries of its own, before them. Nothing else may be in one that goes, and only a listing tells.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use super::folder::Transaction;
+use crate::error::{Error, Result};
+use crate::fs::{Name, Stat};
+use crate::identity::Identity;
+use crate::journal::recover::Seen;
+use crate::journal::{Record, slot_name};
+
+/// The entries of a journal that are about folders that go.
+#[derive(Debug, Default)]
+pub(crate) struct Leaving {
+    /// The folders, by their paths, with their entries.
+    pub folders: HashMap<PathBuf, usize>,
+    /// The entries that are about a name in one of them.
+    inside: HashMap<PathBuf, usize>,
+}
+
+impl Leaving {
+    fn of(records: &[Record]) -> Self {
+        let path = |record: &Record| record.path.as_path().to_owned();
+        let entries = || records.iter().enumerate();
+        let folders = entries().filter(|(_, record)| record.change.folder_before().is_some());
+        let folders: HashMap<PathBuf, usize> = folders.map(|(entry, record)| (path(record), entry)).collect();
+        if folders.is_empty() {
+            return Self::default();
+        }
+        let inside = entries().filter(|(_, record)| folders.contains_key(record.path.parent()));
+        Self { inside: inside.map(|(entry, record)| (path(record), entry)).collect(), folders }
+    }
+}
+
+impl Transaction<'_> {
+    /// The folders that it takes away. Asked for only once all entries are known.
+    pub(crate) fn leaving(&self) -> &Leaving {
+        self.leaving.get_or_init(|| Leaving::of(&self.journal.entries))
+    }
+
+    /// A folder that an entry takes away, and whether there is anything in it but what is still to be taken out of it.
+    pub(crate) fn look_into(&self, entry: usize, name: Name<'_>, folder: Identity) -> Result<Seen> {
+        let path = name.path();
+        let there = self.fs.open_beneath(name.folder, name.name.as_ref()).map_err(|e| Error::io("open", &path, e))?;
+        for inner in self.fs.list(&there).map_err(|e| Error::io("list", &path, e))? {
+            let own = self.leaving().inside.get(&self.record(entry).path.as_path().join(inner));
+            // With its slot taken it was taken out before: this is another one.
+            let is_own = match own {
+                Some(&own) => self.slot_stat(own)?.is_none(),
+                None => false,
+            };
+            if !is_own {
+                return Ok(Seen::Filled(folder));
+            }
+        }
+        Ok(Seen::Folder(folder))
+    }
+
+    /// Whether a name stands for the folder that an entry takes away, and nothing is in that but what is still to be taken
+    /// out.
+    pub(crate) fn is_clear(&self, entry: usize, name: Name<'_>) -> Result<bool> {
+        let Some(folder) = self.record(entry).change.folder_before() else { return Ok(false) };
+        let stat = self.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?;
+        if stat.is_none_or(|stat| stat.identity != *folder) {
+            return Ok(false);
+        }
+        Ok(self.look_into(entry, name, *folder)? == Seen::Folder(*folder))
+    }
+
+    /// Whether the folder of an entry is there, and one that goes where it was: into one that cannot come back nothing is put.
+    pub(crate) fn has_its_folder(&self, entry: usize) -> Result<bool> {
+        let path = self.record(entry).path.parent();
+        match self.parents.get(path) {
+            Some((identity, held)) if self.leaving().folders.contains_key(path) => {
+                self.leads_to_held(path, identity, held)
+            }
+            Some(_) => Ok(true),
+            None => Ok(false),
+        }
+    }
+
+    fn slot_stat(&self, entry: usize) -> Result<Option<Stat>> {
+        let slot = slot_name(entry);
+        let slot = Name::new(&self.folder, &slot);
+        self.fs.stat(slot).map_err(|e| Error::io("look at", slot.path(), e))
+    }
+}

@@ -1,0 +1,137 @@
+//! Folder locks: what keeps cooperating processes from losing each other's updates.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::{Fs, Handle, Stat};
+
+/// Locks on folders. A lock dies with its process; before that it is released when the last handle of its folder is
+/// dropped, so whoever releases locks drops the handles that were locked along with them.
+#[derive(Debug)]
+#[must_use = "dropping releases the locks"]
+pub(crate) struct Locks {
+    held: BTreeMap<(u64, u64), Handle>,
+}
+
+/// How long to wait, and what stops the wait.
+#[derive(Clone, Copy)]
+pub(crate) struct Patience<'a> {
+    /// `None` where that is later than the clock can tell: for ever.
+    until: Option<Instant>,
+    pub timeout: Duration,
+    pub cancel: &'a AtomicBool,
+}
+
+impl<'a> Patience<'a> {
+    pub(crate) fn new(timeout: Duration, cancel: &'a AtomicBool) -> Self {
+        Self { until: Instant::now().checked_add(timeout), timeout, cancel }
+    }
+
+    pub(crate) fn check_cancelled(&self) -> Result<()> {
+        check_cancelled(self.cancel)
+    }
+
+    /// How long it lasts.
+    fn left(&self) -> Duration {
+        self.until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()))
+    }
+
+    /// Pauses before another try; fails where the time is up.
+    pub(crate) fn pause(&self, waiting_for: &Path) -> Result<()> {
+        self.check_cancelled()?;
+        if self.left().is_zero() {
+            let message = format!(
+                "{} keeps changing hands for longer than {} s; try again, or raise the lock timeout",
+                waiting_for.display(),
+                self.timeout.as_secs_f32()
+            );
+            return Err(Error::new(ErrorKind::LockTimeout, message).at(waiting_for));
+        }
+        std::thread::sleep(jittered(SHORTEST_PAUSE));
+        Ok(())
+    }
+}
+
+impl Locks {
+    /// Takes the locks of all `folders`, each once, in ascending order of device and inode, so that no two processes
+    /// wait for each other. The handles must have been opened for this: a lock belongs to its open file.
+    pub(crate) fn acquire(fs: &dyn Fs, folders: Vec<(Stat, Handle)>, patience: Patience<'_>) -> Result<Self> {
+        let mut wanted = BTreeMap::new();
+        for (stat, handle) in folders {
+            wanted.entry((stat.device, stat.identity.inode)).or_insert(handle);
+        }
+        let mut locks = Self { held: BTreeMap::new() };
+        for (key, handle) in wanted {
+            wait_for(fs, &handle, patience)?;
+            locks.held.insert(key, handle);
+        }
+        Ok(locks)
+    }
+
+    /// Whether this folder is locked.
+    pub(crate) fn holds(&self, stat: &Stat) -> bool {
+        self.held.contains_key(&(stat.device, stat.identity.inode))
+    }
+}
+
+/// What is set for nobody: from the first swap on, a call that was cancelled finishes all the same.
+pub(crate) static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// Whether the caller wants to stop; asked only as long as nothing was swapped.
+pub(crate) fn check_cancelled(cancel: &AtomicBool) -> Result<()> {
+    if cancel.load(Ordering::Relaxed) {
+        return Err(Error::new(ErrorKind::Cancelled, "cancelled before anything was changed"));
+    }
+    Ok(())
+}
+
+const SHORTEST_PAUSE: Duration = Duration::from_micros(200);
+const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+
+/// Pauses between one look and the next at what somebody else has, each longer than the one before.
+#[derive(Debug)]
+pub(crate) struct Pauses(Duration);
+
+impl Pauses {
+    pub(crate) const fn new() -> Self {
+        Self(SHORTEST_PAUSE)
+    }
+
+    /// The next one, no longer than what is `left`.
+    pub(crate) fn sleep(&mut self, left: Duration) {
+        std::thread::sleep(jittered(self.0).min(left));
+        self.0 = (self.0 * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// Polls: a blocking wait could neither time out nor be cancelled.
+fn wait_for(fs: &dyn Fs, folder: &Handle, patience: Patience<'_>) -> Result<()> {
+    let mut pauses = Pauses::new();
+    loop {
+        if fs.try_lock(folder).map_err(|e| Error::io("lock", folder.path(), e))? {
+            return Ok(());
+        }
+        patience.check_cancelled()?;
+        let left = patience.left();
+        if left.is_zero() {
+            let holder = fs.lock_holder(folder).unwrap_or_else(|| "another process".to_owned());
+            let message = format!(
+                "{holder} holds the lock of {} for longer than {} s; wait for it, or raise the lock timeout",
+                folder.path().display(),
+                patience.timeout.as_secs_f32()
+            );
+            return Err(Error::new(ErrorKind::LockTimeout, message).at(folder.path()));
+        }
+        pauses.sleep(left);
+    }
+}
+
+/// Waiters that woke together do not stay together.
+fn jittered(pause: Duration) -> Duration {
+    let mut random = [0];
+    getrandom::fill(&mut random).ok();
+    pause.mul_f32(0.5 + f32::from(random[0]) / 255.0)
+}

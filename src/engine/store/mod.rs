@@ -1,0 +1,17 @@
+//! The state folder of a workspace, and what is kept in it: ids, locks, folders of transactions, trash, contents put aside.
+
+pub(super) mod aside;
+pub(super) mod barrier;
+pub(super) mod files;
+pub(super) mod folder;
+pub(super) mod id;
+pub(super) mod kept;
+pub(super) mod leaving;
+pub(super) mod lock;
+pub(super) mod newest;
+pub(super) mod private;
+pub(super) mod raze;
+pub(super) mod state;
+pub(super) mod sweep;
+pub(super) mod tidy;
+pub(super) mod trash;

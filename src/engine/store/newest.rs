@@ -1,0 +1,109 @@
+//! Ids in the order in which they are given, whatever the clock does.
+//!
+//! The newest id that was given is in the name of a mark in the state folder: `newest.<id>.<boot>`. Whoever takes an id
+//! renames the mark to it, which of several at a time only one can do; so a later id is always the greater one, also
+//! where the clock was set back. Nothing of that is synced: after a power cut the boot is another one, no mark counts,
+//! and the newest id is looked for once among the transactions themselves.
+
+use super::id;
+use super::state::{Section, State, list_ids, open_transaction};
+use crate::engine::history;
+use crate::engine::recovery::hot;
+use crate::errno;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::{Fs, Name, Rename};
+use crate::journal::is_id;
+
+/// What the name of a mark begins with.
+const PREFIX: &str = "newest.";
+
+/// How often another process may be quicker.
+const TRIES: usize = 1000;
+
+/// A new id, greater than each that was given before.
+pub(crate) fn next_id(fs: &dyn Fs, state: &State) -> Result<String> {
+    let boot = fs.host().map_err(|e| Error::io("ask for the boot of", state.folder.path(), e))?.boot;
+    for _ in 0..TRIES {
+        let marks = marks(fs, state)?;
+        let Some(newest) = marks.iter().filter_map(|mark| of_boot(mark, &boot)).max() else {
+            return first_id(fs, state, &marks, &boot);
+        };
+        let id = id::after(fs.now(), Some(newest));
+        let (from, to) = (name(newest, &boot), name(&id, &boot));
+        let from = Name::new(&state.folder, &from);
+        match fs.rename(from, Name::new(&state.folder, &to), Rename::NoReplace) {
+            Ok(()) => return Ok(id),
+            // Somebody else took an id in this moment.
+            Err(e) if errno::is_missing(&e) => {}
+            Err(e) => return Err(Error::io("rename", from.path(), e)),
+        }
+    }
+    Err(Error::new(ErrorKind::WriteFailed, "others take ids quicker than this process; try again"))
+}
+
+/// The first id of a boot.
+fn first_id(fs: &dyn Fs, state: &State, marks: &[String], boot: &str) -> Result<String> {
+    let newest = newest_committed(fs, state)?.max(newest_interrupted(fs, state)?);
+    let id = id::after(fs.now(), newest.as_deref());
+    let name = name(&id, boot);
+    let made = fs.create(Name::new(&state.folder, &name), 0o600);
+    made.map_err(|e| Error::io("create", state.folder.path().join(&name), e))?.1.disarm();
+    for old in marks {
+        // One that another process removes is gone as well.
+        fs.unlink(Name::new(&state.folder, old)).ok();
+    }
+    Ok(id)
+}
+
+fn newest_committed(fs: &dyn Fs, state: &State) -> Result<Option<String>> {
+    let Some(section) = state.section(fs, Section::History)? else { return Ok(None) };
+    for id in list_ids(fs, &section)?.into_iter().rev() {
+        // A name that somebody else made says nothing.
+        if history::is_ours(fs, state, &id)? {
+            return Ok(Some(id));
+        }
+    }
+    Ok(None)
+}
+
+fn newest_interrupted(fs: &dyn Fs, state: &State) -> Result<Option<String>> {
+    let Some(section) = state.section(fs, Section::Transactions)? else { return Ok(None) };
+    for id in list_ids(fs, &section)?.into_iter().rev() {
+        let Some(folder) = open_transaction(fs, &section, &id)? else { continue };
+        if hot::read_born_here(fs, &folder, &id, state.protocol)?.is_some() {
+            return Ok(Some(id));
+        }
+    }
+    Ok(None)
+}
+
+/// The names of all marks.
+fn marks(fs: &dyn Fs, state: &State) -> Result<Vec<String>> {
+    let names = fs.list(&state.folder).map_err(|e| Error::io("list", state.folder.path(), e))?;
+    let names = names.into_iter().filter_map(|name| name.into_string().ok());
+    Ok(names.filter(|name| name.starts_with(PREFIX)).collect())
+}
+
+fn name(id: &str, boot: &str) -> String {
+    format!("{PREFIX}{id}.{boot}")
+}
+
+/// The id in the name of a mark of this boot. An id has a dot of its own.
+fn of_boot<'m>(mark: &'m str, boot: &str) -> Option<&'m str> {
+    let id = mark.strip_prefix(PREFIX)?.strip_suffix(boot)?.strip_suffix('.')?;
+    is_id(id.as_ref()).then_some(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_of_its_boot_alone() {
+        let id = "20261121T231459.000001Z-0123456789abcdef";
+        let mark = name(id, "51b007ed-0000");
+        assert_eq!(of_boot(&mark, "51b007ed-0000"), Some(id));
+        assert_eq!(of_boot(&mark, "0000"), None);
+        assert_eq!(of_boot("newest.nonsense.51b007ed-0000", "51b007ed-0000"), None);
+    }
+}

@@ -1,0 +1,104 @@
+//! Whether an open folder is this user's alone.
+//!
+//! Whoever may rename in a folder may exchange a name between a look and the opening. So a folder is opened first, and
+//! what was opened is judged; everything in it is reached through that handle.
+
+use std::fmt;
+use std::path::Path;
+
+use crate::commit::Protocol;
+use crate::commit::protocol::{PROTOCOL, is_private};
+use crate::errno::{self, Errno};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::{Fs, Handle, Name, Stat};
+
+/// What came of opening a folder.
+#[derive(Debug)]
+pub(crate) enum Opening {
+    /// It is this user's alone.
+    Ours(Handle, Stat),
+    /// There is nothing.
+    Missing,
+    /// It is never acted on.
+    Refused(Refusal),
+}
+
+/// Why a folder is never acted on. Displayed it is what follows its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// It is no folder.
+    NoFolder,
+    /// It belongs to another user than the one who looks.
+    Foreign { owner: u32, user: u32 },
+    /// Others can write to it; its mode.
+    Shared(u32),
+    /// It is this user's, and cannot be opened.
+    Shut,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoFolder => f.write_str("is not a folder"),
+            Self::Foreign { owner, .. } => write!(f, "belongs to user {owner}, not to you"),
+            Self::Shared(mode) => write!(f, "can be written by others (mode {mode:o})"),
+            Self::Shut => f.write_str("cannot be opened by you"),
+        }
+    }
+}
+
+/// Opens a folder in the state folder, and judges what was opened.
+pub(crate) fn open(fs: &dyn Fs, name: Name<'_>) -> Result<Opening> {
+    open_by(fs, name, &PROTOCOL)
+}
+
+/// Opens a folder, and judges what was opened by a protocol.
+pub(crate) fn open_by(fs: &dyn Fs, name: Name<'_>, protocol: &Protocol) -> Result<Opening> {
+    let io = |verb: &'static str| move |e| Error::io(verb, name.path(), e);
+    let folder = match fs.open_beneath(name.folder, name.name.as_ref()) {
+        Ok(folder) => folder,
+        Err(e) => match errno::of(&e) {
+            Some(Errno::NOENT) => return Ok(Opening::Missing),
+            Some(Errno::NOTDIR | Errno::LOOP) => return Ok(Opening::Refused(Refusal::NoFolder)),
+            Some(Errno::ACCESS | Errno::PERM) => return barred(fs, name),
+            _ => return Err(io("open")(e)),
+        },
+    };
+    let stat = fs.stat_handle(&folder).map_err(io("look at"))?;
+    let user = fs.host().map_err(io("ask who opens"))?.user;
+    if (protocol.is_private)(stat.user, stat.mode, user) {
+        return Ok(Opening::Ours(folder, stat));
+    }
+    Ok(Opening::Refused(refused(&stat, user)))
+}
+
+/// The refusal of what needs a folder that is not acted on.
+pub(crate) fn to_be_mended(path: &Path, refusal: Refusal) -> Error {
+    let advice = match refusal {
+        Refusal::Shut => "give yourself all rights to it, or move it away",
+        _ => "if what is in it is yours, make it yours alone (chown, chmod go-w); else move it away",
+    };
+    let message = format!("{} {refusal}; {advice}", path.display());
+    Error::new(ErrorKind::PermissionDenied, message).at(path)
+}
+
+/// Why a folder is not this user's alone.
+fn refused(stat: &Stat, user: u32) -> Refusal {
+    if stat.user == user { Refusal::Shared(stat.mode) } else { Refusal::Foreign { owner: stat.user, user } }
+}
+
+/// Why a folder cannot be opened, by its name: it is not acted on, so this need not be true for long.
+fn barred(fs: &dyn Fs, name: Name<'_>) -> Result<Opening> {
+    let io = |e| Error::io("look at", name.path(), e);
+    let (stat, user) = (fs.stat(name).map_err(io)?, fs.host().map_err(io)?.user);
+    Ok(match stat {
+        Some(stat) if !is_private(stat.user, stat.mode, user) => Opening::Refused(refused(&stat, user)),
+        _ => Opening::Refused(Refusal::Shut),
+    })
+}
+
+/// Whether somebody else may exchange the names in a folder, this user's among them.
+pub(crate) fn is_shared(folder: &Stat, user: u32) -> bool {
+    let sticky = folder.mode & 0o1000 != 0;
+    ![0, user].contains(&folder.user) || folder.mode & 0o022 != 0 && !sticky
+}

@@ -1,0 +1,381 @@
+//! The state folder of a workspace: `.txedit` and its sections.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use super::files::{read_small, replace};
+use super::private::{self, Opening};
+use crate::commit::Protocol;
+use crate::errno;
+use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::fs::{FileSystem, Fs, Handle, Name, Rename, Stat, probe};
+use crate::identity::Identity;
+use crate::path::STATE_FOLDER;
+
+/// A folder in the state folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Section {
+    /// Transactions in commit.
+    Transactions,
+    /// Staged over several calls.
+    Open,
+    /// Committed ones, with their originals.
+    History,
+    /// What a rollback must not delete.
+    Kept,
+    /// What is about to go.
+    Trash,
+}
+
+impl Section {
+    pub(crate) const ALL: [Self; 5] = [Self::Transactions, Self::Open, Self::History, Self::Kept, Self::Trash];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Transactions => "txn",
+            Self::Open => "open",
+            Self::History => "history",
+            Self::Kept => "kept",
+            Self::Trash => "trash",
+        }
+    }
+
+    /// The refusal of what is to go to this section, where something of its name is already at `goal`; with the way out.
+    pub(crate) fn is_taken(self, id: &str, goal: PathBuf) -> Error {
+        let way_out = match self {
+            Self::Kept => format!(
+                "look what is in it (`txedit kept list`), then drop it (`txedit kept drop {id}`) or move it away"
+            ),
+            Self::History => format!(
+                "it came to its end there, and a restored backup brought it here once more; look at the files, then put \
+                 this one aside (`txedit recover {id} --discard`)"
+            ),
+            Self::Trash => {
+                "it goes with the first commit a minute after it came there; try again then, or move it away".to_owned()
+            }
+            Self::Transactions | Self::Open => "look what is in it, then move it away".to_owned(),
+        };
+        let message = format!("{} is there already: {way_out}", goal.display());
+        Error::new(ErrorKind::RecoveryRequired, message).at(goal).of_transaction(id).outcome_is(Outcome::Unchanged)
+    }
+}
+
+/// An open state folder that is this user's alone.
+#[derive(Debug, Clone)]
+pub(crate) struct State {
+    /// The workspace.
+    pub root: Handle,
+    /// `.txedit`.
+    pub folder: Handle,
+    /// What `.txedit` is.
+    pub stat: Stat,
+    /// The workspace's random id, and what was probed; read where something is to be committed, or where somebody else
+    /// may have put the state folder where it is.
+    id: String,
+    /// What was probed, if it was this: the state folder for this root.
+    probed: [Identity; 2],
+    /// Whether something of it was made just now, so that its own names are not durable yet.
+    pub fresh: bool,
+    /// What is followed in it.
+    pub protocol: &'static Protocol,
+    /// What it is on, once that was asked for.
+    system: OnceLock<FileSystem>,
+    /// Whether a sync failed while this was in use.
+    sync_failed: Arc<AtomicBool>,
+}
+
+/// What stands at `.txedit`.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one of it in a call, and it is taken apart at once")]
+pub(crate) enum Found {
+    Nothing,
+    State(State),
+    /// Not to be trusted, and why: what follows its name.
+    Ignored(String),
+}
+
+/// The mode of everything in a state folder: it holds old contents of files that others may not read.
+const PRIVATE: u32 = 0o700;
+
+/// The file by which programs that back up or pack know a folder that they may leave out: <https://bford.info/cachedir/>.
+const TAG: &str = "CACHEDIR.TAG";
+
+/// What it holds. The first line is the one that counts.
+const TAG_TEXT: &str = "Signature: 8a477f597d28d172789f06886806bc55\n\
+    # Old contents of the files around this folder, kept by txedit for undo. Leave it out of archives.\n";
+
+impl State {
+    /// Looks for the state folder of `root`.
+    pub(crate) fn find(fs: &dyn Fs, root: &Handle, protocol: &'static Protocol) -> Result<Found> {
+        let (folder, stat) = match private::open_by(fs, Name::new(root, STATE_FOLDER), protocol)? {
+            Opening::Missing => return Ok(Found::Nothing),
+            Opening::Refused(refusal) => return Ok(Found::Ignored(refusal.to_string())),
+            Opening::Ours(folder, stat) => (folder, stat),
+        };
+        let root_stat = fs.stat_handle(root).map_err(|e| Error::io("look at", root.path(), e))?;
+        let probed = [stat.identity, root_stat.identity];
+        let mut state = Self {
+            root: root.clone(),
+            folder,
+            stat,
+            id: String::new(),
+            probed,
+            fresh: false,
+            protocol,
+            system: OnceLock::new(),
+            sync_failed: Arc::default(),
+        };
+        if private::is_shared(&root_stat, state.stat.user) {
+            state.read_id(fs)?;
+            if let Some(why) = state.brought_here(fs)? {
+                return Ok(Found::Ignored(why.to_owned()));
+            }
+        }
+        Ok(Found::State(state))
+    }
+
+    /// Why a state folder that is ours, and that somebody else may have put where it is, is not to be acted on: its
+    /// transactions would change files that they are not about, and a folder that is none would become one.
+    fn brought_here(&self, fs: &dyn Fs) -> Result<Option<&'static str>> {
+        if self.is_probed() {
+            return Ok(None);
+        }
+        if !self.id.is_empty() {
+            let why =
+                "was made for another folder; if you moved or copied it here yourself, remove the file `id` in it";
+            return Ok(Some(why));
+        }
+        let names = fs.list(&self.folder).map_err(|e| Error::io("list", self.folder.path(), e))?;
+        let ours = |name: &OsString| {
+            let name = name.to_string_lossy();
+            name == ".gitignore"
+                || name == TAG
+                || [".exchange-", ".id-", "..gitignore-", ".CACHEDIR.TAG-", "newest."]
+                    .iter()
+                    .any(|start| name.starts_with(start))
+                || Section::ALL.iter().any(|section| name == section.name())
+        };
+        Ok((!names.iter().all(ours)).then_some("has no file `id`, and holds what txedit did not put there"))
+    }
+
+    fn read_id(&mut self, fs: &dyn Fs) -> Result<()> {
+        let id = read_small(fs, Name::new(&self.folder, "id"))?.unwrap_or_default();
+        id.trim_end().clone_into(&mut self.id);
+        Ok(())
+    }
+
+    /// The state folder of `root`, made where none was found. On failure nothing of it is left behind.
+    pub(crate) fn ensure(fs: &dyn Fs, root: &Handle, protocol: &'static Protocol, found: Found) -> Result<Self> {
+        match found {
+            Found::State(mut state) => {
+                state.read_id(fs)?;
+                return if state.is_probed() { Ok(state) } else { state.complete(fs) };
+            }
+            Found::Ignored(why) => {
+                let path = root.path().join(STATE_FOLDER);
+                let message =
+                    format!("{} {why}: one user for a workspace; move it away or use another --root", path.display());
+                return Err(Error::new(ErrorKind::PermissionDenied, message).at(path));
+            }
+            Found::Nothing => {}
+        }
+        let name = Name::new(root, STATE_FOLDER);
+        match fs.make_folder(name, PRIVATE) {
+            Err(e) if errno::is_taken(&e) => return Self::ensure_again(fs, root, protocol),
+            other => other.map_err(|e| Error::io("make the state folder", name.path(), e))?,
+        }
+        // What was made is looked for like any other: somebody else may have put something in its place.
+        let Found::State(state) = Self::find(fs, root, protocol)? else { return Err(came_and_went(root)) };
+        let state = Self { fresh: true, ..state };
+        state.complete(fs).inspect_err(|_| {
+            // Only where it is still empty: a probe that failed leaves nothing, and anything else is not ours.
+            drop(fs.remove_folder(name));
+        })
+    }
+
+    /// Another process made it in this moment; its `id` may be a moment away.
+    fn ensure_again(fs: &dyn Fs, root: &Handle, protocol: &'static Protocol) -> Result<Self> {
+        match Self::find(fs, root, protocol)? {
+            Found::State(state) => state.complete(fs),
+            _ => Err(came_and_went(root)),
+        }
+    }
+
+    /// Whether exchanging names was tried out in this very folder, for this very root. A copy of a workspace brings the
+    /// id of the original along, not the identities.
+    fn is_probed(&self) -> bool {
+        let is_bound = |keeps_numbers| (self.protocol.is_bound)(&self.id, &self.spell_probed(keeps_numbers));
+        is_bound(true) || is_bound(false)
+    }
+
+    fn spell_probed(&self, keeps_numbers: bool) -> String {
+        self.probed.map(|identity| spell(&identity.to_record(keeps_numbers))).join(" ")
+    }
+
+    /// Tries out what a commit needs, then writes what belongs into a state folder.
+    fn complete(mut self, fs: &dyn Fs) -> Result<Self> {
+        let path = self.folder.path().to_owned();
+        if !probe::exchanges(fs, &self.folder).map_err(|e| Error::io("try to exchange names in", &path, e))? {
+            let message = format!(
+                "the file system of {} cannot exchange two names (renameat2 RENAME_EXCHANGE); `txedit doctor` explains",
+                self.root.path().display()
+            );
+            return Err(Error::new(ErrorKind::UnsupportedFileSystem, message).at(self.root.path()));
+        }
+        self.fresh = true;
+        // Before the id, which says that all is there. One that is empty was left by somebody who was killed; any other
+        // is as its owner wants it.
+        let ignored = read_small(fs, Name::new(&self.folder, ".gitignore"));
+        let is_whole = |text: &String| !text.trim_matches('\0').is_empty();
+        if matches!(&ignored, Ok(found) if !found.as_ref().is_some_and(is_whole)) {
+            replace(fs, &self.folder, ".gitignore", b"*\n")?;
+        }
+        for section in Section::ALL {
+            make_folder_once(fs, Name::new(&self.folder, section.name()))?;
+        }
+        let random: String = super::id::random_hex(32);
+        let text = format!("{random} {}\n", self.spell_probed(self.file_system(fs)?.keeps_numbers));
+        text.trim_end().clone_into(&mut self.id);
+        // Whoever finds the id takes the folder for durable: so is its name, though who made it may be killed at once.
+        fs.sync(&self.root).map_err(|e| Error::io("sync", self.root.path(), e))?;
+        replace(fs, &self.folder, "id", text.as_bytes())?;
+        Ok(self)
+    }
+
+    /// Tags the folder after the first commit in it, for programs that leave tagged folders out; so that is the commit
+    /// that answers `true`.
+    pub(crate) fn tag(&self, fs: &dyn Fs) -> Result<bool> {
+        let name = Name::new(&self.folder, TAG);
+        if fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?.is_some() {
+            return Ok(false);
+        }
+        replace(fs, &self.folder, TAG, TAG_TEXT.as_bytes()).map(|()| true)
+    }
+
+    /// What the state folder is on.
+    pub(crate) fn file_system(&self, fs: &dyn Fs) -> Result<&FileSystem> {
+        if let Some(system) = self.system.get() {
+            return Ok(system);
+        }
+        let asked = fs.file_system(&self.folder);
+        let system = asked.map_err(|e| Error::io("ask for the file system of", self.folder.path(), e))?;
+        Ok(self.system.get_or_init(|| system))
+    }
+
+    /// Remembers a sync that failed: what it was of must not be synced again, or be taken for durable.
+    pub(crate) fn noting<T>(&self, synced: Result<T>) -> Result<T> {
+        synced.inspect_err(|_| self.sync_failed.store(true, Ordering::Relaxed))
+    }
+
+    /// Whether no sync has failed so far.
+    pub(crate) fn may_sync(&self) -> bool {
+        !self.sync_failed.load(Ordering::Relaxed)
+    }
+
+    /// The workspace's id without what was probed.
+    pub(crate) fn workspace_id(&self) -> &str {
+        self.id.split(' ').next().unwrap_or_default()
+    }
+
+    /// Opens a section; `None` where it is not there, or is not ours.
+    pub(crate) fn section(&self, fs: &dyn Fs, section: Section) -> Result<Option<Handle>> {
+        match private::open(fs, Name::new(&self.folder, section.name()))? {
+            Opening::Ours(folder, _) => Ok(Some(folder)),
+            Opening::Missing | Opening::Refused(_) => Ok(None),
+        }
+    }
+
+    /// Moves a transaction's folder from one section to another.
+    pub(crate) fn move_transaction(&self, fs: &dyn Fs, id: &str, from: Section, to: Section) -> Result<()> {
+        let (from, into) = (self.need_section(fs, from)?, self.need_section(fs, to)?);
+        let (name, goal) = (Name::new(&from, id), Name::new(&into, id));
+        fs.rename(name, goal, Rename::NoReplace).map_err(|e| {
+            if errno::is_taken(&e) { to.is_taken(id, goal.path()) } else { Error::io("rename", name.path(), e) }
+        })
+    }
+
+    /// Opens a section, making it where somebody removed it.
+    pub(crate) fn need_section(&self, fs: &dyn Fs, section: Section) -> Result<Handle> {
+        if let Some(handle) = self.section(fs, section)? {
+            return Ok(handle);
+        }
+        make_folder_once(fs, Name::new(&self.folder, section.name()))?;
+        // Durable before anything is moved into it: a power cut that takes its name would take the originals along.
+        fs.sync(&self.folder).map_err(|e| Error::io("sync", self.folder.path(), e))?;
+        match private::open(fs, Name::new(&self.folder, section.name()))? {
+            Opening::Ours(folder, _) => Ok(folder),
+            Opening::Missing => Err(came_and_went(&self.root)),
+            Opening::Refused(refusal) => Err(private::to_be_mended(&self.folder.path().join(section.name()), refusal)),
+        }
+    }
+
+    /// What stands in the sections under the name of a transaction and is not ours, with the reason: it is left alone. For
+    /// a section it is said what to do, since nothing can be moved into it.
+    pub(crate) fn strangers(&self, fs: &dyn Fs) -> Result<Vec<String>> {
+        let mut strangers = Vec::new();
+        for section in Section::ALL {
+            let name = Name::new(&self.folder, section.name());
+            let folder = match private::open(fs, name)? {
+                Opening::Ours(folder, _) => folder,
+                Opening::Missing => continue,
+                Opening::Refused(refusal) => {
+                    strangers.push(format!("it is left alone: {}", private::to_be_mended(&name.path(), refusal)));
+                    continue;
+                }
+            };
+            // Of these each is listed by itself.
+            let ids = if section == Section::Transactions { Vec::new() } else { list_ids(fs, &folder)? };
+            for id in ids {
+                let name = Name::new(&folder, &id);
+                if let Opening::Refused(refusal) = private::open(fs, name)? {
+                    strangers.push(format!("{} {refusal}; it is left alone", name.path().display()));
+                }
+            }
+        }
+        Ok(strangers)
+    }
+}
+
+fn spell(identity: &Identity) -> String {
+    let born = identity.born.map_or_else(|| "-".to_owned(), |t| t.to_string());
+    format!("{} {born}", identity.inode)
+}
+
+/// Makes a folder unless it is there.
+fn make_folder_once(fs: &dyn Fs, name: Name<'_>) -> Result<()> {
+    match fs.make_folder(name, PRIVATE) {
+        Err(e) if errno::is_taken(&e) => Ok(()),
+        other => other.map_err(|e| Error::io("make", name.path(), e)),
+    }
+}
+
+/// The names in a folder that can be transactions, oldest first.
+pub(crate) fn list_ids(fs: &dyn Fs, folder: &Handle) -> Result<Vec<String>> {
+    let names = fs.list(folder).map_err(|e| Error::io("list", folder.path(), e))?;
+    let mut ids: Vec<String> = names
+        .into_iter()
+        .filter(|name| crate::journal::is_id(Path::new(name)))
+        .filter_map(|name| name.into_string().ok())
+        .collect();
+    ids.sort_unstable();
+    Ok(ids)
+}
+
+fn came_and_went(root: &Handle) -> Error {
+    let path = root.path().join(STATE_FOLDER);
+    Error::new(ErrorKind::ConcurrentModification, "the state folder came and went; try again").at(path)
+}
+
+/// Opens the folder of a transaction in a section; `None` where it is not there, or is not ours.
+pub(crate) fn open_transaction(
+    fs: &dyn Fs,
+    section: &Handle,
+    id: &(impl AsRef<OsStr> + ?Sized),
+) -> Result<Option<Handle>> {
+    match private::open(fs, Name::new(section, id))? {
+        Opening::Ours(folder, _) => Ok(Some(folder)),
+        Opening::Missing | Opening::Refused(_) => Ok(None),
+    }
+}

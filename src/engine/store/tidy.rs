@@ -1,0 +1,155 @@
+//! Folders that an undone transaction had made go with it, where they are empty.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use super::folder::Transaction;
+use crate::engine::history::{history, load};
+use crate::errno::{self, Errno};
+use crate::error::Result;
+use crate::fs::{Handle, Name};
+use crate::identity::Identity;
+use crate::journal::{Change, Journal, Record};
+
+/// What came of removing the folders that an undone transaction had made.
+#[derive(Debug, Default)]
+pub(crate) struct Tidied {
+    /// The folders that they were in, by their paths in the workspace.
+    pub folders: BTreeMap<PathBuf, Handle>,
+    /// About those that stay.
+    pub warnings: Vec<String>,
+}
+
+/// What came of removing a folder.
+enum Removed {
+    /// It was in this one.
+    From(Handle),
+    IsGone,
+    IsNotOurs,
+}
+
+/// Folders, by path and identity.
+type Made = HashSet<(PathBuf, Identity)>;
+
+impl Transaction<'_> {
+    /// Removes the folders that the transaction which this one undoes had made, children first, where they are empty
+    /// and still the same. A folder that stays harms nothing: no failure is worth a rollback, but it is told.
+    pub(crate) fn tidy(&self) -> Tidied {
+        let mut tidied = Tidied::default();
+        let Some(reverts) = &self.journal.header.reverts else { return tidied };
+        let reverted = match load(self.fs, self.state, reverts) {
+            Ok(Some(reverted)) => reverted,
+            Ok(None) => {
+                tidied.warnings.push(format!("folders that {reverts} had made are left: its journal cannot be read"));
+                return tidied;
+            }
+            Err(error) => {
+                tidied.warnings.push(format!("folders that {reverts} had made are left: {error}"));
+                return tidied;
+            }
+        };
+        // A redo made them again, or the undo of what had put a file in their place.
+        let again = OnceCell::new();
+        let is_ours = |record: &Record, staged: &Identity, there: &Identity| {
+            let is_again = |made: &Made| made.contains(&(record.path.as_path().to_owned(), *there));
+            there == staged || again.get_or_init(|| self.made_again(&reverted.journal)).as_ref().is_ok_and(is_again)
+        };
+        // Of folders in each other only the innermost that stays is told: what it is in cannot go either.
+        let mut left: Vec<&Path> = Vec::new();
+        for record in reverted.journal.entries.iter().rev() {
+            let Change::Folder { staged } = &record.change else { continue };
+            let path = record.path.as_path();
+            if left.iter().any(|inner| inner.starts_with(path)) {
+                continue;
+            }
+            match self.remove_empty(record, |there| is_ours(record, staged, there)) {
+                Ok(Removed::From(parent)) => {
+                    // What was removed after its parent was opened for it needs no sync.
+                    tidied.folders.remove(path);
+                    tidied.folders.insert(record.path.parent().to_owned(), parent);
+                }
+                Ok(Removed::IsNotOurs) => {
+                    if let Some(Err(error)) = again.get() {
+                        let path = self.state.root.path().join(path);
+                        let path = path.display();
+                        tidied.warnings.push(format!("{path} stays, which a redo may have made: {error}"));
+                    }
+                }
+                Ok(Removed::IsGone) => {}
+                Err(error) => {
+                    let path = self.state.root.path().join(path).display().to_string();
+                    tidied.warnings.push(match errno::of(&error) {
+                        Some(Errno::NOTEMPTY | Errno::EXIST) => {
+                            format!("{path} stays, which the undone transaction had made: it is not empty")
+                        }
+                        _ => format!("{path} stays, which the undone transaction had made: {error}"),
+                    });
+                    left.push(record.path.as_path());
+                }
+            }
+        }
+        tidied
+    }
+
+    /// The folders that were made again whenever an undo of `reverted` was itself undone, or what had put a file in the
+    /// place of one of its folders was.
+    fn made_again(&self, reverted: &Journal) -> Result<Made> {
+        let mut made: Made = reverted.entries.iter().filter_map(made_by).collect();
+        let mut same = HashSet::from([reverted.header.id.clone()]);
+        let mut undos = HashSet::new();
+        // The transactions that took away one of the folders, with its path.
+        let mut takers: HashSet<(String, PathBuf)> = HashSet::new();
+        // Oldest first: what undoes another is newer than that.
+        for loaded in history(self.fs, self.state)? {
+            let journal = loaded?.journal;
+            let taken = journal.entries.iter().filter_map(taken_by).filter(|folder| made.contains(folder));
+            takers.extend(taken.map(|(path, _)| (journal.header.id.clone(), path)));
+            let (id, Some(reverts)) = (journal.header.id, journal.header.reverts) else { continue };
+            let is_redo = undos.contains(&reverts);
+            if same.contains(&reverts) {
+                undos.insert(id);
+            } else if is_redo {
+                same.insert(id);
+            }
+            let again = journal.entries.iter().filter_map(made_by);
+            made.extend(again.filter(|(path, _)| is_redo || takers.contains(&(reverts.clone(), path.clone()))));
+        }
+        Ok(made)
+    }
+
+    /// Removes a folder, if it is there and ours.
+    fn remove_empty(&self, record: &Record, is_ours: impl FnOnce(&Identity) -> bool) -> std::io::Result<Removed> {
+        let folder = record.path.parent();
+        let parent = match self.parents.get(folder) {
+            Some((_, parent)) => parent.clone(),
+            None => match self.fs.open_beneath(&self.state.root, folder) {
+                Err(e) if errno::is_missing(&e) => return Ok(Removed::IsGone),
+                other => other?,
+            },
+        };
+        let name = Name::new(&parent, record.path.name());
+        match self.fs.stat(name)? {
+            None => return Ok(Removed::IsGone),
+            Some(stat) if !is_ours(&stat.identity) => return Ok(Removed::IsNotOurs),
+            Some(_) => {}
+        }
+        match self.fs.remove_folder(name) {
+            // One that is gone was removed, whatever the call said.
+            Err(e) if self.fs.stat(name)?.is_some() => Err(e),
+            _ => Ok(Removed::From(parent)),
+        }
+    }
+}
+
+/// The folder that an entry makes.
+fn made_by(record: &Record) -> Option<(PathBuf, Identity)> {
+    let staged = record.change.folder_after()?;
+    Some((record.path.as_path().to_owned(), *staged))
+}
+
+/// The folder that an entry takes away.
+fn taken_by(record: &Record) -> Option<(PathBuf, Identity)> {
+    let original = record.change.folder_before()?;
+    Some((record.path.as_path().to_owned(), *original))
+}

@@ -1,0 +1,236 @@
+//! The trash: what is about to be unlinked.
+//!
+//! What was never swapped goes without a look. What stood at its target once is looked at again right before it is
+//! unlinked, since some program may have it open and have written into it; what was taken back also stays for a while.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::time::Duration;
+
+use super::barrier;
+use super::folder::see;
+use super::lock::NEVER;
+use super::state::{Section, State, list_ids, open_transaction};
+use crate::engine::history::account;
+use crate::engine::history::late::{Found, Slots};
+use crate::engine::recovery::hot;
+use crate::error::{Error, Result};
+use crate::fs::{FileKind, Fs, Handle, Name};
+use crate::identity::Timestamp;
+use crate::journal::recover::Seen;
+use crate::journal::{self, Journal, Mark, Record, slot_name};
+use crate::limits;
+
+/// Folders that were in the trash at some moment. They may be unlinked after a sync that came after that moment:
+/// else a power cut could bring back the folder's old place with half of its content.
+#[derive(Debug)]
+pub(crate) struct Trash {
+    folder: Option<Handle>,
+    ids: Vec<String>,
+}
+
+impl Trash {
+    /// The section, where there is something in it.
+    pub(crate) fn folder(&self) -> Option<&Handle> {
+        self.folder.as_ref().filter(|_| !self.ids.is_empty())
+    }
+}
+
+/// What goes besides what never came to its journal, or was forgotten before its first swap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Goes<'a> {
+    /// These, without a look: a recovery found that none of their entries was swapped.
+    Unswapped(&'a [String]),
+    /// What was pruned.
+    Pruned,
+    /// That, and what was taken back long enough before this moment, by the file system's clock.
+    AllBefore(Timestamp),
+}
+
+/// A folder in which somebody had written since: it is in `kept/` now.
+#[derive(Debug)]
+pub(crate) struct Rescued {
+    pub id: String,
+    /// What is to be told.
+    pub warning: String,
+}
+
+/// What is in the trash now.
+pub(crate) fn list(fs: &dyn Fs, state: &State) -> Result<Trash> {
+    let folder = state.section(fs, Section::Trash)?;
+    let ids = match &folder {
+        Some(folder) => list_ids(fs, folder)?,
+        None => Vec::new(),
+    };
+    Ok(Trash { folder, ids })
+}
+
+/// The trash after a commit. A durable one has just synced; another one does so itself, once it is worth it. Answers what
+/// is to be told.
+pub(crate) fn after_commit(fs: &dyn Fs, state: &State, trash: &Trash, durable: bool, now: Timestamp) -> Vec<String> {
+    let rescued = if durable {
+        empty(fs, state, trash, Goes::AllBefore(now))
+    } else if trash.ids.len() >= limits::TRASH {
+        sync_and_empty(fs, state, Goes::AllBefore(now)).unwrap_or_default()
+    } else {
+        Vec::new()
+    };
+    rescued.into_iter().map(|rescued| rescued.warning).collect()
+}
+
+/// Empties the trash after a sync of its own.
+pub(crate) fn sync_and_empty(fs: &dyn Fs, state: &State, goes: Goes<'_>) -> Result<Vec<Rescued>> {
+    let trash = list(fs, state)?;
+    let Some(folder) = trash.folder() else { return Ok(Vec::new()) };
+    barrier::pass(fs, state, folder, |each| each.sections(state))?;
+    Ok(empty(fs, state, &trash, goes))
+}
+
+/// Unlinks, after a sync, all that is in one folder of the trash: a person said so.
+pub(crate) fn sync_and_drop(fs: &dyn Fs, state: &State, id: &str) -> Result<()> {
+    let Some(section) = state.section(fs, Section::Trash)? else { return Ok(()) };
+    barrier::pass(fs, state, &section, |each| each.sections(state))?;
+    let folder = fs.open_beneath(&section, id.as_ref()).map_err(|e| Error::io("open", section.path().join(id), e))?;
+    unlink_all(fs, &section, &folder, id);
+    Ok(())
+}
+
+/// Unlinks what was in the trash: plain unlinks and an rmdir a folder, never recursively. Whatever is left, because
+/// somebody else is at it or put something there, waits for the next time.
+fn empty(fs: &dyn Fs, state: &State, trash: &Trash, goes: Goes<'_>) -> Vec<Rescued> {
+    let Some(section) = &trash.folder else { return Vec::new() };
+    // What cannot be looked at now can be looked at the next time.
+    trash.ids.iter().filter_map(|id| empty_one(fs, state, section, id, goes).ok().flatten()).collect()
+}
+
+fn empty_one(fs: &dyn Fs, state: &State, section: &Handle, id: &String, goes: Goes<'_>) -> Result<Option<Rescued>> {
+    let io = |e| Error::io("look into", section.path().join(id), e);
+    let Some(folder) = open_transaction(fs, section, id)? else { return Ok(None) };
+    let is_unswapped = matches!(goes, Goes::Unswapped(ids) if ids.contains(id));
+    let Some(mark) = mark_of(fs, &folder)?.filter(|_| !is_unswapped) else {
+        unlink_all(fs, section, &folder, id);
+        return Ok(None);
+    };
+    let is_due = match (mark, goes) {
+        (_, Goes::Unswapped(_)) => false,
+        (Mark::Done, _) => true,
+        (_, Goes::Pruned) => false,
+        (_, Goes::AllBefore(now)) => is_past(fs.stat_handle(&folder).map_err(io)?.changed, now, state.protocol.grace),
+    };
+    // Of two that empty the trash at a time, one would unlink what the other one has just put aside.
+    if !is_due || !fs.try_lock(&folder).map_err(io)? {
+        return Ok(None);
+    }
+    match unlink_verified(fs, state, &folder)? {
+        None => {
+            unlink_all(fs, section, &folder, id);
+            Ok(None)
+        }
+        Some(what) => rescue(fs, state, id, &what).map(Some),
+    }
+}
+
+/// The mark of a folder whose files may be open somewhere; `None` where they were never swapped.
+fn mark_of(fs: &dyn Fs, folder: &Handle) -> Result<Option<Mark>> {
+    let names = fs.list(folder).map_err(|e| Error::io("list", folder.path(), e))?;
+    let begins = |name: &&OsString| name.to_string_lossy().starts_with(Mark::Sealed.file_name());
+    let marks: Vec<&OsString> = names.iter().filter(begins).collect();
+    Ok(match marks[..] {
+        [] => None,
+        [mark] if mark == Mark::Sealed.file_name() => None,
+        [mark] if mark == Mark::Done.file_name() => Some(Mark::Done),
+        _ => Some(Mark::Undo),
+    })
+}
+
+/// Whether a folder came here so long ago. A time that is still to come is that of a clock that was set back.
+fn is_past(came: Timestamp, now: Timestamp, grace: Duration) -> bool {
+    let seconds = now.seconds - came.seconds;
+    seconds >= grace.as_secs().cast_signed() || seconds < -grace.as_secs().cast_signed()
+}
+
+/// Unlinks the slots that hold what the journal says, each right after it was looked at. Answers what is not to be
+/// deleted, in a few words.
+fn unlink_verified(fs: &dyn Fs, state: &State, folder: &Handle) -> Result<Option<String>> {
+    let (journal, mark) = match hot::read_of_journal(fs, folder, |bytes| journal::read(bytes))? {
+        Some(Ok(read)) => read,
+        Some(Err(why)) => return Ok(Some(format!("a folder whose content cannot be verified, since {why}"))),
+        None => return Ok(None),
+    };
+    let slots = Slots::new(fs, state.protocol, folder, &journal, mark, true)?;
+    let mut written = Vec::new();
+    for (entry, record) in journal.entries.iter().enumerate() {
+        let slot = slot_name(entry);
+        let name = Name::new(folder, &slot);
+        let is_gone = match slots.look(entry)? {
+            Found::Nothing => true,
+            Found::Written | Found::Original => false,
+            // It is not removed if there is anything in it.
+            Found::AsRecorded if is_folder(record, mark) => fs.remove_folder(name).is_ok(),
+            Found::AsRecorded | Found::Unswapped => {
+                fs.unlink(name).map(|()| true).map_err(|e| Error::io("remove", name.path(), e))?
+            }
+        };
+        if !is_gone {
+            written.push(record.path.to_string());
+        }
+    }
+    // A contended transaction that was interrupted leaves a journal under its hidden name.
+    let ours = |name: &OsString| name == account::FILE_NAME || name == mark.file_name() || name == journal::HIDDEN_NAME;
+    let left = fs.list(folder).map_err(|e| Error::io("list", folder.path(), e))?;
+    let mut strange = false;
+    for name in left.iter().filter(|name| !ours(name)) {
+        strange |= !is_copy(fs, folder, &journal, name)?;
+    }
+    Ok(match (written.is_empty(), strange) {
+        (true, false) => None,
+        (true, true) => Some("files that are not txedit's".to_owned()),
+        (false, _) => {
+            let when = if mark == Mark::Done { "it was committed" } else { "it was taken back" };
+            Some(format!("what another program wrote into {} after {when}", written.join(", ")))
+        }
+    })
+}
+
+/// Whether a folder was put into the slot of an entry.
+fn is_folder(record: &Record, mark: Mark) -> bool {
+    match mark {
+        Mark::Done => record.change.folder_before().is_some(),
+        _ => record.change.folder_after().is_some(),
+    }
+}
+
+/// Whether a file is the copy of an original that txedit made itself.
+fn is_copy(fs: &dyn Fs, folder: &Handle, journal: &Journal, name: &OsStr) -> Result<bool> {
+    let entry = name.to_str().and_then(|name| name.strip_suffix(journal::ORIGINAL)?.parse::<usize>().ok());
+    let before = entry.and_then(|entry| journal.entries.get(entry)?.change.before());
+    let Some(before) = before else { return Ok(false) };
+    Ok(matches!(see(fs, Name::new(folder, name), &NEVER)?, Seen::File { digest, .. } if digest == before.digest))
+}
+
+/// Puts a folder of the trash into `kept/`, durably.
+fn rescue(fs: &dyn Fs, state: &State, id: &str, what: &str) -> Result<Rescued> {
+    state.move_transaction(fs, id, Section::Trash, Section::Kept)?;
+    barrier::pass(fs, state, &state.root, |each| {
+        each.folder_with_content(&state.folder, &Path::new(Section::Kept.name()).join(id))?;
+        each.sections(state)
+    })?;
+    let folder = state.folder.path().join(Section::Kept.name()).join(id);
+    let warning = format!("transaction {id}: {what}, is in {} now (`txedit kept list`)", folder.display());
+    Ok(Rescued { id: id.to_owned(), warning })
+}
+
+/// Unlinks whatever is in a folder, and it. The journal goes last: without it the rest would count as never swapped.
+fn unlink_all(fs: &dyn Fs, section: &Handle, folder: &Handle, id: &str) {
+    let mut names = fs.list(folder).unwrap_or_default();
+    names.sort_by_key(|name| name.to_string_lossy().starts_with(Mark::Sealed.file_name()));
+    for name in &names {
+        let name = Name::new(folder, name);
+        match fs.stat(name) {
+            // A staged folder is empty, or it is not txedit's any more.
+            Ok(Some(stat)) if stat.kind == FileKind::Folder => drop(fs.remove_folder(name)),
+            _ => drop(fs.unlink(name)),
+        }
+    }
+    drop(fs.remove_folder(Name::new(section, id)));
+}

@@ -1,0 +1,129 @@
+//! Trying again beside a program that keeps writing: what names its places by text can be done on the new content as well.
+
+use std::time::{Duration, Instant};
+
+use crate::check::Check;
+use crate::engine::report::Report;
+use crate::engine::store::lock::{Pauses, check_cancelled};
+use crate::engine::{Engine, Run};
+use crate::error::{Detail, Error, ErrorKind, Outcome, Result};
+use crate::request::edit::{Anchor, Edit};
+use crate::request::{Change, FileRequest, IfExists, Request};
+
+impl Engine {
+    /// Makes attempts for as long as one may come to another end than the last: `attempt` is told its number,
+    /// from 1, and `may` whether such an error may go away by itself. No check is run twice, that of the engine or the one
+    /// that the call names.
+    pub(crate) fn try_again(
+        &self,
+        check: Option<&Check>,
+        mut attempt: impl FnMut(usize) -> Result<Report>,
+        may: impl Fn(&Error) -> bool,
+        run: Run<'_>,
+    ) -> Result<Report> {
+        let mut attempts = Attempts::new(self.attempts, self.settings.lock_timeout, self.is_checked(check));
+        loop {
+            match attempt(attempts.made) {
+                Ok(report) => return Ok(Report { attempts: attempts.made, ..report }),
+                // Both may have given way. That is no attempt: nothing was wrong with the files.
+                Err(error) if is_by_key(&error) && attempts.may_go_on(&error) => {
+                    check_cancelled(run.cancel)?;
+                    attempts.pause();
+                }
+                Err(error) if may(&error) && attempts.has_another(&error) => check_cancelled(run.cancel)?,
+                Err(error) => return Err(error.after(attempts.made)),
+            }
+        }
+    }
+}
+
+/// What came of it, with what is to be told besides, of a failure as of a success: a recovery that came first changed files.
+pub(crate) fn telling(done: Result<Report>, mut warnings: Vec<String>) -> Result<Report> {
+    match done {
+        Ok(report) => {
+            warnings.extend(report.warnings);
+            Ok(Report { warnings, ..report })
+        }
+        Err(error) => Err(error.warning_of(warnings)),
+    }
+}
+
+/// How often something was tried, and whether it may be tried once more.
+struct Attempts {
+    is_checked: bool,
+    most: usize,
+    until: Instant,
+    made: usize,
+    pauses: Pauses,
+}
+
+impl Attempts {
+    /// It is tried for as long as it would wait for a lock.
+    fn new(most: usize, timeout: Duration, is_checked: bool) -> Self {
+        let now = Instant::now();
+        Self { is_checked, most, until: now.checked_add(timeout).unwrap_or(now), made: 1, pauses: Pauses::new() }
+    }
+
+    /// Whether there is time for another attempt after one that left nothing behind, and counts it.
+    fn has_another(&mut self, error: &Error) -> bool {
+        let may = self.may_go_on(error);
+        self.made += usize::from(may);
+        may
+    }
+
+    /// Whether there is time for another attempt after one that left nothing behind.
+    fn may_go_on(&self, error: &Error) -> bool {
+        self.made < self.most && Instant::now() < self.until && self.left_nothing(error)
+    }
+
+    fn pause(&mut self) {
+        self.pauses.sleep(self.until.saturating_duration_since(Instant::now()));
+    }
+
+    /// Whether somebody else was quicker, and nothing is left of this attempt.
+    fn left_nothing(&self, error: &Error) -> bool {
+        let is_clean = match error.outcome() {
+            Outcome::Unchanged => true,
+            Outcome::RolledBack => !self.is_checked,
+            _ => false,
+        };
+        let is_by_others = matches!(error.kind(), ErrorKind::ConcurrentModification | ErrorKind::HashMismatch);
+        (is_by_others || is_by_key(error)) && is_clean && error.kept().is_empty()
+    }
+}
+
+/// Whether another request with the same key was at work.
+fn is_by_key(error: &Error) -> bool {
+    matches!(error.details(), Detail::SameKey)
+}
+
+/// Whether a request that failed like this means the same, whatever somebody wrote into its files meanwhile.
+pub(crate) fn means_the_same(request: &Request, error: &Error) -> bool {
+    request.files.iter().all(is_for_any_content)
+        && error.file().is_none_or(|file| request.files[file].expected_hash.is_none())
+}
+
+/// Whether a request for this file means the same, whatever somebody wrote into it meanwhile: it looks for texts, takes
+/// the file as it is, wants none to be there, or says itself which content it is for.
+fn is_for_any_content(file: &FileRequest) -> bool {
+    file.expected_hash.is_some()
+        || match &file.change {
+            Change::Edit { edits, rename } => {
+                is_by_text(edits) && rename.as_ref().is_none_or(|rename| rename.if_exists == IfExists::Fail)
+            }
+            Change::Copy { edits, .. } => is_by_text(edits),
+            Change::Write { if_exists, .. } => *if_exists == IfExists::Fail,
+            Change::Rename(rename) => rename.if_exists == IfExists::Fail,
+            Change::Mode => true,
+            Change::Delete => false,
+        }
+}
+
+/// Whether all of these find their places by their texts.
+pub(super) fn is_by_text(edits: &[Edit]) -> bool {
+    edits.iter().all(|edit| match &edit.anchor {
+        Anchor::Text { .. } => true,
+        Anchor::Hunk(hunk) => !hunk.only_there,
+        Anchor::Range { .. } | Anchor::Span { .. } => false,
+    })
+}

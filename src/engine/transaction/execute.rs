@@ -1,0 +1,360 @@
+//! Walks the steps of a commit, from a draft to a report, and takes everything back where one fails.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::thread::Builder;
+
+use super::gate::Rewritten;
+use super::prepare::draft::Draft;
+use super::prepare::snapshot;
+use super::stage::Staging;
+use crate::check::CheckRun;
+use crate::commit::step::{Barrier, OnFailure, Step, Terms};
+use crate::engine::history::account::Teller;
+use crate::engine::history::same_key;
+use crate::engine::store::folder::Transaction;
+use crate::engine::store::lock::{Locks, NEVER, check_cancelled};
+use crate::engine::store::state::{Section, State};
+use crate::engine::store::tidy::Tidied;
+use crate::engine::store::trash::{self, Trash};
+use crate::engine::{Phase as Progress, Run, Unobserved};
+use crate::error::{Error, ErrorKind, NotOld, Outcome, Result};
+use crate::fs::{Fs, Handle};
+use crate::identity::Timestamp;
+use crate::journal::Mark;
+use crate::journal::recover::{Class, Decision};
+
+mod contend;
+mod look;
+mod way_back;
+
+pub(crate) use way_back::{Undone, drop_folder, undo};
+
+/// A commit that succeeded.
+#[derive(Debug)]
+pub(crate) struct Committed {
+    pub id: String,
+    pub warnings: Vec<String>,
+    /// The check that it passed.
+    pub check: Option<CheckRun>,
+    /// What that made of the new files.
+    pub rewritten: Vec<Rewritten>,
+}
+
+/// Commits a draft. On failure everything is as it was, or the error says that recovery is required.
+pub(crate) fn commit(
+    fs: &dyn Fs,
+    state: &State,
+    mut draft: Draft,
+    locks: Locks,
+    durable: bool,
+    teller: Teller<'_>,
+    run: Run<'_>,
+) -> Result<Committed> {
+    let trash = trash::list(fs, state)?;
+    let contended = draft.contended.is_some();
+    debug_assert!(!contended || durable, "without power loss there is no sync to be quicker than");
+    let terms = Terms {
+        durable,
+        checked: draft.gate.is_some(),
+        again: draft.again,
+        keyed: draft.marks.key.is_some(),
+        contended,
+    };
+    // A check may write anywhere: what it makes of the new files is durable only with all else.
+    let each = durable && !terms.checked && syncs_each(fs, state, &draft)?;
+    let staging = Staging::begin(fs, state, &draft, teller.program)?;
+    let id = staging.id().to_owned();
+    let (read_at, begun) = (staging.read_at(&draft), staging.born());
+    let mut committed = Committed { id: id.clone(), warnings: Vec::new(), check: None, rewritten: Vec::new() };
+    let tidied = Tidied::default();
+    let mut walk = Walk {
+        staging,
+        draft: &mut draft,
+        teller,
+        read_at,
+        each,
+        trash: &trash,
+        run,
+        tidied,
+        committed: &mut committed,
+    };
+    let result = walk.phases(terms);
+    drop(walk);
+    // The others need not wait until the trash is emptied.
+    drop((locks, draft));
+    result.map_err(|e| e.of_transaction(&id))?;
+    committed.warnings.extend(trash::after_commit(fs, state, &trash, durable, begun));
+    Ok(committed)
+}
+
+/// Whether syncing each file is quicker here than syncing the file system.
+fn syncs_each(fs: &dyn Fs, state: &State, draft: &Draft) -> Result<bool> {
+    if state.fresh || draft.plan.entries.len() > crate::limits::SYNC_EACH_UP_TO {
+        return Ok(false);
+    }
+    let system = state.file_system(fs)?;
+    Ok(system.sync_each && system.syncs_whole)
+}
+
+pub(crate) struct Walk<'a> {
+    staging: Staging<'a>,
+    pub draft: &'a mut Draft,
+    teller: Teller<'a>,
+    read_at: Timestamp,
+    /// Sync each file, not the file system.
+    each: bool,
+    trash: &'a Trash,
+    pub run: Run<'a>,
+    /// The folders from which others were removed.
+    tidied: Tidied,
+    /// What is to be told once it is through.
+    pub committed: &'a mut Committed,
+}
+
+impl<'a> Walk<'a> {
+    fn phases(&mut self, terms: Terms) -> Result<()> {
+        for phase in (self.transaction().state.protocol.commit)(self.draft.plan.entries.len(), terms) {
+            let steps = || phase.steps.iter().find_map(|step| self.perform(*step).err());
+            let failed = panic::catch_unwind(AssertUnwindSafe(steps)).unwrap_or_else(|panic| {
+                self.settle(phase.on_failure, terms.durable);
+                panic::resume_unwind(panic)
+            });
+            match (failed, phase.on_failure) {
+                (None, _) => {}
+                (Some(error), OnFailure::Forget) => {
+                    self.staging.forget();
+                    return Err(error.outcome_is(Outcome::Unchanged));
+                }
+                (Some(error), OnFailure::Undo) => return Err(self.undo(error, terms.durable)),
+                (Some(error), OnFailure::Leave) => return Err(error.outcome_is(Outcome::RecoveryRequired)),
+                (Some(error), OnFailure::Warn) => {
+                    self.committed
+                        .warnings
+                        .push(format!("committed, but {error}; as soon as it can be done, the next command does it"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts things in order where an observer or a checker panics: both are other people's code.
+    fn settle(&mut self, on_failure: OnFailure, durable: bool) {
+        match on_failure {
+            OnFailure::Forget => self.staging.forget(),
+            OnFailure::Undo => {
+                let run = Run { observer: &Unobserved, ..self.run };
+                // What cannot be taken back now waits in the folder for a recovery, as after a crash.
+                undo(self.staging.transaction_mut(), durable, run).ok();
+            }
+            OnFailure::Leave | OnFailure::Warn => {}
+        }
+    }
+
+    fn perform(&mut self, step: Step) -> Result<()> {
+        let total = self.draft.plan.entries.len();
+        match step {
+            Step::Stage(entry) => {
+                check_cancelled(self.run.cancel)?;
+                self.run.observer.progress(Progress::Stage, entry, total);
+                self.staging.stage(entry, self.draft, self.run.cancel)
+            }
+            Step::WriteJournal => self.staging.write_journal(),
+            Step::SyncJournal => self.staging.sync_journal(),
+            Step::NameJournal => self.staging.name_journal(),
+            Step::LookForKey => same_key::refuse_another(self.transaction()),
+            Step::Barrier(barrier @ (Barrier::First | Barrier::Contents)) => self.barrier_of_contents(barrier),
+            Step::Barrier(Barrier::Checked | Barrier::Second | Barrier::Undone) => self.later_barrier(),
+            Step::Recheck(entry) => {
+                check_cancelled(self.run.cancel)?;
+                self.recheck(entry)
+            }
+            Step::Swap(entry) => {
+                self.run.observer.progress(Progress::Swap, entry, total);
+                self.transaction().swap(entry).map_err(|e| self.name_edit(e, entry))
+            }
+            Step::Look(entry) => self.look(entry).map_err(|e| self.name_edit(e, entry)),
+            Step::Contend(entry) => {
+                self.run.observer.progress(Progress::Swap, entry, total);
+                self.contend(entry).map_err(|e| self.name_edit(e, entry))
+            }
+            Step::Replace => self.transaction().replace_journal(),
+            Step::Check => self.check(),
+            Step::LookAgain(entry) => self.look_again(entry).map_err(|e| self.name_edit(e, entry)),
+            Step::WriteReport => {
+                let check = self.committed.check.as_ref();
+                self.staging.write_report(|to| self.teller.tell(self.draft, check, to))
+            }
+            Step::VerifyFolders => match self.transaction().moved_folder()? {
+                None => Ok(()),
+                Some(folder) => Err(snapshot::changed(&folder, "was moved while files in it were swapped")),
+            },
+            Step::Mark(mark) => self.staging.transaction_mut().set_mark(mark),
+            Step::SyncFolder => self.transaction().sync_folder(),
+            Step::Tidy => {
+                self.tidied = self.transaction().tidy();
+                self.committed.warnings.append(&mut self.tidied.warnings);
+                Ok(())
+            }
+            Step::SyncTidied => sync_all(self.transaction().fs, self.tidied.folders.values()),
+            Step::Archive => self.transaction().move_to(Section::History),
+            Step::FindFolder(_) | Step::TakeBack(_) | Step::VerifyMark | Step::Drop => {
+                unreachable!("a commit only goes forward")
+            }
+        }
+    }
+
+    pub(crate) fn transaction(&self) -> &Transaction<'a> {
+        self.staging.transaction()
+    }
+
+    fn name_edit(&self, error: Error, entry: usize) -> Error {
+        error.asked_by(self.draft.plan.entries[entry].asked_by)
+    }
+
+    /// Everything staged, the originals and all names up to the root are durable after this.
+    fn barrier_of_contents(&self, barrier: Barrier) -> Result<()> {
+        let transaction = self.transaction();
+        if !self.each {
+            return transaction.sync_everything();
+        }
+        let originals = self.draft.targets.iter().flatten().filter_map(|snapshot| snapshot.file.as_ref());
+        let sections = self.staging.sections(self.trash);
+        let files = self.staging.files();
+        // Before the first swap the journal was synced by itself, and there is no report.
+        let texts = self.staging.texts().filter(|_| barrier == Barrier::Contents);
+        let all = files.iter().chain(originals).chain(texts).chain([&transaction.folder]).chain(&sections);
+        if self.draft.again { sync_together(transaction.fs, all) } else { sync_all(transaction.fs, all) }
+    }
+
+    /// Every name that was swapped, and the names in the transaction's folder, are durable after this.
+    fn later_barrier(&self) -> Result<()> {
+        let transaction = self.transaction();
+        if !self.each {
+            return transaction.sync_everything();
+        }
+        let folders = transaction.parents.values().map(|(_, folder)| folder).chain([&transaction.folder]);
+        sync_all(transaction.fs, self.staging.report().into_iter().chain(folders))
+    }
+
+    /// Takes back what was swapped, and says what is true of the files now.
+    fn undo(&mut self, error: Error, durable: bool) -> Error {
+        let transaction = self.staging.transaction_mut();
+        match undo(transaction, durable, self.run) {
+            Ok(undone) => {
+                let not_old = undone.odd.iter().map(|odd| NotOld {
+                    path: self.transaction().path(odd.entry),
+                    file: self.draft.plan.entries[odd.entry].asked_by,
+                    on_top: odd.on_top,
+                    reason: odd.reason.to_owned(),
+                });
+                error.rolled_back_but(not_old.collect()).keeping(undone.kept)
+            }
+            Err(second) => {
+                let message = format!("{error}; and taking it back: {second}");
+                let mut worse = Error::new(ErrorKind::RecoveryRequired, message).outcome_is(Outcome::RecoveryRequired);
+                if let Some(path) = error.path() {
+                    worse = worse.at(path);
+                }
+                if let Some(file) = error.file() {
+                    worse = worse.in_file(file);
+                }
+                worse
+            }
+        }
+    }
+}
+
+/// Finishes the swaps of an interrupted transaction; answers what is to be told of folders that stay. `None` where what
+/// came out of a swap was not the original, or another program wrote meanwhile: the decision must be taken again. A
+/// person's word (`insisted`) overrides that.
+pub(crate) fn finish(
+    transaction: &mut Transaction<'_>,
+    ready: &[usize],
+    insisted: bool,
+) -> Result<Option<Vec<String>>> {
+    let mut tidied = Tidied::default();
+    for step in (transaction.state.protocol.finish)(ready, transaction.mark) {
+        match step {
+            Step::Swap(entry) => transaction.swap(entry)?,
+            Step::Look(entry) => {
+                if !came_out_old(transaction, entry)? {
+                    transaction.swap_back(entry)?;
+                    return Ok(None);
+                }
+            }
+            Step::VerifyFolders => {
+                let Some(folder) = transaction.moved_folder()? else { continue };
+                // Through the folders that are held: what this recovery has done goes with them otherwise.
+                for &entry in ready.iter().rev() {
+                    transaction.take_back(entry)?;
+                }
+                return Err(snapshot::changed(&folder, "was moved while files in it were recovered"));
+            }
+            Step::Mark(mark) => {
+                // Every entry once more: a late writer must not end up under a done mark unseen.
+                let classes = transaction.classes(&NEVER)?;
+                if !insisted
+                    && (transaction.state.protocol.decide)(transaction.mark, false, &classes) != Decision::Forward
+                {
+                    return Ok(None);
+                }
+                transaction.set_mark(mark)?;
+            }
+            Step::Tidy => tidied = transaction.tidy(),
+            Step::SyncTidied => sync_all(transaction.fs, tidied.folders.values())?,
+            Step::Barrier(_) => transaction.sync_everything()?,
+            Step::Archive => transaction.move_to(Section::History)?,
+            _ => unreachable!("a recovery stages nothing"),
+        }
+    }
+    Ok(Some(tidied.warnings))
+}
+
+/// Whether what a swap of recovery brought out is the original, by its digest. Nothing comes out of a create.
+fn came_out_old(transaction: &Transaction<'_>, entry: usize) -> Result<bool> {
+    if transaction.record(entry).change.original().is_none() {
+        return Ok(true);
+    }
+    Ok(matches!(transaction.classify(entry)?, Class::Done | Class::OnTop))
+}
+
+/// Syncs each of these once.
+fn sync_all<'h>(fs: &dyn Fs, handles: impl Iterator<Item = &'h Handle>) -> Result<()> {
+    for handle in handles {
+        fs.sync(handle).map_err(|e| Error::io("sync", handle.path(), e))?;
+    }
+    Ok(())
+}
+
+/// The same by a thread for each: beside a program that keeps writing the time until the last one counts.
+fn sync_together<'h>(fs: &dyn Fs, handles: impl Iterator<Item = &'h Handle>) -> Result<()> {
+    if !fs.is_parallel() {
+        return sync_all(fs, handles);
+    }
+    std::thread::scope(|scope| {
+        let sync = |handle: &'h Handle| sync_all(fs, std::iter::once(handle));
+        let begin = |handle| match Builder::new().spawn_scoped(scope, move || sync(handle)) {
+            Ok(thread) => Ok(thread),
+            // Where there is no thread to be had, it is done here.
+            Err(_) => Err(sync(handle)),
+        };
+        let threads: Vec<_> = handles.map(begin).collect();
+        let ends = threads.into_iter().map(|thread| match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| panic::resume_unwind(panic)),
+            Err(done) => done,
+        });
+        // Each of them must have ended: a failed sync is told once.
+        ends.collect::<Vec<_>>().into_iter().collect()
+    })
+}
+
+/// The mark that a recovery found, for messages.
+pub(crate) const fn mark_word(mark: Mark) -> &'static str {
+    match mark {
+        Mark::Sealed => "interrupted",
+        Mark::Contended => "interrupted beside another program that was writing",
+        Mark::Check => "interrupted in its check",
+        Mark::Done => "done, not yet in history",
+        Mark::Undo | Mark::CheckUndo => "being taken back",
+    }
+}

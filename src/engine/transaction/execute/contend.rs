@@ -1,0 +1,120 @@
+//! Swapping beside a program that is quicker than a sync: the content of an edit is made from what is there now, and
+//! swapped before it is durable.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::Walk;
+use crate::digest::Digest;
+use crate::engine::store::files::write_all;
+use crate::engine::store::lock::{NEVER, check_cancelled};
+use crate::engine::transaction::prepare::snapshot::{self, Snapshot, Wanted};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::{FileKind, Name};
+use crate::journal;
+use crate::limits;
+use crate::plan::{Change, Content, FileState};
+use crate::text::{self, Edited};
+
+impl Walk<'_> {
+    /// Swaps an entry whose target is what was read of it. Where another program was quicker, an edit is made anew; what
+    /// can be made only once is a conflict.
+    pub(super) fn contend(&mut self, entry: usize) -> Result<()> {
+        for _ in 0..limits::CONTENDED_TRIES {
+            check_cancelled(self.heeded(entry))?;
+            match self.recheck(entry) {
+                // Once swapped, another program may have the file open: it is never written again.
+                Ok(()) => {
+                    self.transaction().swap(entry)?;
+                    return self.look(entry);
+                }
+                Err(error) if error.kind() == ErrorKind::ConcurrentModification => match self.make_anew(entry) {
+                    Err(error) if error.kind() != ErrorKind::ConcurrentModification => return Err(error),
+                    Ok(false) => return Err(error),
+                    _ => {}
+                },
+                Err(error) => return Err(error),
+            }
+        }
+        Err(snapshot::changed(&self.transaction().path(entry), "is written again and again"))
+    }
+
+    /// Whoever wants to stop it comes too late when the first entry is swapped: the others follow, as in every commit.
+    const fn heeded(&self, entry: usize) -> &AtomicBool {
+        if entry == 0 { self.run.cancel } else { &NEVER }
+    }
+
+    /// Reads the target of an edit again, and writes what comes of it into the slot, which nobody else has seen yet.
+    /// `false` where that cannot be.
+    fn make_anew(&mut self, entry: usize) -> Result<bool> {
+        let edits = self.draft.contended.as_ref().and_then(|contended| contended.get(&entry));
+        let (Some(edits), Some(slot)) = (edits, self.staging.open(entry)) else { return Ok(false) };
+        let Some((snapshot, bytes)) = self.read_anew(entry)? else { return Ok(false) };
+        let Ok(Edited { splices, applied }) = text::edit(&bytes, edits) else { return Ok(false) };
+        let new = splices.apply(&bytes);
+        let fs = self.transaction().fs;
+        let Change::Edit(before, planned) = &mut self.draft.plan.entries[entry].change else {
+            unreachable!("only edits are made anew")
+        };
+        // A staged file is never cut: what is longer is left to another attempt.
+        if splices.is_empty() || (new.len() as u64) < planned.state.size {
+            return Ok(false);
+        }
+        let after = FileState { digest: Digest::of(&new), size: new.len() as u64, ..planned.state };
+        let source = match &planned.content {
+            Content::Spliced(source, _) => *source,
+            Content::Bytes(_) => unreachable!("only edits are made anew"),
+        };
+        if let Err(error) = write_all(fs, &slot, 0, &new) {
+            // Half of a content that nobody else has seen: it takes room on a full disk, and would be kept as somebody's.
+            self.transaction().unlink_staged(entry);
+            return Err(error);
+        }
+        planned.content = Content::Spliced(source, splices);
+        planned.state = after;
+        *before = snapshot.state();
+        self.staging.transaction_mut().made_anew(entry, &snapshot, after);
+        if let Some(file) = self.draft.plan.entries[entry].asked_by {
+            let report = &mut self.teller.files[file];
+            (report.hash_before, report.hash_after) = (Some(snapshot.digest), Some(after.digest));
+            report.edits = applied;
+            if report.extras.content.is_some() {
+                report.extras.content = Some(new);
+            }
+        }
+        self.draft.targets[entry] = Some(Arc::new(snapshot));
+        Ok(true)
+    }
+
+    /// The target as it is now; `None` where another content is not all that changed.
+    fn read_anew(&self, entry: usize) -> Result<Option<(Snapshot, Vec<u8>)>> {
+        let transaction = self.transaction();
+        let Some(was) = &self.draft.targets[entry] else { return Ok(None) };
+        let name = Name::new(transaction.parent(entry)?, transaction.record(entry).path.name());
+        let stat = transaction.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?;
+        let is_plain = |stat: &crate::fs::Stat| {
+            stat.kind == FileKind::File && !stat.mount_root && stat.links <= 1 && stat.size <= limits::CONTENDED_BYTES
+        };
+        let Some(stat) = stat.filter(is_plain) else { return Ok(None) };
+        let (snapshot, bytes) =
+            snapshot::read(transaction.fs, name, &Arc::new(stat), Wanted::Whole, self.heeded(entry))?;
+        let now = snapshot.state();
+        Ok(was.state().is_dressed_as(now.mode, now.access).then_some((snapshot, bytes)))
+    }
+}
+
+impl crate::engine::store::folder::Transaction<'_> {
+    /// Deletes what was staged for an entry and never swapped. What cannot be deleted goes with the folder.
+    fn unlink_staged(&self, entry: usize) {
+        self.fs.unlink(Name::new(&self.folder, &journal::slot_name(entry))).ok();
+    }
+
+    /// Notes what the target of an edit is now, and what was staged for it.
+    fn made_anew(&mut self, entry: usize, target: &Snapshot, new: FileState) {
+        let journal::Change::Edit { before, after, original, .. } = &mut self.journal.entries[entry].change else {
+            unreachable!("only edits are made anew")
+        };
+        (*before, *original) = (target.state(), target.stat.identity);
+        *after = FileState { access: after.access, mode: after.mode, ..new };
+    }
+}

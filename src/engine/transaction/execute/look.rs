@@ -1,0 +1,81 @@
+//! Looks at what stands in the way of a swap, and at what it brought out.
+
+use super::Walk;
+use crate::engine::store::lock::NEVER;
+use crate::engine::transaction::prepare::snapshot;
+use crate::error::{Error, Result};
+use crate::fs::Name;
+use crate::journal::recover::Class;
+use crate::journal::slot_name;
+
+impl Walk<'_> {
+    /// Whether the target, and its folder, are still what was read.
+    pub(super) fn recheck(&self, entry: usize) -> Result<()> {
+        let transaction = self.transaction();
+        let record = transaction.record(entry);
+        let changed = |how| self.name_edit(snapshot::changed(&transaction.path(entry), how), entry);
+        let io = |e| Error::io("look at", transaction.path(entry), e);
+        // Mostly those of one folder follow each other: one look at it is enough for them.
+        let folder = record.path.parent();
+        let is_another = entry == 0 || transaction.record(entry - 1).path.parent() != folder;
+        if let Some((stat, held)) = self.draft.parents.get(folder).filter(|_| is_another)
+            && !transaction.leads_to_held(folder, &stat.identity, held)?
+        {
+            return Err(changed("is in a folder that was moved"));
+        }
+        let parent = transaction.parent(entry)?;
+        if record.change.folder_before().is_some() {
+            let is_clear = transaction.is_clear(entry, Name::new(parent, record.path.name()))?;
+            return if is_clear { Ok(()) } else { Err(changed("was exchanged, or something was put into it")) };
+        }
+        let stat = transaction.fs.stat(Name::new(parent, record.path.name())).map_err(io)?;
+        match (&self.draft.targets[entry], stat) {
+            (None, None) => Ok(()),
+            (Some(snapshot), Some(stat)) if snapshot.is_same(&stat, false) => Ok(()),
+            (None, Some(_)) => Err(changed("was made meanwhile")),
+            (Some(_), None) => Err(changed("was removed meanwhile")),
+            (Some(_), Some(_)) => Err(changed("changed since it was read")),
+        }
+    }
+
+    /// Whether the slot holds what was read of the target.
+    pub(crate) fn holds_original(&self, entry: usize) -> Result<bool> {
+        let transaction = self.transaction();
+        let slot = slot_name(entry);
+        let slot = Name::new(&transaction.folder, &slot);
+        if transaction.record(entry).change.folder_before().is_some() {
+            return transaction.is_clear(entry, slot);
+        }
+        let Some(snapshot) = &self.draft.targets[entry] else { return Ok(true) };
+        let path = || transaction.path(entry);
+        let stat = transaction.fs.stat(slot).map_err(|e| Error::io("look at", path(), e))?;
+        let Some(stat) = stat.filter(|stat| snapshot.is_alike(stat)) else { return Ok(false) };
+        let is_same = snapshot.is_same(&stat, true);
+        let file = match &snapshot.file {
+            Some(file) if is_same => file.clone(),
+            _ => transaction.fs.open_file(slot).map_err(|e| Error::io("open", path(), e))?,
+        };
+        let attributes = transaction.fs.attributes(&file);
+        if !snapshot.wears(&attributes.map_err(|e| Error::io("read the attributes of", path(), e))?) {
+            return Ok(false);
+        }
+        let is_told_by_time = transaction.state.protocol.is_told_by_time;
+        // The change time, which nobody can set back, was moved by the rename.
+        if is_same && is_told_by_time(stat.size, snapshot.stat.modified, self.read_at) {
+            return Ok(true);
+        }
+        Ok(snapshot::digest(transaction.fs, &file, &path(), stat.size, &NEVER)? == snapshot.digest)
+    }
+
+    /// Looks at what a swap brought out. The file that came out is what was there: no check before it could tell.
+    pub(super) fn look(&self, entry: usize) -> Result<()> {
+        if self.holds_original(entry)? {
+            return Ok(());
+        }
+        let transaction = self.transaction();
+        let path = transaction.path(entry);
+        // At once, before anybody misses it. The undo that follows says what came of it.
+        transaction.take_back_swapped(entry, Class::Captured)?;
+        Err(snapshot::changed(&path, "was written in the moment of the swap"))
+    }
+}

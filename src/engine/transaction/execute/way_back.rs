@@ -1,0 +1,160 @@
+//! The way back: every entry that was swapped is taken back, at run time and in recovery alike.
+
+use std::collections::HashMap;
+
+use crate::commit::step::Step;
+use crate::engine::store::folder::Transaction;
+use crate::engine::store::state::Section;
+use crate::engine::transaction::rollback::TakenBack;
+use crate::engine::transaction::shelter::Sheltered;
+use crate::engine::{Observer as _, Phase as Progress, Run};
+use crate::error::{Error, Kept, Result};
+use crate::journal::Change;
+use crate::path::RelPath;
+
+/// What a take-back came to.
+#[derive(Debug, Default)]
+pub(crate) struct Undone {
+    pub kept: Vec<Kept>,
+    /// Where the old content is not, in the order of the entries.
+    pub odd: Vec<Odd>,
+}
+
+/// An entry at whose target the old content is not.
+#[derive(Debug)]
+pub(crate) struct Odd {
+    pub entry: usize,
+    /// Whether another program came on top of the new content.
+    pub on_top: bool,
+    pub reason: &'static str,
+}
+
+/// Takes back a transaction, at run time and in recovery alike. On failure the folder stays for a recovery. A panic of the
+/// observer waits until it is through.
+pub(crate) fn undo(transaction: &mut Transaction<'_>, durable: bool, run: Run<'_>) -> Result<Undone> {
+    let observer = Sheltered::new(run.observer);
+    let undone = WayBack::default().walk(transaction, durable, &observer);
+    observer.let_out();
+    undone
+}
+
+/// How far it is, and what it came upon.
+#[derive(Debug, Default)]
+struct WayBack {
+    /// Entries of which something is kept or stays, and why.
+    conflicts: HashMap<usize, &'static str>,
+    undone: Undone,
+    /// Entries that could not be taken back. What is above or beneath one waits for the recovery with it: a folder that
+    /// stays gone is not to be made again for what was in it, and one that is still full is not to be put aside.
+    failed: Vec<RelPath>,
+    first_error: Option<Error>,
+    is_rewritten: bool,
+}
+
+impl WayBack {
+    fn walk(mut self, transaction: &mut Transaction<'_>, durable: bool, observer: &Sheltered<'_>) -> Result<Undone> {
+        let total = transaction.journal.entries.len();
+        for step in (transaction.state.protocol.undo)(total, transaction.mark, durable) {
+            match step {
+                Step::Mark(mark) => transaction.set_mark(mark)?,
+                Step::VerifyMark => transaction.verify_mark()?,
+                Step::FindFolder(entry) | Step::TakeBack(entry) if self.must_wait(&transaction.record(entry).path) => {}
+                Step::SyncFolder => transaction.sync_folder()?,
+                Step::FindFolder(entry) => {
+                    if let Err(error) = transaction.find_folder(entry) {
+                        self.first_error = self.first_error.or(Some(error));
+                    }
+                }
+                Step::TakeBack(entry) => {
+                    observer.progress(Progress::Undo, total - entry - 1, total);
+                    let taken_back = transaction.take_back(entry);
+                    self.note(transaction, entry, taken_back);
+                }
+                Step::Barrier(_) => {
+                    self.look_again(transaction);
+                    transaction.sync_everything()?;
+                }
+                // What is verified in the trash rests on it. Where it fails, more than needed goes to kept/.
+                Step::WriteJournal => {
+                    self.is_rewritten = !transaction.uncertain && transaction.rewrite_journal().is_ok();
+                }
+                Step::Replace if self.is_rewritten => drop(transaction.replace_journal()),
+                Step::Replace => {}
+                Step::Drop => {
+                    if let Some(error) = self.first_error.take() {
+                        return Err(error);
+                    }
+                    self.look_again(transaction);
+                    self.undone.kept = drop_folder(transaction, &self.conflicts, durable)?;
+                }
+                _ => unreachable!("an undo only goes backward"),
+            }
+        }
+        self.undone.odd.reverse();
+        Ok(self.undone)
+    }
+
+    /// What another program put in the place of a new file may be gone by now: then nothing is there, as before. What
+    /// cannot be looked at stays named.
+    fn look_again(&mut self, transaction: &Transaction<'_>) {
+        for at in (0..self.undone.odd.len()).rev() {
+            let entry = self.undone.odd[at].entry;
+            if transaction.is_created_and_gone(entry).unwrap_or(false) {
+                self.undone.odd.remove(at);
+                self.conflicts.remove(&entry);
+            }
+        }
+    }
+
+    fn must_wait(&self, path: &RelPath) -> bool {
+        self.failed.iter().any(|failed| path.touches(failed))
+    }
+
+    fn note(&mut self, transaction: &Transaction<'_>, entry: usize, taken_back: Result<TakenBack>) {
+        const THEIRS: &str = "another program changed it meanwhile";
+        match taken_back {
+            Ok(TakenBack::Old) => {}
+            Ok(TakenBack::Theirs) => self.undone.odd.push(Odd { entry, on_top: false, reason: THEIRS }),
+            Ok(TakenBack::Aside(why)) => {
+                self.conflicts.insert(entry, why);
+                self.gone_aside(transaction, entry);
+            }
+            Ok(TakenBack::Left(reason)) => {
+                self.undone.odd.push(Odd { entry, on_top: true, reason });
+                self.conflicts.insert(entry, reason);
+            }
+            // The others can still be put back; the folder stays for those that cannot.
+            Err(error) => {
+                self.failed.push(transaction.record(entry).path.clone());
+                self.first_error = self.first_error.take().or(Some(error));
+            }
+        }
+    }
+
+    /// What stayed in a new folder went aside with it, when a file took its place again: it is told by the folder.
+    fn gone_aside(&mut self, transaction: &Transaction<'_>, folder: usize) {
+        let Change::FileToFolder { .. } = transaction.record(folder).change else { return };
+        let path = &transaction.record(folder).path;
+        let stays = |entry: usize| entry == folder || !transaction.record(entry).path.touches(path);
+        self.undone.odd.retain(|odd| stays(odd.entry));
+        self.conflicts.retain(|entry, _| stays(*entry));
+    }
+}
+
+/// Moves the folder to the trash; to `kept/`, durably, where it holds what is not ours to delete.
+pub(crate) fn drop_folder(
+    transaction: &Transaction<'_>,
+    conflicts: &HashMap<usize, &'static str>,
+    durable: bool,
+) -> Result<Vec<Kept>> {
+    let kept = transaction.foreign_slots(conflicts)?;
+    if kept.is_empty() {
+        transaction.move_to(Section::Trash)?;
+    } else {
+        transaction.move_to(Section::Kept)?;
+        if durable {
+            transaction.sync_everything()?;
+        }
+    }
+    Ok(kept)
+}

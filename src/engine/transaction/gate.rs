@@ -1,0 +1,157 @@
+//! The check gate: with the new files in place, a check decides whether they stay.
+
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use super::execute::Walk;
+use super::prepare::snapshot;
+use crate::check::{Call, Check, CheckRun, Checker, Ended, Verdict};
+use crate::digest::Digest;
+use crate::engine::Engine;
+use crate::engine::Phase;
+use crate::engine::report::FileReport;
+use crate::error::{Detail, Error, ErrorKind, Result};
+use crate::fs::Name;
+use crate::journal::Change;
+use crate::journal::recover::Seen;
+use crate::path::RelPath;
+
+/// What decides, and who runs it.
+#[derive(Debug, Clone)]
+pub(crate) struct Gate {
+    /// In the order in which they run; one at least.
+    pub checks: Vec<Check>,
+    pub checker: Arc<dyn Checker>,
+}
+
+/// What a check that passed made of a new file, a formatter perhaps: it stands, and is told.
+#[derive(Debug, Clone)]
+pub(crate) struct Rewritten {
+    /// Where, in the workspace.
+    pub path: RelPath,
+    /// The file of the request that asked for it.
+    pub asked_by: Option<usize>,
+    /// What stands there now; `None` where no file does.
+    pub digest: Option<Digest>,
+}
+
+impl Rewritten {
+    /// Tells it in the report of its file.
+    pub(crate) fn tell(&self, files: &mut [FileReport]) {
+        let path = self.path.as_path();
+        let file = match self.asked_by {
+            Some(file) => files.get_mut(file),
+            None => files.iter_mut().find(|file| file.path == path.into()),
+        };
+        let Some(file) = file else { return };
+        file.extras.warnings.push(format!("the check changed {}; what it wrote stands", path.display()));
+        let is_backup = file.extras.backup.as_deref() == Some(path);
+        // A rename is two entries: the old name, where nothing was to be left, is not what the report is about.
+        let is_old_name = file.extras.renamed_to.is_some() && file.path.ends_with(path);
+        if !is_backup && !is_old_name {
+            file.hash_after = self.digest;
+        }
+    }
+}
+
+impl Engine {
+    /// What decides whether a commit stays, if anything does: the check of this engine, then the one that a call names.
+    pub(crate) fn gate(&self, named: Option<&Check>) -> Result<Option<Gate>> {
+        self.check_allowed(named)?;
+        let checks: Vec<Check> = self.check.iter().chain(named).cloned().collect();
+        Ok((!checks.is_empty()).then(|| Gate { checks, checker: Arc::clone(&self.checker) }))
+    }
+
+    /// Refuses a check that a call names where nobody allowed any.
+    pub(crate) fn check_allowed(&self, named: Option<&Check>) -> Result<()> {
+        let Some(named) = named.filter(|_| !self.allows_checks) else { return Ok(()) };
+        let message = format!(
+            "the request names a check, `{}`, which is a command; this engine runs none unless `allowing_checks` says so",
+            named.shown()
+        );
+        Err(Error::new(ErrorKind::ChecksNotAllowed, message))
+    }
+
+    /// Whether a commit with or without a check of its own is checked.
+    pub(crate) fn is_checked(&self, named: Option<&Check>) -> bool {
+        self.check.is_some() || named.is_some()
+    }
+}
+
+impl Walk<'_> {
+    /// Runs the checks, one after the other; one that does not pass is an error.
+    pub(crate) fn check(&mut self) -> Result<()> {
+        let Some(gate) = self.draft.gate.clone() else { unreachable!("only a commit with a gate has this step") };
+        for check in &gate.checks {
+            self.run_check(check, &*gate.checker)?;
+        }
+        self.committed.rewritten = self.rewritten()?;
+        Ok(())
+    }
+
+    fn run_check(&mut self, check: &Check, checker: &dyn Checker) -> Result<()> {
+        let transaction = self.transaction();
+        self.run.observer.progress(Phase::Check, 0, 1);
+        let output = |bytes: &[u8]| self.run.observer.check_output(bytes);
+        let folder = &transaction.folder;
+        let held = transaction.fs.descriptor(folder).map_err(|e| Error::io("share", folder.path(), e))?;
+        let ended = checker.run(&Call {
+            check,
+            folder: &transaction.fs.path_to(&transaction.state.root),
+            transaction: &transaction.journal.header.id,
+            held: held.as_ref().map(AsFd::as_fd),
+            cancel: self.run.cancel,
+            output: &output,
+        });
+        let ended = ended.unwrap_or_else(|error| Ended {
+            verdict: Verdict::Failed(format!("could not be run: {error}")),
+            tail: String::new(),
+            took: std::time::Duration::ZERO,
+        });
+        let run = CheckRun { command: check.shown(), ended };
+        if run.ended.verdict != Verdict::Passed {
+            return Err(refused(run));
+        }
+        self.committed.check = Some(run);
+        Ok(())
+    }
+
+    /// Somebody may have written into an original through a handle from before the swap.
+    pub(crate) fn look_again(&self, entry: usize) -> Result<()> {
+        if self.holds_original(entry)? {
+            return Ok(());
+        }
+        Err(snapshot::changed(&self.transaction().path(entry), "was written in its old place during the check"))
+    }
+
+    fn rewritten(&self) -> Result<Vec<Rewritten>> {
+        let transaction = self.transaction();
+        let mut rewritten = Vec::new();
+        for (entry, record) in transaction.journal.entries.iter().enumerate() {
+            let after = match &record.change {
+                Change::Edit { after, .. } | Change::Create { after, .. } | Change::FolderToFile { after, .. } => {
+                    Some(after.digest)
+                }
+                Change::Delete { .. } | Change::FileToFolder { .. } => None,
+                Change::Folder { .. } | Change::RemoveFolder { .. } => continue,
+            };
+            let seen = transaction.see(Name::new(transaction.parent(entry)?, record.path.name()))?;
+            let digest = match seen {
+                Seen::File { digest, .. } => Some(digest),
+                _ => None,
+            };
+            if digest != after {
+                let asked_by = self.draft.plan.entries[entry].asked_by;
+                rewritten.push(Rewritten { path: record.path.clone(), asked_by, digest });
+            }
+        }
+        Ok(rewritten)
+    }
+}
+
+fn refused(run: CheckRun) -> Error {
+    let CheckRun { command, ended } = &run;
+    let kind = if ended.verdict == Verdict::Cancelled { ErrorKind::Cancelled } else { ErrorKind::CheckFailed };
+    let message = format!("the check `{command}`: {}", ended.verdict.words());
+    Error::new(kind, message).detail(Detail::Check(Box::new(run)))
+}

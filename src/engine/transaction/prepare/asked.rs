@@ -1,0 +1,85 @@
+//! What is told of one file of a request.
+
+use super::draft::Source;
+use super::resolve::Place;
+use crate::engine::report::{Extra, FileReport, Operation};
+use crate::limits;
+use crate::plan::build::Roles;
+use crate::plan::{Content, New};
+use crate::request::{Change, Request};
+use crate::text::{Applied, diff};
+
+/// One file of a request, to be reported.
+pub(crate) struct Asked<'a> {
+    pub request: &'a Request,
+    pub file: usize,
+    pub roles: Roles,
+}
+
+impl Asked<'_> {
+    pub(crate) fn report(
+        &self,
+        places: &[Place],
+        source: Option<&Source>,
+        old: &[u8],
+        new: Option<&New>,
+        edits: Vec<Applied>,
+    ) -> FileReport {
+        let entry = &self.request.files[self.file];
+        let before = source.map(|source| source.snapshot.state());
+        let subject = &places[self.roles.subject];
+        let unchanged = before.is_some() && new.is_some_and(|new| Some(new.state) == before);
+        let operation = match &entry.change {
+            Change::Delete => Operation::Delete,
+            Change::Rename(_) | Change::Edit { rename: Some(_), .. } => Operation::Rename,
+            _ if unchanged => Operation::None,
+            Change::Edit { .. } => Operation::Edit,
+            Change::Write { .. } if before.is_some() => Operation::Replace,
+            Change::Write { .. } | Change::Copy { .. } => Operation::Create,
+            Change::Mode => Operation::Mode,
+        };
+        let content =
+            new.filter(|_| self.request.dry_run || self.request.include_content).map(|new| rendered(new, old));
+        let mut warnings = Vec::new();
+        let links = source.map_or(1, |source| source.snapshot.stat.links);
+        if links > 1 && operation != Operation::None {
+            warnings.push(format!("{} had {links} hard links; the other names keep the old content", subject.path));
+        }
+        let renamed_to = match &entry.change {
+            Change::Rename(to) | Change::Edit { rename: Some(to), .. } => Some(to.path.clone()),
+            _ => None,
+        };
+        let destination = renamed_to.as_ref().map_or(&entry.path, |path| path);
+        let diff = self.request.dry_run.then(|| {
+            let old_name = if before.is_some() { entry.path.display().to_string() } else { "/dev/null".to_owned() };
+            let new_name = if new.is_some() { destination.display().to_string() } else { "/dev/null".to_owned() };
+            let old = if before.is_some() { old } else { &[] };
+            diff::unified(old, content.as_deref().unwrap_or_default(), &old_name, &new_name, limits::DIFF_BYTES)
+        });
+        FileReport {
+            path: entry.path.clone(),
+            operation,
+            edits,
+            hash_before: before.map(|state| state.digest),
+            hash_after: new.map(|new| new.state.digest),
+            extras: Extra {
+                renamed_to,
+                backup: self.roles.backup.map(|target| places[target].path.as_path().to_owned()),
+                content: content.filter(|_| self.request.include_content),
+                diff,
+                rebased: None,
+                in_place: None,
+                warnings,
+            }
+            .into(),
+        }
+    }
+}
+
+/// The bytes of a new content, from the old one.
+fn rendered(new: &New, old: &[u8]) -> Vec<u8> {
+    match &new.content {
+        Content::Bytes(bytes) => bytes.clone(),
+        Content::Spliced(_, splices) => splices.apply(old),
+    }
+}

@@ -1,0 +1,115 @@
+//! What is decided and read before anything is staged.
+
+use std::collections::HashMap;
+use std::ops::Index;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::snapshot::Snapshot;
+use crate::digest::Digest;
+use crate::engine::transaction::gate::Gate;
+use crate::fs::{Handle, Metadata, Name, Stat};
+use crate::path::RelPath;
+use crate::plan::{Plan, SourceId};
+use crate::request::edit::Edit;
+
+/// A transaction that is decided and read, under locks, and not yet staged.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    pub plan: Plan,
+    /// The files that new contents are made from.
+    pub sources: Sources,
+    /// What stands at the target of each entry.
+    pub targets: Vec<Option<Arc<Snapshot>>>,
+    /// The folders of the targets that are there, by their path in the workspace.
+    pub parents: HashMap<PathBuf, (Stat, Handle)>,
+    /// What new folders are dressed in, where that is not what their folder gives them.
+    pub dresses: HashMap<RelPath, Metadata>,
+    /// When reading began.
+    pub read_at: Instant,
+    pub marks: Marks,
+    /// What decides whether the new files stay.
+    pub gate: Option<Gate>,
+    /// Whether another program came in between when this was tried before.
+    pub again: bool,
+    /// The entries whose content is made anew where another program is quicker than a sync, with their edits.
+    pub contended: Option<HashMap<usize, Vec<Edit>>>,
+}
+
+impl Draft {
+    /// What history will take.
+    pub(crate) fn bytes_before(&self) -> u64 {
+        self.targets.iter().flatten().map(|snapshot| snapshot.stat.size).sum()
+    }
+}
+
+/// What the journal says of a transaction besides its entries.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Marks {
+    /// The transaction that it undoes.
+    pub reverts: Option<String>,
+    /// The open transaction that it was.
+    pub opened: Option<String>,
+    /// The caller's key, by which a retry is known.
+    pub key: Option<String>,
+    /// The fingerprint of the request, by which a repetition is known.
+    pub request: Option<Digest>,
+    /// A text for the log.
+    pub label: Option<String>,
+}
+
+/// A file that new content is made from.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub folder: Handle,
+    /// Its last name is the name in the folder.
+    pub path: RelPath,
+    pub snapshot: Arc<Snapshot>,
+    /// Its content, where there was room to keep it.
+    pub bytes: Option<Box<[u8]>>,
+}
+
+impl Source {
+    pub(crate) fn name(&self) -> Name<'_> {
+        Name::new(&self.folder, self.path.name())
+    }
+}
+
+/// The files that new contents are made from, by the numbers that a plan gives them.
+#[derive(Debug, Default)]
+pub(crate) struct Sources(Vec<Option<Source>>);
+
+impl Sources {
+    pub(crate) fn with_room_for(count: usize) -> Self {
+        Self(Vec::with_capacity(count))
+    }
+
+    pub(crate) fn get(&self, id: SourceId) -> Option<&Source> {
+        self.0.get(id.0)?.as_ref()
+    }
+
+    pub(crate) fn get_mut(&mut self, id: SourceId) -> Option<&mut Source> {
+        self.0.get_mut(id.0)?.as_mut()
+    }
+
+    /// Answers what was there.
+    pub(crate) fn insert(&mut self, id: SourceId, source: Source) -> Option<Source> {
+        if self.0.len() <= id.0 {
+            self.0.resize_with(id.0 + 1, || None);
+        }
+        self.0[id.0].replace(source)
+    }
+
+    pub(crate) fn remove(&mut self, id: SourceId) -> Option<Source> {
+        self.0.get_mut(id.0)?.take()
+    }
+}
+
+impl Index<SourceId> for Sources {
+    type Output = Source;
+
+    fn index(&self, id: SourceId) -> &Source {
+        self.get(id).unwrap_or_else(|| unreachable!("a plan is made from what was read"))
+    }
+}

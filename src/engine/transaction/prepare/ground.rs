@@ -1,0 +1,174 @@
+//! Standing on firm ground: the folders of all targets locked, every path resolved under the locks, and no
+//! interrupted transaction in the way.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::resolve::{Folders, Place, Resolver};
+use crate::engine::recovery;
+use crate::engine::recovery::nearby;
+use crate::engine::store::lock::{Locks, Patience};
+use crate::engine::{Engine, RecoverOptions, Run};
+use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::fs::{Fs, Name};
+use crate::path::{AskedPath, RelPath};
+
+/// The folders of places, by their path in the workspace.
+pub(crate) type Parents = Folders;
+
+/// Places under locks.
+#[derive(Debug)]
+pub(crate) struct Ground {
+    /// One for each path, in their order.
+    pub places: Vec<Place>,
+    pub parents: Parents,
+    pub locks: Locks,
+}
+
+impl Ground {
+    /// Looks at what stands at each place once more: beside a program that keeps writing, what was seen before the locks
+    /// were taken and other transactions looked for is old already.
+    pub(crate) fn look_again(&mut self, fs: &dyn Fs) -> Result<()> {
+        for place in &mut self.places {
+            let (Some(before), Some((_, folder))) = (&place.stat, self.parents.get(place.folder())) else { continue };
+            let name = Name::new(folder, place.path.name());
+            let now = fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?;
+            // What is gone, or something else by now, is found when it is read.
+            if let Some(now) = now.filter(|now| now.kind == before.kind) {
+                place.stat = Some(Arc::new(now));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Turns what came of each path into places, or into one error that names all that is wrong.
+pub(crate) type Judge<'a> = &'a dyn Fn(Vec<Result<Place>>) -> Result<Vec<Place>>;
+
+impl Engine {
+    /// Takes the locks, and lets go of them again as often as something moved or must be recovered first.
+    pub(crate) fn stand(
+        &self,
+        paths: &[AskedPath],
+        judge: Judge<'_>,
+        warnings: &mut Vec<String>,
+        run: Run<'_>,
+    ) -> Result<Ground> {
+        let patience = Patience::new(self.settings.lock_timeout, run.cancel);
+        loop {
+            patience.check_cancelled()?;
+            let fs = &*self.fs;
+            let (before, parents) = resolve(self.resolver(), paths, judge)?;
+            self.refuse_own_locks(&before, &parents)?;
+            // That much tells the folder too; what stands there is looked at again.
+            let before: Vec<_> = before.into_iter().map(|place| (place.path, place.missing.len())).collect();
+            let locks = Locks::acquire(fs, parents.values().cloned().collect(), patience)?;
+            let (places, again) = resolve(self.resolver().knowing(&parents), paths, judge)?;
+            let same = before
+                .iter()
+                .zip(&places)
+                .all(|((path, missing), now)| *path == now.path && *missing == now.missing.len())
+                && again.values().all(|(stat, _)| locks.holds(stat));
+            if !same {
+                drop((locks, parents, again));
+                patience.pause(self.root())?;
+                continue;
+            }
+            let ours: Vec<RelPath> = places.iter().map(|place| place.path.clone()).collect();
+            let Some(touching) = nearby::find(fs, &self.root, &ours, self.protocol, warnings)? else {
+                return Ok(Ground { places, parents, locks });
+            };
+            // Its owner is dead. Recovering needs the locks that we hold, and what we looked at is about to change.
+            drop((locks, parents, again));
+            self.recover_first(&touching, patience, warnings, run)?;
+        }
+    }
+
+    /// The same without locks, for a dry run: an interrupted transaction in the way is an error.
+    pub(crate) fn glance(
+        &self,
+        paths: &[AskedPath],
+        judge: Judge<'_>,
+        warnings: &mut Vec<String>,
+    ) -> Result<(Vec<Place>, Parents)> {
+        let (places, parents) = resolve(self.resolver(), paths, judge)?;
+        let ours: Vec<RelPath> = places.iter().map(|place| place.path.clone()).collect();
+        match nearby::find(&*self.fs, &self.root, &ours, self.protocol, warnings)? {
+            None => Ok((places, parents)),
+            Some(touching) => Err(in_the_way(&touching.id, "a dry run recovers nothing")),
+        }
+    }
+
+    /// A check of a transaction cannot have the locks that the transaction holds until the check is through.
+    fn refuse_own_locks(&self, places: &[Place], parents: &Parents) -> Result<()> {
+        let Some(id) = &self.inside else { return Ok(()) };
+        let paths: Vec<RelPath> = places.iter().map(|place| place.path.clone()).collect();
+        let Some((root, journal)) = nearby::journal_of(&*self.fs, &self.root, &paths, self.protocol, id)? else {
+            return Ok(());
+        };
+        let locked = journal.entries.iter().flat_map(|record| {
+            let is_folder = record.change.folder_after().or(record.change.folder_before()).is_some();
+            [Some(record.path.parent()), is_folder.then(|| record.path.as_path())].into_iter().flatten()
+        });
+        let locked: HashSet<PathBuf> = locked.map(|folder| root.join(folder)).collect();
+        let Some(folder) = parents.keys().map(|folder| self.root.path().join(folder)).find(|it| locked.contains(it))
+        else {
+            return Ok(());
+        };
+        let message = format!(
+            "transaction {id} holds the lock of {} and waits for this check; a check can write there itself, but not by \
+             a transaction of its own",
+            folder.display()
+        );
+        Err(Error::new(ErrorKind::LockTimeout, message).at(folder))
+    }
+
+    fn recover_first(
+        &self,
+        touching: &nearby::Touching,
+        patience: Patience<'_>,
+        warnings: &mut Vec<String>,
+        run: Run<'_>,
+    ) -> Result<()> {
+        let options = RecoverOptions::default();
+        let done = recovery::recover_one(&*self.fs, &touching.state, &touching.id, options, patience, run);
+        let done = done.map_err(|error| match error.kind() {
+            // Of the files of this request none was touched, and the next command finds the other one as it was.
+            ErrorKind::Cancelled => error.outcome_is(Outcome::Unchanged),
+            _ => error,
+        })?;
+        match done.action.as_str() {
+            _ if done.required => Err(in_the_way(&touching.id, &done.reason)),
+            // Its owner cannot be alive, since we had its locks: another process is looking at it, or recovering it, or what
+            // its check has started still runs.
+            "running" => patience.pause(touching.state.root.path()).map_err(|error| match error.kind() {
+                ErrorKind::LockTimeout => {
+                    let message =
+                        format!("an interrupted transaction, {}, touches these files: {}", done.id, done.reason);
+                    Error::new(ErrorKind::LockTimeout, message).at(touching.state.root.path()).of_transaction(&done.id)
+                }
+                _ => error,
+            }),
+            _ => {
+                recovery::tell(warnings, &done);
+                Ok(())
+            }
+        }
+    }
+}
+
+fn resolve(mut resolver: Resolver<'_>, paths: &[AskedPath], judge: Judge<'_>) -> Result<(Vec<Place>, Parents)> {
+    let mut places = judge(paths.iter().map(|path| resolver.place_beyond(path)).collect())?;
+    for place in places.iter_mut().filter(|place| place.within.is_some()) {
+        resolver.look_into(place)?;
+    }
+    let parents = resolver.folders_of(places.iter());
+    Ok((places, parents))
+}
+
+fn in_the_way(id: &str, why: &str) -> Error {
+    let message = format!("an interrupted transaction, {id}, touches these files: {why}; run `txedit recover`");
+    // The files of this request are as they were: it is the other one that wants recovery.
+    Error::new(ErrorKind::RecoveryRequired, message).outcome_is(Outcome::Unchanged).of_transaction(id)
+}

@@ -1,0 +1,130 @@
+//! What would make a commit fail, found out before anything is written: a commit and a dry run ask the same.
+
+use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use super::draft::Draft;
+use super::project;
+use crate::engine::Engine;
+use crate::engine::store::state::Found;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::{Name, Stat};
+use crate::limits;
+use crate::path::bounds::{REPOSITORY_NAMES, is_repository, leads_to};
+use crate::plan::{Change, Entry, New};
+
+impl Engine {
+    /// Whether a draft can be committed here. Before the state folder is made: what is refused leaves nothing behind.
+    pub(crate) fn check_possible(&self, draft: &Draft, found: &Found) -> Result<()> {
+        self.check_one_file_system(draft, found)?;
+        self.check_open_files(draft)?;
+        project::check(&*self.fs, draft)?;
+        self.check_repositories(draft)?;
+        self.check_groups(draft, found)
+    }
+
+    /// Refuses to make a folder what git takes for a repository, out of what is there and what the draft makes. What it
+    /// takes away counts as well: it is there until it is swapped.
+    fn check_repositories(&self, draft: &Draft) -> Result<()> {
+        if self.bounds.allows_vcs() {
+            return Ok(());
+        }
+        let stays = |entry: &&Entry| !matches!(entry.change, Change::Delete(_) | Change::RemoveFolder);
+        let is_one = |entry: &&Entry, name: &str| leads_to(entry.path.name().as_bytes(), name);
+        let mut made: BTreeMap<&Path, Vec<&Entry>> = BTreeMap::new();
+        for entry in draft.plan.entries.iter().filter(stays) {
+            if REPOSITORY_NAMES.iter().any(|name| is_one(&entry, name)) {
+                made.entry(entry.path.parent()).or_default().push(entry);
+            }
+        }
+        for (folder, entries) in made {
+            let is_repository = is_repository(|name| {
+                if entries.iter().any(|entry| is_one(entry, &name.to_ascii_lowercase())) {
+                    return Ok(true);
+                }
+                let Some((_, folder)) = draft.parents.get(folder) else { return Ok(false) };
+                let name = Name::new(folder, name);
+                Ok(self.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?.is_some())
+            })?;
+            if is_repository {
+                let (entry, folder) = (entries[0], self.root().join(folder));
+                let message = format!(
+                    "{} would make {} a folder that git takes for a repository, whose config it runs as commands: give \
+                     the file another name; whoever starts txedit may allow it (--allow-vcs)",
+                    entry.path,
+                    folder.display()
+                );
+                let error = Error::new(ErrorKind::PathDenied, message).at(entry.path.as_path());
+                return Err(error.asked_by(entry.asked_by));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all targets can be swapped with what is staged.
+    fn check_one_file_system(&self, draft: &Draft, found: &Found) -> Result<()> {
+        let root;
+        let place = if let Found::State(state) = found {
+            &state.stat
+        } else {
+            root = self.fs.stat_handle(&self.root).map_err(|e| Error::io("look at", self.root(), e))?;
+            &root
+        };
+        let same = |stat: &Stat| (stat.device, stat.mount) == (place.device, place.mount);
+        let Some((_, folder)) = draft.parents.values().find(|(stat, _)| !same(stat)) else { return Ok(()) };
+        let message = format!(
+            "{} is on another file system or mount than the state folder of {}; one transaction, one file system (use \
+             --root there)",
+            folder.path().display(),
+            self.root().display()
+        );
+        Err(Error::new(ErrorKind::CrossDevice, message).at(folder.path()))
+    }
+
+    /// Whether as many folders can be open as this transaction, and what takes it back, touch: what could be committed
+    /// and not undone is refused.
+    fn check_open_files(&self, draft: &Draft) -> Result<()> {
+        let is_new = |change: &Change| matches!(change, Change::Folder | Change::FileToFolder(_));
+        let new = draft.plan.entries.iter().filter(|entry| is_new(&entry.change)).count();
+        let needed = (draft.parents.len() + new) as u64 + limits::SPARE_OPEN_FILES;
+        if needed <= self.open_files {
+            return Ok(());
+        }
+        let message = format!(
+            "{} folders are touched, which takes {needed} open files, and {} are allowed; split the request, or raise the \
+             limit (ulimit -n)",
+            draft.parents.len() + new,
+            self.open_files
+        );
+        Err(Error::new(ErrorKind::RequestTooLarge, message))
+    }
+
+    /// Whether each new file can be given to its group: only to one of this process, unless the file system gives all files
+    /// the group of their folder (`grpid`), which the state folder shows.
+    fn check_groups(&self, draft: &Draft, found: &Found) -> Result<()> {
+        let host = self.fs.host().map_err(|e| Error::io("ask who runs", self.root(), e))?;
+        let Some(groups) = host.groups else { return Ok(()) };
+        let handed_on = if let Found::State(state) = found { Some(state.stat.group) } else { None };
+        let group_of = |new: &New| match new.dressed_as {
+            Some(source) => Some(draft.sources[source].snapshot.stat.group),
+            None => new.state.access.map(|access| access.group),
+        };
+        for entry in &draft.plan.entries {
+            let (Change::Edit(_, new) | Change::Create(new) | Change::FolderToFile(new)) = &entry.change else {
+                continue;
+            };
+            let Some(group) = group_of(new).filter(|group| !groups.contains(group) && handed_on != Some(*group)) else {
+                continue;
+            };
+            let message = format!(
+                "{} must belong to group {group}, which you are not in, and you cannot give a new file to it (chgrp it to a \
+                 group of yours, or work as somebody who is in that one)",
+                entry.path
+            );
+            let error = Error::new(ErrorKind::PermissionDenied, message).at(entry.path.as_path());
+            return Err(error.asked_by(entry.asked_by));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,178 @@
+//! The files of a request, each read once.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread::Scope;
+
+use super::ahead::Ahead;
+use super::draft::{Source, Sources};
+use super::ground::Parents;
+use super::large::{self, Large};
+use super::resolve::Place;
+use super::snapshot::{self, Snapshot, Wanted};
+use crate::engine::Engine;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::{Handle, Name, Stat};
+use crate::limits;
+use crate::plan::SourceId;
+use crate::plan::build::Builder;
+use crate::request::edit::Edit;
+
+/// Reads targets, and keeps what is known of them.
+pub(crate) struct Reader<'a> {
+    engine: &'a Engine,
+    places: &'a [Place],
+    parents: &'a Parents,
+    cancel: &'a AtomicBool,
+    sources: Sources,
+    /// Bytes that may still be kept in memory.
+    room: u64,
+    ahead: Option<Ahead<'a>>,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(engine: &'a Engine, places: &'a [Place], parents: &'a Parents, cancel: &'a AtomicBool) -> Self {
+        Self {
+            engine,
+            places,
+            parents,
+            cancel,
+            sources: Sources::with_room_for(places.len()),
+            room: limits::CACHED_BYTES,
+            ahead: None,
+        }
+    }
+
+    /// Has another thread read the contents of these targets, which will be asked for in this order.
+    pub(crate) fn read_ahead<'s>(&mut self, scope: &'s Scope<'s, '_>, targets: impl Iterator<Item = usize>)
+    where
+        'a: 's,
+    {
+        let targets = targets.map(|target| (target, self.size(target)));
+        let targets: Vec<_> = targets.filter(|(_, size)| matches!(size, 1..=limits::AHEAD_BYTES)).collect();
+        if targets.len() >= limits::AHEAD_FILES && self.engine.fs.is_parallel() {
+            let (engine, places, parents, cancel) = (self.engine, self.places, self.parents, self.cancel);
+            let read = move |target: usize| {
+                let place: &Place = &places[target];
+                let Some(stat) = &place.stat else { unreachable!("it has a size") };
+                snapshot_of(engine, place, &parents[place.folder()].1, stat, Wanted::Whole, cancel)
+            };
+            self.ahead = Ahead::start(scope, self.places.len(), &targets, read);
+        }
+    }
+
+    /// Ends the other thread.
+    pub(crate) fn read_no_further(&mut self) {
+        self.ahead = None;
+    }
+
+    pub(crate) fn into_sources(self) -> Sources {
+        self.sources
+    }
+
+    pub(crate) fn source(&self, target: usize) -> Option<&Source> {
+        self.sources.get(SourceId(target))
+    }
+
+    /// Bytes of a target; none where it is not there.
+    pub(crate) fn size(&self, target: usize) -> u64 {
+        self.places[target].stat.as_ref().map_or(0, |stat| stat.size)
+    }
+
+    /// Looks at a target, its content included.
+    pub(crate) fn look(&mut self, target: usize) -> Result<()> {
+        self.read(target, false).map(drop)
+    }
+
+    /// The content of a target, where it is wanted and the target is there and was not read before.
+    fn read(&mut self, target: usize, wanted: bool) -> Result<Vec<u8>> {
+        let place = &self.places[target];
+        let Some(stat) = &place.stat else { return Ok(Vec::new()) };
+        if self.source(target).is_some() {
+            return Ok(Vec::new());
+        }
+        let ahead = self.ahead.as_mut().filter(|_| wanted).and_then(|ahead| ahead.take(target));
+        let (snapshot, bytes) = ahead.unwrap_or_else(|| {
+            let wanted = if wanted { Wanted::Whole } else { Wanted::Nothing };
+            snapshot_of(self.engine, place, &self.parents[place.folder()].1, stat, wanted, self.cancel)
+        })?;
+        self.remember(target, snapshot);
+        Ok(bytes)
+    }
+
+    /// A target that is too large to be edited in memory, as far as its edits need it; `None` for any other.
+    pub(crate) fn read_large(&mut self, target: usize, edits: &[Edit]) -> Result<Option<Large<'a>>> {
+        let place = &self.places[target];
+        let Some(stat) = place.stat.as_ref().filter(|stat| stat.size > limits::WHOLE_BYTES) else { return Ok(None) };
+        if self.source(target).is_some() {
+            return Ok(None);
+        }
+        let (_, folder) = &self.parents[place.folder()];
+        let name = Name::new(folder, place.path.name());
+        let (snapshot, large) = large::read(&*self.engine.fs, name, stat, edits, self.cancel)?;
+        self.remember(target, snapshot);
+        Ok(large)
+    }
+
+    fn remember(&mut self, target: usize, mut snapshot: Snapshot) {
+        if self.places.len() > limits::SYNC_EACH_UP_TO {
+            // Only a sync of each file needs it open; many open files would be too many.
+            snapshot.file = None;
+        }
+        let place = &self.places[target];
+        let folder = self.parents[place.folder()].1.clone();
+        let source = Source { folder, path: place.path.clone(), snapshot: Arc::new(snapshot), bytes: None };
+        self.sources.insert(SourceId(target), source);
+    }
+
+    /// Sees to it that every target was looked at, also those that no entry names as its own.
+    pub(crate) fn look_at_all(&mut self, builder: &mut Builder) -> Result<()> {
+        for target in 0..self.places.len() {
+            self.look(target)?;
+            if let Some(source) = self.source(target) {
+                builder.saw(target, source.snapshot.state());
+            }
+        }
+        Ok(())
+    }
+
+    /// The content of a target that may have been read before: the very same content.
+    pub(crate) fn read_again(&mut self, target: usize) -> Result<Vec<u8>> {
+        let Some(before) = self.sources.remove(SourceId(target)) else { return self.read(target, true) };
+        if let Some(bytes) = before.bytes.clone() {
+            self.sources.insert(SourceId(target), before);
+            return Ok(bytes.into());
+        }
+        let bytes = self.read(target, true)?;
+        let now = self.sources.insert(SourceId(target), before);
+        if now.is_some_and(|now| Some(now.snapshot.digest) != self.source(target).map(|it| it.snapshot.digest)) {
+            let path = &self.places[target].path;
+            let message = format!("{path} changed while it was read");
+            return Err(Error::new(ErrorKind::ConcurrentModification, message).at(path.as_path()));
+        }
+        Ok(bytes)
+    }
+
+    /// Keeps a content for staging, as long as there is room.
+    pub(crate) fn keep(&mut self, target: usize, bytes: Vec<u8>) {
+        let size = bytes.len() as u64;
+        if size == 0 || size > self.room {
+            return;
+        }
+        if let Some(source) = self.sources.get_mut(SourceId(target)) {
+            self.room -= size;
+            source.bytes = Some(bytes.into());
+        }
+    }
+}
+
+fn snapshot_of(
+    engine: &Engine,
+    place: &Place,
+    folder: &Handle,
+    stat: &Arc<Stat>,
+    wanted: Wanted<'_>,
+    cancel: &AtomicBool,
+) -> Result<(Snapshot, Vec<u8>)> {
+    snapshot::read(&*engine.fs, Name::new(folder, place.path.name()), stat, wanted, cancel)
+}

@@ -1,0 +1,370 @@
+//! Paths of a request to places in the workspace: symlinks followed, folders open.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::snapshot;
+use crate::engine::recovery::nearby::beneath;
+use crate::errno::{self, Errno};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::{FileKind, Fs, Handle, Name, Stat};
+use crate::limits;
+use crate::path::bounds::{Barred, Bounds, is_repository, leads_to};
+use crate::path::{AskedPath, PathProblem, RelPath, STATE_FOLDER};
+
+/// A path of a request, resolved.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    /// The path in the workspace, without symlinks.
+    pub path: RelPath,
+    /// Folders on the way that are not there, parents first.
+    pub missing: Vec<RelPath>,
+    /// The first of those where something that is no folder stands.
+    pub obstacle: Option<RelPath>,
+    /// What is in the folder that stands there, where that makes way for a file: parents first, each with what it is.
+    pub within: Option<Vec<(RelPath, FileKind)>>,
+    /// What stands there, unless it is nothing.
+    pub stat: Option<Arc<Stat>>,
+    /// Whether the last name was a symlink.
+    pub is_link: bool,
+}
+
+impl Place {
+    /// The nearest folder on the way that is there, as a path in the workspace.
+    pub(crate) fn folder(&self) -> &Path {
+        self.missing.first().unwrap_or(&self.path).parent()
+    }
+
+    /// The folders in the one that makes way for a file.
+    pub(crate) fn folders_within(&self) -> Option<Vec<RelPath>> {
+        let folders = self.within.as_ref()?.iter().filter(|(_, kind)| *kind == FileKind::Folder);
+        Some(folders.map(|(path, _)| path.clone()).collect())
+    }
+
+    /// Says that the folder that stands there makes way for a file.
+    pub(crate) fn make_way(&mut self) {
+        self.stat = None;
+        self.within = Some(Vec::new());
+    }
+
+    /// The error of a path that leads through what is no folder.
+    pub(crate) fn obstructed(&self) -> Option<Error> {
+        let message = format!("{} is not a folder", self.obstacle.as_ref()?);
+        Some(Error::new(ErrorKind::NotARegularFile, message).at(self.path.as_path()))
+    }
+}
+
+/// Resolves paths, and keeps every folder on the way that it opened.
+#[derive(Debug)]
+pub(crate) struct Resolver<'a> {
+    fs: &'a dyn Fs,
+    root: &'a Handle,
+    bounds: &'a Bounds,
+    /// By their paths in the workspace, which are in their normal form: as texts they are found quicker.
+    folders: HashMap<OsString, Folder>,
+    /// Whether they are repositories, by their paths.
+    repositories: HashMap<OsString, bool>,
+    /// Folders that are open already: one of them that is found again takes no second handle.
+    known: Option<&'a Folders>,
+}
+
+/// Open folders, by their paths in the workspace.
+pub(crate) type Folders = HashMap<PathBuf, (Stat, Handle)>;
+
+#[derive(Debug, Clone)]
+enum Folder {
+    Open(Handle, Stat),
+    Missing,
+    Obstacle,
+    ThroughLink,
+}
+
+impl<'a> Resolver<'a> {
+    pub(crate) fn new(fs: &'a dyn Fs, root: &'a Handle, bounds: &'a Bounds) -> Self {
+        Self { fs, root, bounds, folders: HashMap::new(), repositories: HashMap::new(), known: None }
+    }
+
+    /// The same for paths that were resolved before.
+    pub(crate) fn knowing(self, known: &'a Folders) -> Self {
+        Self { known: Some(known), ..self }
+    }
+
+    /// The folder of a place, open.
+    pub(crate) fn folder(&self, place: &Place) -> (&Handle, &Stat) {
+        match &self.folders[place.folder().as_os_str()] {
+            Folder::Open(handle, stat) => (handle, stat),
+            _ => unreachable!("the folder of a place is open"),
+        }
+    }
+
+    /// Every folder that was opened and is the folder of a place in `places`, each once.
+    pub(crate) fn folders_of<'p>(&self, places: impl Iterator<Item = &'p Place>) -> Folders {
+        let mut folders = HashMap::new();
+        let mut last = None;
+        for place in places {
+            let folder = place.folder();
+            // Mostly it is that of the place before.
+            if last.replace(folder) != Some(folder) && !folders.contains_key(folder) {
+                let (handle, stat) = self.folder(place);
+                folders.insert(folder.to_owned(), (stat.clone(), handle.clone()));
+            }
+            let Some(within) = place.folders_within() else { continue };
+            for folder in [&place.path].into_iter().chain(&within) {
+                if let Folder::Open(handle, stat) = &self.folders[folder.as_path().as_os_str()] {
+                    folders.insert(folder.as_path().to_owned(), (stat.clone(), handle.clone()));
+                }
+            }
+        }
+        folders
+    }
+
+    /// Looks at all that is in a folder that makes way for a file.
+    pub(crate) fn look_into(&mut self, place: &mut Place) -> Result<()> {
+        let mut within = Vec::new();
+        let mut todo = vec![place.path.clone()];
+        while let Some(path) = todo.pop() {
+            let Folder::Open(folder, _) = self.open(path.as_path())?.clone() else {
+                return Err(snapshot::changed(path.as_path(), "was moved or removed"));
+            };
+            for name in self.fs.list(&folder).map_err(|e| Error::io("list", folder.path(), e))? {
+                let inner = path.as_path().join(&name);
+                let inner = RelPath::new(&inner).map_err(|problem| refused(problem, &inner))?;
+                let name = Name::new(&folder, &name);
+                let stat = self.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?;
+                let Some(stat) = stat else { continue };
+                let kind = if stat.mount_root { FileKind::Special } else { stat.kind };
+                if kind == FileKind::Folder {
+                    self.check_bounds(&inner, inner.as_path())?;
+                    todo.push(inner.clone());
+                }
+                within.push((inner, kind));
+            }
+        }
+        place.within = Some(within);
+        Ok(())
+    }
+
+    /// Resolves one path as the caller wrote it. What stands in the way of a folder is an error.
+    pub(crate) fn place(&mut self, path: &AskedPath) -> Result<Place> {
+        let place = self.place_beyond(path)?;
+        place.obstructed().map_or(Ok(place), Err)
+    }
+
+    /// The same; what stands in the way of a folder is told in the place: it may go.
+    pub(crate) fn place_beyond(&mut self, path: &AskedPath) -> Result<Place> {
+        let mut rel = self.relative(path)?;
+        let mut is_link = false;
+        for _ in 0..limits::SYMLINKS {
+            // Before anything is looked at, and again for what each symlink leads to.
+            self.check_bounds(&rel, path)?;
+            match self.step(&rel)? {
+                // What it led to a moment ago is gone.
+                Step::There(place) if is_link && place.stat.is_none() => return Err(leads_nowhere(path)),
+                Step::There(mut place) => {
+                    self.check_repositories(&place, path)?;
+                    place.is_link = is_link;
+                    return Ok(place);
+                }
+                Step::LinkedFolder => {
+                    let folder = self.canonical(&self.root.path().join(rel.parent()))?;
+                    rel = self.inside(&folder.join(rel.name()), path)?;
+                }
+                Step::Link => {
+                    is_link = true;
+                    let target = self.canonical(&self.root.path().join(rel.as_path()))?;
+                    rel = self.inside(&target, path)?;
+                }
+            }
+        }
+        Err(Error::io("resolve", path, Errno::LOOP.into()))
+    }
+
+    /// The path in the workspace, by letter; where that fails for an absolute one, by where its folder really is.
+    fn relative(&self, path: &AskedPath) -> Result<RelPath> {
+        if let Ok(normal) = RelPath::shared(path) {
+            return Ok(normal);
+        }
+        if !path.is_absolute() {
+            return RelPath::normalised(path).map_err(|problem| refused(problem, path));
+        }
+        if let Ok(beneath) = path.strip_prefix(self.root.path()) {
+            return RelPath::normalised(beneath).map_err(|problem| refused(problem, path));
+        }
+        let (folder, name) = path.parent().zip(path.file_name()).ok_or_else(|| self.outside(path))?;
+        let folder = self.fs.canonical(folder).map_err(|_| self.outside(path))?;
+        self.inside(&folder.join(name), path)
+    }
+
+    fn inside(&self, real: &Path, path: &Path) -> Result<RelPath> {
+        let beneath = real.strip_prefix(self.root.path()).map_err(|_| self.outside(path))?;
+        // What a symlink leads to is held to the rule for what a request names.
+        if beneath.iter().any(|name| leads_to(name.as_bytes(), STATE_FOLDER)) {
+            return Err(refused(PathProblem::StateFolder, path));
+        }
+        RelPath::new(beneath).map_err(|problem| refused(problem, path))
+    }
+
+    fn check_bounds(&self, rel: &RelPath, path: &Path) -> Result<()> {
+        let Some(why) = self.bounds.bars(rel.as_path()) else { return Ok(()) };
+        Err(Error::new(ErrorKind::PathDenied, format!("{} {why}", path.display())).at(path))
+    }
+
+    /// Refuses what is in a folder that git takes for a repository.
+    fn check_repositories(&mut self, place: &Place, path: &Path) -> Result<()> {
+        if self.bounds.allows_vcs() {
+            return Ok(());
+        }
+        for folder in place.folder().ancestors() {
+            if self.is_repository(folder)? {
+                return Err(Error::new(ErrorKind::PathDenied, format!("{} {}", path.display(), Barred::Vcs)).at(path));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_repository(&mut self, folder: &Path) -> Result<bool> {
+        if let Some(known) = self.repositories.get(folder.as_os_str()) {
+            return Ok(*known);
+        }
+        let handle = match self.folders.get(folder.as_os_str()) {
+            Some(Folder::Open(handle, _)) => handle.clone(),
+            _ => match self.fs.open_beneath(self.root, folder) {
+                Ok(handle) => handle,
+                // One that may be passed through and not be opened: git could not either.
+                Err(e) if errno::of(&e) == Some(Errno::ACCESS) => return Ok(false),
+                Err(e) => return Err(Error::io("open", beneath(self.root, folder), e)),
+            },
+        };
+        let is_repository = is_repository(|name| {
+            let name = Name::new(&handle, name);
+            Ok(self.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?.is_some())
+        })?;
+        self.repositories.insert(folder.into(), is_repository);
+        Ok(is_repository)
+    }
+
+    fn outside(&self, path: &Path) -> Error {
+        let message = format!("{} is outside the root {}", path.display(), self.root.path().display());
+        Error::new(ErrorKind::OutsideRoot, message).at(path)
+    }
+
+    fn canonical(&self, path: &Path) -> Result<PathBuf> {
+        self.fs
+            .canonical(path)
+            .map_err(|e| if errno::is_missing(&e) { leads_nowhere(path) } else { Error::io("resolve", path, e) })
+    }
+
+    fn step(&mut self, rel: &RelPath) -> Result<Step> {
+        let mut missing = Vec::new();
+        let mut obstacle = None;
+        let mut folder = rel.parent();
+        loop {
+            match self.open(folder)? {
+                Folder::Open(..) => break,
+                Folder::ThroughLink => return Ok(Step::LinkedFolder),
+                found @ (Folder::Obstacle | Folder::Missing) => {
+                    let is_obstacle = matches!(found, Folder::Obstacle);
+                    let path = RelPath::new(folder).map_err(|problem| refused(problem, rel.as_path()))?;
+                    // Beneath a file everything is obstructed: the file is the last that is found.
+                    obstacle = if is_obstacle { Some(path.clone()) } else { obstacle };
+                    missing.push(path);
+                    folder = folder.parent().unwrap_or(Path::new(""));
+                }
+            }
+        }
+        missing.reverse();
+        let mut place = Place { path: rel.clone(), missing, obstacle, within: None, stat: None, is_link: false };
+        if place.missing.is_empty() {
+            let (handle, _) = self.folder(&place);
+            let name = Name::new(handle, rel.name());
+            place.stat = self.fs.stat(name).map_err(|e| Error::io("look at", rel.as_path(), e))?.map(Arc::new);
+        }
+        let is_symlink = place.stat.as_ref().is_some_and(|stat| stat.kind == FileKind::Symlink);
+        Ok(if is_symlink { Step::Link } else { Step::There(place) })
+    }
+
+    fn open(&mut self, folder: &Path) -> Result<&Folder> {
+        if !self.folders.contains_key(folder.as_os_str()) {
+            let opened = match self.fs.open_beneath(self.root, folder) {
+                Ok(handle) => {
+                    let stat = self
+                        .fs
+                        .stat_handle(&handle)
+                        .map_err(|e| Error::io("look at", beneath(self.root, folder), e))?;
+                    let is_same = |known: &Stat| (known.device, known.identity) == (stat.device, stat.identity);
+                    match self.known.and_then(|known| known.get(folder)) {
+                        Some((known, open)) if is_same(known) => Folder::Open(open.clone(), stat),
+                        _ => Folder::Open(handle, stat),
+                    }
+                }
+                Err(e) => match errno::of(&e) {
+                    Some(Errno::NOENT) => Folder::Missing,
+                    Some(Errno::LOOP) => Folder::ThroughLink,
+                    Some(Errno::NOTDIR) => self.not_a_folder(folder)?,
+                    _ => return Err(Error::io("open", beneath(self.root, folder), e)),
+                },
+            };
+            self.folders.insert(folder.into(), opened);
+        }
+        Ok(&self.folders[folder.as_os_str()])
+    }
+
+    /// A symlink as the last segment is reported as "not a directory" by some kernels: look again.
+    fn not_a_folder(&self, folder: &Path) -> Result<Folder> {
+        let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else { return Ok(Folder::Obstacle) };
+        let Ok(parent) = self.fs.open_beneath(self.root, parent) else { return Ok(Folder::Obstacle) };
+        let stat =
+            self.fs.stat(Name::new(&parent, name)).map_err(|e| Error::io("look at", beneath(self.root, folder), e))?;
+        let is_symlink = stat.is_some_and(|stat| stat.kind == FileKind::Symlink);
+        Ok(if is_symlink { Folder::ThroughLink } else { Folder::Obstacle })
+    }
+}
+
+/// Whether a root is in what git takes for a repository, or is one. What is in a work tree is not git's own, wherever the
+/// tree is.
+pub(crate) fn is_in_repository(fs: &dyn Fs, root: &Handle) -> Result<bool> {
+    for (levels, folder) in root.path().ancestors().enumerate() {
+        // From the held root on, as everywhere.
+        let opened = if levels == 0 { Ok(root.clone()) } else { fs.open_above(root, levels, Path::new("")) };
+        let handle = match opened {
+            Ok(handle) => handle,
+            Err(e) if errno::of(&e) == Some(Errno::ACCESS) => continue,
+            Err(e) => return Err(Error::io("open", folder, e)),
+        };
+        let has = |name: &str| {
+            let name = Name::new(&handle, name);
+            Ok::<_, Error>(fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?.is_some())
+        };
+        if is_repository(has)? {
+            return Ok(true);
+        }
+        if has(".git")? {
+            break;
+        }
+    }
+    Ok(false)
+}
+
+enum Step {
+    There(Place),
+    Link,
+    LinkedFolder,
+}
+
+fn leads_nowhere(path: &Path) -> Error {
+    let message = format!("{} is a symlink that leads nowhere", path.display());
+    Error::new(ErrorKind::FileNotFound, message).at(path)
+}
+
+fn refused(problem: PathProblem, path: &Path) -> Error {
+    let kind = match problem {
+        PathProblem::Traversal => ErrorKind::PathTraversal,
+        PathProblem::Absolute | PathProblem::StateFolder => ErrorKind::OutsideRoot,
+        PathProblem::Empty => ErrorKind::NotARegularFile,
+        PathProblem::NotNormal | PathProblem::Nul | PathProblem::TooLong => ErrorKind::ValidationFailed,
+    };
+    Error::new(kind, format!("{}: {problem}", path.display())).at(path)
+}

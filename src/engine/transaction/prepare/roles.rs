@@ -1,0 +1,354 @@
+//! Which path of a request plays which part, and the two validation layers that need the disk: existence and kind,
+//! then duplicates.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use super::resolve::Place;
+use crate::error::{ErrorKind, Result};
+use crate::fs::FileKind;
+use crate::path::{AskedPath, RelPath};
+use crate::plan::build::Roles;
+use crate::request::validate::{Findings, at_file};
+use crate::request::{Change, FileRequest, IfExists, Request};
+
+/// All paths that a request names or implies.
+#[derive(Debug)]
+pub(crate) struct Cast {
+    parts: Vec<Part>,
+}
+
+#[derive(Debug)]
+struct Part {
+    file: usize,
+    field: &'static str,
+    path: AskedPath,
+    /// Whether the request leaves it.
+    is_left: bool,
+    /// Whether the request puts a new file there.
+    is_new: bool,
+}
+
+/// The places of a request, each once, and the parts that they play for each file.
+#[derive(Debug)]
+pub(crate) struct Subjects {
+    pub places: Vec<Place>,
+    pub roles: Vec<Roles>,
+}
+
+const SUBJECT: &str = "file_path";
+const DESTINATION: &str = "rename_to";
+const BACKUP: &str = "backup";
+const ORIGIN: &str = "copy_from";
+
+/// Whether an entry leaves its path: the path is free for another entry.
+pub(crate) fn vacates(entry: &FileRequest) -> bool {
+    matches!(entry.change, Change::Delete | Change::Rename(_) | Change::Edit { rename: Some(_), .. })
+}
+
+fn destination(entry: &FileRequest) -> Option<(&AskedPath, IfExists)> {
+    match &entry.change {
+        Change::Rename(to) | Change::Edit { rename: Some(to), .. } => Some((&to.path, to.if_exists)),
+        _ => None,
+    }
+}
+
+impl Cast {
+    pub(crate) fn of(request: &Request) -> Self {
+        let mut parts = Vec::with_capacity(request.files.len());
+        for (file, entry) in request.files.iter().enumerate() {
+            let is_new = matches!(entry.change, Change::Write { .. } | Change::Copy { .. });
+            parts.push(Part { file, field: SUBJECT, path: entry.path.clone(), is_left: vacates(entry), is_new });
+            let part = |field, path, is_new| Part { file, field, path, is_left: false, is_new };
+            if let Some((path, _)) = destination(entry) {
+                parts.push(part(DESTINATION, path.clone(), true));
+            }
+            if let Change::Copy { from, .. } = &entry.change {
+                parts.push(part(ORIGIN, from.clone(), false));
+            }
+            if request.backup {
+                let mut name = entry.path.file_name().unwrap_or_default().to_owned();
+                name.push(".bak");
+                parts.push(part(BACKUP, entry.path.with_file_name(name).into(), false));
+            }
+        }
+        Self { parts }
+    }
+
+    pub(crate) fn paths(&self) -> Vec<AskedPath> {
+        self.parts.iter().map(|part| part.path.clone()).collect()
+    }
+
+    /// All paths that lead nowhere or where they may not, as one error.
+    pub(crate) fn judge(&self, found: Vec<Result<Place>>) -> Result<Vec<Place>> {
+        let mut findings = Findings::new();
+        let mut places = Vec::with_capacity(found.len());
+        for (part, found) in self.parts.iter().zip(found) {
+            match found {
+                Ok(place) => places.push((part, place)),
+                Err(error) if is_about_the_path(error.kind()) => {
+                    part.find(&mut findings, error.kind(), error.to_string());
+                }
+                Err(error) => return Err(error.in_file(part.file)),
+            }
+        }
+        make_way(&mut places, &mut findings);
+        findings.finish()?;
+        Ok(places.into_iter().map(|(_, place)| place).collect())
+    }
+
+    /// The parts of each place; `check` says whether what stands there may be touched at all.
+    pub(crate) fn roles(
+        self,
+        request: &Request,
+        places: Vec<Place>,
+        check: &dyn Fn(&Place) -> Result<()>,
+    ) -> Result<Subjects> {
+        let leaving = request.files.iter().enumerate().filter(|(_, entry)| vacates(entry));
+        let leaving: HashSet<usize> = leaving.map(|(file, _)| file).collect();
+        let vacated: HashSet<&RelPath> = self
+            .parts
+            .iter()
+            .zip(&places)
+            .filter(|(part, _)| part.field == SUBJECT && leaving.contains(&part.file))
+            .map(|(_, place)| &place.path)
+            .collect();
+        self.check_existence(request, &places, &vacated, check)?;
+        self.check_folders(request, &places, &vacated)?;
+        self.check_duplicates(request, &places, &vacated)?;
+        Ok(self.assign(request, places))
+    }
+
+    fn check_existence(
+        &self,
+        request: &Request,
+        places: &[Place],
+        vacated: &HashSet<&RelPath>,
+        check: &dyn Fn(&Place) -> Result<()>,
+    ) -> Result<()> {
+        let mut findings = Findings::new();
+        for (part, place) in self.parts.iter().zip(places) {
+            let entry = &request.files[part.file];
+            // What is only read need not be a file that can be changed.
+            let checked = if part.field == ORIGIN { Ok(()) } else { check(place) };
+            if let Err(error) = checked {
+                part.find(&mut findings, error.kind(), error.to_string());
+            } else if let Some((kind, message)) = part.misfit(entry, place, vacated) {
+                part.find(&mut findings, kind, message);
+            }
+        }
+        findings.finish()
+    }
+
+    /// Out of a folder that makes way for a file everything must be taken, and nothing may be put into it.
+    fn check_folders(&self, request: &Request, places: &[Place], vacated: &HashSet<&RelPath>) -> Result<()> {
+        let leaving: HashSet<&Path> =
+            places.iter().filter(|place| place.within.is_some()).map(|place| place.path.as_path()).collect();
+        if leaving.is_empty() {
+            return Ok(());
+        }
+        let mut findings = Findings::new();
+        for (part, place) in self.parts.iter().zip(places) {
+            let left = place.within.iter().flatten();
+            let mut left = left.filter(|(path, kind)| *kind != FileKind::Folder && !vacated.contains(path));
+            if let Some((first, _)) = left.next() {
+                let more = match left.count() {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                let message = format!(
+                    "{} is a folder, and {first} in it stays{more}: delete or move all that is in it, or name another file",
+                    part.path.display()
+                );
+                part.find(&mut findings, ErrorKind::NotARegularFile, message);
+            }
+            let folder = place.path.as_path().ancestors().skip(1).find(|above| leaving.contains(above));
+            if let Some(folder) = folder.filter(|_| part.is_result(&request.files[part.file])) {
+                let message = format!("{} would be in {}, which becomes a file", part.path.display(), folder.display());
+                part.find(&mut findings, ErrorKind::NotARegularFile, message);
+            }
+        }
+        findings.finish()
+    }
+
+    /// Sources must differ from each other, and so must destinations, each by what they resolve to.
+    fn check_duplicates(&self, request: &Request, places: &[Place], vacated: &HashSet<&RelPath>) -> Result<()> {
+        let mut findings = Findings::new();
+        let mut sources: HashMap<&RelPath, usize> = HashMap::new();
+        let mut inodes: HashMap<(u64, u64), (usize, &RelPath)> = HashMap::new();
+        let mut results: HashMap<&RelPath, usize> = HashMap::new();
+        // Of the file whose parts these are: its own path comes first.
+        let mut subject = None;
+        for (part, place) in self.parts.iter().zip(places) {
+            let entry = &request.files[part.file];
+            if part.field == ORIGIN {
+                continue;
+            }
+            if part.field == SUBJECT {
+                subject = Some(&place.path);
+            } else if part.field == DESTINATION && subject == Some(&place.path) {
+                let message = format!("{} is the file itself: it cannot be moved onto itself", part.path.display());
+                part.find(&mut findings, ErrorKind::DuplicateFilePath, message);
+                continue;
+            }
+            let is_source =
+                part.field == SUBJECT && !matches!(entry.change, Change::Write { .. } | Change::Copy { .. });
+            let is_result = part.field != SUBJECT || !vacates(entry);
+            let earlier = [
+                is_source.then(|| sources.insert(&place.path, part.file)),
+                is_result.then(|| results.insert(&place.path, part.file)),
+            ];
+            if let Some(first) = earlier.into_iter().flatten().flatten().next() {
+                let message = format!("{} is the same file as in files[{first}]: {}", part.path.display(), place.path);
+                part.find(&mut findings, ErrorKind::DuplicateFilePath, message);
+                continue;
+            }
+            if part.field == DESTINATION && sources.get(&place.path) == Some(&part.file) {
+                let message = format!("{} is renamed to itself", part.path.display());
+                part.find(&mut findings, ErrorKind::DuplicateFilePath, message);
+                continue;
+            }
+            let Some(stat) = &place.stat else { continue };
+            match inodes.insert((stat.device, stat.identity.inode), (part.file, &place.path)) {
+                Some((_, path)) if *path == place.path => {}
+                Some((first, other)) => {
+                    let message = one_inode(&part.path, other, first, stat.links, vacated.contains(other));
+                    part.find(&mut findings, ErrorKind::DuplicateFilePath, message);
+                }
+                None => {}
+            }
+        }
+        findings.finish()
+    }
+
+    fn assign(&self, request: &Request, places: Vec<Place>) -> Subjects {
+        let mut index: HashMap<RelPath, usize> = HashMap::new();
+        let mut unique: Vec<Place> = Vec::with_capacity(places.len());
+        let mut roles = vec![Roles { subject: 0, destination: None, backup: None, origin: None }; request.files.len()];
+        for (part, place) in self.parts.iter().zip(places) {
+            let at = *index.entry(place.path.clone()).or_insert_with(|| {
+                unique.push(place);
+                unique.len() - 1
+            });
+            let roles = &mut roles[part.file];
+            match part.field {
+                SUBJECT => roles.subject = at,
+                DESTINATION => roles.destination = Some(at),
+                ORIGIN => roles.origin = Some(at),
+                _ => roles.backup = Some(at),
+            }
+        }
+        Subjects { places: unique, roles }
+    }
+}
+
+/// Folders make way for files, and files for folders, as far as the request takes away what is there.
+fn make_way(places: &mut [(&Part, Place)], findings: &mut Findings) {
+    let is_odd = |place: &Place| {
+        place.obstacle.is_some() || place.stat.as_ref().is_some_and(|stat| stat.kind == FileKind::Folder)
+    };
+    if !places.iter().any(|(_, place)| is_odd(place)) {
+        return;
+    }
+    let left = places.iter().filter(|(part, _)| part.is_left).map(|(_, place)| place.path.clone());
+    let left: HashSet<RelPath> = left.collect();
+    let folders: HashSet<&Path> = left.iter().flat_map(|path| path.as_path().ancestors().skip(1)).collect();
+    for (part, place) in places.iter_mut().filter(|(_, place)| is_odd(place)) {
+        match place.obstructed().filter(|_| place.obstacle.as_ref().is_some_and(|file| !left.contains(file))) {
+            Some(error) => part.find(findings, error.kind(), error.to_string()),
+            None if place.stat.is_some() && part.is_new && folders.contains(place.path.as_path()) => place.make_way(),
+            None => {}
+        }
+    }
+}
+
+impl Part {
+    /// Whether a file will be there.
+    fn is_result(&self, entry: &FileRequest) -> bool {
+        match self.field {
+            SUBJECT => !vacates(entry),
+            field => field != ORIGIN,
+        }
+    }
+
+    fn find(&self, findings: &mut Findings, kind: ErrorKind, message: String) {
+        findings.push(kind, at_file(self.file, Some(self.field)), message);
+    }
+
+    /// What is wrong with what stands at the place, for the part that it plays.
+    fn misfit(&self, entry: &FileRequest, place: &Place, vacated: &HashSet<&RelPath>) -> Option<(ErrorKind, String)> {
+        let path = self.path.display();
+        let is_free = place.stat.is_none() || vacated.contains(&place.path);
+        let if_exists = match (self.field, &entry.change) {
+            (SUBJECT, Change::Write { if_exists, .. }) => *if_exists,
+            (SUBJECT, Change::Copy { .. }) => IfExists::Fail,
+            (ORIGIN, _) => return self.misfit_origin(place),
+            (SUBJECT, _) if place.stat.is_none() => {
+                return Some((ErrorKind::FileNotFound, format!("{path} is not there")));
+            }
+            (SUBJECT, _) if place.is_link && vacates(entry) => {
+                let message = format!("{path} is a symlink; only what it leads to can be deleted or renamed");
+                return Some((ErrorKind::NotARegularFile, message));
+            }
+            (DESTINATION, _) => destination(entry).map_or(IfExists::Fail, |(_, if_exists)| if_exists),
+            (BACKUP, _) => return self.misfit_backup(place, is_free),
+            _ => IfExists::Replace,
+        };
+        let taken = if_exists == IfExists::Fail && !is_free;
+        taken.then(|| (ErrorKind::FileExists, format!("{path} is there already")))
+    }
+}
+
+impl Part {
+    /// What is wrong with the name of a backup: what stands there is somebody's, and a symlink leads to another file.
+    fn misfit_backup(&self, place: &Place, is_free: bool) -> Option<(ErrorKind, String)> {
+        let path = self.path.display();
+        let message = || {
+            format!(
+                "{path}, the name of a backup, is taken: move what stands there, or leave `backup` out, since undo brings \
+                 the file back as well"
+            )
+        };
+        (place.is_link || !is_free).then(|| (ErrorKind::FileExists, message()))
+    }
+
+    /// What is wrong with a file that is to be copied.
+    fn misfit_origin(&self, place: &Place) -> Option<(ErrorKind, String)> {
+        let path = self.path.display();
+        match &place.stat {
+            None => Some((ErrorKind::FileNotFound, format!("{path} is not there"))),
+            Some(stat) if stat.kind != FileKind::File => {
+                Some((ErrorKind::NotARegularFile, format!("{path} is not a regular file")))
+            }
+            Some(_) => None,
+        }
+    }
+}
+
+pub(crate) fn is_about_the_path(kind: ErrorKind) -> bool {
+    use ErrorKind::{
+        FileNotFound, NotARegularFile, OutsideRoot, PathDenied, PathTraversal, PermissionDenied, SymlinkLoop,
+        ValidationFailed,
+    };
+    matches!(
+        kind,
+        FileNotFound
+            | NotARegularFile
+            | OutsideRoot
+            | PathDenied
+            | PathTraversal
+            | PermissionDenied
+            | SymlinkLoop
+            | ValidationFailed
+    )
+}
+
+fn one_inode(path: &Path, other: &RelPath, first: usize, links: u64, vacated: bool) -> String {
+    let path = path.display();
+    if links == 1 && vacated {
+        return format!(
+            "{path} and {other} (files[{first}]) are one name to this folder, which folds case; rename in two steps"
+        );
+    }
+    format!("{path} and {other} (files[{first}]) are two names of one file")
+}

@@ -1,0 +1,27 @@
+//! Modes that make a program run as its owner or its group, whoever starts it.
+
+use super::roles::Subjects;
+use crate::error::{ErrorKind, Result};
+use crate::request::validate::{Findings, at_file};
+use crate::request::{Mode, Request};
+
+/// Set-user-id and set-group-id.
+const SET_ID: u32 = 0o6000;
+
+/// Refuses to give a file such a bit that it does not have.
+pub(crate) fn check(request: &Request, subjects: &Subjects) -> Result<()> {
+    let mut findings = Findings::new();
+    for (file, (entry, roles)) in request.files.iter().zip(&subjects.roles).enumerate() {
+        let Some(Mode::Bits(bits)) = entry.mode else { continue };
+        let had = subjects.places[roles.subject].stat.as_ref().map_or(0, |stat| stat.mode);
+        if bits & SET_ID & !had != 0 {
+            let message = format!(
+                "{}: the mode {bits:o} would let whoever runs the file act as its owner or group: leave the first digit \
+                 out; whoever starts txedit may allow it (--allow-set-id)",
+                entry.path.display()
+            );
+            findings.push(ErrorKind::ValidationFailed, at_file(file, Some("mode")), message);
+        }
+    }
+    findings.finish()
+}

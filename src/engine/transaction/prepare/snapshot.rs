@@ -1,0 +1,267 @@
+//! What a file was when it was read: bytes, digest, identity and metadata.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::digest::{Digest, Digester};
+use crate::engine::store::lock::check_cancelled;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::{Attributes, FileKind, Fs, Handle, Name, Stat};
+use crate::identity::Timestamp;
+use crate::limits;
+use crate::plan::{Access, FileState};
+
+/// A file as it was read.
+#[derive(Debug, Clone)]
+pub(crate) struct Snapshot {
+    /// What it was.
+    pub stat: Arc<Stat>,
+    /// The digest of what was read.
+    pub digest: Digest,
+    /// Its attributes and flags, if it has any.
+    attributes: Option<Box<Attributes>>,
+    /// It, still open.
+    pub file: Option<Handle>,
+}
+
+impl Snapshot {
+    /// The state by which recovery tells it.
+    pub(crate) fn state(&self) -> FileState {
+        let attributes = self.attributes.as_ref().and_then(|attributes| attributes.digest());
+        let access = Access { user: self.stat.user, group: self.stat.group, attributes };
+        FileState { digest: self.digest, size: self.stat.size, mode: self.stat.mode, access: Some(access) }
+    }
+
+    /// Its attributes and flags.
+    pub(crate) fn attributes(&self) -> Attributes {
+        self.attributes.as_deref().cloned().unwrap_or_default()
+    }
+
+    /// Whether these are its attributes and flags.
+    pub(crate) fn wears(&self, attributes: &Attributes) -> bool {
+        self.attributes.as_ref().and_then(|own| own.digest()) == attributes.digest()
+    }
+
+    /// Whether `stat` is this very file, unchanged as far as its metadata tell. `changed` moves with every rename,
+    /// so it counts only where the file was not moved.
+    pub(crate) fn is_same(&self, stat: &Stat, moved: bool) -> bool {
+        self.stat.identity == stat.identity && self.is_alike(stat) && (moved || self.stat.changed == stat.changed)
+    }
+
+    /// Whether `stat` tells of the same content and permissions, perhaps in another inode (overlay copies a file up
+    /// when it is renamed).
+    pub(crate) fn is_alike(&self, stat: &Stat) -> bool {
+        let Stat { kind, size, modified, mode, user, group, links, .. } = &*self.stat;
+        *kind == stat.kind
+            && *size == stat.size
+            && *modified == stat.modified
+            && (*mode, *user, *group) == (stat.mode, stat.user, stat.group)
+            // A name that came would outlive the swap, and no copy of the original was made for it.
+            && stat.links <= (*links).max(1)
+    }
+}
+
+/// `then` before `now`, as a time of a file system.
+pub(crate) fn earlier(now: Timestamp, by: Duration) -> Timestamp {
+    let seconds = now.seconds - by.as_secs().cast_signed() - 1;
+    Timestamp::new(seconds, 0)
+}
+
+/// Whether names in a folder can be swapped at all; `path` tells the one in question.
+pub(crate) fn check_folder(path: impl Fn() -> PathBuf, folder: &Stat) -> Result<()> {
+    let refuse = |why: &str| {
+        let path = path();
+        Err(Error::new(ErrorKind::Immutable, format!("{} {why}", path.display())).at(path))
+    };
+    if folder.immutable {
+        return refuse("is in an immutable folder (chattr +i); clear the flag first");
+    }
+    // New names it would take, but what was made there could not be taken back.
+    if folder.append_only {
+        return refuse("is in an append-only folder (chattr +a); clear the flag first");
+    }
+    Ok(())
+}
+
+/// Whether a file can be edited, replaced, moved or deleted at all by this user; `folder` is what it is in.
+pub(crate) fn check_target(fs: &dyn Fs, user: u32, name: Name<'_>, stat: &Stat, folder: &Stat) -> Result<()> {
+    check_replaceable(user, name, stat, folder)?;
+    let refuse = |why| refuse(name, ErrorKind::PermissionDenied, why);
+    if stat.mode & 0o222 == 0 {
+        return refuse("is read-only: it has no write bit (chmod u+w to allow edits)");
+    }
+    if user == 0 {
+        return Ok(());
+    }
+    // The owner's bits are what counts for the owner, whatever an ACL says.
+    if stat.mode & 0o400 == 0 {
+        return refuse("cannot be read by you (chmod u+r to allow edits)");
+    }
+    if !fs.may_write(name).map_err(|e| Error::io("ask for access to", name.path(), e))? {
+        return refuse("cannot be written by you");
+    }
+    Ok(())
+}
+
+fn refuse<T>(name: Name<'_>, kind: ErrorKind, why: &str) -> Result<T> {
+    let path = name.path();
+    Err(Error::new(kind, format!("{} {why}", path.display())).at(path))
+}
+
+/// The same for a file that is only put back to what it was: that it is read-only does not count.
+pub(crate) fn check_replaceable(user: u32, name: Name<'_>, stat: &Stat, folder: &Stat) -> Result<()> {
+    let refuse = |kind, why| refuse(name, kind, why);
+    if stat.mount_root {
+        return refuse(ErrorKind::MountPoint, "is a mount point; edit it where it is mounted from");
+    }
+    match stat.kind {
+        FileKind::File => {}
+        FileKind::Folder => return refuse(ErrorKind::NotARegularFile, "is a folder, not a regular file"),
+        FileKind::Symlink => return refuse(ErrorKind::NotARegularFile, "is a symlink; name the file it leads to"),
+        FileKind::Special => {
+            return refuse(ErrorKind::NotARegularFile, "is a pipe, socket or device, not a regular file");
+        }
+    }
+    check_folder(|| name.path(), folder)?;
+    if stat.immutable {
+        return refuse(ErrorKind::Immutable, "is immutable (chattr +i); clear the flag first");
+    }
+    if stat.append_only {
+        return refuse(ErrorKind::Immutable, "is append-only (chattr +a); clear the flag first");
+    }
+    if user != 0 && stat.user != user {
+        return refuse(
+            ErrorKind::PermissionDenied,
+            "belongs to another user, whom a replacement could not keep as owner",
+        );
+    }
+    Ok(())
+}
+
+/// What is done with a content as it is read.
+pub(crate) enum Wanted<'a> {
+    /// All of it comes along.
+    Whole,
+    /// Each piece is looked at.
+    Pieces(&'a mut dyn FnMut(&[u8])),
+    /// Only its digest counts.
+    Nothing,
+}
+
+/// Reads a file: `stat` is what its name stood for. Fails where the file changes meanwhile, and where the caller wants
+/// to stop.
+pub(crate) fn read(
+    fs: &dyn Fs,
+    name: Name<'_>,
+    stat: &Arc<Stat>,
+    wanted: Wanted<'_>,
+    cancel: &AtomicBool,
+) -> Result<(Snapshot, Vec<u8>)> {
+    let file = fs.open_file(name).map_err(|e| Error::io("open", name.path(), e))?;
+    let path = file.path();
+    if !matches!(wanted, Wanted::Nothing) {
+        check_size(path, stat.size)?;
+    }
+    let is_whole = matches!(wanted, Wanted::Whole);
+    let (digest, bytes) = match wanted {
+        Wanted::Whole => {
+            let bytes = read_whole(fs, &file, path, stat.size, cancel)?;
+            (digest_of(&bytes, cancel)?, bytes)
+        }
+        Wanted::Pieces(look) => (each_piece(fs, &file, path, stat.size, cancel, look)?, Vec::new()),
+        Wanted::Nothing => (digest(fs, &file, path, stat.size, cancel)?, Vec::new()),
+    };
+    let attributes = fs.attributes(&file).map_err(|e| Error::io("read the attributes of", path, e))?;
+    let after = fs.stat_handle(&file).map_err(|e| Error::io("look at", path, e))?;
+    let attributes = (attributes != Attributes::default()).then(|| Box::new(attributes));
+    let snapshot = Snapshot { stat: Arc::clone(stat), digest, attributes, file: Some(file) };
+    if !snapshot.is_same(&after, false) || (is_whole && bytes.len() as u64 != stat.size) {
+        return Err(changed(&name.path(), "changed while it was read"));
+    }
+    Ok((snapshot, bytes))
+}
+
+fn check_size(path: &Path, size: u64) -> Result<()> {
+    if size > limits::EDITED_FILE_BYTES {
+        let message = format!("{} has {size} bytes, more than {}", path.display(), limits::EDITED_FILE_BYTES);
+        return Err(Error::new(ErrorKind::FileTooLarge, message).at(path));
+    }
+    Ok(())
+}
+
+/// The whole content of an open file.
+pub(crate) fn read_whole(
+    fs: &dyn Fs,
+    file: &Handle,
+    path: &Path,
+    expected: u64,
+    cancel: &AtomicBool,
+) -> Result<Vec<u8>> {
+    check_size(path, expected)?;
+    let expected = usize::try_from(expected).unwrap_or(usize::MAX);
+    let mut bytes = vec![0; expected];
+    let mut filled = 0;
+    while filled < expected {
+        check_cancelled(cancel)?;
+        let end = expected.min(filled + limits::CANCEL_EVERY_BYTES);
+        match fs.read_at(file, filled as u64, &mut bytes[filled..end]).map_err(|e| Error::io("read", path, e))? {
+            0 => break,
+            read => filled += read,
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
+}
+
+/// The digest of an open file's content, without keeping it. It has as many bytes as it has; that some are `expected`
+/// saves a small file a large buffer.
+pub(crate) fn digest(fs: &dyn Fs, file: &Handle, path: &Path, expected: u64, cancel: &AtomicBool) -> Result<Digest> {
+    each_piece(fs, file, path, expected, cancel, &mut |_| {})
+}
+
+/// The digest of a content in memory.
+fn digest_of(bytes: &[u8], cancel: &AtomicBool) -> Result<Digest> {
+    if bytes.len() <= limits::CANCEL_EVERY_BYTES {
+        return Ok(Digest::of(bytes));
+    }
+    let mut digester = Digester::new();
+    for piece in bytes.chunks(limits::CANCEL_EVERY_BYTES) {
+        check_cancelled(cancel)?;
+        digester.update(piece);
+    }
+    Ok(digester.finish())
+}
+
+/// The same, with a look at each piece.
+fn each_piece(
+    fs: &dyn Fs,
+    file: &Handle,
+    path: &Path,
+    expected: u64,
+    cancel: &AtomicBool,
+    look: &mut dyn FnMut(&[u8]),
+) -> Result<Digest> {
+    let mut digester = Digester::new();
+    let expected = usize::try_from(expected).unwrap_or(usize::MAX);
+    let mut buffer = vec![0; expected.saturating_add(1).min(limits::CHUNK_BYTES)];
+    let mut offset = 0;
+    loop {
+        check_cancelled(cancel)?;
+        match fs.read_at(file, offset, &mut buffer).map_err(|e| Error::io("read", path, e))? {
+            0 => return Ok(digester.finish()),
+            read => {
+                digester.update(&buffer[..read]);
+                look(&buffer[..read]);
+                offset += read as u64;
+            }
+        }
+    }
+}
+
+/// The error of a file that somebody else changed.
+pub(crate) fn changed(path: &Path, how: &str) -> Error {
+    let message = format!("{} {how}: another program is writing it; read it again and retry", path.display());
+    Error::new(ErrorKind::ConcurrentModification, message).at(path)
+}

@@ -1,0 +1,240 @@
+//! Taking back: what was swapped goes back, each entry classified just before it is touched.
+
+mod folder;
+pub(crate) mod hand_over;
+
+use std::path::Path;
+
+use crate::engine::store::folder::{Transaction, is_empty_folder};
+use crate::engine::store::lock::NEVER;
+use crate::errno;
+use crate::error::{Error, Result};
+use crate::fs::{Name, Rename};
+use crate::journal::recover::{Class, Observed, Seen, is, is_original};
+use crate::journal::{Change, Mark, Record, kept_name, slot_name};
+use hand_over::{Handed, Place};
+
+/// What taking an entry back came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum TakenBack {
+    /// It was not swapped, or is as it was again.
+    Old,
+    /// Another program's content stands there, and nothing of the new one.
+    Theirs,
+    /// It is as it was again but for what somebody else made, which is put aside or stays.
+    Aside(&'static str),
+    /// It was left as it is, and why.
+    Left(&'static str),
+}
+
+const IN_THE_WAY: TakenBack = TakenBack::Left("another program made a file there meanwhile");
+const NOT_HANDED_OVER: TakenBack =
+    TakenBack::Left("another program changed its mode, owner or attributes, and the original cannot be given them");
+const NOT_HANDED_ON: TakenBack = TakenBack::Left(
+    "another program wrote it while it was taken back, and changed the mode, owner or attributes of what is kept",
+);
+const NO_FOLDER: TakenBack = TakenBack::Left("its folder is gone");
+const STRANGE: TakenBack =
+    TakenBack::Left("a folder of another owner than the workspace's is in the place of its folder");
+const FILLED: TakenBack = TakenBack::Left("another program put something into the folder that took its place");
+const WRITTEN: TakenBack = TakenBack::Left("another program wrote it while it was taken back");
+const ASIDE: &str = "the check, or another program, wrote it";
+
+/// What is not taken back, and whether anything is wrong with that.
+fn left_alone(record: &Record, observed: Observed, class: Class) -> TakenBack {
+    let is_missing = observed.target == Seen::Missing;
+    let is_staged = record.change.staged().is_some_and(|staged| is(observed.target, staged));
+    match (class, &record.change) {
+        (Class::OnTop, Change::Delete { .. } | Change::RemoveFolder { .. }) => IN_THE_WAY,
+        (Class::OnTop, _) if is_missing => TakenBack::Left("another program removed it"),
+        (Class::OnTop, _) => TakenBack::Left("another program changed the new content"),
+        (Class::OriginalLost, _) => TakenBack::Left("its original is gone"),
+        // Somebody removed what was created, or a power loss took it before it was.
+        (Class::Unknown, Change::Create { .. } | Change::Folder { .. }) if is_gone(observed) => TakenBack::Old,
+        (Class::Unknown, Change::Create { .. }) => TakenBack::Left("another program replaced it"),
+        // It was put back before a crash, by an exchange with what others had put there.
+        (Class::Unknown, _) if is_original(record, observed.target) => TakenBack::Aside(ASIDE),
+        (Class::Unknown, _) => TakenBack::Left("neither its old nor its new content is there"),
+        (Class::Same, _) if is_staged => TakenBack::Left("another program wrote the new content into its original"),
+        (Class::Before | Class::Same, _) => TakenBack::Theirs,
+        _ => TakenBack::Old,
+    }
+}
+
+/// Whether nothing of an entry is there.
+fn is_gone(observed: Observed) -> bool {
+    observed == Observed { target: Seen::Missing, slot: Seen::Missing }
+}
+
+/// Whether whatever stands at the target after a check goes aside, for the original or for nothing.
+fn is_to_go_aside(change: &Change, class: Class, observed: Observed) -> bool {
+    match change {
+        Change::Create { .. } => observed.slot == Seen::Missing && observed.target != Seen::Missing,
+        _ => change.original().is_some_and(|it| class == Class::OnTop || is(observed.slot, it)),
+    }
+}
+
+impl Transaction<'_> {
+    /// Whether nothing is there of a new file.
+    pub(crate) fn is_created_and_gone(&self, entry: usize) -> Result<bool> {
+        let is_created = matches!(self.record(entry).change, Change::Create { .. });
+        Ok(is_created && is_gone(self.observe(entry, &NEVER)?))
+    }
+
+    /// Takes an entry back where it was swapped. Classified just before it is touched; what returns to the slot is
+    /// looked at, and goes out again where it is not verified new content.
+    pub(crate) fn take_back(&self, entry: usize) -> Result<TakenBack> {
+        let is_folder = matches!(self.record(entry).change, Change::Folder { .. });
+        if self.mark == Mark::CheckUndo && !is_folder {
+            return self.take_back_checked(entry);
+        }
+        let observed = self.observe(entry, &NEVER)?;
+        match self.class_of(entry, &observed) {
+            Class::Done if is_folder => self.take_back_folder(entry),
+            // What was taken out of it: of all others nothing is where it was.
+            Class::Done | Class::Captured if !self.has_its_folder(entry)? => Ok(NO_FOLDER),
+            class @ (Class::Done | Class::Captured) => self.take_back_swapped(entry, class),
+            // The check removed it, or moved it away.
+            Class::Unknown if is_folder && self.mark == Mark::CheckUndo && is_gone(observed) => Ok(TakenBack::Old),
+            class => Ok(left_alone(self.record(entry), observed, class)),
+        }
+    }
+
+    /// The reverse of a swap. What returns to the slot is looked at, and goes out again where it is not verified new
+    /// content.
+    pub(crate) fn take_back_swapped(&self, entry: usize, class: Class) -> Result<TakenBack> {
+        let makes_folder = self.record(entry).change.folder_after().is_some();
+        if makes_folder && !self.target_folder_is_empty(entry)? {
+            return Ok(FILLED);
+        }
+        let handed = self.hand_over(entry, Place::Target, Handed::AsStaged)?;
+        if handed == Handed::Not {
+            return Ok(NOT_HANDED_OVER);
+        }
+        let returned = self.returning(entry)?;
+        match self.swap_back(entry) {
+            Err(e) if e.os_error().is_some_and(errno::is_taken) => return Ok(IN_THE_WAY),
+            other => other?,
+        }
+        let back = if class == Class::Captured { TakenBack::Theirs } else { TakenBack::Old };
+        if matches!(self.record(entry).change, Change::Delete { .. } | Change::RemoveFolder { .. }) {
+            return Ok(back);
+        }
+        if !self.slot_came_back(entry)? {
+            self.swap(entry)?;
+            // For a moment its name was that of what went back, and somebody may have changed that.
+            let is_given = returned.worn.map_or(Ok(true), |worn| self.hand_on(entry, &worn))?;
+            return Ok(match (is_given, makes_folder) {
+                (false, _) => NOT_HANDED_ON,
+                (true, true) => FILLED,
+                (true, false) => WRITTEN,
+            });
+        }
+        // Somebody may have changed them in this moment, perhaps back to what they were.
+        Ok(if self.hand_over(entry, Place::Slot(&returned), handed)? == Handed::Not { NOT_HANDED_OVER } else { back })
+    }
+
+    /// The same after a check began: then every entry was swapped, and what a check wrote over it goes as well.
+    fn take_back_checked(&self, entry: usize) -> Result<TakenBack> {
+        let record = self.record(entry);
+        let observed = self.observe(entry, &NEVER)?;
+        let class = self.class_of(entry, &observed);
+        let is_edit = matches!(record.change, Change::Edit { .. });
+        // What a check made in a new folder goes aside with it.
+        let is_filled =
+            class == Class::Done && record.change.folder_after().is_some() && !self.target_folder_is_empty(entry)?;
+        match (class, &record.change) {
+            (Class::Done | Class::Captured, _) if !is_filled => {
+                self.touch_original(entry, observed.slot);
+                self.take_back_swapped(entry, class)
+            }
+            // What is neither the new content nor the original may be its owner's, whoever put the folder there.
+            (_, change) if self.is_in_strange_folder(entry) && is_to_go_aside(change, class, observed) => Ok(STRANGE),
+            (_, Change::Create { .. }) if observed.slot == Seen::Missing => self.set_aside(entry, observed),
+            (_, change) if is_to_go_aside(change, class, observed) => {
+                if is_edit && self.hand_over(entry, Place::Target, Handed::AsStaged)? == Handed::Not {
+                    return Ok(NOT_HANDED_OVER);
+                }
+                self.touch_original(entry, observed.slot);
+                let aside = self.set_aside(entry, observed)?;
+                match self.swap_into_place(entry) {
+                    Err(e) if e.os_error().is_some_and(errno::is_taken) => Ok(IN_THE_WAY),
+                    other => other.map(|()| if aside == TakenBack::Old { aside } else { TakenBack::Aside(ASIDE) }),
+                }
+            }
+            (Class::OriginalLost | Class::Torn, change)
+                if change.original().is_some() && observed.slot == Seen::Missing =>
+            {
+                Ok(left_alone(record, observed, Class::OriginalLost))
+            }
+            // Taken back before a crash, which may have lost the time that was given then.
+            (Class::Ready, Change::Edit { .. } | Change::Delete { .. } | Change::FileToFolder { .. }) => {
+                self.touch(Name::new(self.parent(entry)?, record.path.name()));
+                Ok(TakenBack::Old)
+            }
+            (class, _) => Ok(left_alone(record, observed, class)),
+        }
+    }
+
+    fn is_in_strange_folder(&self, entry: usize) -> bool {
+        self.strange.contains(self.record(entry).path.parent())
+    }
+
+    /// Moves what stands at the target out of the way, to where it is kept. Never an exchange: what is not txedit's
+    /// must not be in a slot.
+    fn set_aside(&self, entry: usize, observed: Observed) -> Result<TakenBack> {
+        let kept = kept_name(entry, 0);
+        let kept = Name::new(&self.folder, &kept);
+        let is_kept = self.fs.stat(kept).map_err(|e| Error::io("look at", kept.path(), e))?.is_some();
+        match (is_kept, observed.target == Seen::Missing) {
+            (true, true) => return Ok(TakenBack::Aside(ASIDE)),
+            (true, false) => return Ok(TakenBack::Left(ASIDE)),
+            (false, true) => return Ok(TakenBack::Old),
+            (false, false) => {}
+        }
+        let target = Name::new(self.parent(entry)?, self.record(entry).path.name());
+        let moved = self.fs.rename(target, kept, Rename::NoReplace);
+        moved.map(|()| TakenBack::Aside(ASIDE)).map_err(|e| Error::io("set aside", target.path(), e))
+    }
+
+    /// The original goes back to its name, which was made free.
+    fn swap_into_place(&self, entry: usize) -> Result<()> {
+        let slot = slot_name(entry);
+        let target = Name::new(self.parent(entry)?, self.record(entry).path.name());
+        let moved = self.fs.rename(Name::new(&self.folder, &slot), target, Rename::NoReplace);
+        moved.map_err(|e| Error::io("put back", target.path(), e))
+    }
+
+    /// Builds would trust what they made of the rejected content if its original were older than that.
+    fn touch_original(&self, entry: usize, slot: Seen) {
+        if matches!(slot, Seen::File { .. }) {
+            self.touch(Name::new(&self.folder, &slot_name(entry)));
+        }
+    }
+
+    /// The content counts more than its time: where the time cannot be set, the file goes back all the same.
+    fn touch(&self, name: Name<'_>) {
+        if let Ok(file) = self.fs.open_file(name) {
+            self.fs.touch(&file).ok();
+        }
+    }
+
+    fn take_back_folder(&self, entry: usize) -> Result<TakenBack> {
+        // What is in it is somebody else's, and so is the folder then.
+        const NOT_EMPTY: TakenBack = TakenBack::Aside("the new folder is not empty; it stays");
+        if !self.target_folder_is_empty(entry)? {
+            return Ok(NOT_EMPTY);
+        }
+        self.swap_back(entry)?;
+        // Somebody may have put a file into it in this moment, or a folder of theirs in its place.
+        if self.slot_is_ours(entry)? {
+            return Ok(TakenBack::Old);
+        }
+        self.swap(entry)?;
+        Ok(NOT_EMPTY)
+    }
+
+    fn target_folder_is_empty(&self, entry: usize) -> Result<bool> {
+        is_empty_folder(self.fs, self.parent(entry)?, Path::new(self.record(entry).path.name()))
+    }
+}

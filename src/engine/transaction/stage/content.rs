@@ -1,0 +1,96 @@
+//! What goes into a slot: a source's content with its splices. What was not kept in memory is read again, and must still
+//! be what was read before.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use crate::digest::Digest;
+use crate::engine::store::files::write_all;
+use crate::engine::store::lock::check_cancelled;
+use crate::engine::transaction::prepare::draft::Source;
+use crate::engine::transaction::prepare::snapshot::{self, read_whole};
+use crate::error::{Error, Result};
+use crate::fs::{Fs, Handle};
+use crate::identity::Timestamp;
+use crate::journal::recover::is_young;
+use crate::limits;
+use crate::text::splice::{Piece, Splices};
+
+/// A slot to be filled.
+pub(super) struct Filling<'a> {
+    pub fs: &'a dyn Fs,
+    pub slot: &'a Handle,
+    pub source: &'a Source,
+    pub splices: &'a Splices,
+    /// The digest of what comes of it.
+    pub digest: Digest,
+    /// When reading began, by the file system's clock.
+    pub read_at: Timestamp,
+    pub cancel: &'a AtomicBool,
+}
+
+impl Filling<'_> {
+    pub(super) fn fill(&self) -> Result<()> {
+        if let Some(bytes) = &self.source.bytes {
+            return self.write(bytes);
+        }
+        let name = self.source.name();
+        let path = name.path();
+        let file = self.fs.open_file(name).map_err(|e| Error::io("open", &path, e))?;
+        let size = self.source.snapshot.stat.size;
+        if self.splices.is_empty() || size > limits::WHOLE_BYTES {
+            let written = self.copy(&file, &path, size)?;
+            return self.check(&file, &path, || {
+                Ok(snapshot::digest(self.fs, self.slot, &path, written, self.cancel)? == self.digest)
+            });
+        }
+        let bytes = read_whole(self.fs, &file, &path, size, self.cancel)?;
+        self.check(&file, &path, || Ok(Digest::of(&bytes) == self.source.snapshot.digest))?;
+        self.write(&bytes)
+    }
+
+    fn write(&self, bytes: &[u8]) -> Result<()> {
+        let mut offset = 0;
+        self.splices.in_chunks(bytes, limits::CHUNK_BYTES, |chunk| {
+            write_all(self.fs, self.slot, offset, chunk)?;
+            offset += chunk.len() as u64;
+            Ok(())
+        })
+    }
+
+    /// Copies what stays inside the system, shared where it can; answers how much was written.
+    fn copy(&self, from: &Handle, path: &Path, size: u64) -> Result<u64> {
+        let mut written = 0;
+        for piece in self.splices.pieces(usize::try_from(size).unwrap_or(usize::MAX)) {
+            match piece {
+                Piece::New(bytes) => {
+                    write_all(self.fs, self.slot, written, bytes)?;
+                    written += bytes.len() as u64;
+                }
+                Piece::Old(range) => {
+                    let (mut at, end) = (range.start as u64, range.end as u64);
+                    while at < end {
+                        check_cancelled(self.cancel)?;
+                        let length = (end - at).min(limits::CANCEL_EVERY_BYTES as u64);
+                        let copied = self.fs.copy_range(from, at, self.slot, written, length);
+                        match copied.map_err(|e| Error::io("copy", path, e))? {
+                            0 => return Err(snapshot::changed(path, "became shorter since it was read")),
+                            copied => (at, written) = (at + copied, written + copied),
+                        }
+                    }
+                }
+            }
+        }
+        Ok(written)
+    }
+
+    /// Fails where the source changed since it was planned for. Where its time proves nothing, the `bytes` do.
+    fn check(&self, file: &Handle, path: &Path, bytes: impl FnOnce() -> Result<bool>) -> Result<()> {
+        let now = self.fs.stat_handle(file).map_err(|e| Error::io("look at", path, e))?;
+        let before = &self.source.snapshot;
+        if before.is_same(&now, false) && (!is_young(before.stat.modified, self.read_at) || bytes()?) {
+            return Ok(());
+        }
+        Err(snapshot::changed(path, "changed since it was read"))
+    }
+}

@@ -1,0 +1,42 @@
+//! What the transaction's folder says of itself: its journal, and the report beside it.
+
+use std::io;
+
+use super::Staging;
+use crate::engine::history::account;
+use crate::engine::store::files::write_new_by;
+use crate::error::{Error, Result};
+use crate::fs::{Name, Rename};
+use crate::journal;
+
+impl Staging<'_> {
+    /// Writes the whole journal, sealed, under its hidden name.
+    pub(crate) fn write_journal(&mut self) -> Result<()> {
+        self.hidden = Some(self.transaction.write_journal()?);
+        Ok(())
+    }
+
+    pub(crate) fn sync_journal(&self) -> Result<()> {
+        let Some(hidden) = &self.hidden else { unreachable!("the journal is written before it is synced") };
+        self.transaction.fs.sync(hidden).map_err(|e| Error::io("sync", hidden.path(), e))
+    }
+
+    /// Gives the journal its name. From here on it says what the slots are for, and they stay.
+    pub(crate) fn name_journal(&mut self) -> Result<()> {
+        let folder = &self.transaction.folder;
+        let from = Name::new(folder, journal::HIDDEN_NAME);
+        let to = Name::new(folder, self.transaction.mark.file_name());
+        let renamed = self.transaction.fs.rename(from, to, Rename::NoReplace);
+        renamed.map_err(|e| Error::io("rename", from.path(), e))?;
+        self.unnamed = 0..0;
+        self.copies.clear();
+        Ok(())
+    }
+
+    /// Writes what was done, for the log. No decision ever rests on it.
+    pub(crate) fn write_report(&mut self, tell: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> Result<()> {
+        let name = Name::new(&self.transaction.folder, account::FILE_NAME);
+        self.report = Some(write_new_by(self.transaction.fs, name, tell)?);
+        Ok(())
+    }
+}
