@@ -23,7 +23,7 @@ use crate::fs::{Fs, Handle};
 use crate::limits;
 use crate::path::bounds::Bounds;
 use crate::path::{RelPath, STATE_FOLDER, shown};
-use history::account::Teller;
+use history::stored_report::Teller;
 pub use history::undo::{UndoOptions, Wanting};
 use report::{FileReport, Recovered, Report, Status};
 use store::lock::{Locks, Patience};

@@ -3,10 +3,10 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::history::late;
+use super::history::late_writes;
 use super::history::{self, Entry};
-use super::recovery::doubtful::{self, Cause, Doubtful};
-use super::recovery::hot::{self, Standing};
+use super::recovery::interrupted::{self, Standing};
+use super::recovery::untrusted::{self, Cause, Doubtful};
 use super::report::{Interrupted, Status, Unreadable};
 use super::store::kept;
 use super::store::lock::Patience;
@@ -19,7 +19,7 @@ use crate::journal::{Header, Record};
 /// Interrupted and running transactions, and what is kept.
 pub(super) fn status(fs: &dyn Fs, state: &State, lock_timeout: Duration) -> Result<Status> {
     let kept = kept::list(fs, state)?;
-    let mut warnings = late::all_warnings(fs, state)?;
+    let mut warnings = late_writes::all_warnings(fs, state)?;
     warnings.extend(state.strangers(fs)?);
     let (damaged, copies) = in_history(fs, state)?;
     warnings.extend(told_of_copies(&copies));
@@ -69,7 +69,7 @@ fn told_of_copies(copies: &[String]) -> Option<String> {
 }
 
 fn look(fs: &dyn Fs, state: &State, id: &str, lock_timeout: Duration) -> Result<Option<Interrupted>> {
-    let (standing, folder) = hot::examine(fs, state, id, &|_| false)?;
+    let (standing, folder) = interrupted::examine(fs, state, id, &|_| false)?;
     drop(folder);
     let entry = |running, journal: Option<(&Header, &[Record])>, action: &str, reason: String| Interrupted {
         id: id.to_owned(),
@@ -84,11 +84,11 @@ fn look(fs: &dyn Fs, state: &State, id: &str, lock_timeout: Duration) -> Result<
             let Some(section) = state.section(fs, Section::Transactions)? else { return Ok(None) };
             let Some(folder) = open_transaction(fs, &section, id)? else { return Ok(None) };
             // It has a journal once it is staged.
-            let journal = hot::read_born_here(fs, &folder, id, state.protocol)?;
+            let journal = interrupted::read_born_here(fs, &folder, id, state.protocol)?;
             let journal = journal.as_ref().map(|journal| (&journal.header, &journal.entries[..]));
-            entry(true, journal, "leave", hot::at_work(fs, state, id)?)
+            entry(true, journal, "leave", interrupted::at_work(fs, state, id)?)
         }
-        Standing::Refused(refusal) => entry(false, None, "wait", doubtful::refused_in_txn(state, id, refusal)),
+        Standing::Refused(refusal) => entry(false, None, "wait", untrusted::refused_in_txn(state, id, refusal)),
         Standing::Unfinished => entry(false, None, "drop", "it never came to its journal".to_owned()),
         Standing::Corrupt(why) => entry(false, None, "wait", why),
         Standing::NotOurs(beginning, doubt) => {

@@ -36,7 +36,7 @@ const DOORS: [(&str, &[&str], &str); 8] = [
             "dialect/",
             "journal/record.rs",
             "journal/scan.rs",
-            "engine/history/account.rs",
+            "engine/history/stored_report.rs",
             "engine/open/stored.rs",
             "cli/",
             "mcp/",

@@ -1,12 +1,12 @@
 //! Committed transactions: their folders, with the originals in them, are the undo records.
 
-pub(super) mod account;
-pub(super) mod again;
-pub(super) mod carry_back;
+pub(super) mod concurrent_key;
 pub(super) mod export;
-pub(super) mod late;
+pub(super) mod idempotency;
+pub(super) mod late_writes;
+pub(super) mod merge;
 pub(super) mod prune;
-pub(super) mod same_key;
+pub(super) mod stored_report;
 pub(super) mod undo;
 
 use std::collections::{HashMap, HashSet};
@@ -15,8 +15,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use super::Engine;
-use super::recovery::doubtful::{Cause, Doubtful};
-use super::recovery::hot;
+use super::recovery::interrupted;
+use super::recovery::untrusted::{Cause, Doubtful};
 use super::report::{Logged, Shown, ShownFile};
 use super::store::id;
 use super::store::lock::NEVER;
@@ -31,8 +31,8 @@ use crate::journal::{self, Change, Extract, Header, Journal, Mark, original_name
 use crate::limits;
 use crate::path::{RelPath, STATE_FOLDER};
 use crate::text::diff;
-use account::{Account, CheckAccount};
-use again::Search;
+use idempotency::Search;
+use stored_report::{Account, CheckAccount};
 
 /// What a file was and became, where it is known.
 pub(crate) type Contents = (Option<Vec<u8>>, Option<Vec<u8>>);
@@ -97,7 +97,7 @@ fn read(fs: &dyn Fs, folder: Handle, stat: &Stat, id: &str) -> Result<std::resul
         header = Some(found.clone());
         is_born_here(stat, id, found)
     };
-    let found = match hot::read_of_journal(fs, &folder, |bytes| journal::read_if(bytes, wanted, 0)) {
+    let found = match interrupted::read_of_journal(fs, &folder, |bytes| journal::read_if(bytes, wanted, 0)) {
         Err(e) if e.os_error().is_some_and(errno::is_missing) => None,
         other => other?,
     };
@@ -135,7 +135,7 @@ pub(crate) fn is_ours(fs: &dyn Fs, state: &State, id: &str) -> Result<bool> {
 
 fn open_ours(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<Handle>> {
     let Opening::Ours(folder, stat) = open(fs, state, id)? else { return Ok(None) };
-    let header = hot::read_of_journal(fs, &folder, |bytes| journal::header(bytes))?;
+    let header = interrupted::read_of_journal(fs, &folder, |bytes| journal::header(bytes))?;
     let Some(Ok((header, Mark::Done))) = header else { return Ok(None) };
     Ok(is_born_here(&stat, id, &header).then_some(folder))
 }
@@ -345,7 +345,7 @@ impl Engine {
             opened: header.opened.clone(),
             check: account.and_then(|account| account.check).map(CheckAccount::into_run),
             files: files.collect(),
-            warnings: late::warnings(&*self.fs, self.protocol, loaded)?,
+            warnings: late_writes::warnings(&*self.fs, self.protocol, loaded)?,
             unreadable: None,
         })
     }

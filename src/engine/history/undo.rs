@@ -6,16 +6,16 @@ use std::time::Instant;
 
 use super::{Entry, Loaded, whole_history};
 use crate::check::Check;
-use crate::engine::recovery::doubtful::{self, Doubtful};
+use crate::engine::recovery::untrusted::{self, Doubtful};
 use crate::engine::recovery::{self, InFront};
 use crate::engine::report::{Extra, FileReport, Operation, Report, Reverted};
 use crate::engine::store::state::{Found, State};
-use crate::engine::transaction::attempts::telling;
 use crate::engine::transaction::prepare::draft::{Draft, Marks, Source, Sources};
-use crate::engine::transaction::prepare::ground::{Ground, Parents};
+use crate::engine::transaction::prepare::lock_targets::{Ground, Parents};
+use crate::engine::transaction::prepare::request_paths::is_about_the_path;
 use crate::engine::transaction::prepare::resolve::Place;
-use crate::engine::transaction::prepare::roles::is_about_the_path;
 use crate::engine::transaction::prepare::snapshot::{self, Snapshot, Wanted};
+use crate::engine::transaction::retry::telling;
 use crate::engine::{Engine, Run};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Metadata, Name};
@@ -207,7 +207,7 @@ impl Engine {
                 (is_open && is_wanted(&header.id, &header.owner.program)).then_some(Ok(header.id))
             }
             Ok(Entry::Doubtful(doubtful)) => {
-                doubtful::is_wanted(&doubtful, is_wanted).then(|| Err(doubtful.may_be_newest()))
+                untrusted::is_wanted(&doubtful, is_wanted).then(|| Err(doubtful.may_be_newest()))
             }
             Err(error) => Some(Err(error)),
         });
@@ -220,8 +220,8 @@ impl Engine {
     /// one.
     fn refuse_interrupted(&self, state: &State, than: Option<&str>, is_wanted: &Wanting<'_>) -> Result<()> {
         let is_newer = |doubtful: &Doubtful| than.is_none_or(|than| doubtful.id.as_str() > than);
-        let interrupted = doubtful::interrupted(&*self.fs, state)?;
-        let newer = interrupted.iter().find(|it| is_newer(it) && doubtful::is_wanted(it, is_wanted));
+        let interrupted = untrusted::interrupted(&*self.fs, state)?;
+        let newer = interrupted.iter().find(|it| is_newer(it) && untrusted::is_wanted(it, is_wanted));
         newer.map_or(Ok(()), |doubtful| Err(doubtful.may_be_newest()))
     }
 

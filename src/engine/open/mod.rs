@@ -13,15 +13,15 @@ mod stored;
 
 use std::cell::Cell;
 
-use super::history::again::Commit;
+use super::history::idempotency::Commit;
 use super::report::{OpenTransaction, Preview, Report};
 use super::store::id;
 use super::store::lock::Patience;
 use super::store::state::{Section, State};
 use super::store::trash::{self, Goes};
-use super::transaction::attempts::telling;
-use super::transaction::prepare::ground::Ground;
-use super::transaction::prepare::roles::{Cast, vacates};
+use super::transaction::prepare::lock_targets::Ground;
+use super::transaction::prepare::request_paths::{Cast, vacates};
+use super::transaction::retry::telling;
 use super::{Engine, Run};
 use crate::check::Check;
 use crate::digest::Digest;

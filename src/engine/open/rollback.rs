@@ -3,8 +3,8 @@
 use super::is_gone;
 use super::store::Opened;
 use crate::engine::history::Loaded;
-use crate::engine::history::again::Search;
-use crate::engine::recovery::doubtful::Doubtful;
+use crate::engine::history::idempotency::Search;
+use crate::engine::recovery::untrusted::Doubtful;
 use crate::engine::store::state::{Section, State};
 use crate::engine::{Engine, Run};
 use crate::error::{Error, ErrorKind, Result};

@@ -8,7 +8,7 @@ use super::store::Opened;
 use super::stored::Base;
 use crate::digest::Digest;
 use crate::engine::report::FileReport;
-use crate::engine::transaction::prepare::roles::vacates;
+use crate::engine::transaction::prepare::request_paths::vacates;
 use crate::engine::{Engine, Run};
 use crate::error::{Detail, Diverged, Error, ErrorKind, Result};
 use crate::limits;

@@ -1,8 +1,8 @@
 //! Everything that is interrupted in a workspace, one after the other.
 
-use super::hot::{self, Standing};
+use super::interrupted::{self, Standing};
 use super::recover_one;
-use super::told::tell;
+use super::warnings::tell;
 use crate::engine::report::Recovered;
 use crate::engine::store::lock::Patience;
 use crate::engine::store::state::{Section, State, list_ids};
@@ -72,7 +72,7 @@ pub(crate) fn recover_all(
 
 /// Whether a transaction is gone, or has an owner that is alive.
 fn is_settled(fs: &dyn Fs, state: &State, id: &str) -> bool {
-    matches!(hot::examine(fs, state, id, &|_| false), Ok((Standing::Running, _)))
+    matches!(interrupted::examine(fs, state, id, &|_| false), Ok((Standing::Running, _)))
 }
 
 /// What would be done with each, without doing it.

@@ -2,14 +2,14 @@
 
 mod adopt;
 mod all;
-pub(super) mod doubtful;
+pub(super) mod blocked;
+pub(super) mod conflicts;
 mod forward;
-pub(super) mod hot;
+pub(super) mod interrupted;
 mod named;
-pub(super) mod nearby;
-mod room;
 mod targets;
-mod told;
+pub(super) mod untrusted;
+pub(super) mod warnings;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -28,14 +28,14 @@ use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::fs::{Fs, Handle};
 use crate::journal::recover::{Class, Decision};
 use crate::journal::{Beginning, Journal, Mark};
-use hot::Standing;
+use interrupted::Standing;
 
 use adopt::{Found, adopt};
 pub(crate) use all::{Recoveries, plan_all, recover_all};
 pub(crate) use named::{left_in_history, recover_named, unknown};
 use targets::lock_targets;
 pub(crate) use targets::open_folder;
-pub(crate) use told::{InFront, not_recovered, tell, tell_once};
+pub(crate) use warnings::{InFront, not_recovered, tell, tell_once};
 
 /// How often a decision is taken anew where somebody else keeps writing.
 const TRIES: usize = 8;
@@ -104,7 +104,7 @@ fn look(
     options: RecoverOptions,
     run: Run<'_>,
 ) -> Result<std::result::Result<Looked, Left>> {
-    let (standing, folder) = hot::examine(fs, state, id, &|doubt| dismisses(options, doubt))?;
+    let (standing, folder) = interrupted::examine(fs, state, id, &|doubt| dismisses(options, doubt))?;
     let (mut journal, mark) = match actionable(standing) {
         Ok(actionable) => actionable,
         Err(left) => return Ok(Err(left)),
@@ -127,7 +127,7 @@ fn required(error: Error) -> Error {
 
 /// The report of one that somebody is at: its owner, or what the check of an owner that is gone has left behind.
 fn running(fs: &dyn Fs, state: &State, id: &str) -> Result<Recovered> {
-    Ok(Recovered { reason: hot::at_work(fs, state, id)?, ..Left::Running.into_report(state, id) })
+    Ok(Recovered { reason: interrupted::at_work(fs, state, id)?, ..Left::Running.into_report(state, id) })
 }
 
 /// Why a transaction is left as it is.
@@ -136,14 +136,14 @@ enum Left {
     Refused(Refusal),
     Unfinished,
     Corrupt(String),
-    NotOurs(Box<Beginning>, hot::Doubt),
+    NotOurs(Box<Beginning>, interrupted::Doubt),
 }
 
 impl Left {
     fn into_report(self, state: &State, id: &str) -> Recovered {
         let (action, required, reason, beginning) = match self {
             Self::Running => ("running", false, "its owner is alive, or it is gone".to_owned(), None),
-            Self::Refused(refusal) => ("left", true, doubtful::refused_in_txn(state, id, refusal), None),
+            Self::Refused(refusal) => ("left", true, untrusted::refused_in_txn(state, id, refusal), None),
             Self::Unfinished => ("left", false, "it never came to its journal; it is swept away".to_owned(), None),
             Self::Corrupt(why) => {
                 ("left", true, format!("{why}; look at it, then `txedit recover {id} --discard`"), None)
@@ -168,12 +168,12 @@ fn actionable(standing: Standing) -> std::result::Result<(Journal, Mark), Left> 
 }
 
 /// Whether a person said what is to be done in spite of a doubt.
-fn dismisses(options: RecoverOptions, doubt: hot::Doubt) -> bool {
+fn dismisses(options: RecoverOptions, doubt: interrupted::Doubt) -> bool {
     match doubt {
         // A folder that is only put aside is not acted on.
         _ if options.decision == Wish::Discard => true,
-        hot::Doubt::Copied => options.trust_journal,
-        hot::Doubt::OtherHost => options.other_host,
+        interrupted::Doubt::Copied => options.trust_journal,
+        interrupted::Doubt::OtherHost => options.other_host,
     }
 }
 
@@ -199,7 +199,7 @@ fn choose(transaction: &Transaction<'_>, classes: &[Class], wish: Wish) -> Resul
 fn plan_only(transaction: &Transaction<'_>, wish: Wish, cancel: &AtomicBool) -> Result<Recovered> {
     let classes = transaction.classes(cancel)?;
     let decision = choose(transaction, &classes, wish)?;
-    if let Some(taken) = room::taken(transaction, decision, wish)? {
+    if let Some(taken) = blocked::taken(transaction, decision, wish)? {
         return Ok(left_for(transaction, &classes, &taken));
     }
     let (action, required) = match (wish, decision) {
@@ -223,7 +223,7 @@ fn act(transaction: &mut Transaction<'_>, wish: Wish, run: Run<'_>) -> Result<Re
             transaction.incomplete = transaction.incomplete(&classes)?;
         }
         let decision = choose(transaction, &classes, wish)?;
-        if let Some(taken) = room::taken(transaction, decision, wish)? {
+        if let Some(taken) = blocked::taken(transaction, decision, wish)? {
             return Ok(left_for(transaction, &classes, &taken));
         }
         if wish == Wish::Discard {

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use super::all::unswapped;
-use super::doubtful::Doubtful;
-use super::hot::{self, Standing};
+use super::interrupted::{self, Standing};
 use super::recover_one;
+use super::untrusted::Doubtful;
 use crate::engine::report::Recovered;
 use crate::engine::store::barrier;
 use crate::engine::store::lock::Patience;
@@ -51,7 +51,9 @@ pub(crate) fn recover_named(
 
 /// A folder whose journal does not verify can only be put aside, and only on a person's word.
 fn discard_unreadable(fs: &dyn Fs, state: &State, id: &str, options: RecoverOptions) -> Result<Option<Recovered>> {
-    let (Standing::Corrupt(why), Some(folder)) = hot::examine(fs, state, id, &|_| true)? else { return Ok(None) };
+    let (Standing::Corrupt(why), Some(folder)) = interrupted::examine(fs, state, id, &|_| true)? else {
+        return Ok(None);
+    };
     if options.decision != Wish::Discard {
         return Ok(None);
     }

@@ -7,9 +7,9 @@ use super::aside::asides;
 use super::folder::{is_incomplete, see};
 use super::lock::NEVER;
 use super::state::{Section, State, list_ids, open_transaction};
-use super::{raze, trash};
+use super::{delete_tree, trash};
 use crate::engine::history::prune;
-use crate::engine::recovery::hot;
+use crate::engine::recovery::interrupted;
 use crate::engine::report::{Kept, Report};
 use crate::engine::{Engine, Run};
 use crate::error::{self, Error, ErrorKind, Result};
@@ -34,7 +34,7 @@ impl Engine {
     /// transaction. The kept copy stays until it is dropped.
     pub fn kept_restore(&self, id: &str, path: Option<&Path>, run: Run<'_>) -> Result<Report> {
         let (state, folder) = self.kept_folder(id)?;
-        let Some((journal, mark)) = hot::read_wanted(&*self.fs, &folder, |_| true)? else {
+        let Some((journal, mark)) = interrupted::read_wanted(&*self.fs, &folder, |_| true)? else {
             let message =
                 format!("the journal of {id} does not verify; what is kept of it is in {}", folder.path().display());
             return Err(Error::new(ErrorKind::RecoveryRequired, message).at(folder.path()));
@@ -78,7 +78,7 @@ impl Engine {
         // Whoever empties the trash meanwhile leaves what is locked.
         self.fs.try_lock(&folder).map_err(|e| Error::io("lock", folder.path(), e))?;
         // The journal goes last: without it nothing tells what the rest is.
-        raze::folders_in(&*self.fs, &folder)?;
+        delete_tree::folders_in(&*self.fs, &folder)?;
         state.move_transaction(&*self.fs, id, Section::Kept, Section::Trash)?;
         trash::sync_and_drop(&*self.fs, &state, id)
     }
@@ -129,7 +129,8 @@ pub(crate) fn list(fs: &dyn Fs, state: &State) -> Result<Vec<Kept>> {
 /// first entries. All of them can be restored.
 fn listed(fs: &dyn Fs, folder: &Handle, stat: &Stat) -> Result<Option<(Journal, Mark)>> {
     let is_born_here = |header: &Header| header.folder.is_record_of(&stat.identity);
-    let read = hot::read_of_journal(fs, folder, |bytes| journal::read_if(bytes, is_born_here, limits::FOREIGN_FILES))?;
+    let read =
+        interrupted::read_of_journal(fs, folder, |bytes| journal::read_if(bytes, is_born_here, limits::FOREIGN_FILES))?;
     Ok(match read {
         Some(Ok((Extract::Whole(journal), mark))) => Some((journal, mark)),
         Some(Ok((Extract::Beginning(Beginning { header, entries, .. }), mark))) => {

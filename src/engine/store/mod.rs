@@ -2,16 +2,16 @@
 
 pub(super) mod aside;
 pub(super) mod barrier;
+pub(super) mod delete_tree;
 pub(super) mod files;
 pub(super) mod folder;
 pub(super) mod id;
+pub(super) mod id_order;
 pub(super) mod kept;
-pub(super) mod leaving;
 pub(super) mod lock;
-pub(super) mod newest;
+pub(super) mod made_folders;
 pub(super) mod private;
-pub(super) mod raze;
+pub(super) mod removed_folders;
 pub(super) mod state;
 pub(super) mod sweep;
-pub(super) mod tidy;
 pub(super) mod trash;

@@ -11,9 +11,9 @@ use super::barrier;
 use super::folder::see;
 use super::lock::NEVER;
 use super::state::{Section, State, list_ids, open_transaction};
-use crate::engine::history::account;
-use crate::engine::history::late::{Found, Slots};
-use crate::engine::recovery::hot;
+use crate::engine::history::late_writes::{Found, Slots};
+use crate::engine::history::stored_report;
+use crate::engine::recovery::interrupted;
 use crate::error::{Error, Result};
 use crate::fs::{FileKind, Fs, Handle, Name};
 use crate::identity::Timestamp;
@@ -152,7 +152,7 @@ fn is_past(came: Timestamp, now: Timestamp, grace: Duration) -> bool {
 /// Unlinks the slots that hold what the journal says, each right after it was looked at. Answers what is not to be
 /// deleted, in a few words.
 fn unlink_verified(fs: &dyn Fs, state: &State, folder: &Handle) -> Result<Option<String>> {
-    let (journal, mark) = match hot::read_of_journal(fs, folder, |bytes| journal::read(bytes))? {
+    let (journal, mark) = match interrupted::read_of_journal(fs, folder, |bytes| journal::read(bytes))? {
         Some(Ok(read)) => read,
         Some(Err(why)) => return Ok(Some(format!("a folder whose content cannot be verified, since {why}"))),
         None => return Ok(None),
@@ -176,7 +176,8 @@ fn unlink_verified(fs: &dyn Fs, state: &State, folder: &Handle) -> Result<Option
         }
     }
     // A contended transaction that was interrupted leaves a journal under its hidden name.
-    let ours = |name: &OsString| name == account::FILE_NAME || name == mark.file_name() || name == journal::HIDDEN_NAME;
+    let ours =
+        |name: &OsString| name == stored_report::FILE_NAME || name == mark.file_name() || name == journal::HIDDEN_NAME;
     let left = fs.list(folder).map_err(|e| Error::io("list", folder.path(), e))?;
     let mut strange = false;
     for name in left.iter().filter(|name| !ours(name)) {

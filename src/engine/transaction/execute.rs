@@ -1,20 +1,23 @@
 //! Walks the steps of a commit, from a draft to a report, and takes everything back where one fails.
 
+pub(in crate::engine) mod reapply;
+pub(in crate::engine) mod verify;
+
 use std::panic::{self, AssertUnwindSafe};
 use std::thread::Builder;
 
-use super::gate::Rewritten;
+use super::check_gate::Rewritten;
 use super::prepare::draft::Draft;
 use super::prepare::snapshot;
 use super::stage::Staging;
 use crate::check::CheckRun;
 use crate::commit::step::{Barrier, OnFailure, Step, Terms};
-use crate::engine::history::account::Teller;
-use crate::engine::history::same_key;
+use crate::engine::history::concurrent_key;
+use crate::engine::history::stored_report::Teller;
 use crate::engine::store::folder::Transaction;
 use crate::engine::store::lock::{Locks, NEVER, check_cancelled};
+use crate::engine::store::made_folders::Tidied;
 use crate::engine::store::state::{Section, State};
-use crate::engine::store::tidy::Tidied;
 use crate::engine::store::trash::{self, Trash};
 use crate::engine::{Phase as Progress, Run, Unobserved};
 use crate::error::{Error, ErrorKind, NotOld, Outcome, Result};
@@ -23,8 +26,6 @@ use crate::identity::Timestamp;
 use crate::journal::Mark;
 use crate::journal::recover::{Class, Decision};
 
-mod contend;
-mod look;
 mod way_back;
 
 pub(crate) use way_back::{Undone, drop_folder, undo};
@@ -161,7 +162,7 @@ impl<'a> Walk<'a> {
             Step::WriteJournal => self.staging.write_journal(),
             Step::SyncJournal => self.staging.sync_journal(),
             Step::NameJournal => self.staging.name_journal(),
-            Step::LookForKey => same_key::refuse_another(self.transaction()),
+            Step::LookForKey => concurrent_key::refuse_another(self.transaction()),
             Step::Barrier(barrier @ (Barrier::First | Barrier::Contents)) => self.barrier_of_contents(barrier),
             Step::Barrier(Barrier::Checked | Barrier::Second | Barrier::Undone) => self.later_barrier(),
             Step::Recheck(entry) => {

@@ -1,11 +1,11 @@
 //! One request, from its paths to its report.
 
-pub(super) mod attempts;
+pub(super) mod check_gate;
 pub(super) mod execute;
-pub(super) mod gate;
+pub(super) mod panic_guard;
 pub(super) mod prepare;
+pub(super) mod retry;
 pub(super) mod rollback;
-pub(super) mod shelter;
 pub(super) mod stage;
 
 use std::collections::{HashMap, HashSet};
@@ -25,13 +25,13 @@ use crate::plan::{Access, Change as Planned, Entry, Plan, SourceId};
 use crate::request::validate::{self, PathRule};
 use crate::request::{Change, FileRequest, Request};
 use prepare::draft::{Draft, Marks, Source, Sources};
-use prepare::ground::{Ground, Parents};
+use prepare::lock_targets::{Ground, Parents};
+use prepare::request_paths::{Cast, Subjects, vacates};
 use prepare::resolve::Place;
-use prepare::roles::{Cast, Subjects, vacates};
 use prepare::snapshot::{self, Snapshot};
 
-use prepare::asked::Asked;
-use prepare::elsewhere::elsewhere;
+use prepare::file_report::Asked;
+use prepare::other_files::elsewhere;
 use prepare::reader::Reader;
 
 impl Engine {
@@ -53,8 +53,8 @@ impl Engine {
         }
         let attempt = |attempt| self.attempt(request, attempt, &mut warnings, run);
         let report =
-            self.try_again(request.check.as_ref(), attempt, |error| attempts::means_the_same(request, error), run);
-        attempts::telling(report, warnings)
+            self.try_again(request.check.as_ref(), attempt, |error| retry::means_the_same(request, error), run);
+        retry::telling(report, warnings)
     }
 
     /// Does what was found in the files, of which each that changes has the hash of what was looked at: looks again, as long
@@ -75,7 +75,7 @@ impl Engine {
             if request.dry_run { self.apply(request, run) } else { self.attempt(request, attempt, &mut warnings, run) }
         };
         let report = self.try_again(None, attempt, |_| true, run);
-        (last, attempts::telling(report, warnings))
+        (last, retry::telling(report, warnings))
     }
 
     /// Tries it for the `attempt`th time: all before came to nothing, since another program came in between.
@@ -110,7 +110,7 @@ impl Engine {
         draft.marks.key.clone_from(&request.idempotency_key);
         draft.again = again;
         if attempt > self.contended_after && self.settings.durability == Durability::Power {
-            draft.contended = prepare::contended::edits(self.protocol, request, &draft);
+            draft.contended = prepare::reapplicable::edits(self.protocol, request, &draft);
         }
         self.carry_out(draft, locks, Report { files, ..Report::default() }, run)
     }

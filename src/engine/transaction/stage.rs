@@ -13,7 +13,7 @@ use crate::engine::store::files::write_all;
 use crate::engine::store::folder::Transaction;
 use crate::engine::store::state::{Section, State};
 use crate::engine::store::trash::Trash;
-use crate::engine::store::{folder, newest};
+use crate::engine::store::{folder, id_order};
 use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Attributes, Fs, Guard, Handle, Metadata, Name, Rename, Stat};
@@ -71,7 +71,7 @@ impl<'a> Staging<'a> {
     /// Makes and locks the transaction's folder.
     pub(crate) fn begin(fs: &'a dyn Fs, state: &'a State, draft: &Draft, program: &str) -> Result<Self> {
         let section = state.need_section(fs, Section::Transactions)?;
-        let (id, folder, stat) = make_folder(fs, &section, &|| newest::next_id(fs, state))?;
+        let (id, folder, stat) = make_folder(fs, &section, &|| id_order::next_id(fs, state))?;
         project::leave(fs, &folder)?;
         let host = fs.host().map_err(|e| Error::io("ask who runs", folder.path(), e))?;
         let header = Header {

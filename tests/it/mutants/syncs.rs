@@ -223,7 +223,7 @@ const SYNCS: [(&str, &str, &str); 30] = [
         "replace",
         "none: of what is made in a new state folder, and made anew where it is not whole, and of its tag",
     ),
-    ("transaction/rollback/hand_over.rs", "wear", "permissions_that_are_not_handed_over"),
+    ("transaction/rollback/metadata.rs", "wear", "permissions_that_are_not_handed_over"),
     ("store/kept.rs", "kept_drop", "none: what comes back of it is listed, and dropped once more"),
     ("open/mod.rs", "close", "the_trash_emptied_before_a_sync"),
     ("open/store.rs", "save", "staged_edits_not_synced"),

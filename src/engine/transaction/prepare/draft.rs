@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::snapshot::Snapshot;
 use crate::digest::Digest;
-use crate::engine::transaction::gate::Gate;
+use crate::engine::transaction::check_gate::Gate;
 use crate::fs::{Handle, Metadata, Name, Stat};
 use crate::path::RelPath;
 use crate::plan::{Plan, SourceId};

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread::Scope;
 
-use super::ahead::Ahead;
 use super::draft::{Source, Sources};
-use super::ground::Parents;
-use super::large::{self, Large};
+use super::lock_targets::Parents;
+use super::prefetch::Ahead;
 use super::resolve::Place;
 use super::snapshot::{self, Snapshot, Wanted};
+use super::streaming::{self, Large};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Name, Stat};
@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
         }
         let (_, folder) = &self.parents[place.folder()];
         let name = Name::new(folder, place.path.name());
-        let (snapshot, large) = large::read(&*self.engine.fs, name, stat, edits, self.cancel)?;
+        let (snapshot, large) = streaming::read(&*self.engine.fs, name, stat, edits, self.cancel)?;
         self.remember(target, snapshot);
         Ok(large)
     }

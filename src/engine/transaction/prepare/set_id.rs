@@ -1,6 +1,6 @@
 //! Modes that make a program run as its owner or its group, whoever starts it.
 
-use super::roles::Subjects;
+use super::request_paths::Subjects;
 use crate::error::{ErrorKind, Result};
 use crate::request::validate::{Findings, at_file};
 use crate::request::{Mode, Request};

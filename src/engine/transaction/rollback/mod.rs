@@ -1,7 +1,7 @@
 //! Taking back: what was swapped goes back, each entry classified just before it is touched.
 
 mod folder;
-pub(crate) mod hand_over;
+pub(crate) mod metadata;
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::fs::{Name, Rename};
 use crate::journal::recover::{Class, Observed, Seen, is, is_original};
 use crate::journal::{Change, Mark, Record, kept_name, slot_name};
-use hand_over::{Handed, Place};
+use metadata::{Handed, Place};
 
 /// What taking an entry back came to.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::Staging;
-use crate::engine::history::account;
+use crate::engine::history::stored_report;
 use crate::engine::store::files::write_new_by;
 use crate::error::{Error, Result};
 use crate::fs::{Name, Rename};
@@ -35,7 +35,7 @@ impl Staging<'_> {
 
     /// Writes what was done, for the log. No decision ever rests on it.
     pub(crate) fn write_report(&mut self, tell: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> Result<()> {
-        let name = Name::new(&self.transaction.folder, account::FILE_NAME);
+        let name = Name::new(&self.transaction.folder, stored_report::FILE_NAME);
         self.report = Some(write_new_by(self.transaction.fs, name, tell)?);
         Ok(())
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::resolve::{Folders, Place, Resolver};
 use crate::engine::recovery;
-use crate::engine::recovery::nearby;
+use crate::engine::recovery::conflicts;
 use crate::engine::store::lock::{Locks, Patience};
 use crate::engine::{Engine, RecoverOptions, Run};
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -76,7 +76,7 @@ impl Engine {
                 continue;
             }
             let ours: Vec<RelPath> = places.iter().map(|place| place.path.clone()).collect();
-            let Some(touching) = nearby::find(fs, &self.root, &ours, self.protocol, warnings)? else {
+            let Some(touching) = conflicts::find(fs, &self.root, &ours, self.protocol, warnings)? else {
                 return Ok(Ground { places, parents, locks });
             };
             // Its owner is dead. Recovering needs the locks that we hold, and what we looked at is about to change.
@@ -94,7 +94,7 @@ impl Engine {
     ) -> Result<(Vec<Place>, Parents)> {
         let (places, parents) = resolve(self.resolver(), paths, judge)?;
         let ours: Vec<RelPath> = places.iter().map(|place| place.path.clone()).collect();
-        match nearby::find(&*self.fs, &self.root, &ours, self.protocol, warnings)? {
+        match conflicts::find(&*self.fs, &self.root, &ours, self.protocol, warnings)? {
             None => Ok((places, parents)),
             Some(touching) => Err(in_the_way(&touching.id, "a dry run recovers nothing")),
         }
@@ -104,7 +104,7 @@ impl Engine {
     fn refuse_own_locks(&self, places: &[Place], parents: &Parents) -> Result<()> {
         let Some(id) = &self.inside else { return Ok(()) };
         let paths: Vec<RelPath> = places.iter().map(|place| place.path.clone()).collect();
-        let Some((root, journal)) = nearby::journal_of(&*self.fs, &self.root, &paths, self.protocol, id)? else {
+        let Some((root, journal)) = conflicts::journal_of(&*self.fs, &self.root, &paths, self.protocol, id)? else {
             return Ok(());
         };
         let locked = journal.entries.iter().flat_map(|record| {
@@ -126,7 +126,7 @@ impl Engine {
 
     fn recover_first(
         &self,
-        touching: &nearby::Touching,
+        touching: &conflicts::Touching,
         patience: Patience<'_>,
         warnings: &mut Vec<String>,
         run: Run<'_>,

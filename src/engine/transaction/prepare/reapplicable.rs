@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::draft::Draft;
 use super::snapshot::Snapshot;
 use crate::commit::Protocol;
-use crate::engine::transaction::attempts::is_by_text;
+use crate::engine::transaction::retry::is_by_text;
 use crate::limits;
 use crate::plan::{self, Content, Entry, New, SourceId};
 use crate::request::edit::Edit;

@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use super::hot::{self, Doubt, Standing};
+use super::interrupted::{self, Doubt, Standing};
 use crate::engine::history::undo::Wanting;
 use crate::engine::store::private::Refusal;
 use crate::engine::store::state::{Section, State, list_ids};
@@ -149,14 +149,14 @@ pub(crate) fn interrupted(fs: &dyn Fs, state: &State) -> Result<Vec<Doubtful>> {
 
 /// One of them; `section` is `txn/`.
 pub(crate) fn interrupted_one(fs: &dyn Fs, state: &State, section: &Handle, id: &str) -> Result<Option<Doubtful>> {
-    let (standing, folder) = hot::examine(fs, state, id, &|_| false)?;
+    let (standing, folder) = interrupted::examine(fs, state, id, &|_| false)?;
     let (cause, why, header) = match standing {
         // What its owner has not acknowledged is not asked for.
         Standing::Running | Standing::Unfinished => return Ok(None),
         Standing::Refused(refusal) => (Cause::Refused(refusal), refusal.to_string(), None),
         Standing::Corrupt(why) => {
             let header = match &folder {
-                Some(folder) => hot::read_of_journal(fs, folder, |bytes| journal::header(bytes))?,
+                Some(folder) => interrupted::read_of_journal(fs, folder, |bytes| journal::header(bytes))?,
                 None => None,
             };
             let header = header.and_then(Result::ok).map(|(header, _)| header);

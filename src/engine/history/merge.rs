@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use super::account::Account;
+use super::stored_report::Account;
 use super::{Loaded, history};
 use crate::digest::Digest;
 use crate::engine::store::folder::see;

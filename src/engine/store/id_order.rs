@@ -8,7 +8,7 @@
 use super::id;
 use super::state::{Section, State, list_ids, open_transaction};
 use crate::engine::history;
-use crate::engine::recovery::hot;
+use crate::engine::recovery::interrupted;
 use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Fs, Name, Rename};
@@ -70,7 +70,7 @@ fn newest_interrupted(fs: &dyn Fs, state: &State) -> Result<Option<String>> {
     let Some(section) = state.section(fs, Section::Transactions)? else { return Ok(None) };
     for id in list_ids(fs, &section)?.into_iter().rev() {
         let Some(folder) = open_transaction(fs, &section, &id)? else { continue };
-        if hot::read_born_here(fs, &folder, &id, state.protocol)?.is_some() {
+        if interrupted::read_born_here(fs, &folder, &id, state.protocol)?.is_some() {
             return Ok(Some(id));
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::hot::{self, Standing};
+use super::interrupted::{self, Standing};
 use crate::commit::Protocol;
 use crate::engine::recovery;
 use crate::engine::store::state::{Found, Section, State, list_ids, open_transaction};
@@ -51,7 +51,8 @@ pub(crate) fn find(
                 let theirs = folder.path().join(record.path.as_path());
                 paths.iter().any(|ours| (protocol.touches)(&root.path().join(ours.as_path()), &theirs))
             });
-            if touches && matches!(hot::examine(fs, &state, &id, &|_| false)?.0, Standing::Hot(..) | Standing::Running)
+            if touches
+                && matches!(interrupted::examine(fs, &state, &id, &|_| false)?.0, Standing::Hot(..) | Standing::Running)
             {
                 return Ok(Some(Touching { state, id }));
             }
@@ -94,7 +95,7 @@ fn named(root: &Handle, folder: &Handle) -> String {
 /// The journal of a transaction, where it has one that verifies and was born there: no other can be in the way.
 fn peek(fs: &dyn Fs, section: &Handle, id: &str, protocol: &'static Protocol) -> Result<Option<Journal>> {
     let Some(folder) = open_transaction(fs, section, id)? else { return Ok(None) };
-    match hot::read_born_here(fs, &folder, id, protocol) {
+    match interrupted::read_born_here(fs, &folder, id, protocol) {
         // Its owner, or whoever recovers it, moved it on in this moment.
         Err(e) if e.os_error().is_some_and(errno::is_missing) => Ok(None),
         other => other,

@@ -5,10 +5,10 @@
 
 use std::path::PathBuf;
 
-use super::account;
+use super::stored_report;
 use super::{Loaded, history};
 use crate::commit::Protocol;
-use crate::engine::recovery::hot;
+use crate::engine::recovery::interrupted;
 use crate::engine::store::folder::{is_empty_folder, is_incomplete, see};
 use crate::engine::store::lock::NEVER;
 use crate::engine::store::state::{Section, State, list_ids, open_transaction};
@@ -76,7 +76,7 @@ impl<'a> Slots<'a> {
         };
         // What is committed was verified before its report; what was taken back, before its folder came to the trash.
         let end = match mark {
-            Mark::Done => look(account::FILE_NAME)?.map(|stat| stat.changed),
+            Mark::Done => look(stored_report::FILE_NAME)?.map(|stat| stat.changed),
             _ => Some(stat.changed),
         };
         let span = begin.zip(end).filter(|_| is_born_here);
@@ -216,7 +216,8 @@ fn in_trash(fs: &dyn Fs, state: &State) -> Result<Vec<String>> {
         let Some(folder) = open_transaction(fs, &section, &id)? else { continue };
         let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
         // Of a copy no program has the files open, and its journal can be long.
-        let Some((journal, mark)) = hot::read_wanted(fs, &folder, |header| header.folder.is_record_of(&stat.identity))?
+        let Some((journal, mark)) =
+            interrupted::read_wanted(fs, &folder, |header| header.folder.is_record_of(&stat.identity))?
         else {
             continue;
         };

@@ -5,11 +5,11 @@
 
 use std::sync::atomic::AtomicBool;
 
-use super::account::Account;
+use super::stored_report::Account;
 use super::{Entry, Loaded, whole_history};
 use crate::digest::Digest;
 use crate::engine::open::check_plan;
-use crate::engine::recovery::doubtful::{self, Doubtful};
+use crate::engine::recovery::untrusted::{self, Doubtful};
 use crate::engine::report::{Extra, FileReport, Operation, Report};
 use crate::engine::store::folder::see;
 use crate::engine::{Engine, Run};
@@ -110,7 +110,7 @@ impl Engine {
         let Some(state) = self.state()? else { return Ok(Search::Nothing) };
         let is_perhaps = |doubtful: &Doubtful| doubtful.header.as_ref().map_or_else(|| may_be(doubtful), &is_it);
         // In this order: what moves from the one to the other meanwhile is seen in one of them.
-        let mut perhaps = doubtful::interrupted(&*self.fs, &state)?;
+        let mut perhaps = untrusted::interrupted(&*self.fs, &state)?;
         perhaps.retain(is_perhaps);
         for entry in whole_history(&*self.fs, &state)?.rev() {
             match entry? {

@@ -5,8 +5,8 @@
 //! waits for the other one the work; nothing hangs on it.
 
 use crate::engine::Engine;
-use crate::engine::recovery::doubtful;
-use crate::engine::recovery::hot;
+use crate::engine::recovery::interrupted;
+use crate::engine::recovery::untrusted;
 use crate::engine::store::folder::Transaction;
 use crate::engine::store::private::{self, Opening};
 use crate::engine::store::state::{Section, State, list_ids};
@@ -44,7 +44,7 @@ fn refuse_in(fs: &dyn Fs, state: &State, section: Section, (key, own): (&str, Op
         }
         // Nobody ends one that is interrupted: there is nothing to wait for.
         if section == Section::Transactions
-            && let Some(doubtful) = doubtful::interrupted_one(fs, state, &folder, other)?
+            && let Some(doubtful) = untrusted::interrupted_one(fs, state, &folder, other)?
         {
             return Err(doubtful.may_have_key(key));
         }
@@ -62,7 +62,7 @@ fn header(fs: &dyn Fs, section: &Handle, id: &str) -> Result<Option<Header>> {
     let Opening::Ours(folder, stat) = private::open(fs, Name::new(section, id))? else { return Ok(None) };
     // Name by name in the order of the states: whatever it becomes meanwhile comes later.
     for mark in Mark::ALL {
-        match hot::read_marked(fs, Name::new(&folder, mark.file_name()), |bytes| journal::header(bytes)) {
+        match interrupted::read_marked(fs, Name::new(&folder, mark.file_name()), |bytes| journal::header(bytes)) {
             Ok(Ok(header)) if header.id == id && header.folder.is_record_of(&stat.identity) => return Ok(Some(header)),
             Ok(_) => {}
             Err(e) if e.os_error().is_some_and(errno::is_missing) => {}
