@@ -1,6 +1,9 @@
-//! Read, decide, do: the transactions of one workspace.
+//! The engine: reads, decides and carries out the transactions of one workspace.
 
+pub(crate) mod read;
 pub mod report;
+mod revert;
+pub(super) mod rollback;
 
 mod history;
 mod open;
@@ -24,8 +27,9 @@ use crate::limits;
 use crate::path::bounds::Bounds;
 use crate::path::{RelPath, STATE_FOLDER, shown};
 use history::stored_report::Teller;
-pub use history::undo::{UndoOptions, Wanting};
+pub use history::untrusted::Wanting;
 use report::{FileReport, Recovered, Report, Status};
+pub use revert::undo::UndoOptions;
 use store::lock::{Locks, Patience};
 use store::state::{Found, Section, State};
 use transaction::execute::Committed;

@@ -1,14 +1,14 @@
-//! What is going on in a workspace.
+//! The state of a workspace: interrupted, open and newest transactions, locks, kept contents.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use super::history::kept;
 use super::history::late_writes;
+use super::history::untrusted::{self, Cause, Doubtful};
 use super::history::{self, Entry};
-use super::recovery::interrupted::{self, Standing};
-use super::recovery::untrusted::{self, Cause, Doubtful};
 use super::report::{Interrupted, Status, Unreadable};
-use super::store::kept;
+use super::store::interrupted::{self, Standing};
 use super::store::lock::Patience;
 use super::store::state::{Section, State, list_ids, open_transaction};
 use super::{RecoverOptions, Run, Unobserved, open, recovery};

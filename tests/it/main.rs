@@ -4,6 +4,7 @@
 #![expect(clippy::print_stderr, reason = "a test that is skipped says why")]
 #![expect(clippy::disallowed_methods, reason = "a test that gets no thread fails")]
 
+mod architecture;
 mod attempts;
 mod bad_request;
 mod bad_target;
@@ -55,6 +56,7 @@ mod replace;
 mod retention;
 mod scenarios;
 mod sections;
+mod sources;
 mod text_rules;
 mod tidy;
 mod undo;

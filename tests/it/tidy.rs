@@ -1,9 +1,9 @@
 //! The rules of the house that no compiler holds: which layer may name what, how long things are, and that documents
 //! and code say the same.
 
+use super::sources::{root, sources};
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 /// The layers, lowest first. A module names only itself and what stands before it.
 ///
@@ -82,67 +82,8 @@ const TOP: [&str; 20] = [
     "target",
 ];
 
-/// A source file.
-struct Source {
-    /// Relative to its folder, `src` or `tests`.
-    path: String,
-    text: String,
-}
-
-impl Source {
-    /// The first part of the path: the layer.
-    fn layer(&self) -> &str {
-        self.path.split(['/', '.']).next().unwrap_or_default()
-    }
-
-    fn is_test(&self) -> bool {
-        self.path.ends_with("tests.rs") || self.path.contains("tests/")
-    }
-
-    /// Numbered lines without comments, up to the tests at the end.
-    fn code(&self) -> impl Iterator<Item = (usize, &str)> {
-        let without_tests = self.text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-        without_tests.lines().enumerate().map(|(index, line)| (index + 1, code_of(line)))
-    }
-
-    fn is_one_of(&self, places: &[&str]) -> bool {
-        places.iter().any(|place| self.path.starts_with(place))
-    }
-}
-
-/// A line without its comment.
-fn code_of(line: &str) -> &str {
-    if line.trim_start().starts_with("//") { "" } else { line.split(" // ").next().unwrap_or_default() }
-}
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
 fn read(name: &str) -> String {
     fs::read_to_string(root().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
-}
-
-/// All Rust files of a folder of the repository.
-fn sources(folder: &str) -> Vec<Source> {
-    let top = root().join(folder);
-    let mut found = Vec::new();
-    let mut folders = vec![top.clone()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).unwrap() {
-            let path: PathBuf = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let text = fs::read_to_string(&path).unwrap();
-                let path = path.strip_prefix(&top).unwrap().to_string_lossy().into_owned();
-                found.push(Source { path, text });
-            }
-        }
-    }
-    assert!(!found.is_empty(), "{folder} has no sources");
-    found.sort_by(|a, b| a.path.cmp(&b.path));
-    found
 }
 
 /// Fails with all violations at once.

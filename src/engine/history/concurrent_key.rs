@@ -4,10 +4,10 @@
 //! other, and whoever finds one gives way before anything is swapped. A look before anything is staged spares whoever
 //! waits for the other one the work; nothing hangs on it.
 
+use super::untrusted;
 use crate::engine::Engine;
-use crate::engine::recovery::interrupted;
-use crate::engine::recovery::untrusted;
 use crate::engine::store::folder::Transaction;
+use crate::engine::store::interrupted;
 use crate::engine::store::private::{self, Opening};
 use crate::engine::store::state::{Section, State, list_ids};
 use crate::errno;

@@ -1,4 +1,4 @@
-//! Late writes: a program still had a file open when it was swapped or taken back, and wrote into it afterwards.
+//! Late writes: a program had a file open when it was swapped or rolled back, and wrote into it afterwards.
 //!
 //! They cannot be prevented. Their bytes are in a slot, and a file in a slot is deleted only where this module finds it
 //! to be what the journal says. Size and times tell where they can, the digest elsewhere.
@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use super::stored_report;
 use super::{Loaded, history};
 use crate::commit::Protocol;
-use crate::engine::recovery::interrupted;
 use crate::engine::store::folder::{is_empty_folder, is_incomplete, see};
+use crate::engine::store::interrupted;
 use crate::engine::store::lock::NEVER;
 use crate::engine::store::state::{Section, State, list_ids, open_transaction};
 use crate::error::{Error, Result};

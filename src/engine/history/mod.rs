@@ -2,12 +2,15 @@
 
 pub(super) mod concurrent_key;
 pub(super) mod export;
-pub(super) mod idempotency;
+pub(super) mod id_order;
+pub(super) mod kept;
 pub(super) mod late_writes;
-pub(super) mod merge;
+pub(super) mod made_folders;
 pub(super) mod prune;
+pub(super) mod search;
 pub(super) mod stored_report;
-pub(super) mod undo;
+pub(super) mod trash;
+pub(super) mod untrusted;
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -15,14 +18,13 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use super::Engine;
-use super::recovery::interrupted;
-use super::recovery::untrusted::{Cause, Doubtful};
 use super::report::{Logged, Shown, ShownFile};
 use super::store::id;
+use super::store::interrupted;
 use super::store::lock::NEVER;
 use super::store::private::{self, Opening};
+use super::store::snapshot;
 use super::store::state::{Found, Section, State, list_ids};
-use super::transaction::prepare::snapshot;
 use crate::digest::Digest;
 use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
@@ -31,8 +33,9 @@ use crate::journal::{self, Change, Extract, Header, Journal, Mark, original_name
 use crate::limits;
 use crate::path::{RelPath, STATE_FOLDER};
 use crate::text::diff;
-use idempotency::Search;
+use search::Search;
 use stored_report::{Account, CheckAccount};
+use untrusted::{Cause, Doubtful};
 
 /// What a file was and became, where it is known.
 pub(crate) type Contents = (Option<Vec<u8>>, Option<Vec<u8>>);

@@ -1,9 +1,9 @@
-//! Bounding history by count, bytes and age.
+//! Bounds the history by count, bytes and age.
 
+use super::trash::{self, Goes};
 use crate::engine::report::Pruned;
 use crate::engine::store::id;
 use crate::engine::store::state::{Section, State, list_ids};
-use crate::engine::store::trash::{self, Goes};
 use crate::engine::{Engine, Retention, history};
 use crate::error::Result;
 use crate::limits;

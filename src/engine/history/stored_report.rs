@@ -1,4 +1,4 @@
-//! `report.json` in a transaction's folder: who, what was asked, what came of it. What `log` shows besides the journal.
+//! `report.json` in a transaction's folder: who, what was asked, what came of it.
 //!
 //! No decision rests on it: it is not sealed, and a text that does not read is as good as none.
 
@@ -12,8 +12,7 @@ use crate::check::{CheckRun, Ended, Verdict};
 use crate::digest::Digest;
 use crate::engine::report::{Extra, FileReport, Operation, Report};
 use crate::engine::store::lock::NEVER;
-use crate::engine::transaction::prepare::draft::Draft;
-use crate::engine::transaction::prepare::snapshot;
+use crate::engine::store::snapshot;
 use crate::error::{Error, Result};
 use crate::fs::{FileKind, Fs, Handle, Name};
 use crate::limits;
@@ -212,9 +211,14 @@ impl Account {
 
 impl Teller<'_> {
     /// Writes the text, with the check that was passed.
-    pub(crate) fn tell(&self, draft: &Draft, check: Option<&CheckRun>, to: impl io::Write) -> io::Result<()> {
-        let (files, splices) = (Files(self.files), Remembered(&draft.plan));
-        let label = draft.marks.label.as_deref();
+    pub(crate) fn tell(
+        &self,
+        plan: &Plan,
+        label: Option<&str>,
+        check: Option<&CheckRun>,
+        to: impl io::Write,
+    ) -> io::Result<()> {
+        let (files, splices) = (Files(self.files), Remembered(plan));
         let told = Told { program: self.program, label, check: check.map(CheckAccount::of), files, splices };
         Ok(serde_json::to_writer(to, &told)?)
     }

@@ -1,4 +1,4 @@
-//! What is staged and what comes on top of it, as one request: edits see what the edits before them left.
+//! One request made of what is staged and what comes on top of it: edits see what the edits before them left.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

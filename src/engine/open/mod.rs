@@ -1,4 +1,4 @@
-//! Transactions over several calls: edits are staged, looked at as a whole, and committed or dropped.
+//! Open transactions: edits are staged over several calls, previewed as a whole, and committed or rolled back.
 //!
 //! Nothing but `open/<id>/` is written before the commit. What is staged is one request that grows; with it stands what
 //! each file was, so that a file that another program changed meanwhile is noticed, and the edits carried over to it
@@ -13,12 +13,12 @@ mod stored;
 
 use std::cell::Cell;
 
-use super::history::idempotency::Commit;
+use super::history::trash::{self, Goes};
 use super::report::{OpenTransaction, Preview, Report};
 use super::store::id;
 use super::store::lock::Patience;
 use super::store::state::{Section, State};
-use super::store::trash::{self, Goes};
+use super::transaction::idempotency::{Commit, check_plan};
 use super::transaction::prepare::lock_targets::Ground;
 use super::transaction::prepare::request_paths::{Cast, vacates};
 use super::transaction::retry::telling;
@@ -198,25 +198,6 @@ impl Engine {
 /// Whether there is no open transaction of an id any more.
 fn is_gone(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::UnknownTransaction | ErrorKind::TransactionExpired)
-}
-
-/// Whether the plan is the one that the caller saw.
-pub(super) fn check_plan(expected: Option<Digest>, found: Digest, is_rebased: bool) -> Result<()> {
-    match expected {
-        None => Ok(()),
-        Some(expected) if expected == found => Ok(()),
-        Some(_) if is_rebased => {
-            let message = "a file changed since the preview: look at a new preview, and commit with its plan_hash";
-            Err(Error::new(ErrorKind::ConcurrentModification, message))
-        }
-        Some(expected) => {
-            let message = format!(
-                "the plan is not the one that was previewed: its hash is {found}, expected {expected}; look at a new \
-                 preview"
-            );
-            Err(Error::new(ErrorKind::HashMismatch, message))
-        }
-    }
 }
 
 fn unreadable(opened: &Opened, what: &str) -> Error {

@@ -1,10 +1,10 @@
-//! Open transactions that are dropped, or looked at, though their commit may be through or interrupted.
+//! Rolls back open transactions, though their commit may be through or interrupted.
 
 use super::is_gone;
 use super::store::Opened;
 use crate::engine::history::Loaded;
-use crate::engine::history::idempotency::Search;
-use crate::engine::recovery::untrusted::Doubtful;
+use crate::engine::history::search::Search;
+use crate::engine::history::untrusted::Doubtful;
 use crate::engine::store::state::{Section, State};
 use crate::engine::{Engine, Run};
 use crate::error::{Error, ErrorKind, Result};

@@ -1,4 +1,4 @@
-//! Files that changed since something was staged for them: carry the edits over, or say what stands against it.
+//! Files that changed since something was staged for them: the edits are carried over, or refused with the reason.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -121,9 +121,7 @@ impl Engine {
             Some(content) if Digest::of(&content) == base => opened.keep(&*self.fs, &content, base),
             // It changed in this moment, or it had changed before and was carried over: the base was kept then.
             _ if opened.base(&*self.fs, base)?.is_some() => Ok(()),
-            _ => {
-                Err(crate::engine::transaction::prepare::snapshot::changed(&entry.path, "changed while it was staged"))
-            }
+            _ => Err(crate::engine::store::snapshot::changed(&entry.path, "changed while it was staged")),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Staging: what is asked comes on top of what is staged, is tried, and is written down.
+//! Staging: new edits come on top of what is staged, are tried, and are written down.
 
 use super::compose::{Composed, compose};
 use super::settle;
@@ -7,8 +7,8 @@ use super::stored::{Base, StoredFile};
 use super::{bases_of, list, request_of};
 use crate::engine::recovery::InFront;
 use crate::engine::report::{FileReport, Overlap, Report, Staged};
+use crate::engine::store::snapshot;
 use crate::engine::store::state::{Found, State};
-use crate::engine::transaction::prepare::snapshot;
 use crate::engine::{Engine, Run};
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::AskedPath;

@@ -1,11 +1,11 @@
-//! A journal that was not written in the folder that it is in, and that a person vouches for: it becomes one of this folder.
+//! Adopts a journal that was not written in the folder that it is in, on a person's word: it becomes one of this folder.
 //!
 //! In a copy all inodes are others: txedit's own new files would count as somebody else's. From here on the journal names
 //! those that are here, so that all of it can be taken back or finished, and what is finished can be undone.
 
 use std::sync::atomic::AtomicBool;
 
-use super::targets::open_folder;
+use crate::engine::rollback::folder::open_folder;
 use crate::engine::store::folder::see;
 use crate::engine::store::state::State;
 use crate::error::{Error, ErrorKind, Result};

@@ -1,13 +1,13 @@
-//! Everything that is interrupted in a workspace, one after the other.
+//! Recovers everything that is interrupted in a workspace, one transaction after the other.
 
-use super::interrupted::{self, Standing};
 use super::recover_one;
 use super::warnings::tell;
+use crate::engine::history::trash::{self, Goes};
 use crate::engine::report::Recovered;
+use crate::engine::store::interrupted::{self, Standing};
 use crate::engine::store::lock::Patience;
 use crate::engine::store::state::{Section, State, list_ids};
 use crate::engine::store::sweep;
-use crate::engine::store::trash::{self, Goes};
 use crate::engine::{RecoverOptions, Run};
 use crate::error::{Error, Result};
 use crate::fs::Fs;

@@ -1,4 +1,4 @@
-//! Whether a transaction can go where its recovery brings it, asked before anything is touched.
+//! Whether the place that a recovery would move a transaction to is taken, asked before anything is touched.
 
 use crate::engine::Decision as Wish;
 use crate::engine::store::folder::Transaction;

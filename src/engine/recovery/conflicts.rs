@@ -1,11 +1,11 @@
-//! Interrupted transactions that touch our paths, in the state folders of every ancestor.
+//! Interrupted transactions that touch the paths of a request, in the state folders of every ancestor.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::interrupted::{self, Standing};
 use crate::commit::Protocol;
 use crate::engine::recovery;
+use crate::engine::store::interrupted::{self, Standing};
 use crate::engine::store::state::{Found, Section, State, list_ids, open_transaction};
 use crate::errno::{self, Errno};
 use crate::error::{Error, Result};

@@ -1,14 +1,15 @@
-//! Recovery of one interrupted transaction: look, decide, do, report.
+//! Recovery of one interrupted transaction: observe, decide, carry out, report.
+//!
+//! Architecture invariant: nothing here stages anything, and nothing is touched before a decision is made about all entries.
 
 mod adopt;
 mod all;
 pub(super) mod blocked;
 pub(super) mod conflicts;
+mod finish;
 mod forward;
-pub(super) mod interrupted;
 mod named;
 mod targets;
-pub(super) mod untrusted;
 pub(super) mod warnings;
 
 use std::collections::{BTreeSet, HashMap};
@@ -16,25 +17,25 @@ use std::fmt::Write as _;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
+use super::history::untrusted;
 use super::report::Recovered;
+use super::rollback::walk::{self, Undone};
 use super::store::folder::Transaction;
+use super::store::interrupted::{self, Standing};
 use super::store::lock::Patience;
 use super::store::private::Refusal;
 use super::store::state::{Section, State};
-use super::transaction::execute::{self, Undone, mark_word};
 use super::{Decision as Wish, RecoverOptions, Run};
 use crate::commit::step::Step;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::fs::{Fs, Handle};
 use crate::journal::recover::{Class, Decision};
 use crate::journal::{Beginning, Journal, Mark};
-use interrupted::Standing;
 
 use adopt::{Found, adopt};
 pub(crate) use all::{Recoveries, plan_all, recover_all};
 pub(crate) use named::{left_in_history, recover_named, unknown};
 use targets::lock_targets;
-pub(crate) use targets::open_folder;
 pub(crate) use warnings::{InFront, not_recovered, tell, tell_once};
 
 /// How often a decision is taken anew where somebody else keeps writing.
@@ -239,13 +240,13 @@ fn act(transaction: &mut Transaction<'_>, wish: Wish, run: Run<'_>) -> Result<Re
                 if forward::tell(transaction, &classes, &mut report) {
                     "partly_committed".clone_into(&mut report.action);
                 }
-                let Some(told) = execute::finish(transaction, &ready, wish == Wish::Forward)? else { continue };
+                let Some(told) = finish::finish(transaction, &ready, wish == Wish::Forward)? else { continue };
                 report.reason.extend(told.iter().map(|told| format!("; {told}")));
                 report
             }
             Decision::Back => {
                 let report = describe(transaction, &classes, "rolled_back", false);
-                let undone = execute::undo(transaction, true, run)?;
+                let undone = walk::undo(transaction, true, run)?;
                 rolled_back(transaction, undone, report)
             }
             Decision::Drop => {
@@ -294,7 +295,7 @@ fn drop_unswapped(transaction: &mut Transaction<'_>) -> Result<Vec<crate::error:
         match step {
             Step::Mark(mark) => transaction.set_mark(mark)?,
             Step::SyncFolder => transaction.sync_folder()?,
-            Step::Drop => kept = execute::drop_folder(transaction, &HashMap::new(), true)?,
+            Step::Drop => kept = walk::drop_folder(transaction, &HashMap::new(), true)?,
             _ => unreachable!("nothing was swapped"),
         }
     }
@@ -319,4 +320,15 @@ fn describe(transaction: &Transaction<'_>, classes: &[Class], action: &str, requ
     }
     let id = transaction.journal.header.id.clone();
     Recovered { id, action: action.to_owned(), required, reason, files, kept: Vec::new() }
+}
+
+/// The mark that a recovery found, for messages.
+const fn mark_word(mark: Mark) -> &'static str {
+    match mark {
+        Mark::Sealed => "interrupted",
+        Mark::Contended => "interrupted beside another program that was writing",
+        Mark::Check => "interrupted in its check",
+        Mark::Done => "done, not yet in history",
+        Mark::Undo | Mark::CheckUndo => "being taken back",
+    }
 }

@@ -1,16 +1,16 @@
-//! The one that a person names, which may be put aside on that person's word.
+//! Recovers the transaction that a person names, or puts it aside on that person's word.
 
 use std::fmt::Write as _;
 
 use super::all::unswapped;
-use super::interrupted::{self, Standing};
 use super::recover_one;
-use super::untrusted::Doubtful;
+use crate::engine::history::trash::{self, Goes};
+use crate::engine::history::untrusted::Doubtful;
 use crate::engine::report::Recovered;
 use crate::engine::store::barrier;
+use crate::engine::store::interrupted::{self, Standing};
 use crate::engine::store::lock::Patience;
 use crate::engine::store::state::{Section, State, list_ids, open_transaction};
-use crate::engine::store::trash::{self, Goes};
 use crate::engine::{Decision as Wish, RecoverOptions, Run, history};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Fs, Handle};

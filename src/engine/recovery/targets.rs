@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use crate::engine::rollback::folder::open_folder;
 use crate::engine::store::lock::{Locks, Patience};
 use crate::engine::store::state::{Section, State};
-use crate::errno::{self, Errno};
 use crate::error::{Error, Result};
 use crate::fs::{Fs, Handle, Stat};
 use crate::identity::Identity;
@@ -109,12 +109,4 @@ fn each_parent(
         }
     }
     Ok(())
-}
-
-pub(crate) fn open_folder(fs: &dyn Fs, base: &Handle, path: &Path) -> Result<Option<Handle>> {
-    match fs.open_beneath(base, path) {
-        Ok(handle) => Ok(Some(handle)),
-        Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(None),
-        Err(e) => Err(Error::io("open", base.path().join(path), e)),
-    }
 }

@@ -1,4 +1,4 @@
-//! What is told of a recovery to the user of another command, before which it came.
+//! Warnings about a recovery, for the caller of another command before which it ran.
 
 use crate::engine::report::Recovered;
 use crate::error::{Error, ErrorKind, Outcome, RECOVERED_FIRST};

@@ -1,4 +1,4 @@
-//! What a rollback after a check set aside, found by its name in the folder of the transaction.
+//! Contents that a rollback after a check set aside, found by their names in the transaction's folder.
 
 use std::collections::BTreeMap;
 use std::path::Path;

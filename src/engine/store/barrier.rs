@@ -1,4 +1,4 @@
-//! Barriers: everything before one is durable after it.
+//! Barriers: everything written before one is durable after it.
 //!
 //! One call does it, where that reaches the medium. Where it does not (a FUSE server is not told of it), every file and
 //! folder that the promise rests on is synced by itself, however many there are. Each is opened for that and closed
@@ -27,6 +27,14 @@ pub(crate) fn pass(
         fs.sync_machine();
     }
     state.noting(synced)
+}
+
+/// Syncs each of these once.
+pub(crate) fn sync_all<'h>(fs: &dyn Fs, handles: impl Iterator<Item = &'h Handle>) -> Result<()> {
+    for handle in handles {
+        fs.sync(handle).map_err(|e| Error::io("sync", handle.path(), e))?;
+    }
+    Ok(())
 }
 
 /// Syncs files and folders one by one.

@@ -1,4 +1,4 @@
-//! Deleting folders of other programs with everything in them: only where a person said so.
+//! Deletes folders of other programs with everything in them: only where a person said so.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Fs, Handle, Name};

@@ -1,4 +1,4 @@
-//! The engine's own files, beside those that it edits: written whole or not at all.
+//! The engine's own files: written whole or not at all.
 
 use std::io;
 

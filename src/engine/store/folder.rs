@@ -1,4 +1,4 @@
-//! A transaction's folder with its journal: the primitives that a commit, an undo and a recovery share.
+//! A transaction's folder with its journal: the primitives that commit, undo and recovery share.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use super::barrier;
 use super::files::write_new_by;
 use super::lock::NEVER;
 use super::removed_folders::Leaving;
+use super::snapshot;
 use super::state::{Section, State, open_transaction};
 use crate::commit::Protocol;
 use crate::digest::Digest;
-use crate::engine::transaction::prepare::snapshot;
 use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Kept, Result};
 use crate::fs::{FileKind, Fs, Handle, Name, Rename, Stat};
@@ -21,6 +21,9 @@ use crate::identity::Identity;
 use crate::journal::recover::{Ages, Class, Observed, Seen, is};
 use crate::journal::{self, Change, Journal, Mark, Record, record, slot_name};
 use crate::plan::Access;
+
+/// What a contended transaction left that was interrupted.
+pub(crate) const UNCERTAIN: &str = "what was made beside another program that was writing, not known to be whole";
 
 /// A transaction in `txn/`, its folder and the folders of its targets locked by this process.
 #[derive(Debug)]
@@ -360,7 +363,7 @@ impl Transaction<'_> {
             let reason = match conflicts.get(&entry) {
                 Some(reason) => reason,
                 None if ours => continue,
-                None if self.uncertain => super::kept::UNCERTAIN,
+                None if self.uncertain => UNCERTAIN,
                 None => "another program's content came out of the swap",
             };
             // What stays of a folder may have gone aside with the one that it is in.

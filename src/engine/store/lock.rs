@@ -1,4 +1,4 @@
-//! Folder locks: what keeps cooperating processes from losing each other's updates.
+//! Folder locks, which keep cooperating processes from losing each other's updates.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,6 @@
-//! The state folder of a workspace, and what is kept in it: ids, locks, folders of transactions, trash, contents put aside.
+//! The state folder of a workspace, and what is kept in it.
+//!
+//! Architecture invariant: nothing here decides what becomes of a file of the user.
 
 pub(super) mod aside;
 pub(super) mod barrier;
@@ -6,12 +8,10 @@ pub(super) mod delete_tree;
 pub(super) mod files;
 pub(super) mod folder;
 pub(super) mod id;
-pub(super) mod id_order;
-pub(super) mod kept;
+pub(super) mod interrupted;
 pub(super) mod lock;
-pub(super) mod made_folders;
 pub(super) mod private;
 pub(super) mod removed_folders;
+pub(crate) mod snapshot;
 pub(super) mod state;
 pub(super) mod sweep;
-pub(super) mod trash;

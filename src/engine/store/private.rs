@@ -1,4 +1,4 @@
-//! Whether an open folder is this user's alone.
+//! Whether an open folder belongs to this user alone.
 //!
 //! Whoever may rename in a folder may exchange a name between a look and the opening. So a folder is opened first, and
 //! what was opened is judged; everything in it is reached through that handle.

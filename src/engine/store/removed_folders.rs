@@ -1,4 +1,4 @@
-//! Folders that a transaction takes away, since a file takes the place of the one that they are in.
+//! Folders that a transaction removes, since a file takes their place.
 //!
 //! What is in them goes by entries of its own, before them. Nothing else may be in one that goes, and only a listing tells.
 

@@ -1,4 +1,4 @@
-//! The state folder of a workspace: `.txedit` and its sections.
+//! The state folder `.txedit` and its sections.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

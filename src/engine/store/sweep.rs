@@ -1,4 +1,4 @@
-//! Sweeping: folders whose transaction never came to its journal.
+//! Removes folders whose transaction never got a journal.
 
 use super::folder;
 use super::state::{Section, State};

@@ -1,15 +1,15 @@
-//! The check gate: with the new files in place, a check decides whether they stay.
+//! The check gate: a program decides, with the new files in place, whether they stay.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use super::execute::Walk;
-use super::prepare::snapshot;
 use crate::check::{Call, Check, CheckRun, Checker, Ended, Verdict};
 use crate::digest::Digest;
 use crate::engine::Engine;
 use crate::engine::Phase;
 use crate::engine::report::FileReport;
+use crate::engine::store::snapshot;
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::fs::Name;
 use crate::journal::Change;

@@ -1,4 +1,4 @@
-//! Walks the steps of a commit, from a draft to a report, and takes everything back where one fails.
+//! Carries out the steps of a commit, from a draft to a report, and rolls everything back where one fails.
 
 pub(in crate::engine) mod reapply;
 pub(in crate::engine) mod verify;
@@ -8,27 +8,23 @@ use std::thread::Builder;
 
 use super::check_gate::Rewritten;
 use super::prepare::draft::Draft;
-use super::prepare::snapshot;
 use super::stage::Staging;
 use crate::check::CheckRun;
 use crate::commit::step::{Barrier, OnFailure, Step, Terms};
 use crate::engine::history::concurrent_key;
+use crate::engine::history::made_folders::Tidied;
 use crate::engine::history::stored_report::Teller;
+use crate::engine::history::trash::{self, Trash};
+use crate::engine::rollback::walk::undo;
+use crate::engine::store::barrier::sync_all;
 use crate::engine::store::folder::Transaction;
-use crate::engine::store::lock::{Locks, NEVER, check_cancelled};
-use crate::engine::store::made_folders::Tidied;
+use crate::engine::store::lock::{Locks, check_cancelled};
+use crate::engine::store::snapshot;
 use crate::engine::store::state::{Section, State};
-use crate::engine::store::trash::{self, Trash};
 use crate::engine::{Phase as Progress, Run, Unobserved};
 use crate::error::{Error, ErrorKind, NotOld, Outcome, Result};
 use crate::fs::{Fs, Handle};
 use crate::identity::Timestamp;
-use crate::journal::Mark;
-use crate::journal::recover::{Class, Decision};
-
-mod way_back;
-
-pub(crate) use way_back::{Undone, drop_folder, undo};
 
 /// A commit that succeeded.
 #[derive(Debug)]
@@ -183,7 +179,8 @@ impl<'a> Walk<'a> {
             Step::LookAgain(entry) => self.look_again(entry).map_err(|e| self.name_edit(e, entry)),
             Step::WriteReport => {
                 let check = self.committed.check.as_ref();
-                self.staging.write_report(|to| self.teller.tell(self.draft, check, to))
+                self.staging
+                    .write_report(|to| self.teller.tell(&self.draft.plan, self.draft.marks.label.as_deref(), check, to))
             }
             Step::VerifyFolders => match self.transaction().moved_folder()? {
                 None => Ok(()),
@@ -265,69 +262,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Finishes the swaps of an interrupted transaction; answers what is to be told of folders that stay. `None` where what
-/// came out of a swap was not the original, or another program wrote meanwhile: the decision must be taken again. A
-/// person's word (`insisted`) overrides that.
-pub(crate) fn finish(
-    transaction: &mut Transaction<'_>,
-    ready: &[usize],
-    insisted: bool,
-) -> Result<Option<Vec<String>>> {
-    let mut tidied = Tidied::default();
-    for step in (transaction.state.protocol.finish)(ready, transaction.mark) {
-        match step {
-            Step::Swap(entry) => transaction.swap(entry)?,
-            Step::Look(entry) => {
-                if !came_out_old(transaction, entry)? {
-                    transaction.swap_back(entry)?;
-                    return Ok(None);
-                }
-            }
-            Step::VerifyFolders => {
-                let Some(folder) = transaction.moved_folder()? else { continue };
-                // Through the folders that are held: what this recovery has done goes with them otherwise.
-                for &entry in ready.iter().rev() {
-                    transaction.take_back(entry)?;
-                }
-                return Err(snapshot::changed(&folder, "was moved while files in it were recovered"));
-            }
-            Step::Mark(mark) => {
-                // Every entry once more: a late writer must not end up under a done mark unseen.
-                let classes = transaction.classes(&NEVER)?;
-                if !insisted
-                    && (transaction.state.protocol.decide)(transaction.mark, false, &classes) != Decision::Forward
-                {
-                    return Ok(None);
-                }
-                transaction.set_mark(mark)?;
-            }
-            Step::Tidy => tidied = transaction.tidy(),
-            Step::SyncTidied => sync_all(transaction.fs, tidied.folders.values())?,
-            Step::Barrier(_) => transaction.sync_everything()?,
-            Step::Archive => transaction.move_to(Section::History)?,
-            _ => unreachable!("a recovery stages nothing"),
-        }
-    }
-    Ok(Some(tidied.warnings))
-}
-
-/// Whether what a swap of recovery brought out is the original, by its digest. Nothing comes out of a create.
-fn came_out_old(transaction: &Transaction<'_>, entry: usize) -> Result<bool> {
-    if transaction.record(entry).change.original().is_none() {
-        return Ok(true);
-    }
-    Ok(matches!(transaction.classify(entry)?, Class::Done | Class::OnTop))
-}
-
-/// Syncs each of these once.
-fn sync_all<'h>(fs: &dyn Fs, handles: impl Iterator<Item = &'h Handle>) -> Result<()> {
-    for handle in handles {
-        fs.sync(handle).map_err(|e| Error::io("sync", handle.path(), e))?;
-    }
-    Ok(())
-}
-
-/// The same by a thread for each: beside a program that keeps writing the time until the last one counts.
+/// Syncs each of these once, by a thread for each: beside a program that keeps writing the time until the last one counts.
 fn sync_together<'h>(fs: &dyn Fs, handles: impl Iterator<Item = &'h Handle>) -> Result<()> {
     if !fs.is_parallel() {
         return sync_all(fs, handles);
@@ -347,15 +282,4 @@ fn sync_together<'h>(fs: &dyn Fs, handles: impl Iterator<Item = &'h Handle>) -> 
         // Each of them must have ended: a failed sync is told once.
         ends.collect::<Vec<_>>().into_iter().collect()
     })
-}
-
-/// The mark that a recovery found, for messages.
-pub(crate) const fn mark_word(mark: Mark) -> &'static str {
-    match mark {
-        Mark::Sealed => "interrupted",
-        Mark::Contended => "interrupted beside another program that was writing",
-        Mark::Check => "interrupted in its check",
-        Mark::Done => "done, not yet in history",
-        Mark::Undo | Mark::CheckUndo => "being taken back",
-    }
 }

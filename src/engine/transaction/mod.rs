@@ -1,11 +1,13 @@
 //! One request, from its paths to its report.
+//!
+//! Architecture invariant: whatever fails before the first swap leaves every file as it was, and whatever fails behind it is
+//! rolled back here, or left whole to recovery.
 
 pub(super) mod check_gate;
 pub(super) mod execute;
-pub(super) mod panic_guard;
+pub(super) mod idempotency;
 pub(super) mod prepare;
 pub(super) mod retry;
-pub(super) mod rollback;
 pub(super) mod stage;
 
 use std::collections::{HashMap, HashSet};
@@ -15,6 +17,7 @@ use std::time::Instant;
 
 use super::report::{FileReport, Report};
 use super::store::lock::check_cancelled;
+use super::store::snapshot::{self, Snapshot};
 use super::store::state::State;
 use super::{Durability, Engine, Phase, Run};
 use crate::error::{Detail, Error, ErrorKind, Result};
@@ -28,7 +31,6 @@ use prepare::draft::{Draft, Marks, Source, Sources};
 use prepare::lock_targets::{Ground, Parents};
 use prepare::request_paths::{Cast, Subjects, vacates};
 use prepare::resolve::Place;
-use prepare::snapshot::{self, Snapshot};
 
 use prepare::file_report::Asked;
 use prepare::other_files::elsewhere;

@@ -1,4 +1,4 @@
-//! Trying again beside a program that keeps writing: what names its places by text can be done on the new content as well.
+//! Retries beside a program that keeps writing: what names its places by text can be done on the new content as well.
 
 use std::time::{Duration, Instant};
 

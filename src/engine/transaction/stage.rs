@@ -1,4 +1,4 @@
-//! Staging: new contents in the slots of a transaction's folder, then its journal.
+//! Stages new contents in the slots of a transaction's folder, then its journal.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ops::Range;
@@ -8,12 +8,13 @@ use std::thread::Builder;
 
 use super::prepare::draft::{Draft, Source};
 use super::prepare::project;
-use super::prepare::snapshot;
+use crate::engine::history::id_order;
+use crate::engine::history::trash::Trash;
 use crate::engine::store::files::write_all;
+use crate::engine::store::folder;
 use crate::engine::store::folder::Transaction;
+use crate::engine::store::snapshot;
 use crate::engine::store::state::{Section, State};
-use crate::engine::store::trash::Trash;
-use crate::engine::store::{folder, id_order};
 use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Attributes, Fs, Guard, Handle, Metadata, Name, Rename, Stat};

@@ -1,5 +1,5 @@
-//! Swapping beside a program that is quicker than a sync: the content of an edit is made from what is there now, and
-//! swapped before it is durable.
+//! Swaps beside a program that writes more often than a sync takes: the edit is applied to what is there now, and swapped
+//! before it is durable.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -8,7 +8,7 @@ use super::Walk;
 use crate::digest::Digest;
 use crate::engine::store::files::write_all;
 use crate::engine::store::lock::{NEVER, check_cancelled};
-use crate::engine::transaction::prepare::snapshot::{self, Snapshot, Wanted};
+use crate::engine::store::snapshot::{self, Snapshot, Wanted};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Name};
 use crate::journal;

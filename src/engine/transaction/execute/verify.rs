@@ -1,8 +1,8 @@
-//! Looks at what stands in the way of a swap, and at what it brought out.
+//! Verifies what is in the way of a swap, and what a swap brought out.
 
 use super::Walk;
 use crate::engine::store::lock::NEVER;
-use crate::engine::transaction::prepare::snapshot;
+use crate::engine::store::snapshot;
 use crate::error::{Error, Result};
 use crate::fs::Name;
 use crate::journal::recover::Class;

@@ -1,4 +1,4 @@
-//! What is decided and read before anything is staged.
+//! A draft: what is decided and read before anything is staged.
 
 use std::collections::HashMap;
 use std::ops::Index;
@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::snapshot::Snapshot;
 use crate::digest::Digest;
+use crate::engine::store::snapshot::Snapshot;
 use crate::engine::transaction::check_gate::Gate;
 use crate::fs::{Handle, Metadata, Name, Stat};
 use crate::path::RelPath;

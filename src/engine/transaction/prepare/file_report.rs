@@ -1,4 +1,4 @@
-//! What is told of one file of a request.
+//! The report of one file of a request.
 
 use super::draft::Source;
 use super::resolve::Place;

@@ -1,5 +1,5 @@
-//! Standing on firm ground: the folders of all targets locked, every path resolved under the locks, and no
-//! interrupted transaction in the way.
+//! Locks the folders of all targets, and resolves every path under the locks. No interrupted transaction is in the way
+//! behind it.
 
 use std::collections::HashSet;
 use std::path::PathBuf;

@@ -1,4 +1,6 @@
-//! From a request to a draft: paths resolved, targets locked, files read and edited. Nothing is written yet.
+//! From a request to a draft: paths resolved, targets locked, files read and edited.
+//!
+//! Architecture invariant: nothing is written here.
 
 pub(crate) mod draft;
 pub(crate) mod file_report;
@@ -7,11 +9,9 @@ pub(crate) mod other_files;
 pub(crate) mod prefetch;
 pub(crate) mod preflight;
 pub(crate) mod project;
-pub(crate) mod read;
 pub(crate) mod reader;
 pub(crate) mod reapplicable;
 pub(crate) mod request_paths;
 pub(crate) mod resolve;
 pub(crate) mod set_id;
-pub(crate) mod snapshot;
 pub(crate) mod streaming;

@@ -1,4 +1,4 @@
-//! A text that is not in its file: perhaps it is in another one of the request.
+//! Finds a text that is missing in its file in another file of the request.
 
 use super::reader::Reader;
 use crate::error::{Detail, Error};

@@ -1,4 +1,4 @@
-//! Reading and hashing on one core while the other edits.
+//! Reads and hashes on one core while the other edits.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{Builder, Scope};
 
-use super::snapshot::Snapshot;
+use crate::engine::store::snapshot::Snapshot;
 use crate::error::Result;
 use crate::limits;
 

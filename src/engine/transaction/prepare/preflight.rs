@@ -1,4 +1,4 @@
-//! What would make a commit fail, found out before anything is written: a commit and a dry run ask the same.
+//! What would make a commit fail, found before anything is written: the same for a commit and a dry run.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt as _;

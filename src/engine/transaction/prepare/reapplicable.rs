@@ -1,10 +1,10 @@
-//! Which edits of a request can be made anew while they are committed.
+//! Which edits of a request can be applied to another content while they are committed.
 
 use std::collections::HashMap;
 
 use super::draft::Draft;
-use super::snapshot::Snapshot;
 use crate::commit::Protocol;
+use crate::engine::store::snapshot::Snapshot;
 use crate::engine::transaction::retry::is_by_text;
 use crate::limits;
 use crate::plan::{self, Content, Entry, New, SourceId};

@@ -1,5 +1,4 @@
-//! Which path of a request plays which part, and the two validation layers that need the disk: existence and kind,
-//! then duplicates.
+//! The role of each path of a request, and the two validations that need the disk: existence and kind, then duplicates.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;

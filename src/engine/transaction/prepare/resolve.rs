@@ -1,4 +1,4 @@
-//! Paths of a request to places in the workspace: symlinks followed, folders open.
+//! Resolves paths of a request to places in the workspace: symlinks followed, folders open.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -6,8 +6,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::snapshot;
 use crate::engine::recovery::conflicts::beneath;
+use crate::engine::store::snapshot;
 use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Fs, Handle, Name, Stat};

@@ -1,4 +1,4 @@
-//! A file that is too large to be edited in memory.
+//! Files that are too large to be edited in memory.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -7,9 +7,9 @@ use std::sync::atomic::AtomicBool;
 
 use memchr::memchr_iter;
 
-use super::snapshot::{self, Snapshot, Wanted, read_whole};
 use crate::digest::{Digest, Digester};
 use crate::engine::store::lock::check_cancelled;
+use crate::engine::store::snapshot::{self, Snapshot, Wanted, read_whole};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Fs, Handle, Name, Stat};
 use crate::limits;

@@ -1,5 +1,5 @@
-//! What goes into a slot: a source's content with its splices. What was not kept in memory is read again, and must still
-//! be what was read before.
+//! Fills a slot with a source's content and its splices. What was not kept in memory is read again, and must still be what
+//! was read before.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 use crate::digest::Digest;
 use crate::engine::store::files::write_all;
 use crate::engine::store::lock::check_cancelled;
+use crate::engine::store::snapshot::{self, read_whole};
 use crate::engine::transaction::prepare::draft::Source;
-use crate::engine::transaction::prepare::snapshot::{self, read_whole};
 use crate::error::{Error, Result};
 use crate::fs::{Fs, Handle};
 use crate::identity::Timestamp;

@@ -1,4 +1,4 @@
-//! What the transaction's folder says of itself: its journal, and the report beside it.
+//! The texts of a transaction's folder: its journal, and the report beside it.
 
 use std::io;
 

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::engine::recovery::open_folder;
 use crate::engine::store::folder::Transaction;
+use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{Handle, Metadata, Name, Rename, Stat};
+use crate::fs::{Fs, Handle, Metadata, Name, Rename, Stat};
 use crate::journal::{Record, kept_name, slot_name};
 
 impl Transaction<'_> {
@@ -160,5 +160,14 @@ impl Transaction<'_> {
     fn unreachable(&self, path: &Path) -> Error {
         let message = format!("the root of {} is gone", path.display());
         Error::new(ErrorKind::ConcurrentModification, message).at(self.state.root.path())
+    }
+}
+
+/// The folder at a path beneath `base`, without following a symlink; `None` where there is none.
+pub(crate) fn open_folder(fs: &dyn Fs, base: &Handle, path: &Path) -> Result<Option<Handle>> {
+    match fs.open_beneath(base, path) {
+        Ok(handle) => Ok(Some(handle)),
+        Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(None),
+        Err(e) => Err(Error::io("open", base.path().join(path), e)),
     }
 }

@@ -1,20 +1,20 @@
-//! Undo: a committed transaction is taken back by a transaction of its own, which can be undone as well.
+//! Undo: a committed transaction is reverted by a transaction of its own, which can be undone as well.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{Entry, Loaded, whole_history};
 use crate::check::Check;
-use crate::engine::recovery::untrusted::{self, Doubtful};
+use crate::engine::history::untrusted::{self, Doubtful, Wanting};
+use crate::engine::history::{Entry, Loaded, whole_history};
 use crate::engine::recovery::{self, InFront};
 use crate::engine::report::{Extra, FileReport, Operation, Report, Reverted};
+use crate::engine::store::snapshot::{self, Snapshot, Wanted};
 use crate::engine::store::state::{Found, State};
 use crate::engine::transaction::prepare::draft::{Draft, Marks, Source, Sources};
 use crate::engine::transaction::prepare::lock_targets::{Ground, Parents};
 use crate::engine::transaction::prepare::request_paths::is_about_the_path;
 use crate::engine::transaction::prepare::resolve::Place;
-use crate::engine::transaction::prepare::snapshot::{self, Snapshot, Wanted};
 use crate::engine::transaction::retry::telling;
 use crate::engine::{Engine, Run};
 use crate::error::{Error, ErrorKind, Result};
@@ -29,9 +29,6 @@ use crate::text::diff;
 fn nothing_to_undo() -> Error {
     Error::new(ErrorKind::UnknownTransaction, "there is no transaction to undo; see `txedit log`")
 }
-
-/// Whether a transaction is wanted, by its id and the program that committed it.
-pub type Wanting<'w> = dyn Fn(&str, &str) -> bool + 'w;
 
 /// How to undo.
 #[derive(Debug, Clone, Default)]

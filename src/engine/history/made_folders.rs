@@ -1,11 +1,11 @@
-//! Folders that an undone transaction had made go with it, where they are empty.
+//! Removes the empty folders that a reverted transaction had made.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::folder::Transaction;
-use crate::engine::history::{history, load};
+use super::{history, load};
+use crate::engine::store::folder::Transaction;
 use crate::errno::{self, Errno};
 use crate::error::Result;
 use crate::fs::{Handle, Name};

@@ -1,11 +1,11 @@
-//! Undo of files that changed since: what a transaction did is taken out of them where nobody touched it.
+//! Undo of files that changed since: the transaction's changes are taken out where nobody touched them.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use super::stored_report::Account;
-use super::{Loaded, history};
 use crate::digest::Digest;
+use crate::engine::history::stored_report::Account;
+use crate::engine::history::{Loaded, history};
 use crate::engine::store::folder::see;
 use crate::engine::store::state::State;
 use crate::engine::{Engine, Run};

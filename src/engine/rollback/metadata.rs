@@ -1,4 +1,4 @@
-//! What somebody made of a new file's mode, owner or attributes before it was taken back: the original gets the same.
+//! Gives an original the mode, owner and attributes that another program gave the new file.
 //!
 //! Else a `chmod 600` during a check that fails would end with the mode from before it.
 

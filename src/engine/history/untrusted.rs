@@ -1,18 +1,20 @@
-//! What may be a committed transaction and cannot be acted on: in history one whose journal does not verify, or that is a
-//! copy, or somebody else's; in `txn/` one that no recovery has brought to its end.
+//! What may be a committed transaction and cannot be acted on: in history one whose journal does not verify, is a copy, or
+//! is somebody else's; in `txn/` one that no recovery has brought to its end.
 //!
 //! It is left as it is. But whoever asks for the newest transaction, or for the one with a key, is not answered as if it
 //! were not there.
 
 use std::path::PathBuf;
 
-use super::interrupted::{self, Doubt, Standing};
-use crate::engine::history::undo::Wanting;
+use crate::engine::store::interrupted::{self, Doubt, Standing};
 use crate::engine::store::private::Refusal;
 use crate::engine::store::state::{Section, State, list_ids};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::fs::{Fs, Handle};
 use crate::journal::{self, Header};
+
+/// Whether a transaction is wanted, by its id and the program that committed it.
+pub type Wanting<'w> = dyn Fn(&str, &str) -> bool + 'w;
 
 /// Why it cannot be acted on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

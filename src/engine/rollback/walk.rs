@@ -1,12 +1,12 @@
-//! The way back: every entry that was swapped is taken back, at run time and in recovery alike.
+//! Rolls back every entry that was swapped, at run time and in recovery alike.
 
 use std::collections::HashMap;
 
+use super::TakenBack;
+use super::panic_guard::Sheltered;
 use crate::commit::step::Step;
 use crate::engine::store::folder::Transaction;
 use crate::engine::store::state::Section;
-use crate::engine::transaction::panic_guard::Sheltered;
-use crate::engine::transaction::rollback::TakenBack;
 use crate::engine::{Observer as _, Phase as Progress, Run};
 use crate::error::{Error, Kept, Result};
 use crate::journal::Change;

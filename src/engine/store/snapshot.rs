@@ -1,12 +1,12 @@
-//! What a file was when it was read: bytes, digest, identity and metadata.
+//! A file as it was when it was read: bytes, digest, identity and metadata.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use super::lock::check_cancelled;
 use crate::digest::{Digest, Digester};
-use crate::engine::store::lock::check_cancelled;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Attributes, FileKind, Fs, Handle, Name, Stat};
 use crate::identity::Timestamp;

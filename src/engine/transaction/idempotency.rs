@@ -1,15 +1,15 @@
-//! The same request once more: an answer that was lost is given again, and nothing is done twice.
+//! A repeated request: the answer that was lost is given again, and nothing is done twice.
 //!
 //! The decision rests on journals: on the key and the fingerprint in the header, and on what each file was to become.
 //! Only the words of the answer come from `report.json`. What it says of the files is what they are now.
 
 use std::sync::atomic::AtomicBool;
 
-use super::stored_report::Account;
-use super::{Entry, Loaded, whole_history};
 use crate::digest::Digest;
-use crate::engine::open::check_plan;
-use crate::engine::recovery::untrusted::{self, Doubtful};
+use crate::engine::history::Loaded;
+use crate::engine::history::search::{Search, Wanted, having_key};
+use crate::engine::history::stored_report::Account;
+use crate::engine::history::untrusted::Doubtful;
 use crate::engine::report::{Extra, FileReport, Operation, Report};
 use crate::engine::store::folder::see;
 use crate::engine::{Engine, Run};
@@ -93,35 +93,6 @@ impl Engine {
         };
         check_plan(plan_hash, loaded.journal.plan_hash(), false)?;
         self.told_again(&loaded, is_checked, run).map(Some)
-    }
-
-    /// What became of an open transaction by its commit.
-    pub(crate) fn committed_open(&self, opened: &str, may_be: impl Fn(&Doubtful) -> bool) -> Result<Search> {
-        self.search(Wanted { is_it: |header: &Header| header.opened.as_deref() == Some(opened), may_be })
-    }
-
-    /// Looks for the newest committed transaction that is it. Of those that cannot be acted on, a header that can be read
-    /// decides.
-    fn search<I, M>(&self, Wanted { is_it, may_be }: Wanted<I, M>) -> Result<Search>
-    where
-        I: Fn(&Header) -> bool,
-        M: Fn(&Doubtful) -> bool,
-    {
-        let Some(state) = self.state()? else { return Ok(Search::Nothing) };
-        let is_perhaps = |doubtful: &Doubtful| doubtful.header.as_ref().map_or_else(|| may_be(doubtful), &is_it);
-        // In this order: what moves from the one to the other meanwhile is seen in one of them.
-        let mut perhaps = untrusted::interrupted(&*self.fs, &state)?;
-        perhaps.retain(is_perhaps);
-        for entry in whole_history(&*self.fs, &state)?.rev() {
-            match entry? {
-                Entry::Ours(loaded) if is_it(&loaded.journal.header) => return Ok(Search::Found(loaded)),
-                Entry::Ours(_) => {}
-                Entry::Doubtful(doubtful) => perhaps.extend(Some(doubtful).filter(is_perhaps)),
-            }
-        }
-        // The one that says so itself comes first.
-        perhaps.sort_by_key(|doubtful| doubtful.header.is_none());
-        Ok(perhaps.into_iter().next().map_or(Search::Nothing, Search::Perhaps))
     }
 
     /// The answer of a committed transaction, with what is true of its files now.
@@ -214,27 +185,6 @@ pub(crate) struct Commit<'a> {
     pub is_checked: bool,
 }
 
-/// What is looked for among the committed transactions.
-struct Wanted<I, M> {
-    /// Whether the header of a transaction is the one.
-    is_it: I,
-    /// Whether one without a readable header may be it.
-    may_be: M,
-}
-
-/// Nobody knows the key of one that cannot be read.
-fn having_key(key: &str) -> Wanted<impl Fn(&Header) -> bool, impl Fn(&Doubtful) -> bool> {
-    Wanted { is_it: move |header: &Header| header.key.as_deref() == Some(key), may_be: |_: &Doubtful| true }
-}
-
-/// What came of a look for a committed transaction.
-pub(crate) enum Search {
-    Found(Loaded),
-    /// None that can be acted on is it; one that cannot may be.
-    Perhaps(Doubtful),
-    Nothing,
-}
-
 /// A committed transaction, and what stands at its paths now.
 struct Now<'a> {
     loaded: &'a Loaded,
@@ -273,4 +223,23 @@ fn of_journal(journal: &Journal) -> Report {
         })
     });
     Report { files: files.collect(), ..Report::default() }
+}
+
+/// Whether the plan is the one that the caller saw.
+pub(crate) fn check_plan(expected: Option<Digest>, found: Digest, is_rebased: bool) -> Result<()> {
+    match expected {
+        None => Ok(()),
+        Some(expected) if expected == found => Ok(()),
+        Some(_) if is_rebased => {
+            let message = "a file changed since the preview: look at a new preview, and commit with its plan_hash";
+            Err(Error::new(ErrorKind::ConcurrentModification, message))
+        }
+        Some(expected) => {
+            let message = format!(
+                "the plan is not the one that was previewed: its hash is {found}, expected {expected}; look at a new \
+                 preview"
+            );
+            Err(Error::new(ErrorKind::HashMismatch, message))
+        }
+    }
 }

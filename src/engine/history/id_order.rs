@@ -5,10 +5,10 @@
 //! where the clock was set back. Nothing of that is synced: after a power cut the boot is another one, no mark counts,
 //! and the newest id is looked for once among the transactions themselves.
 
-use super::id;
-use super::state::{Section, State, list_ids, open_transaction};
 use crate::engine::history;
-use crate::engine::recovery::interrupted;
+use crate::engine::store::id;
+use crate::engine::store::interrupted;
+use crate::engine::store::state::{Section, State, list_ids, open_transaction};
 use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Fs, Name, Rename};

@@ -1,11 +1,11 @@
-//! Reading a file of the workspace for somebody who wants to edit it.
+//! Reads a file of the workspace for a caller who wants to edit it.
 
 use std::path::Path;
 
-use super::snapshot::{self, Wanted};
-use crate::engine::Engine;
-use crate::engine::report::Content;
-use crate::engine::store::lock::NEVER;
+use super::Engine;
+use super::report::Content;
+use super::store::lock::NEVER;
+use super::store::snapshot::{self, Wanted};
 use crate::errno::Errno;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Name};

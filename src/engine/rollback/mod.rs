@@ -1,12 +1,14 @@
-//! Taking back: what was swapped goes back, each entry classified just before it is touched.
+//! Rolls back one entry, classified just before it is touched.
 
-mod folder;
+pub(super) mod folder;
 pub(crate) mod metadata;
+pub(super) mod panic_guard;
+pub(super) mod walk;
 
 use std::path::Path;
 
-use crate::engine::store::folder::{Transaction, is_empty_folder};
-use crate::engine::store::lock::NEVER;
+use super::store::folder::{Transaction, is_empty_folder};
+use super::store::lock::NEVER;
 use crate::errno;
 use crate::error::{Error, Result};
 use crate::fs::{Name, Rename};

@@ -1,4 +1,4 @@
-//! The trash: what is about to be unlinked.
+//! The trash: folders that are about to be deleted.
 //!
 //! What was never swapped goes without a look. What stood at its target once is looked at again right before it is
 //! unlinked, since some program may have it open and have written into it; what was taken back also stays for a while.
@@ -7,13 +7,13 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::Duration;
 
-use super::barrier;
-use super::folder::see;
-use super::lock::NEVER;
-use super::state::{Section, State, list_ids, open_transaction};
-use crate::engine::history::late_writes::{Found, Slots};
-use crate::engine::history::stored_report;
-use crate::engine::recovery::interrupted;
+use super::late_writes::{Found, Slots};
+use super::stored_report;
+use crate::engine::store::barrier;
+use crate::engine::store::folder::see;
+use crate::engine::store::interrupted;
+use crate::engine::store::lock::NEVER;
+use crate::engine::store::state::{Section, State, list_ids, open_transaction};
 use crate::error::{Error, Result};
 use crate::fs::{FileKind, Fs, Handle, Name};
 use crate::identity::Timestamp;

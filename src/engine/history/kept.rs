@@ -1,16 +1,17 @@
-//! Contents that a rollback put aside, since they are not txedit's to delete.
+//! Contents that a rollback put into `kept/`, since they are another program's.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use super::aside::asides;
-use super::folder::{is_incomplete, see};
-use super::lock::NEVER;
-use super::state::{Section, State, list_ids, open_transaction};
-use super::{delete_tree, trash};
-use crate::engine::history::prune;
-use crate::engine::recovery::interrupted;
+use super::prune;
+use super::trash;
 use crate::engine::report::{Kept, Report};
+use crate::engine::store::aside::asides;
+use crate::engine::store::delete_tree;
+use crate::engine::store::folder::{UNCERTAIN, is_incomplete, see};
+use crate::engine::store::interrupted;
+use crate::engine::store::lock::NEVER;
+use crate::engine::store::state::{Section, State, list_ids, open_transaction};
 use crate::engine::{Engine, Run};
 use crate::error::{self, Error, ErrorKind, Result};
 use crate::fs::{Fs, Handle, Name, Stat};
@@ -19,9 +20,6 @@ use crate::journal::{self, Beginning, Extract, Header, Journal, Mark, Record, sl
 use crate::limits;
 use crate::path::AskedPath;
 use crate::request::{Change, FileRequest, IfExists, Request};
-
-/// What a contended transaction left that was interrupted.
-pub(crate) const UNCERTAIN: &str = "what was made beside another program that was writing, not known to be whole";
 
 impl Engine {
     /// What is kept, oldest first.
@@ -56,8 +54,7 @@ impl Engine {
         let from = name.path();
         let file = self.fs.open_file(name).map_err(|e| Error::io("open", &from, e))?;
         let stat = self.fs.stat_handle(&file).map_err(|e| Error::io("look at", &from, e))?;
-        let content =
-            crate::engine::transaction::prepare::snapshot::read_whole(&*self.fs, &file, &from, stat.size, run.cancel)?;
+        let content = crate::engine::store::snapshot::read_whole(&*self.fs, &file, &from, stat.size, run.cancel)?;
         let request = Request {
             files: vec![FileRequest {
                 path: AskedPath::from(*path),

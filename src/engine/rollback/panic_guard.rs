@@ -1,4 +1,4 @@
-//! An observer that panics where it must not interrupt.
+//! Holds back the panic of an observer where it must not interrupt.
 
 use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};

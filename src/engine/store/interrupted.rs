@@ -1,12 +1,12 @@
-//! Interrupted transactions: what stands in `txn/`, and whether it may be acted on.
+//! Interrupted transactions: what is in `txn/`, and whether it may be acted on.
 
 use std::io::{BufRead, BufReader, Read};
 
+use super::files::Reading;
+use super::folder;
+use super::private::{self, Opening, Refusal};
+use super::state::{Section, State, open_transaction};
 use crate::commit::Protocol;
-use crate::engine::store::files::Reading;
-use crate::engine::store::folder;
-use crate::engine::store::private::{self, Opening, Refusal};
-use crate::engine::store::state::{Section, State, open_transaction};
 use crate::errno::{self, Errno};
 use crate::error::{Error, Result};
 use crate::fs::{FileSystem, Fs, Handle, Host, Name};

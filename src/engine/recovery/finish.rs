@@ -1,0 +1,65 @@
+//! Finishes an interrupted transaction: what is not swapped yet is swapped, and the folder becomes history.
+
+use crate::commit::step::Step;
+use crate::engine::history::made_folders::Tidied;
+use crate::engine::store::barrier::sync_all;
+use crate::engine::store::folder::Transaction;
+use crate::engine::store::lock::NEVER;
+use crate::engine::store::snapshot;
+use crate::engine::store::state::Section;
+use crate::error::Result;
+use crate::journal::recover::{Class, Decision};
+
+/// Finishes the swaps of an interrupted transaction; answers what is to be told of folders that stay. `None` where what
+/// came out of a swap was not the original, or another program wrote meanwhile: the decision must be taken again. A
+/// person's word (`insisted`) overrides that.
+pub(super) fn finish(
+    transaction: &mut Transaction<'_>,
+    ready: &[usize],
+    insisted: bool,
+) -> Result<Option<Vec<String>>> {
+    let mut tidied = Tidied::default();
+    for step in (transaction.state.protocol.finish)(ready, transaction.mark) {
+        match step {
+            Step::Swap(entry) => transaction.swap(entry)?,
+            Step::Look(entry) => {
+                if !came_out_old(transaction, entry)? {
+                    transaction.swap_back(entry)?;
+                    return Ok(None);
+                }
+            }
+            Step::VerifyFolders => {
+                let Some(folder) = transaction.moved_folder()? else { continue };
+                // Through the folders that are held: what this recovery has done goes with them otherwise.
+                for &entry in ready.iter().rev() {
+                    transaction.take_back(entry)?;
+                }
+                return Err(snapshot::changed(&folder, "was moved while files in it were recovered"));
+            }
+            Step::Mark(mark) => {
+                // Every entry once more: a late writer must not end up under a done mark unseen.
+                let classes = transaction.classes(&NEVER)?;
+                if !insisted
+                    && (transaction.state.protocol.decide)(transaction.mark, false, &classes) != Decision::Forward
+                {
+                    return Ok(None);
+                }
+                transaction.set_mark(mark)?;
+            }
+            Step::Tidy => tidied = transaction.tidy(),
+            Step::SyncTidied => sync_all(transaction.fs, tidied.folders.values())?,
+            Step::Barrier(_) => transaction.sync_everything()?,
+            Step::Archive => transaction.move_to(Section::History)?,
+            _ => unreachable!("a recovery stages nothing"),
+        }
+    }
+    Ok(Some(tidied.warnings))
+}
+
+/// Whether what a swap of recovery brought out is the original, by its digest. Nothing comes out of a create.
+fn came_out_old(transaction: &Transaction<'_>, entry: usize) -> Result<bool> {
+    if transaction.record(entry).change.original().is_none() {
+        return Ok(true);
+    }
+    Ok(matches!(transaction.classify(entry)?, Class::Done | Class::OnTop))
+}
