@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::line::{Line, Walk};
+use super::line::Line;
 use super::quote::Quote;
+use super::walk::Walk;
 use super::{Gone, named};
 use crate::text::tolerant::is_blank;
 
@@ -21,15 +22,33 @@ pub(super) struct Blocks<'t>(Vec<Line<'t>>);
 struct End {
     /// Where the next line begins that leads another block of the kind.
     lead: usize,
-    /// The same for places, of which one may begin with that line.
+    /// The same for places, of which one may begin with that line where it stays.
     at: usize,
+    /// The same for places that begin with a line that goes: comments in front of that line are of it.
+    border: usize,
     /// Where lines seem to be in a string, one of which would lead another block if they are not.
     untold: Vec<Range<usize>>,
 }
 
+/// What is to be in a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sought {
+    /// A place whose first line stays, or that has none.
+    Staying,
+    /// A place whose first line goes.
+    Going,
+    /// A header of a block within it.
+    Header,
+}
+
 impl End {
-    fn holds(&self, start: usize, at: usize) -> bool {
-        start < at && !self.untold.iter().any(|untold| untold.contains(&start))
+    fn holds(&self, start: usize, sought: Sought) -> bool {
+        let end = match sought {
+            Sought::Staying => self.at,
+            Sought::Going => self.border,
+            Sought::Header => self.lead,
+        };
+        start < end && !self.untold.iter().any(|untold| untold.contains(&start))
     }
 }
 
@@ -78,16 +97,21 @@ impl<'t> Blocks<'t> {
     /// Where the headers lead to, of the places that start there. A place belongs to the line in front of it that equals
     /// the last header, and that line to the one in front that equals the header outside of it. `None` where there are too
     /// many such lines.
-    pub(super) fn led(&self, headers: &[Vec<u8>], starts: &[usize]) -> Option<Vec<Led>> {
+    pub(super) fn led(&self, headers: &[Vec<u8>], starts: &[usize], sought: Sought) -> Option<Vec<Led>> {
         let equal = |header: &Vec<u8>| -> Vec<usize> {
             (0..self.0.len()).filter(|index| named(self.0[*index].text) == named(header)).collect()
         };
         let equal: Vec<Vec<usize>> = headers.iter().map(equal).collect();
         let mut ends: HashMap<usize, End> = HashMap::new();
-        starts.iter().map(|start| self.led_to(*start, &equal, &mut ends)).collect()
+        starts.iter().map(|start| self.led_to((*start, sought), &equal, &mut ends)).collect()
     }
 
-    fn led_to(&self, start: usize, equal: &[Vec<usize>], ends: &mut HashMap<usize, End>) -> Option<Led> {
+    fn led_to(
+        &self,
+        (start, mut sought): (usize, Sought),
+        equal: &[Vec<usize>],
+        ends: &mut HashMap<usize, End>,
+    ) -> Option<Led> {
         let (mut chain, mut beyond) = (Vec::new(), None);
         // The header itself may be the hunk's first line.
         let (mut inner, mut until) = (start, self.0.partition_point(|line| line.range.start <= start));
@@ -96,12 +120,12 @@ impl<'t> Blocks<'t> {
             let Some(&nearest) = lines.last() else {
                 return Some(Led::Away);
             };
-            let (index, holds) = self.holding((lines, nearest), inner, chain.is_empty(), ends)?;
+            let (index, holds) = self.holding((lines, nearest), (inner, sought), ends)?;
             if !holds {
                 beyond = Some(chain.len());
             }
             chain.push(index);
-            (inner, until) = (self.0[index].range.start, index);
+            (inner, until, sought) = (self.0[index].range.start, index, Sought::Header);
         }
         Some(match beyond {
             Some(index) => Led::Beyond(chain, index),
@@ -115,8 +139,7 @@ impl<'t> Blocks<'t> {
     fn holding(
         &self,
         (lines, nearest): (&[usize], usize),
-        start: usize,
-        is_place: bool,
+        (start, sought): (usize, Sought),
         ends: &mut HashMap<usize, End>,
     ) -> Option<(usize, bool)> {
         let mut depth = usize::MAX;
@@ -129,7 +152,7 @@ impl<'t> Blocks<'t> {
                 return None;
             }
             let end = ends.entry(index).or_insert_with(|| self.end_of(index));
-            if end.holds(start, if is_place { end.at } else { end.lead }) {
+            if end.holds(start, sought) {
                 return Some((index, true));
             }
         }
@@ -146,12 +169,12 @@ impl<'t> Blocks<'t> {
     /// like one.
     fn end_of(&self, index: usize) -> End {
         let header = &self.0[index];
-        let mut end = End { lead: usize::MAX, at: usize::MAX, untold: Vec::new() };
+        let mut end = End { lead: usize::MAX, at: usize::MAX, border: usize::MAX, untold: Vec::new() };
         let section = header.section().filter(|_| !self.is_comment_of_head(index));
         let mut quote = if section.is_some() { Quote::in_prose() } else { Quote::in_code() };
         quote.read(header.text);
         let (mut walk, mut doubt) = (Walk::new(header, section), None);
-        let mut bare = walk.clone();
+        let (mut bare, mut aside) = (walk.clone(), None);
         let mut comment = section.filter(|section| *section == COMMENT).map(|_| index);
         for (at, line) in self.0.iter().enumerate().skip(index + 1) {
             if line.is_new || is_blank(line.text) {
@@ -174,8 +197,11 @@ impl<'t> Blocks<'t> {
             if sign.is_none() && walk.ends_at(line) {
                 end.lead = line.range.start;
                 end.at = behind;
+                end.border = aside.unwrap_or(end.lead);
                 break;
             }
+            let is_aside = line.is_aside() && section.is_none() && line.depth() <= header.depth();
+            aside = aside.or(Some(line.range.start)).filter(|_| is_aside);
             // Braces tell more than a string that ends within a line.
             let is_string = |sign: Vec<u8>| !walk.has_braces() || named(line.text).starts_with(&sign);
             if quote.sign().is_none() && sign.is_some_and(is_string) {

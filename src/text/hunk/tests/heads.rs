@@ -159,3 +159,66 @@ fn what_stands_between_fences_is_no_heading() {
         assert_eq!(run(&base, [beneath(&["# a"], "-same\n+new\n")]), Ok(base.replace("same", "new")), "{base}");
     }
 }
+
+/// A header, a file, and a line of the file that is in another block than the header's.
+const FOREIGN: [(&str, &str, &str); 17] = [
+    // A line that goes on within the block, at its end.
+    ("ca:", "j:\n  ca:\n    - run: |\n        b \\\n          --t\n\n  cb:\n    name: B\n", "    name: B"),
+    ("a:", "a:\n\tb \\\n\t  --c\n\nd: a\n\tx\n", "\tx"),
+    ("build:", "build:\n  b \\\n  --c\ntest:\n  x\n", "  x"),
+    // What closes the block is as deep as what it holds.
+    ("'a': {", "S = {\n  'a': {\n    'x': 1,\n    },\n  'b': {\n    'z': 2,\n    },\n}\n", "    'z': 2,"),
+    ("struct A {", "struct A {\n    int v; };\n\nvoid g() {\n    x();\n}\n", "    x();"),
+    // A word closes it.
+    ("class E < F", "module M\n  class E < F\n  end\n\n  B = 2\n\n  def z\n    q\n  end\nend\n", "  B = 2"),
+    ("class E < F", "module M\n  class E < F\n  end\n\n  B = 2\n\n  def z\n    q\n  end\nend\n", "    q"),
+    ("if not a then", "function f()\n  if not a then\n    b\n  end\n\n  c = d\nend\n\nadd()\n", "  c = d"),
+    ("if not a then", "function f()\n  if not a then\n    b\n  end\n\n  c = d\nend\n\nadd()\n", "add()"),
+    ("if a; then", "if a; then\n  b\nfi\n\nfoo()\n{\n  c\n}\n", "  c"),
+    ("if(A)", "if(A)\n  b()\nendif()\nc()\n", "c()"),
+    ("IF a THEN", "IF a THEN\n  b;\nEND IF;\nc;\n", "c;"),
+    ("<a>", "<a>\n<b>v</b>\n</a>\n<c>x</c>\n", "<c>x</c>"),
+    // An element of that name, and no comment.
+    ("#c.d {", "#c.d {\n  v: 1;\n}\n\n#e {\n  x: 1;\n}\n", "  x: 1;"),
+    // A statement over lines.
+    ("k = [", "[a]\nk = [\n  \"v\",\n]\nl = 1\n\n[b]\nx = 1\n", "x = 1"),
+    ("return f(", "def f(a):\n  if a:\n    return f(\n      1)\n  elif b:\n    v\n  w\n", "  w"),
+    ("return f(", "def f(a):\n  if a:\n    return f(\n      1)\n  elif b:\n    v\n  w\n", "    v"),
+];
+
+#[test]
+fn a_line_of_another_block_is_refused() {
+    for (header, base, line) in FOREIGN {
+        assert_eq!(
+            run(base, [beneath(&[header], &format!("-{line}\n+new\n"))]),
+            NOT_THERE,
+            "{line} beneath {header} in\n{base}"
+        );
+    }
+}
+
+/// A header, a file, and a line of the header's own block.
+const OWN: [(&str, &str, &str); 8] = [
+    ("const T = ({", "const T = ({\n  a,\n  b,\n}) => {\n  x\n}\n", "  x"),
+    ("function T({", "function T({\n  a,\n}: {\n  a: string,\n}) {\n  x\n}\n", "  x"),
+    ("with a as b, \\", "with a as b, \\\n     c:\n    x\n", "    x"),
+    ("void f() {", "void f() {\n    if (a) {\n        b(\"{\");\n    }\nout:\n    x();\n}\n", "    x();"),
+    ("switch (a) {", "switch (a) {\ncase 1:\n    v();\ncase 2:\n    x();\n}\n", "    x();"),
+    ("if a then", "if a then\n  v\nelse\n  x\nend\n", "  x"),
+    ("endpoint = a", "endpoint = a\nendpoints = b\nx = 1\n", "x = 1"),
+    ("int a;", "void f() {\n    int a;\n    v();\nout:\n    x();\n}\n", "    x();"),
+];
+
+#[test]
+fn a_line_of_the_block_is_found() {
+    for (header, base, line) in OWN {
+        let got = run(base, [beneath(&[header], &format!("-{line}\n+new\n"))]);
+        assert_eq!(got, Ok(base.replacen(line, "new", 1)), "{line} beneath {header} in\n{base}");
+    }
+}
+
+#[test]
+fn a_tab_ends_eight_columns() {
+    let base = "  while (c)\n    switch (d)\n      {\n      case 1:\n\tsame;\n      case 2:\n\tsame;\n      }\n";
+    assert_eq!(run(base, [beneath(&["while (c)"], "-\tsame;\n+\tnew;\n")]), TWO);
+}

@@ -1,0 +1,175 @@
+//! Where the block of a header ends, as far as the lines behind it tell that.
+
+use super::line::{GOES_ON, Line, ends_in};
+use super::named;
+
+/// Goes from a header to where its block ends: at the next line that is indented no deeper and leads another. Not in
+/// braces that are open, and with what the header is about.
+#[derive(Debug, Clone)]
+pub(super) struct Walk<'l, 't> {
+    /// The header, or what it is about.
+    header: &'l Line<'t>,
+    depth: usize,
+    section: Option<(u8, usize)>,
+    is_of_next: bool,
+    has_colon: bool,
+    /// How many brackets of the header are open.
+    brackets: isize,
+    /// How many braces are.
+    open: usize,
+    /// How many of deeper lines are.
+    deeper: usize,
+    /// Whether all that were are closed again, or a word has ended the block.
+    is_closed: bool,
+    before: &'l Line<'t>,
+}
+
+impl<'l, 't> Walk<'l, 't> {
+    pub(super) fn new(header: &'l Line<'t>, section: Option<(u8, usize)>) -> Self {
+        let is_of_next = header.is_of_next() && section.is_none();
+        let (depth, before) = (header.depth(), header);
+        let (has_colon, brackets, open, deeper, is_closed) = (false, 0, 0, 0, false);
+        let mut walk =
+            Self { header, depth, section, is_of_next, has_colon, brackets, open, deeper, is_closed, before };
+        walk.turn_to(header);
+        walk
+    }
+
+    fn turn_to(&mut self, header: &'l Line<'t>) {
+        self.header = header;
+        if self.section.is_none() {
+            self.has_colon = header.has_colon();
+            self.brackets = header.brackets();
+            self.open = header.braces().0;
+        }
+    }
+
+    /// Whether braces tell where the block ends.
+    pub(super) fn has_braces(&self) -> bool {
+        self.open > 0 || self.is_closed
+    }
+
+    /// Goes on to a line that is not blank. Answers whether the block ends in front of it.
+    pub(super) fn ends_at(&mut self, line: &'l Line<'t>) -> bool {
+        if self.section.is_some() {
+            return line.depth() <= self.depth && self.is_led(line, line);
+        }
+        if line.is_aside() && !self.is_ended_by(line) {
+            return false;
+        }
+        let before = std::mem::replace(&mut self.before, line);
+        if line.depth() > self.depth {
+            self.is_of_next = false;
+            if self.ends_head(line) && line.opens() {
+                self.open += line.braces().0;
+            } else {
+                self.pass_deeper(line);
+            }
+            return false;
+        }
+        if self.is_of_next {
+            if !line.is_of_next() {
+                self.is_of_next = false;
+                self.turn_to(line);
+            }
+            return false;
+        }
+        if self.goes_on_with_head(line) {
+            return false;
+        }
+        self.deeper = 0;
+        let (open, closed) = line.braces();
+        self.close(closed);
+        let is_block = || self.header.is_over_deeper || std::ptr::eq(before, self.header);
+        if self.is_ended_by(line) && (named(line.text).starts_with(b"</") || is_block()) {
+            self.is_closed = true;
+            return false;
+        }
+        if self.open == 0 && self.is_led(line, before) {
+            return true;
+        }
+        self.ends_head(line);
+        self.open += open;
+        false
+    }
+
+    /// Whether a word or a tag ends the block.
+    fn is_ended_by(&self, line: &Line<'_>) -> bool {
+        self.open == 0 && line.depth() == self.depth && line.ends_word_of(self.header)
+    }
+
+    fn close(&mut self, braces: usize) {
+        if self.open > 0 {
+            self.open = self.open.saturating_sub(braces);
+            self.is_closed |= self.open == 0;
+        }
+    }
+
+    /// The brace of the header may be closed by a deeper line: alone, or behind the last of what it holds.
+    fn pass_deeper(&mut self, line: &Line<'_>) {
+        let (open, closed) = line.braces();
+        let of_header = closed.saturating_sub(self.deeper);
+        self.deeper = self.deeper.saturating_sub(closed) + open;
+        self.close(of_header);
+    }
+
+    /// Whether a line that closes a brace of the header goes on with it: `}) => {`, where a bracket is open.
+    fn goes_on_with_head(&mut self, line: &Line<'_>) -> bool {
+        let text = named(line.text);
+        let goes_on = self.brackets > 0 && text.starts_with(b"}") && line.opens();
+        let is_last = self.brackets + line.brackets() <= 0;
+        if goes_on && (is_last || text.starts_with(b"}:")) {
+            self.brackets += line.brackets();
+            return true;
+        }
+        false
+    }
+
+    /// Whether the brackets that the header opened are closed with this line: what it ends in counts as the header's.
+    fn ends_head(&mut self, line: &Line<'_>) -> bool {
+        if self.brackets <= 0 {
+            return false;
+        }
+        self.brackets += line.brackets();
+        self.has_colon |= self.brackets <= 0 && line.has_sign(b":") && !self.has_braces();
+        self.brackets <= 0
+    }
+
+    /// Whether the next line goes on with `before`, which is part of the head: what is deeper goes on within itself.
+    fn is_cut(&self, before: &Line<'_>) -> bool {
+        before.depth() <= self.depth && before.is_cut()
+    }
+
+    /// Whether another block begins with a line that is indented no deeper, where no brace is open.
+    fn is_led(&self, line: &Line<'_>, before: &Line<'_>) -> bool {
+        if let Some((sign, count)) = self.section {
+            return line.section().is_some_and(|(own, more)| own == sign && more <= count);
+        }
+        let is_out = line.depth() < self.depth;
+        let goes_on = || line.begins_with(&GOES_ON);
+        let text = named(line.text);
+        let Some(&first) = text.first() else { return false };
+        match first {
+            b'}' if line.opens() => true,
+            b'}' | b')' | b']' => is_out,
+            // A brace alone begins another block where that of the header is closed.
+            b'{' if self.is_closed => !before.begins_with(&GOES_ON),
+            _ if self.is_closed => is_out || !goes_on(),
+            _ if self.has_colon => {
+                let is_item = line.is_item() && !self.header.is_item();
+                let is_string = text.starts_with(b"'''") || text.starts_with(b"\"\"\"");
+                let goes_on_from = self.is_cut(before) && !ends_in(before.code(), b",");
+                !goes_on_from && (is_out || !(is_item || is_string || goes_on()))
+            }
+            _ if is_out => !line.is_label(before),
+            _ if line.first_word() == self.header.first_word() => true,
+            b'{' | b'-' | b':' => false,
+            b'[' if line.section().is_some() => true,
+            _ if text.starts_with(b"</") || line.ends_word_of(self.header) => false,
+            _ => {
+                let is_led = line.is_head() || (line.is_over_deeper && self.header.is_over_deeper);
+                is_led && !self.is_cut(before) && !goes_on()
+            }
+        }
+    }
+}
