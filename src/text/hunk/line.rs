@@ -22,10 +22,13 @@ pub(super) struct Line<'t> {
 }
 
 /// Words that go on with a signature or a block.
-pub(super) const GOES_ON: [&[u8]; 14] = [
+const GOES_ON: [&[u8]; 12] = [
     b"where", b"throws", b"else", b"elif", b"elsif", b"elseif", b"except", b"catch", b"finally", b"rescue", b"ensure",
-    b"when", b"then", b"do",
+    b"when",
 ];
+
+/// The same, where they stand alone.
+const GOES_ON_ALONE: [&[u8]; 2] = [b"then", b"do"];
 
 /// Words that end a block, beside those like `endif`, which name it.
 const ENDS: [&[u8]; 4] = [b"end", b"fi", b"done", b"esac"];
@@ -107,6 +110,16 @@ impl<'t> Line<'t> {
         is_name && ends_in(before.code(), b";{}")
     }
 
+    /// Whether it goes on with a signature or a block.
+    pub(super) fn goes_on(&self) -> bool {
+        self.begins_with(&GOES_ON) || GOES_ON_ALONE.contains(&named(self.text))
+    }
+
+    /// Whether what it ends can only have begun like `header`: a tag of its name, `case` with `esac`, `if` with `fi`.
+    pub(super) fn names_end_of(&self, header: &Line<'_>) -> bool {
+        named(self.text).starts_with(b"</") || header.word().iter().rev().eq(self.word())
+    }
+
     /// Whether it ends a block that begins with a word or a tag, that of `header`.
     pub(super) fn ends_word_of(&self, header: &Line<'_>) -> bool {
         if let Some(rest) = named(self.text).strip_prefix(b"</") {
@@ -115,7 +128,7 @@ impl<'t> Line<'t> {
         }
         let word = self.word().to_ascii_lowercase();
         // That of `else` has another name.
-        let is_of = |rest: &[u8]| !rest.is_empty() && (header.holds_word(rest) || header.begins_with(&GOES_ON));
+        let is_of = |rest: &[u8]| !rest.is_empty() && (header.holds_word(rest) || header.goes_on());
         ENDS.contains(&&word[..]) || word.strip_prefix(b"end").is_some_and(is_of)
     }
 

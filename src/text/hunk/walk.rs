@@ -1,6 +1,6 @@
 //! Where the block of a header ends, as far as the lines behind it tell that.
 
-use super::line::{GOES_ON, Line, ends_in};
+use super::line::{Line, ends_in};
 use super::named;
 
 /// Goes from a header to where its block ends: at the next line that is indented no deeper and leads another. Not in
@@ -81,7 +81,7 @@ impl<'l, 't> Walk<'l, 't> {
         let (open, closed) = line.braces();
         self.close(closed);
         let is_block = || self.header.is_over_deeper || std::ptr::eq(before, self.header);
-        if self.is_ended_by(line) && (named(line.text).starts_with(b"</") || is_block()) {
+        if self.is_ended_by(line) && (line.names_end_of(self.header) || is_block()) {
             self.is_closed = true;
             return false;
         }
@@ -140,20 +140,26 @@ impl<'l, 't> Walk<'l, 't> {
         before.depth() <= self.depth && before.is_cut()
     }
 
+    /// Whether `before`, the line in front of a brace alone, may be of the head.
+    fn is_of_head(&self, before: &Line<'_>) -> bool {
+        let is_header = std::ptr::eq(before, self.header);
+        is_header || before.depth() > self.depth || before.goes_on() || matches!(named(before.text)[0], b':' | b')')
+    }
+
     /// Whether another block begins with a line that is indented no deeper, where no brace is open.
     fn is_led(&self, line: &Line<'_>, before: &Line<'_>) -> bool {
         if let Some((sign, count)) = self.section {
             return line.section().is_some_and(|(own, more)| own == sign && more <= count);
         }
         let is_out = line.depth() < self.depth;
-        let goes_on = || line.begins_with(&GOES_ON);
+        let goes_on = || line.goes_on();
         let text = named(line.text);
         let Some(&first) = text.first() else { return false };
         match first {
             b'}' if line.opens() => true,
             b'}' | b')' | b']' => is_out,
             // A brace alone begins another block where that of the header is closed.
-            b'{' if self.is_closed => !before.begins_with(&GOES_ON),
+            b'{' if self.is_closed => !before.goes_on(),
             _ if self.is_closed => is_out || !goes_on(),
             _ if self.has_colon => {
                 let is_item = line.is_item() && !self.header.is_item();
@@ -163,7 +169,8 @@ impl<'l, 't> Walk<'l, 't> {
             }
             _ if is_out => !line.is_label(before),
             _ if line.first_word() == self.header.first_word() => true,
-            b'{' | b'-' | b':' => false,
+            b'{' => !self.is_of_head(before),
+            b'-' | b':' => false,
             b'[' if line.section().is_some() => true,
             _ if text.starts_with(b"</") || line.ends_word_of(self.header) => false,
             _ => {

@@ -161,7 +161,7 @@ fn what_stands_between_fences_is_no_heading() {
 }
 
 /// A header, a file, and a line of the file that is in another block than the header's.
-const FOREIGN: [(&str, &str, &str); 17] = [
+const FOREIGN: [(&str, &str, &str); 20] = [
     // A line that goes on within the block, at its end.
     ("ca:", "j:\n  ca:\n    - run: |\n        b \\\n          --t\n\n  cb:\n    name: B\n", "    name: B"),
     ("a:", "a:\n\tb \\\n\t  --c\n\nd: a\n\tx\n", "\tx"),
@@ -178,6 +178,13 @@ const FOREIGN: [(&str, &str, &str); 17] = [
     ("if(A)", "if(A)\n  b()\nendif()\nc()\n", "c()"),
     ("IF a THEN", "IF a THEN\n  b;\nEND IF;\nc;\n", "c;"),
     ("<a>", "<a>\n<b>v</b>\n</a>\n<c>x</c>\n", "<c>x</c>"),
+    ("case $a in", "case $a in\nb)\n  v\n  ;;\nesac\nif c; then\n  x\nfi\n", "  x"),
+    (
+        "if (a == 0)",
+        "    if (a == 0)\n        v;\n    b = c;\n    do {\n        x();\n    } while (d);\n",
+        "        x();",
+    ),
+    ("array $a = [", "  array $a = [\n    v,\n  ];\n\n  public function b()\n  {\n    x\n  }\n", "    x"),
     // An element of that name, and no comment.
     ("#c.d {", "#c.d {\n  v: 1;\n}\n\n#e {\n  x: 1;\n}\n", "  x: 1;"),
     // A statement over lines.
