@@ -37,7 +37,7 @@ impl Engine {
 
 /// Refuses where a transaction in a section has a key, another one than its own.
 fn refuse_in(fs: &dyn Fs, state: &State, section: Section, (key, own): (&str, Option<&str>)) -> Result<()> {
-    let Some(folder) = state.section(fs, section)? else { return Ok(()) };
+    let Some(folder) = state.whole_section(fs, section)? else { return Ok(()) };
     for other in list_ids(fs, &folder)?.iter().rev().filter(|other| Some(other.as_str()) != own) {
         if header(fs, &folder, other)?.is_none_or(|header| header.key.as_deref() != Some(key)) {
             continue;

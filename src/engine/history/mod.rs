@@ -189,17 +189,8 @@ pub(crate) fn whole_history<'a>(
     fs: &'a dyn Fs,
     state: &'a State,
 ) -> Result<impl DoubleEndedIterator<Item = Result<Entry>> + use<'a>> {
-    let (section, ids) = match private::open(fs, Name::new(&state.folder, Section::History.name()))? {
-        Opening::Ours(section, _) => {
-            let ids = list_ids(fs, &section)?;
-            (Some(section), ids)
-        }
-        Opening::Missing => (None, Vec::new()),
-        Opening::Refused(refusal) => {
-            let path = state.folder.path().join(Section::History.name());
-            return Err(private::to_be_mended(&path, refusal));
-        }
-    };
+    let section = state.whole_section(fs, Section::History)?;
+    let ids = section.as_ref().map_or(Ok(Vec::new()), |section| list_ids(fs, section))?;
     Ok(ids.into_iter().filter_map(move |id| look_in(fs, section.as_ref()?, &id).transpose()))
 }
 

@@ -144,7 +144,7 @@ fn way_out(id: &str, cause: Cause, section: Section) -> String {
 
 /// What in `txn/` may have been committed, and is neither at work nor recovered; the newest first.
 pub(crate) fn interrupted(fs: &dyn Fs, state: &State) -> Result<Vec<Doubtful>> {
-    let Some(section) = state.section(fs, Section::Transactions)? else { return Ok(Vec::new()) };
+    let Some(section) = state.whole_section(fs, Section::Transactions)? else { return Ok(Vec::new()) };
     let ids = list_ids(fs, &section)?;
     ids.iter().rev().filter_map(|id| interrupted_one(fs, state, &section, id).transpose()).collect()
 }

@@ -287,6 +287,15 @@ impl State {
         }
     }
 
+    /// The same for who must not pass over what is in it: what is not ours, or cannot be opened, is an error.
+    pub(crate) fn whole_section(&self, fs: &dyn Fs, section: Section) -> Result<Option<Handle>> {
+        match private::open(fs, Name::new(&self.folder, section.name()))? {
+            Opening::Ours(folder, _) => Ok(Some(folder)),
+            Opening::Missing => Ok(None),
+            Opening::Refused(refusal) => Err(private::to_be_mended(&self.folder.path().join(section.name()), refusal)),
+        }
+    }
+
     /// Moves a transaction's folder from one section to another.
     pub(crate) fn move_transaction(&self, fs: &dyn Fs, id: &str, from: Section, to: Section) -> Result<()> {
         let (from, into) = (self.need_section(fs, from)?, self.need_section(fs, to)?);
@@ -304,11 +313,7 @@ impl State {
         make_folder_once(fs, Name::new(&self.folder, section.name()))?;
         // Durable before anything is moved into it: a power cut that takes its name would take the originals along.
         fs.sync(&self.folder).map_err(|e| Error::io("sync", self.folder.path(), e))?;
-        match private::open(fs, Name::new(&self.folder, section.name()))? {
-            Opening::Ours(folder, _) => Ok(folder),
-            Opening::Missing => Err(came_and_went(&self.root)),
-            Opening::Refused(refusal) => Err(private::to_be_mended(&self.folder.path().join(section.name()), refusal)),
-        }
+        self.whole_section(fs, section)?.ok_or_else(|| came_and_went(&self.root))
     }
 
     /// What stands in the sections under the name of a transaction and is not ours, with the reason: it is left alone. For
