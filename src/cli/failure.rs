@@ -76,7 +76,7 @@ impl Failure {
         let message = error.to_string();
         let _ = write!(text, "{}{}{}", styled(BAD, "error: "), self.place(options), one_line(&message));
         match error.details() {
-            Detail::None | Detail::SameKey => {}
+            Detail::None | Detail::SameKey | Detail::PartlyDeleted => {}
             Detail::Findings(findings) => {
                 for finding in findings.iter().take(SHOWN) {
                     push_finding(&mut text, finding, self.shape);
@@ -155,6 +155,9 @@ fn outcome(error: &Error) -> String {
     let id = error.transaction().unwrap_or("ID");
     match error.outcome() {
         Outcome::Unchanged if error.is_after_recovery() => "nothing else was changed".to_owned(),
+        Outcome::Unchanged if matches!(error.details(), Detail::PartlyDeleted) => {
+            "part of it is deleted, and the rest is still kept; nothing else was changed".to_owned()
+        }
         Outcome::Unchanged => "nothing was changed".to_owned(),
         Outcome::RolledBack => "everything was put back, nothing is changed".to_owned(),
         Outcome::PartlyRolledBack => {

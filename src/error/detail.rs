@@ -111,6 +111,8 @@ pub enum Detail {
     Conflicts(Vec<Conflict>),
     /// The check that failed.
     Check(Box<CheckRun>),
+    /// Part of what a person wanted to have deleted is.
+    PartlyDeleted,
     /// Both sides of a file that changed where something was staged for it.
     Diverged(Box<Diverged>),
 }

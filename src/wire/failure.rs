@@ -171,6 +171,9 @@ fn sentence(error: &Error, files: &[FileRequest], file: Option<usize>) -> String
 }
 
 fn message(error: &Error, shape: Shape) -> &'static str {
+    if matches!(error.details(), Detail::PartlyDeleted) {
+        return "Operation failed. Part of what was kept is deleted, the rest is still kept.";
+    }
     match (error.outcome(), shape) {
         (Outcome::Unchanged | Outcome::RolledBack, _) if error.is_after_recovery() => {
             "Operation failed. No changes applied by this request; `warnings` says what came before it."

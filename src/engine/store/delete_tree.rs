@@ -1,45 +1,81 @@
 //! Deletes folders of other programs with everything in them: only where a person said so.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::fs::{FileKind, Fs, Handle, Name};
 use crate::limits;
 
-/// Deletes each folder in `folder`, and what is in it. On failure the rest is still there, in its place.
+/// Deletes each folder in `folder`, and what is in it. Before that it is walked: what stands in the way by its depth, or is
+/// the root of another mount, is refused with everything in its place. On another failure the rest is still there.
 pub(crate) fn folders_in(fs: &dyn Fs, folder: &Handle) -> Result<()> {
     let mount = fs.stat_handle(folder).map_err(|e| Error::io("look at", folder.path(), e))?.mount;
+    let tree = Tree { fs, mount };
+    let mut folders = Vec::new();
     for name in fs.list(folder).map_err(|e| Error::io("list", folder.path(), e))? {
-        let name = Name::new(folder, &name);
-        if kind(fs, name)? == Some(FileKind::Folder) {
-            raze(fs, name, mount, limits::RAZED_LEVELS)?;
+        if tree.kind(Name::new(folder, &name))? == Some(FileKind::Folder) {
+            folders.push(name);
         }
     }
-    Ok(())
+    let levels = limits::RAZED_LEVELS;
+    folders.iter().try_for_each(|name| tree.survey(Name::new(folder, name), levels))?;
+    let deleted = folders.iter().try_for_each(|name| tree.delete(Name::new(folder, name), levels));
+    deleted.map_err(|error| error.detail(Detail::PartlyDeleted))
 }
 
-fn kind(fs: &dyn Fs, name: Name<'_>) -> Result<Option<FileKind>> {
-    let stat = fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?;
-    Ok(stat.map(|stat| stat.kind))
+/// A tree that is deleted.
+struct Tree<'a> {
+    fs: &'a dyn Fs,
+    /// The mount that it is on.
+    mount: u64,
 }
 
-/// Deletes one folder. Each level is held open, and no symlink is followed: nothing outside of it is in reach.
-fn raze(fs: &dyn Fs, name: Name<'_>, mount: u64, levels: usize) -> Result<()> {
-    let stays = |kind: ErrorKind, why: &str| {
-        let message = format!("{} {why}: delete it by hand, and drop again", name.path().display());
-        Error::new(kind, message).at(name.path())
-    };
-    let folder = fs.open_beneath(name.folder, name.name.as_ref()).map_err(|e| Error::io("open", name.path(), e))?;
-    let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
-    if stat.mount_root || stat.mount != mount {
-        return Err(stays(ErrorKind::MountPoint, "is the root of another mount"));
+impl Tree<'_> {
+    fn kind(&self, name: Name<'_>) -> Result<Option<FileKind>> {
+        let stat = self.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?;
+        Ok(stat.map(|stat| stat.kind))
     }
-    for inner in fs.list(&folder).map_err(|e| Error::io("list", folder.path(), e))? {
-        let inner = Name::new(&folder, &inner);
-        match kind(fs, inner)? {
-            None => {}
-            Some(FileKind::Folder) if levels == 0 => return Err(stays(ErrorKind::WriteFailed, "is nested too deeply")),
-            Some(FileKind::Folder) => raze(fs, inner, mount, levels - 1)?,
-            Some(_) => fs.unlink(inner).map_err(|e| Error::io("remove", inner.path(), e))?,
+
+    /// Opens a folder of the tree. Each level is held open, and no symlink is followed: nothing outside of it is in reach.
+    fn open(&self, name: Name<'_>) -> Result<Handle> {
+        let open = self.fs.open_beneath(name.folder, name.name.as_ref());
+        let folder = open.map_err(|e| Error::io("open", name.path(), e))?;
+        let stat = self.fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
+        if stat.mount_root || stat.mount != self.mount {
+            return Err(stays(name, ErrorKind::MountPoint, "is the root of another mount"));
         }
+        Ok(folder)
     }
-    fs.remove_folder(name).map_err(|e| Error::io("remove", name.path(), e))
+
+    /// Refuses what cannot be deleted.
+    fn survey(&self, name: Name<'_>, levels: usize) -> Result<()> {
+        let folder = self.open(name)?;
+        for inner in self.fs.list(&folder).map_err(|e| Error::io("list", folder.path(), e))? {
+            let inner = Name::new(&folder, &inner);
+            if self.kind(inner)? == Some(FileKind::Folder) {
+                self.survey(inner, deeper(inner, levels)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn delete(&self, name: Name<'_>, levels: usize) -> Result<()> {
+        let folder = self.open(name)?;
+        for inner in self.fs.list(&folder).map_err(|e| Error::io("list", folder.path(), e))? {
+            let inner = Name::new(&folder, &inner);
+            match self.kind(inner)? {
+                None => {}
+                Some(FileKind::Folder) => self.delete(inner, deeper(inner, levels)?)?,
+                Some(_) => self.fs.unlink(inner).map_err(|e| Error::io("remove", inner.path(), e))?,
+            }
+        }
+        self.fs.remove_folder(name).map_err(|e| Error::io("remove", name.path(), e))
+    }
+}
+
+fn deeper(name: Name<'_>, levels: usize) -> Result<usize> {
+    levels.checked_sub(1).ok_or_else(|| stays(name, ErrorKind::WriteFailed, "is nested too deeply"))
+}
+
+fn stays(name: Name<'_>, kind: ErrorKind, why: &str) -> Error {
+    let message = format!("{} {why}: delete it by hand, and drop again", name.path().display());
+    Error::new(kind, message).at(name.path())
 }

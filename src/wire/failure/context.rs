@@ -104,7 +104,7 @@ pub(super) fn context(detail: &Detail) -> Option<Context> {
         Detail::Conflicts(conflicts) => {
             Some(Context { conflicts: conflicts.iter().map(ChangedSince::from).collect(), ..Context::default() })
         }
-        Detail::None | Detail::SameKey | Detail::Findings(_) => None,
+        Detail::None | Detail::SameKey | Detail::PartlyDeleted | Detail::Findings(_) => None,
     }
 }
 

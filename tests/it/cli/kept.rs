@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use super::Workspace;
 
@@ -45,10 +46,43 @@ fn what_cannot_be_dropped_is_still_kept() {
         here.run(&["kept", "list", "--json"]).exits(0).json()["kept"][0]["transaction_id"].as_str().unwrap().to_owned();
     let ran = here.run(&["kept", "drop", &id, "--json"]);
     assert_eq!(ran.json()["error_code"], "WRITE_FAILED", "{ran:?}");
-    assert!(deep.exists());
+    assert!(deep.exists() && kept.join("b/c").exists(), "nothing was changed");
     fs::remove_dir_all(kept.join("d")).unwrap();
     let listed = here.run(&["kept", "list", "--json"]).exits(0).json();
     assert_eq!(listed["kept"][0]["transaction_id"], *id);
+    here.run(&["kept", "drop", &id]).exits(0);
+    assert!(!kept.exists());
+}
+
+/// A file that nobody may unlink; `None` where this file system has none, or this user may not say so.
+fn immutable(path: &Path) -> Option<impl Drop + use<>> {
+    struct Mutable(PathBuf);
+    impl Drop for Mutable {
+        fn drop(&mut self) {
+            let _ = Command::new("chattr").arg("-i").arg(&self.0).status();
+        }
+    }
+    let done = Command::new("chattr").arg("+i").arg(path).stderr(Stdio::null()).status();
+    done.is_ok_and(|status| status.success()).then(|| Mutable(path.to_owned()))
+}
+
+#[test]
+fn what_was_dropped_in_part_is_not_said_to_be_unchanged() {
+    let (here, kept) = with_a_kept_folder("rm a && mkdir -p a/b && echo theirs > a/b/c && echo x > a/b/d && exit 1");
+    let Some(immutable) = immutable(&kept.join("b/d")) else {
+        eprintln!("skipped: no file can be made immutable here");
+        return;
+    };
+    let id =
+        here.run(&["kept", "list", "--json"]).exits(0).json()["kept"][0]["transaction_id"].as_str().unwrap().to_owned();
+    let ran = here.run(&["kept", "drop", &id]);
+    ran.exits(5);
+    assert!(!ran.stderr.contains("nothing was changed") && ran.stderr.contains("part of it is deleted"), "{ran:?}");
+    assert!(kept.join("b/d").exists());
+    let ran = here.run(&["kept", "drop", &id, "--json"]);
+    ran.exits(5);
+    assert!(ran.json()["message"].as_str().unwrap().contains("the rest is still kept"), "{ran:?}");
+    drop(immutable);
     here.run(&["kept", "drop", &id]).exits(0);
     assert!(!kept.exists());
 }
