@@ -1,7 +1,10 @@
 //! Warnings about a recovery, for the caller of another command before which it ran.
 
+use std::fmt::Write as _;
+
 use crate::engine::report::Recovered;
 use crate::error::{Error, ErrorKind, Outcome, RECOVERED_FIRST};
+use crate::path::shown;
 
 /// Tells the user of another command of a recovery that came before it, in the place of what was told of the same
 /// transaction before.
@@ -13,7 +16,12 @@ pub(crate) fn tell(warnings: &mut Vec<String>, recovered: &Recovered) {
 }
 
 fn told(recovered: &Recovered) -> Option<String> {
-    let Recovered { id, action, reason, .. } = recovered;
+    let Recovered { id, action, reason, kept, .. } = recovered;
+    let mut reason = reason.clone();
+    // What stays in its place is told by the reason.
+    for kept in kept.iter().filter(|kept| kept.kept_path != kept.path) {
+        let _ = write!(reason, "; {} is kept as {}", shown(&kept.path), shown(&kept.kept_path));
+    }
     match action.as_str() {
         "running" => None,
         "left" => Some(format!("an interrupted transaction, {id}, is left as it is: {reason}")),
@@ -53,5 +61,33 @@ impl InFront {
             return error.outcome_is(Outcome::RecoveryRequired);
         }
         error
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Kept;
+
+    #[test]
+    fn what_a_recovery_put_aside_is_named() {
+        let kept = |path: &str, kept_path: &str| Kept {
+            path: path.into(),
+            kept_path: kept_path.into(),
+            reason: "another program wrote it".to_owned(),
+        };
+        let recovered = Recovered {
+            id: "ID".to_owned(),
+            action: "rolled_back".to_owned(),
+            required: false,
+            reason: "it was interrupted".to_owned(),
+            files: Vec::new(),
+            kept: vec![kept("/w/a", "/w/.txedit/kept/ID/000000.kept"), kept("/w/b", "/w/b")],
+        };
+        let mut warnings = Vec::new();
+        tell(&mut warnings, &recovered);
+        let told = "an interrupted transaction, ID, was recovered first: rolled_back; it was interrupted; /w/a is kept as \
+                    /w/.txedit/kept/ID/000000.kept";
+        assert_eq!(warnings, [told]);
     }
 }
