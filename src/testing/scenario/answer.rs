@@ -34,10 +34,12 @@ impl Compared<'_> {
         self.touched.iter().any(|touched| path.starts_with(touched))
     }
 
-    /// Whether somebody else made a symlink that leads to this path, or above it.
+    /// Whether somebody else made a symlink that leads to this path, or above it, or had one in hand that did.
     fn is_led_to(&self, path: &Path) -> bool {
-        let is_link = |at: &&PathBuf| self.after.get(*at).is_some_and(|entry| entry.kind == FileKind::Symlink);
-        self.touched.iter().filter(is_link).any(|link| path.starts_with(relative(link, self.root, self.after)))
+        [self.after, self.before].into_iter().any(|files| {
+            let is_link = |at: &&PathBuf| files.get(*at).is_some_and(|entry| entry.kind == FileKind::Symlink);
+            self.touched.iter().filter(is_link).any(|link| path.starts_with(relative(link, self.root, files)))
+        })
     }
 
     fn is_unchanged(&self, path: &Path) -> bool {

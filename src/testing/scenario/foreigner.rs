@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use super::answer::relative;
 use super::data::{Deed, Gate, Held};
 use super::deed::perform;
 use super::disturb::swaps;
@@ -15,6 +16,7 @@ use crate::check::{Call, Checker, Ended, Verdict};
 use crate::fs::FileKind;
 use crate::fs::sim::{self, Entry, SimFs};
 use crate::testing::run::lock;
+use crate::testing::script::ROOT;
 use crate::testing::world::Files;
 
 /// All foreign programs together.
@@ -121,6 +123,12 @@ impl Foreigners {
             matches!(deed, Deed::Hold(..) | Deed::Late(..) | Deed::Move(..) | Deed::Exchange(..) | Deed::Forge(..));
         let is_seen = !changed.is_empty() || leaves_no_trace;
         let mut paths: BTreeSet<PathBuf> = deed.paths().into_iter().map(PathBuf::from).collect();
+        // Through a symlink they have what it leads to in hand, also where that looks the same afterwards.
+        if matches!(deed, Deed::Chmod(..) | Deed::Chown(..) | Deed::SetAttribute(..) | Deed::RemoveAttribute(..)) {
+            paths.extend(
+                deed.paths().into_iter().map(|path| relative(Path::new(&path), Path::new(ROOT), &before.files)),
+            );
+        }
         // What a check moves is its own, with all that is in it.
         paths.extend(changed.iter().filter(|_| self.is_checked).map(|path| (*path).clone()));
         self.touched.extend(changed.into_iter().cloned());
