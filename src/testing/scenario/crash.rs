@@ -52,8 +52,7 @@ impl World {
             leaves_folders |= pending.leaves_folders;
             // Beside foreign acts its recovery may have gone the other way first.
             let start = doing.start.iter().filter(|_| !lock(&self.foreigners).done.is_empty());
-            allowed
-                .extend(start.flat_map(|start| EITHER_WAY.iter().filter_map(|way| after_recovery(start, *way, act))));
+            allowed.extend(start.flat_map(|start| after_recoveries(start, act)));
             tainted.extend(pending.tainted);
             allowed.extend(pending.allowed.into_iter().filter(|_| !is_done || !act.recovers()));
         }
@@ -127,7 +126,7 @@ impl World {
     /// Whether, but for what others changed, an act came after what was due had been recovered in one of the ways.
     pub(super) fn is_recovered_beside(&self, start: &World, act: &Act, look: &Look) -> bool {
         let Some(pending) = &self.pending else { return false };
-        let allowed = EITHER_WAY.iter().filter_map(|way| after_recovery(start, *way, act)).collect();
+        let allowed = after_recoveries(start, act).collect();
         let mut tainted = pending.tainted.clone();
         tainted.extend(self.touched_by(act));
         let due = Pending { allowed, ..pending.clone() };
@@ -165,7 +164,11 @@ impl World {
     }
 }
 
-/// What comes of an act after what is due was recovered.
+/// What comes of an act after what is due was recovered in each of the ways.
+pub(super) fn after_recoveries(start: &World, act: &Act) -> impl Iterator<Item = Arc<Files>> {
+    EITHER_WAY.iter().filter_map(|way| after_recovery(start, *way, act))
+}
+
 fn after_recovery(start: &World, way: Decision, act: &Act) -> Option<Arc<Files>> {
     let mut fork = start.fork();
     fork.recover(way);

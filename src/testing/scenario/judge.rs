@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use super::attack::is_attacked;
 use super::claims::leaves_folders;
+use super::crash::after_recoveries;
 use super::data::{Act, Disturbance, Point, Scenario, Step, Terms, What};
 use super::look::{Look, Marks};
 use super::run::{Answer, Pending, Player, World};
@@ -254,10 +255,12 @@ impl World {
         if let Answer::Report(report) = done {
             self.note_committed(doing.act, &doing.base, report, None);
         }
-        let others = [doing.without_key(), self.after_others(doing)];
+        let mut others: Vec<_> = [doing.without_key(), self.after_others(doing)].into_iter().flatten().collect();
+        // What was interrupted may still go the other way.
+        others.extend(doing.start.iter().flat_map(|start| after_recoveries(start, doing.act)));
         if let (Some(pending), Some(clean)) = (&mut self.pending, &doing.clean) {
             pending.allowed.push(Arc::clone(&clean.files));
-            pending.allowed.extend(others.into_iter().flatten());
+            pending.allowed.extend(others);
         }
         self.sync_deeds();
     }

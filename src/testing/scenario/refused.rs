@@ -11,7 +11,7 @@ use super::judge::{Doing, Judged};
 use super::look::{Look, Marks, alike, marks_of};
 use super::run::{EITHER_WAY, World};
 use crate::engine::Decision;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Kept};
 use crate::fs::FileKind;
 use crate::fs::sim::Entry;
 use crate::testing::check::told;
@@ -80,6 +80,7 @@ impl World {
                 None => Vec::new(),
             },
             all: self.machine.entries(ROOT).unwrap_or_default().into_iter().collect(),
+            kept: error.kept().iter().cloned().chain(error.warnings().iter().flat_map(|told| kept_by(told))).collect(),
         };
         touched.iter().try_for_each(|path| refused.judge(path))
     }
@@ -152,6 +153,8 @@ struct Refused<'a> {
     recovered: Vec<Arc<Files>>,
     /// Everything in the workspace, the state folder included.
     all: Files,
+    /// What the answer says is kept, by the act or by the recovery that came first.
+    kept: Vec<Kept>,
 }
 
 impl Refused<'_> {
@@ -166,7 +169,8 @@ impl Refused<'_> {
             || self.is_where_it_was(path)
             || self.is_as_new(path)
             || self.was_recovered_before_it_moved(path)
-            || self.went_with_the_new_one(path);
+            || self.went_with_the_new_one(path)
+            || self.moved_with_the_new_one(path);
         if is_fine {
             return Ok(());
         }
@@ -185,7 +189,7 @@ impl Refused<'_> {
             let added: Marks = marks_of(std::iter::once(theirs)).difference(&before).copied().collect();
             !added.is_empty() && added.is_subset(&marks_of(std::iter::once(kept)))
         };
-        let is_in = |kept: &crate::error::Kept, known_as: &Path| {
+        let is_in = |kept: &Kept, known_as: &Path| {
             let (Ok(was), Ok(is)) = (kept.path.strip_prefix(ROOT), kept.kept_path.strip_prefix(ROOT)) else {
                 return false;
             };
@@ -196,24 +200,22 @@ impl Refused<'_> {
                 (Some(kept), Some(theirs)) if only_worn && same_dress(kept, theirs) => true,
                 // What they added to a file they may have added to the new one.
                 (Some(kept), Some(theirs)) if self.asked.contains(path) && has_added(kept, theirs) => true,
+                // They moved its folder with the new one, whose permissions were asked for.
+                (Some(kept), Some(theirs))
+                    if self.was_asked_before_it_moved(path) && kept.content == theirs.content =>
+                {
+                    true
+                }
                 (kept, theirs) => alike(kept, theirs),
             })
         };
         // By the path that it had before others moved its folder.
-        let was_moved = |kept: &crate::error::Kept| {
-            self.foreigners.done.iter().any(|(deed, _)| {
-                let (Deed::Move(from, to) | Deed::Exchange(from, to)) = deed else { return false };
-                let before =
-                    |from: &str, to: &str| path.strip_prefix(to).ok().map(|inside| Path::new(from).join(inside));
-                let mut known_as = [before(from, to), before(to, from)].into_iter().flatten();
-                known_as.any(|before| kept.path.ends_with(&before) || is_in(kept, &before))
-            })
-        };
+        let was_moved = |kept: &Kept| self.other_ends(path).any(|at| kept.path.ends_with(&at) || is_in(kept, &at));
         // By the recovery that came first: its content is another, and what it wears is its own.
         let named = format!("{} is not as it was", path.display());
         let is_another = content(self.files.get(path)) != content(self.expected.get(path));
         is_another && self.error.warnings().iter().any(|told| told.contains(&named))
-            || self.error.kept().iter().any(|kept| kept.path.ends_with(path) || is_in(kept, path) || was_moved(kept))
+            || self.kept.iter().any(|kept| kept.path.ends_with(path) || is_in(kept, path) || was_moved(kept))
             || self.error.not_old().iter().any(|left| {
                 let left_at = left.path.strip_prefix(ROOT).unwrap_or(&left.path);
                 // With a folder that is another's all that is in it is.
@@ -238,11 +240,31 @@ impl Refused<'_> {
 
     /// Whether a recovery that came first made it so, in a folder that others moved meanwhile.
     fn was_recovered_before_it_moved(&self, path: &Path) -> bool {
-        let is_so = |own: &Path| self.recovered.iter().any(|files| alike(self.files.get(path), files.get(own)));
-        self.foreigners.done.iter().any(|(deed, _)| {
-            let (Deed::Move(from, to) | Deed::Exchange(from, to)) = deed else { return false };
-            let own = |from: &str, to: &str| path.strip_prefix(to).ok().map(|inside| Path::new(from).join(inside));
-            [own(from, to), own(to, from)].into_iter().flatten().any(|own| is_so(&own))
+        let is_so = |own: &PathBuf| self.recovered.iter().any(|files| alike(self.files.get(path), files.get(own)));
+        self.other_ends(path).any(|own| is_so(&own))
+    }
+
+    fn was_asked_before_it_moved(&self, path: &Path) -> bool {
+        self.other_ends(path).any(|own| self.asked.contains(&own))
+    }
+
+    /// Whether it is old again, and others moved what they had made of the new one away with its folder, which the answer
+    /// names.
+    fn moved_with_the_new_one(&self, path: &Path) -> bool {
+        let is_named = |at: &Path| {
+            self.error.not_old().iter().any(|left| left.path.strip_prefix(ROOT).is_ok_and(|left| at.starts_with(left)))
+        };
+        self.asked.contains(path)
+            && alike(self.files.get(path), self.base.get(path))
+            && self.other_ends(path).any(|at| self.files.contains_key(&at) && is_named(&at))
+    }
+
+    /// Where else others had what stands at a path: each folder or file that they moved, at its other end.
+    fn other_ends(&self, path: &Path) -> impl Iterator<Item = PathBuf> {
+        self.foreigners.done.iter().flat_map(|(deed, _)| {
+            let (Deed::Move(one, other) | Deed::Exchange(one, other)) = deed else { return Vec::new() };
+            let ends = [(one, other), (other, one)].into_iter();
+            ends.filter_map(|(from, to)| Some(Path::new(from).join(path.strip_prefix(to).ok()?))).collect()
         })
     }
 
@@ -323,7 +345,7 @@ impl Refused<'_> {
     /// Whether others moved its folder away with the new content, and the old one is at its own path again. What they put
     /// there is set aside.
     fn is_where_it_was(&self, path: &Path) -> bool {
-        let is_aside = |at: &Path| self.error.kept().iter().any(|kept| kept.path == Path::new(ROOT).join(at));
+        let is_aside = |at: &Path| self.kept.iter().any(|kept| kept.path == Path::new(ROOT).join(at));
         self.foreigners.done.iter().any(|(deed, _)| {
             let Deed::Exchange(one, other) = deed else { return false };
             let (one, other) = (Path::new(one), Path::new(other));
@@ -364,6 +386,15 @@ impl Refused<'_> {
             (is_named(one) || is_named(other)) && (is_there(one, other) || is_there(other, one))
         })
     }
+}
+
+/// What a recovery that came first says is kept.
+fn kept_by(warning: &str) -> impl Iterator<Item = Kept> {
+    warning.split("; ").filter_map(|part| part.split_once(" is kept as ")).map(|(path, kept_path)| Kept {
+        path: path.into(),
+        kept_path: kept_path.into(),
+        reason: String::new(),
+    })
 }
 
 fn has_other_names(files: &Files, path: &Path) -> bool {
