@@ -33,7 +33,7 @@ pub use revert::undo::UndoOptions;
 use store::lock::{Locks, Patience};
 use store::state::{Found, Section, State};
 use transaction::execute::Committed;
-use transaction::prepare::draft::Draft;
+use transaction::prepare::prepared::Prepared;
 use transaction::prepare::resolve::Resolver;
 
 /// What a commit waits for.
@@ -362,12 +362,12 @@ impl Engine {
         }
     }
 
-    /// Commits a draft, where it changes anything, and tells what came of it.
-    fn carry_out(&self, draft: Draft, locks: Locks, mut report: Report, run: Run<'_>) -> Result<Report> {
-        if draft.plan.is_empty() {
+    /// Commits what is prepared, where it changes anything, and tells what came of it.
+    fn carry_out(&self, prepared: Prepared, locks: Locks, mut report: Report, run: Run<'_>) -> Result<Report> {
+        if prepared.plan.is_empty() {
             return Ok(report);
         }
-        let Committed { id, warnings, check, rewritten } = self.commit(draft, &mut report.files, locks, run)?;
+        let Committed { id, warnings, check, rewritten } = self.commit(prepared, &mut report.files, locks, run)?;
         for rewritten in rewritten {
             rewritten.tell(&mut report.files);
         }
@@ -375,16 +375,16 @@ impl Engine {
         Ok(Report { transaction: Some(id), check, ..report })
     }
 
-    /// Commits a draft under locks, then bounds history.
-    fn commit(&self, draft: Draft, files: &mut [FileReport], locks: Locks, run: Run<'_>) -> Result<Committed> {
+    /// Commits what is prepared under locks, then bounds history.
+    fn commit(&self, prepared: Prepared, files: &mut [FileReport], locks: Locks, run: Run<'_>) -> Result<Committed> {
         let found = State::find(&*self.fs, &self.root, self.protocol)?;
-        self.check_possible(&draft, &found)?;
+        self.check_possible(&prepared, &found)?;
         let state = State::ensure(&*self.fs, &self.root, self.protocol, found)?;
         let durable = self.settings.durability == Durability::Power;
-        let bytes = draft.bytes_before();
+        let bytes = prepared.bytes_before();
         let program = self.program(run);
         let teller = Teller { program: &program, files };
-        let mut committed = transaction::execute::commit(&*self.fs, &state, draft, locks, durable, teller, run)?;
+        let mut committed = transaction::execute::commit(&*self.fs, &state, prepared, locks, durable, teller, run)?;
         match self.prune_by_the_way(&state, &committed.id, bytes) {
             Ok(warnings) => committed.warnings.extend(warnings),
             Err(error) => committed.warnings.push(format!("history could not be pruned: {error}")),

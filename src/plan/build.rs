@@ -28,7 +28,7 @@ pub struct Target {
 
 /// The targets of one file of a request, as indices.
 #[derive(Debug, Clone, Copy)]
-pub struct Roles {
+pub struct TargetIds {
     /// The path that the entry names.
     pub subject: usize,
     /// Where the file is moved.
@@ -120,7 +120,7 @@ impl Builder {
         &mut self,
         file: usize,
         request: &FileRequest,
-        roles: Roles,
+        roles: TargetIds,
         base: &dyn Base,
     ) -> Result<Vec<Applied>, Error> {
         if let (Some(backup), Some(before)) = (roles.backup, self.fates[roles.subject].before) {

@@ -6,7 +6,7 @@
 
 use super::untrusted;
 use crate::engine::Engine;
-use crate::engine::store::folder::Transaction;
+use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::interrupted;
 use crate::engine::store::private::{self, Opening};
 use crate::engine::store::state::{Section, State, list_ids};
@@ -17,8 +17,8 @@ use crate::journal::{self, Header, Mark};
 use crate::request::Request;
 
 /// Refuses where another transaction has the key of this one.
-pub(crate) fn refuse_another(transaction: &Transaction<'_>) -> Result<()> {
-    let Transaction { fs, state, journal, .. } = transaction;
+pub(crate) fn refuse_another(transaction: &TransactionFolder<'_>) -> Result<()> {
+    let TransactionFolder { fs, state, journal, .. } = transaction;
     let Header { id, key, .. } = &journal.header;
     let Some(key) = key else { return Ok(()) };
     // In this order: what moves from the one to the other meanwhile is seen in one of them.

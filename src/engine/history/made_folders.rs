@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::{history, load};
-use crate::engine::store::folder::Transaction;
+use crate::engine::store::folder::TransactionFolder;
 use crate::errno::{self, Errno};
 use crate::error::Result;
 use crate::fs::{Handle, Name};
@@ -32,7 +32,7 @@ enum Removed {
 /// Folders, by path and identity.
 type Made = HashSet<(PathBuf, Identity)>;
 
-impl Transaction<'_> {
+impl TransactionFolder<'_> {
     /// Removes the folders that the transaction which this one undoes had made, children first, where they are empty
     /// and still the same. A folder that stays harms nothing: no failure is worth a rollback, but it is told.
     pub(crate) fn tidy(&self) -> Tidied {

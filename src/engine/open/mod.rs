@@ -19,8 +19,8 @@ use super::store::id;
 use super::store::lock::Patience;
 use super::store::state::{Section, State};
 use super::transaction::idempotency::{Commit, check_plan};
-use super::transaction::prepare::lock_targets::Ground;
-use super::transaction::prepare::request_paths::{Cast, vacates};
+use super::transaction::prepare::lock_targets::LockedTargets;
+use super::transaction::prepare::request_paths::{RequestPaths, vacates};
 use super::transaction::retry::telling;
 use super::{Engine, Run};
 use crate::check::Check;
@@ -42,10 +42,10 @@ impl Engine {
         let mut request = Request { dry_run: true, ..request_of(opened)? };
         let rebased = self.settle_all(opened, &mut request, run)?;
         let mut warnings = Vec::new();
-        let (draft, mut files) = self.dry_draft(&request, &mut warnings, run)?;
+        let (prepared, mut files) = self.prepare_unlocked(&request, &mut warnings, run)?;
         settle::tell(&mut files, &rebased);
         let report = Report { dry_run: true, files, warnings, ..Report::default() };
-        Ok(Preview { id: opened.id.clone(), expires: opened.expires(), plan_hash: draft.plan.hash(), report })
+        Ok(Preview { id: opened.id.clone(), expires: opened.expires(), plan_hash: prepared.plan.hash(), report })
     }
 
     /// Commits exactly what is staged, or, with a `plan_hash`, exactly the plan that a preview showed. Edits of a file
@@ -108,24 +108,24 @@ impl Engine {
         run: Run<'_>,
     ) -> Result<Report> {
         is_settled.set(false);
-        let cast = Cast::of(&request);
-        let mut ground = self.stand(&cast.paths(), &|found| cast.judge(found), warnings, run)?;
+        let paths = RequestPaths::of(&request);
+        let mut locked = self.lock_targets(&paths.paths(), &|found| paths.judge(found), warnings, run)?;
         let rebased = self.settle_all(opened, &mut request, run)?;
         is_settled.set(true);
         if again {
-            ground.look_again(&*self.fs)?;
+            locked.look_again(&*self.fs)?;
         }
-        let Ground { places, parents, locks } = ground;
+        let LockedTargets { places, parents, locks } = locked;
         // The edits may be others now, the paths are the same.
-        let (mut draft, mut files) = self.draft(&request, Cast::of(&request), places, parents, run)?;
-        if let Err(error) = check_plan(plan_hash, draft.plan.hash(), rebased.iter().any(Option::is_some)) {
+        let (mut prepared, mut files) = self.prepare(&request, RequestPaths::of(&request), places, parents, run)?;
+        if let Err(error) = check_plan(plan_hash, prepared.plan.hash(), rebased.iter().any(Option::is_some)) {
             is_settled.set(false);
             return Err(error);
         }
         settle::tell(&mut files, &rebased);
-        draft.marks.opened = Some(opened.id.clone());
-        draft.again = again;
-        self.carry_out(draft, locks, Report { files, ..Report::default() }, run)
+        prepared.marks.opened = Some(opened.id.clone());
+        prepared.again = again;
+        self.carry_out(prepared, locks, Report { files, ..Report::default() }, run)
     }
 
     /// Closes what is committed. A failure of that changes nothing of the commit: it is told, and the open transaction

@@ -132,7 +132,7 @@ impl Engine {
             Some(opened) => self.settle(opened, &mut request, &bases, run)?,
             None => vec![None; bases.len()],
         };
-        let (_, mut files) = self.dry_draft(&request, warnings, run).map_err(|e| composed.name(e))?;
+        let (_, mut files) = self.prepare_unlocked(&request, warnings, run).map_err(|e| composed.name(e))?;
         settle::tell(&mut files, &rebased);
         Ok(Tried { composed, bases, files })
     }

@@ -1,7 +1,7 @@
 //! Whether the place that a recovery would move a transaction to is taken, asked before anything is touched.
 
 use crate::engine::Decision as Wish;
-use crate::engine::store::folder::Transaction;
+use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::state::Section;
 use crate::error::{Error, Result};
 use crate::fs::Name;
@@ -9,7 +9,7 @@ use crate::journal::recover::Decision;
 
 /// What is in the way where a folder of its name is in the section to which it will go: a restored backup has brought it
 /// here once more after it had come to its end.
-pub(super) fn taken(transaction: &Transaction<'_>, decision: Decision, wish: Wish) -> Result<Option<Error>> {
+pub(super) fn taken(transaction: &TransactionFolder<'_>, decision: Decision, wish: Wish) -> Result<Option<Error>> {
     let section = match (wish, decision) {
         // Where it goes to `kept/`, that is told by the move, which is all that is done.
         (Wish::Discard, _) | (_, Decision::Wait) => return Ok(None),

@@ -3,7 +3,7 @@
 use crate::commit::step::Step;
 use crate::engine::history::made_folders::Tidied;
 use crate::engine::store::barrier::sync_all;
-use crate::engine::store::folder::Transaction;
+use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::lock::NEVER;
 use crate::engine::store::snapshot;
 use crate::engine::store::state::Section;
@@ -14,7 +14,7 @@ use crate::journal::recover::{Class, Decision};
 /// came out of a swap was not the original, or another program wrote meanwhile: the decision must be taken again. A
 /// person's word (`insisted`) overrides that.
 pub(super) fn finish(
-    transaction: &mut Transaction<'_>,
+    transaction: &mut TransactionFolder<'_>,
     ready: &[usize],
     insisted: bool,
 ) -> Result<Option<Vec<String>>> {
@@ -57,7 +57,7 @@ pub(super) fn finish(
 }
 
 /// Whether what a swap of recovery brought out is the original, by its digest. Nothing comes out of a create.
-fn came_out_old(transaction: &Transaction<'_>, entry: usize) -> Result<bool> {
+fn came_out_old(transaction: &TransactionFolder<'_>, entry: usize) -> Result<bool> {
     if transaction.record(entry).change.original().is_none() {
         return Ok(true);
     }

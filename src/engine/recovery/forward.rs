@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 
 use crate::engine::report::Recovered;
-use crate::engine::store::folder::Transaction;
+use crate::engine::store::folder::TransactionFolder;
 use crate::journal::Mark;
 use crate::journal::recover::Class;
 
 /// Names the files that are not, or will not be, as the transaction makes them. Answers whether its own content never
 /// comes to one of them: the table never goes forward then, but a person can insist.
-pub(super) fn tell(transaction: &Transaction<'_>, classes: &[Class], report: &mut Recovered) -> bool {
+pub(super) fn tell(transaction: &TransactionFolder<'_>, classes: &[Class], report: &mut Recovered) -> bool {
     let is_done = transaction.mark == Mark::Done;
     let mut is_partly = false;
     for (record, class) in transaction.journal.entries.iter().zip(classes) {

@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicBool;
 use super::history::untrusted;
 use super::report::Recovered;
 use super::rollback::walk::{self, Undone};
-use super::store::folder::Transaction;
+use super::store::folder::TransactionFolder;
 use super::store::interrupted::{self, Standing};
 use super::store::lock::Patience;
 use super::store::private::Refusal;
@@ -68,8 +68,19 @@ pub(crate) fn recover_one(
     let uncertain = mark == Mark::Contended;
     let leaving = OnceLock::new();
     let (strange, is_recovery) = (BTreeSet::new(), true);
-    let mut transaction =
-        Transaction { fs, state, folder, journal, mark, uncertain, parents, strange, is_recovery, incomplete, leaving };
+    let mut transaction = TransactionFolder {
+        fs,
+        state,
+        folder,
+        journal,
+        mark,
+        uncertain,
+        parents,
+        strange,
+        is_recovery,
+        incomplete,
+        leaving,
+    };
     if options.plan_only {
         return plan_only(&transaction, options.decision, run.cancel);
     }
@@ -179,7 +190,7 @@ fn dismisses(options: RecoverOptions, doubt: interrupted::Doubt) -> bool {
 }
 
 /// What is to be done, from the classes and what a person wishes.
-fn choose(transaction: &Transaction<'_>, classes: &[Class], wish: Wish) -> Result<Decision> {
+fn choose(transaction: &TransactionFolder<'_>, classes: &[Class], wish: Wish) -> Result<Decision> {
     let table = (transaction.state.protocol.decide)(transaction.mark, transaction.journal.back_on_crash, classes);
     match wish {
         Wish::Table | Wish::Discard => Ok(table),
@@ -197,7 +208,7 @@ fn choose(transaction: &Transaction<'_>, classes: &[Class], wish: Wish) -> Resul
     }
 }
 
-fn plan_only(transaction: &Transaction<'_>, wish: Wish, cancel: &AtomicBool) -> Result<Recovered> {
+fn plan_only(transaction: &TransactionFolder<'_>, wish: Wish, cancel: &AtomicBool) -> Result<Recovered> {
     let classes = transaction.classes(cancel)?;
     let decision = choose(transaction, &classes, wish)?;
     if let Some(taken) = blocked::taken(transaction, decision, wish)? {
@@ -217,7 +228,7 @@ fn plan_only(transaction: &Transaction<'_>, wish: Wish, cancel: &AtomicBool) -> 
     Ok(report)
 }
 
-fn act(transaction: &mut Transaction<'_>, wish: Wish, run: Run<'_>) -> Result<Recovered> {
+fn act(transaction: &mut TransactionFolder<'_>, wish: Wish, run: Run<'_>) -> Result<Recovered> {
     for attempt in 0..TRIES {
         let classes = transaction.classes(run.cancel)?;
         if attempt == 0 {
@@ -272,14 +283,14 @@ fn keeps_writing(id: &str) -> Error {
 }
 
 /// The report of one that has nowhere to go.
-fn left_for(transaction: &Transaction<'_>, classes: &[Class], taken: &Error) -> Recovered {
+fn left_for(transaction: &TransactionFolder<'_>, classes: &[Class], taken: &Error) -> Recovered {
     let mut report = describe(transaction, classes, "left", true);
     let _ = write!(report.reason, "; {taken}");
     report
 }
 
 /// The report of a take-back: what it did not make old again is named.
-fn rolled_back(transaction: &Transaction<'_>, undone: Undone, mut report: Recovered) -> Recovered {
+fn rolled_back(transaction: &TransactionFolder<'_>, undone: Undone, mut report: Recovered) -> Recovered {
     report.kept = undone.kept;
     for odd in undone.odd.iter().filter(|odd| odd.on_top) {
         "partly_rolled_back".clone_into(&mut report.action);
@@ -289,7 +300,7 @@ fn rolled_back(transaction: &Transaction<'_>, undone: Undone, mut report: Recove
     report
 }
 
-fn drop_unswapped(transaction: &mut Transaction<'_>) -> Result<Vec<crate::error::Kept>> {
+fn drop_unswapped(transaction: &mut TransactionFolder<'_>) -> Result<Vec<crate::error::Kept>> {
     let mut kept = Vec::new();
     for step in (transaction.state.protocol.drop_unswapped)(transaction.mark) {
         match step {
@@ -302,7 +313,7 @@ fn drop_unswapped(transaction: &mut Transaction<'_>) -> Result<Vec<crate::error:
     Ok(kept)
 }
 
-fn describe(transaction: &Transaction<'_>, classes: &[Class], action: &str, required: bool) -> Recovered {
+fn describe(transaction: &TransactionFolder<'_>, classes: &[Class], action: &str, required: bool) -> Recovered {
     let entries = transaction.journal.entries.iter().zip(classes);
     let files: Vec<_> =
         entries.map(|(record, class)| (record.path.as_path().to_owned(), class.as_str().to_owned())).collect();

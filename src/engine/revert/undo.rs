@@ -11,8 +11,8 @@ use crate::engine::recovery::{self, InFront};
 use crate::engine::report::{Extra, FileReport, Operation, Report, Reverted};
 use crate::engine::store::snapshot::{self, Snapshot, Wanted};
 use crate::engine::store::state::{Found, State};
-use crate::engine::transaction::prepare::draft::{Draft, Marks, Source, Sources};
-use crate::engine::transaction::prepare::lock_targets::{Ground, Parents};
+use crate::engine::transaction::prepare::lock_targets::{LockedTargets, Parents};
+use crate::engine::transaction::prepare::prepared::{Marks, Prepared, Source, Sources};
 use crate::engine::transaction::prepare::request_paths::is_about_the_path;
 use crate::engine::transaction::prepare::resolve::Place;
 use crate::engine::transaction::retry::telling;
@@ -141,10 +141,10 @@ impl Engine {
         let paths: Vec<AskedPath> = loaded.journal.entries.iter().map(|record| record.path.asked()).collect();
         let judge = |found| unobstructed(found, &paths, &loaded.journal);
         let (places, parents, locks) = if options.dry_run {
-            let (places, parents) = self.glance(&paths, &judge, warnings)?;
+            let (places, parents) = self.resolve_unlocked(&paths, &judge, warnings)?;
             (places, parents, None)
         } else {
-            let Ground { places, parents, locks } = self.stand(&paths, &judge, warnings, run)?;
+            let LockedTargets { places, parents, locks } = self.lock_targets(&paths, &judge, warnings, run)?;
             (places, parents, Some(locks))
         };
         let read_at = Instant::now();
@@ -184,13 +184,14 @@ impl Engine {
         let marks = Marks { reverts: Some(id), ..Marks::default() };
         let gate = self.gate(options.check.as_ref())?;
         let dresses = self.dresses(&loaded)?;
-        let draft = Draft { plan, sources, targets, parents, dresses, read_at, marks, gate, again, contended: None };
+        let prepared =
+            Prepared { plan, sources, targets, parents, dresses, read_at, marks, gate, again, contended: None };
         let Some(locks) = locks else {
-            self.check_possible(&draft, &Found::State(state))?;
+            self.check_possible(&prepared, &Found::State(state))?;
             return Ok(Report { dry_run: true, files, reverts, ..Report::default() });
         };
         drop(state);
-        self.carry_out(draft, locks, Report { files, reverts, ..Report::default() }, run)
+        self.carry_out(prepared, locks, Report { files, reverts, ..Report::default() }, run)
     }
 
     /// The newest transaction that is neither undone nor itself an undo, and that is wanted by its id and the program that

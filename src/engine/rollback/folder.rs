@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::engine::store::folder::Transaction;
+use crate::engine::store::folder::TransactionFolder;
 use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Fs, Handle, Metadata, Name, Rename, Stat};
 use crate::journal::{Record, kept_name, slot_name};
 
-impl Transaction<'_> {
+impl TransactionFolder<'_> {
     /// From here on the folder of the entry is what its path leads to, not what was opened there before the check. Where
     /// nothing is there it is made again, if an original is to go back into it.
     pub(crate) fn find_folder(&mut self, entry: usize) -> Result<()> {

@@ -3,7 +3,7 @@
 //! Else a `chmod 600` during a check that fails would end with the mode from before it.
 
 use crate::digest::Digest;
-use crate::engine::store::folder::Transaction;
+use crate::engine::store::folder::TransactionFolder;
 use crate::errno;
 use crate::error::{Error, Result};
 use crate::fs::{FileKind, Metadata, Name};
@@ -39,7 +39,7 @@ pub(crate) enum Handed {
     Not,
 }
 
-impl Transaction<'_> {
+impl TransactionFolder<'_> {
     /// Gives to what goes back, the original or what came out in its place, what somebody changed of mode, owner and
     /// attributes of the new file, since that was staged, or since it was handed over `before`.
     pub(crate) fn hand_over(&self, entry: usize, place: Place<'_>, before: Handed) -> Result<Handed> {

@@ -7,7 +7,7 @@ pub(super) mod walk;
 
 use std::path::Path;
 
-use super::store::folder::{Transaction, is_empty_folder};
+use super::store::folder::{TransactionFolder, is_empty_folder};
 use super::store::lock::NEVER;
 use crate::errno;
 use crate::error::{Error, Result};
@@ -76,7 +76,7 @@ fn is_to_go_aside(change: &Change, class: Class, observed: Observed) -> bool {
     }
 }
 
-impl Transaction<'_> {
+impl TransactionFolder<'_> {
     /// Whether nothing is there of a new file.
     pub(crate) fn is_created_and_gone(&self, entry: usize) -> Result<bool> {
         let is_created = matches!(self.record(entry).change, Change::Create { .. });

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::TakenBack;
 use super::panic_guard::Sheltered;
 use crate::commit::step::Step;
-use crate::engine::store::folder::Transaction;
+use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::state::Section;
 use crate::engine::{Observer as _, Phase as Progress, Run};
 use crate::error::{Error, Kept, Result};
@@ -31,7 +31,7 @@ pub(crate) struct Odd {
 
 /// Takes back a transaction, at run time and in recovery alike. On failure the folder stays for a recovery. A panic of the
 /// observer waits until it is through.
-pub(crate) fn undo(transaction: &mut Transaction<'_>, durable: bool, run: Run<'_>) -> Result<Undone> {
+pub(crate) fn undo(transaction: &mut TransactionFolder<'_>, durable: bool, run: Run<'_>) -> Result<Undone> {
     let observer = Sheltered::new(run.observer);
     let undone = WayBack::default().walk(transaction, durable, &observer);
     observer.let_out();
@@ -52,7 +52,12 @@ struct WayBack {
 }
 
 impl WayBack {
-    fn walk(mut self, transaction: &mut Transaction<'_>, durable: bool, observer: &Sheltered<'_>) -> Result<Undone> {
+    fn walk(
+        mut self,
+        transaction: &mut TransactionFolder<'_>,
+        durable: bool,
+        observer: &Sheltered<'_>,
+    ) -> Result<Undone> {
         let total = transaction.journal.entries.len();
         for step in (transaction.state.protocol.undo)(total, transaction.mark, durable) {
             match step {
@@ -96,7 +101,7 @@ impl WayBack {
 
     /// What another program put in the place of a new file may be gone by now: then nothing is there, as before. What
     /// cannot be looked at stays named.
-    fn look_again(&mut self, transaction: &Transaction<'_>) {
+    fn look_again(&mut self, transaction: &TransactionFolder<'_>) {
         for at in (0..self.undone.odd.len()).rev() {
             let entry = self.undone.odd[at].entry;
             if transaction.is_created_and_gone(entry).unwrap_or(false) {
@@ -110,7 +115,7 @@ impl WayBack {
         self.failed.iter().any(|failed| path.touches(failed))
     }
 
-    fn note(&mut self, transaction: &Transaction<'_>, entry: usize, taken_back: Result<TakenBack>) {
+    fn note(&mut self, transaction: &TransactionFolder<'_>, entry: usize, taken_back: Result<TakenBack>) {
         const THEIRS: &str = "another program changed it meanwhile";
         match taken_back {
             Ok(TakenBack::Old) => {}
@@ -132,7 +137,7 @@ impl WayBack {
     }
 
     /// What stayed in a new folder went aside with it, when a file took its place again: it is told by the folder.
-    fn gone_aside(&mut self, transaction: &Transaction<'_>, folder: usize) {
+    fn gone_aside(&mut self, transaction: &TransactionFolder<'_>, folder: usize) {
         let Change::FileToFolder { .. } = transaction.record(folder).change else { return };
         let path = &transaction.record(folder).path;
         let stays = |entry: usize| entry == folder || !transaction.record(entry).path.touches(path);
@@ -143,7 +148,7 @@ impl WayBack {
 
 /// Moves the folder to the trash; to `kept/`, durably, where it holds what is not ours to delete.
 pub(crate) fn drop_folder(
-    transaction: &Transaction<'_>,
+    transaction: &TransactionFolder<'_>,
     conflicts: &HashMap<usize, &'static str>,
     durable: bool,
 ) -> Result<Vec<Kept>> {

@@ -27,7 +27,7 @@ pub(crate) const UNCERTAIN: &str = "what was made beside another program that wa
 
 /// A transaction in `txn/`, its folder and the folders of its targets locked by this process.
 #[derive(Debug)]
-pub(crate) struct Transaction<'a> {
+pub(crate) struct TransactionFolder<'a> {
     pub fs: &'a dyn Fs,
     pub state: &'a State,
     /// `txn/<id>`, locked.
@@ -49,7 +49,7 @@ pub(crate) struct Transaction<'a> {
     pub leaving: OnceLock<Leaving>,
 }
 
-impl Transaction<'_> {
+impl TransactionFolder<'_> {
     pub(crate) fn record(&self, entry: usize) -> &Record {
         &self.journal.entries[entry]
     }

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use super::folder::Transaction;
+use super::folder::TransactionFolder;
 use crate::error::{Error, Result};
 use crate::fs::{Name, Stat};
 use crate::identity::Identity;
@@ -35,7 +35,7 @@ impl Leaving {
     }
 }
 
-impl Transaction<'_> {
+impl TransactionFolder<'_> {
     /// The folders that it takes away. Asked for only once all entries are known.
     pub(crate) fn leaving(&self) -> &Leaving {
         self.leaving.get_or_init(|| Leaving::of(&self.journal.entries))

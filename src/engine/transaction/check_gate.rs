@@ -81,7 +81,7 @@ impl Engine {
 impl Walk<'_> {
     /// Runs the checks, one after the other; one that does not pass is an error.
     pub(crate) fn check(&mut self) -> Result<()> {
-        let Some(gate) = self.draft.gate.clone() else { unreachable!("only a commit with a gate has this step") };
+        let Some(gate) = self.prepared.gate.clone() else { unreachable!("only a commit with a gate has this step") };
         for check in &gate.checks {
             self.run_check(check, &*gate.checker)?;
         }
@@ -141,7 +141,7 @@ impl Walk<'_> {
                 _ => None,
             };
             if digest != after {
-                let asked_by = self.draft.plan.entries[entry].asked_by;
+                let asked_by = self.prepared.plan.entries[entry].asked_by;
                 rewritten.push(Rewritten { path: record.path.clone(), asked_by, digest });
             }
         }

@@ -1,4 +1,4 @@
-//! Carries out the steps of a commit, from a draft to a report, and rolls everything back where one fails.
+//! Carries out the steps of a commit, from what is prepared to a report, and rolls everything back where one fails.
 
 pub(in crate::engine) mod reapply;
 pub(in crate::engine) mod verify;
@@ -7,7 +7,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::thread::Builder;
 
 use super::check_gate::Rewritten;
-use super::prepare::draft::Draft;
+use super::prepare::prepared::Prepared;
 use super::stage::Staging;
 use crate::check::CheckRun;
 use crate::commit::step::{Barrier, OnFailure, Step, Terms};
@@ -17,7 +17,7 @@ use crate::engine::history::stored_report::Teller;
 use crate::engine::history::trash::{self, Trash};
 use crate::engine::rollback::walk::undo;
 use crate::engine::store::barrier::sync_all;
-use crate::engine::store::folder::Transaction;
+use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::lock::{Locks, check_cancelled};
 use crate::engine::store::snapshot;
 use crate::engine::store::state::{Section, State};
@@ -37,36 +37,36 @@ pub(crate) struct Committed {
     pub rewritten: Vec<Rewritten>,
 }
 
-/// Commits a draft. On failure everything is as it was, or the error says that recovery is required.
+/// Commits what is prepared. On failure everything is as it was, or the error says that recovery is required.
 pub(crate) fn commit(
     fs: &dyn Fs,
     state: &State,
-    mut draft: Draft,
+    mut prepared: Prepared,
     locks: Locks,
     durable: bool,
     teller: Teller<'_>,
     run: Run<'_>,
 ) -> Result<Committed> {
     let trash = trash::list(fs, state)?;
-    let contended = draft.contended.is_some();
+    let contended = prepared.contended.is_some();
     debug_assert!(!contended || durable, "without power loss there is no sync to be quicker than");
     let terms = Terms {
         durable,
-        checked: draft.gate.is_some(),
-        again: draft.again,
-        keyed: draft.marks.key.is_some(),
+        checked: prepared.gate.is_some(),
+        again: prepared.again,
+        keyed: prepared.marks.key.is_some(),
         contended,
     };
     // A check may write anywhere: what it makes of the new files is durable only with all else.
-    let each = durable && !terms.checked && syncs_each(fs, state, &draft)?;
-    let staging = Staging::begin(fs, state, &draft, teller.program)?;
+    let each = durable && !terms.checked && syncs_each(fs, state, &prepared)?;
+    let staging = Staging::begin(fs, state, &prepared, teller.program)?;
     let id = staging.id().to_owned();
-    let (read_at, begun) = (staging.read_at(&draft), staging.born());
+    let (read_at, begun) = (staging.read_at(&prepared), staging.born());
     let mut committed = Committed { id: id.clone(), warnings: Vec::new(), check: None, rewritten: Vec::new() };
     let tidied = Tidied::default();
     let mut walk = Walk {
         staging,
-        draft: &mut draft,
+        prepared: &mut prepared,
         teller,
         read_at,
         each,
@@ -78,15 +78,15 @@ pub(crate) fn commit(
     let result = walk.phases(terms);
     drop(walk);
     // The others need not wait until the trash is emptied.
-    drop((locks, draft));
+    drop((locks, prepared));
     result.map_err(|e| e.of_transaction(&id))?;
     committed.warnings.extend(trash::after_commit(fs, state, &trash, durable, begun));
     Ok(committed)
 }
 
 /// Whether syncing each file is quicker here than syncing the file system.
-fn syncs_each(fs: &dyn Fs, state: &State, draft: &Draft) -> Result<bool> {
-    if state.fresh || draft.plan.entries.len() > crate::limits::SYNC_EACH_UP_TO {
+fn syncs_each(fs: &dyn Fs, state: &State, prepared: &Prepared) -> Result<bool> {
+    if state.fresh || prepared.plan.entries.len() > crate::limits::SYNC_EACH_UP_TO {
         return Ok(false);
     }
     let system = state.file_system(fs)?;
@@ -95,7 +95,7 @@ fn syncs_each(fs: &dyn Fs, state: &State, draft: &Draft) -> Result<bool> {
 
 pub(crate) struct Walk<'a> {
     staging: Staging<'a>,
-    pub draft: &'a mut Draft,
+    pub prepared: &'a mut Prepared,
     teller: Teller<'a>,
     read_at: Timestamp,
     /// Sync each file, not the file system.
@@ -110,7 +110,7 @@ pub(crate) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn phases(&mut self, terms: Terms) -> Result<()> {
-        for phase in (self.transaction().state.protocol.commit)(self.draft.plan.entries.len(), terms) {
+        for phase in (self.transaction().state.protocol.commit)(self.prepared.plan.entries.len(), terms) {
             let steps = || phase.steps.iter().find_map(|step| self.perform(*step).err());
             let failed = panic::catch_unwind(AssertUnwindSafe(steps)).unwrap_or_else(|panic| {
                 self.settle(phase.on_failure, terms.durable);
@@ -148,12 +148,12 @@ impl<'a> Walk<'a> {
     }
 
     fn perform(&mut self, step: Step) -> Result<()> {
-        let total = self.draft.plan.entries.len();
+        let total = self.prepared.plan.entries.len();
         match step {
             Step::Stage(entry) => {
                 check_cancelled(self.run.cancel)?;
                 self.run.observer.progress(Progress::Stage, entry, total);
-                self.staging.stage(entry, self.draft, self.run.cancel)
+                self.staging.stage(entry, self.prepared, self.run.cancel)
             }
             Step::WriteJournal => self.staging.write_journal(),
             Step::SyncJournal => self.staging.sync_journal(),
@@ -179,8 +179,9 @@ impl<'a> Walk<'a> {
             Step::LookAgain(entry) => self.look_again(entry).map_err(|e| self.name_edit(e, entry)),
             Step::WriteReport => {
                 let check = self.committed.check.as_ref();
-                self.staging
-                    .write_report(|to| self.teller.tell(&self.draft.plan, self.draft.marks.label.as_deref(), check, to))
+                self.staging.write_report(|to| {
+                    self.teller.tell(&self.prepared.plan, self.prepared.marks.label.as_deref(), check, to)
+                })
             }
             Step::VerifyFolders => match self.transaction().moved_folder()? {
                 None => Ok(()),
@@ -201,12 +202,12 @@ impl<'a> Walk<'a> {
         }
     }
 
-    pub(crate) fn transaction(&self) -> &Transaction<'a> {
+    pub(crate) fn transaction(&self) -> &TransactionFolder<'a> {
         self.staging.transaction()
     }
 
     fn name_edit(&self, error: Error, entry: usize) -> Error {
-        error.asked_by(self.draft.plan.entries[entry].asked_by)
+        error.asked_by(self.prepared.plan.entries[entry].asked_by)
     }
 
     /// Everything staged, the originals and all names up to the root are durable after this.
@@ -215,13 +216,13 @@ impl<'a> Walk<'a> {
         if !self.each {
             return transaction.sync_everything();
         }
-        let originals = self.draft.targets.iter().flatten().filter_map(|snapshot| snapshot.file.as_ref());
+        let originals = self.prepared.targets.iter().flatten().filter_map(|snapshot| snapshot.file.as_ref());
         let sections = self.staging.sections(self.trash);
         let files = self.staging.files();
         // Before the first swap the journal was synced by itself, and there is no report.
         let texts = self.staging.texts().filter(|_| barrier == Barrier::Contents);
         let all = files.iter().chain(originals).chain(texts).chain([&transaction.folder]).chain(&sections);
-        if self.draft.again { sync_together(transaction.fs, all) } else { sync_all(transaction.fs, all) }
+        if self.prepared.again { sync_together(transaction.fs, all) } else { sync_all(transaction.fs, all) }
     }
 
     /// Every name that was swapped, and the names in the transaction's folder, are durable after this.
@@ -241,7 +242,7 @@ impl<'a> Walk<'a> {
             Ok(undone) => {
                 let not_old = undone.odd.iter().map(|odd| NotOld {
                     path: self.transaction().path(odd.entry),
-                    file: self.draft.plan.entries[odd.entry].asked_by,
+                    file: self.prepared.plan.entries[odd.entry].asked_by,
                     on_top: odd.on_top,
                     reason: odd.reason.to_owned(),
                 });

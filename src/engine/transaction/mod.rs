@@ -27,9 +27,9 @@ use crate::plan::build::{Base, Builder, Target};
 use crate::plan::{Access, Change as Planned, Entry, Plan, SourceId};
 use crate::request::validate::{self, PathRule};
 use crate::request::{Change, FileRequest, Request};
-use prepare::draft::{Draft, Marks, Source, Sources};
-use prepare::lock_targets::{Ground, Parents};
-use prepare::request_paths::{Cast, Subjects, vacates};
+use prepare::lock_targets::{LockedTargets, Parents};
+use prepare::prepared::{Marks, Prepared, Source, Sources};
+use prepare::request_paths::{RequestPaths, ResolvedRequest, vacates};
 use prepare::resolve::Place;
 
 use prepare::file_report::Asked;
@@ -50,7 +50,7 @@ impl Engine {
             if let Some(report) = self.answered_before(request, request.fingerprint(self.root()), run)? {
                 return Ok(Report { dry_run: true, ..report });
             }
-            let (_, files) = self.dry_draft(request, &mut warnings, run)?;
+            let (_, files) = self.prepare_unlocked(request, &mut warnings, run)?;
             return Ok(Report { dry_run: true, files, warnings, ..Report::default() });
         }
         let attempt = |attempt| self.attempt(request, attempt, &mut warnings, run);
@@ -83,93 +83,93 @@ impl Engine {
     /// Tries it for the `attempt`th time: all before came to nothing, since another program came in between.
     fn attempt(&self, request: &Request, attempt: usize, warnings: &mut Vec<String>, run: Run<'_>) -> Result<Report> {
         let again = attempt > 1;
-        let cast = Cast::of(request);
+        let paths = RequestPaths::of(request);
         self.recover_own(warnings, run)?;
         let fingerprint = request.fingerprint(self.root());
-        let mut ground = match self.stand(&cast.paths(), &|found| cast.judge(found), warnings, run) {
+        let mut locked = match self.lock_targets(&paths.paths(), &|found| paths.judge(found), warnings, run) {
             // What made a folder of a file, or a file of a folder, has paths that lead nowhere once it is done.
             Err(error) if leads_nowhere(&error) => {
                 return self.answered_before(request, fingerprint, run).ok().flatten().ok_or(error);
             }
-            ground => ground?,
+            locked => locked?,
         };
         if let Some(report) = self.answered_before(request, fingerprint, run)? {
             return Ok(report);
         }
         self.refuse_key_at_work(request)?;
         if again {
-            ground.look_again(&*self.fs)?;
+            locked.look_again(&*self.fs)?;
         }
-        let Ground { places, parents, locks } = ground;
-        let (mut draft, files) = match self.draft(request, cast, places, parents, run) {
+        let LockedTargets { places, parents, locks } = locked;
+        let (mut prepared, files) = match self.prepare(request, paths, places, parents, run) {
             // A file that is no longer what the request expects may be what the request makes of it.
             Err(error) if carries_hashes(request) => {
                 return self.repeated(request, fingerprint, |_| false, run)?.ok_or(error);
             }
             other => other?,
         };
-        draft.marks.request = Some(fingerprint);
-        draft.marks.key.clone_from(&request.idempotency_key);
-        draft.again = again;
+        prepared.marks.request = Some(fingerprint);
+        prepared.marks.key.clone_from(&request.idempotency_key);
+        prepared.again = again;
         if attempt > self.contended_after && self.settings.durability == Durability::Power {
-            draft.contended = prepare::reapplicable::edits(self.protocol, request, &draft);
+            prepared.contended = prepare::reapplicable::edits(self.protocol, request, &prepared);
         }
-        self.carry_out(draft, locks, Report { files, ..Report::default() }, run)
+        self.carry_out(prepared, locks, Report { files, ..Report::default() }, run)
     }
 
     /// What would be done now, decided without a lock.
-    pub(crate) fn dry_draft(
+    pub(crate) fn prepare_unlocked(
         &self,
         request: &Request,
         warnings: &mut Vec<String>,
         run: Run<'_>,
-    ) -> Result<(Draft, Vec<FileReport>)> {
-        let cast = Cast::of(request);
-        let (places, parents) = self.glance(&cast.paths(), &|found| cast.judge(found), warnings)?;
-        let drafted = self.draft(request, cast, places, parents, run)?;
-        self.check_possible(&drafted.0, &State::find(&*self.fs, &self.root, self.protocol)?)?;
-        Ok(drafted)
+    ) -> Result<(Prepared, Vec<FileReport>)> {
+        let paths = RequestPaths::of(request);
+        let (places, parents) = self.resolve_unlocked(&paths.paths(), &|found| paths.judge(found), warnings)?;
+        let prepared = self.prepare(request, paths, places, parents, run)?;
+        self.check_possible(&prepared.0, &State::find(&*self.fs, &self.root, self.protocol)?)?;
+        Ok(prepared)
     }
 
     /// Reads everything, and decides what will be done.
-    pub(crate) fn draft(
+    pub(crate) fn prepare(
         &self,
         request: &Request,
-        cast: Cast,
+        paths: RequestPaths,
         places: Vec<Place>,
         parents: Parents,
         run: Run<'_>,
-    ) -> Result<(Draft, Vec<FileReport>)> {
+    ) -> Result<(Prepared, Vec<FileReport>)> {
         let user = self.fs.host().map_err(|e| Error::io("ask who runs", self.root.path(), e))?.user;
         let closed = self.closed_folders(user, &parents)?;
-        let subjects = cast.roles(request, places, &|place| self.check(place, user, &parents, &closed))?;
+        let resolved = paths.roles(request, places, &|place| self.check(place, user, &parents, &closed))?;
         if !self.allows_set_id {
-            prepare::set_id::check(request, &subjects)?;
+            prepare::set_id::check(request, &resolved)?;
         }
         let read_at = Instant::now();
-        let leaving = request.files.iter().zip(&subjects.roles).enumerate().filter(|(_, (entry, _))| vacates(entry));
+        let leaving = request.files.iter().zip(&resolved.roles).enumerate().filter(|(_, (entry, _))| vacates(entry));
         let vacated: HashMap<usize, usize> = leaving.map(|(file, (_, roles))| (roles.subject, file)).collect();
-        let mut builder = Builder::new(self.targets(&subjects.places, &vacated, &parents)?);
+        let mut builder = Builder::new(self.targets(&resolved.places, &vacated, &parents)?);
         for (&target, &file) in &vacated {
             builder.vacate(target, file);
         }
         let (mut reader, reports) = std::thread::scope(|scope| {
             // In here, so that the thread that reads ahead ends with it whatever happens.
-            let mut reader = Reader::new(self, &subjects.places, &parents, run.cancel);
-            let edited = request.files.iter().zip(&subjects.roles);
+            let mut reader = Reader::new(self, &resolved.places, &parents, run.cancel);
+            let edited = request.files.iter().zip(&resolved.roles);
             let edited = edited.filter(|(entry, _)| matches!(entry.change, Change::Edit { .. }));
             reader.read_ahead(scope, edited.map(|(_, roles)| roles.subject));
-            let mut drafting = Drafting { request, subjects: &subjects, vacated: &vacated, reader: &mut reader };
-            let reports = drafting.all(&mut builder, run)?;
+            let mut planning = Planning { request, resolved: &resolved, vacated: &vacated, reader: &mut reader };
+            let reports = planning.all(&mut builder, run)?;
             reader.read_no_further();
             Ok::<_, Error>((reader, reports))
         })?;
         reader.look_at_all(&mut builder)?;
         let sources = reader.into_sources();
         // Of the places only their paths are still of use.
-        let mut paths: Vec<RelPath> = subjects.places.into_iter().map(|place| place.path).collect();
+        let mut paths: Vec<RelPath> = resolved.places.into_iter().map(|place| place.path).collect();
         paths.shrink_to_fit();
-        drop(subjects.roles);
+        drop(resolved.roles);
         let plan = builder.finish()?;
         check_readable(&plan, user)?;
         let targets = snapshots(&plan, &paths, &sources);
@@ -177,7 +177,7 @@ impl Engine {
         let gate = self.gate(request.check.as_ref())?;
         let dresses = HashMap::new();
         let (again, contended) = (false, None);
-        Ok((Draft { plan, sources, targets, parents, dresses, read_at, marks, gate, again, contended }, reports))
+        Ok((Prepared { plan, sources, targets, parents, dresses, read_at, marks, gate, again, contended }, reports))
     }
 
     /// Whether what stands at a place can be edited, replaced, moved or deleted, or a file made there.
@@ -250,15 +250,15 @@ impl Engine {
 }
 
 /// The files of a request, one after the other.
-struct Drafting<'d, 'a> {
+struct Planning<'d, 'a> {
     request: &'d Request,
-    subjects: &'d Subjects,
+    resolved: &'d ResolvedRequest,
     /// Targets that a file of the request leaves.
     vacated: &'d HashMap<usize, usize>,
     reader: &'d mut Reader<'a>,
 }
 
-impl Drafting<'_, '_> {
+impl Planning<'_, '_> {
     fn all(&mut self, builder: &mut Builder, run: Run<'_>) -> Result<Vec<FileReport>> {
         let total = self.request.files.len();
         let mut reports = Vec::with_capacity(total);
@@ -272,7 +272,7 @@ impl Drafting<'_, '_> {
 
     /// Reads one file and edits it.
     fn one(&mut self, file: usize, builder: &mut Builder) -> Result<FileReport> {
-        let (request, entry, roles) = (self.request, &self.request.files[file], self.subjects.roles[file]);
+        let (request, entry, roles) = (self.request, &self.request.files[file], self.resolved.roles[file]);
         let subject = roles.subject;
         let named = |e: Error| e.in_file(file);
         let shows = request.dry_run || request.include_content;
@@ -294,7 +294,7 @@ impl Drafting<'_, '_> {
         if let Some(source) = source {
             builder.saw(subject, source.snapshot.state());
         }
-        check_expected_hash(entry, source, &self.subjects.places[subject], file)?;
+        check_expected_hash(entry, source, &self.resolved.places[subject], file)?;
         let copied;
         let content = match roles.origin {
             Some(origin) => {
@@ -308,14 +308,14 @@ impl Drafting<'_, '_> {
         };
         let base: &dyn Base = large.as_ref().map_or(content as &dyn Base, |large| large);
         let edits = builder.add(file, entry, roles, base).map_err(|error| {
-            elsewhere(request, &self.subjects.roles, self.reader, error.in_file(file)).at(&entry.path)
+            elsewhere(request, &self.resolved.roles, self.reader, error.in_file(file)).at(&entry.path)
         })?;
         let new = match entry.change {
             Change::Delete => None,
             _ => builder.becomes(roles.destination.unwrap_or(subject)),
         };
         let source = self.reader.source(subject).filter(|_| !is_new);
-        let report = Asked { request, file, roles }.report(&self.subjects.places, source, content, new, edits);
+        let report = Asked { request, file, roles }.report(&self.resolved.places, source, content, new, edits);
         self.reader.keep(subject, bytes);
         Ok(report)
     }

@@ -6,13 +6,13 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::thread::Builder;
 
-use super::prepare::draft::{Draft, Source};
+use super::prepare::prepared::{Prepared, Source};
 use super::prepare::project;
 use crate::engine::history::id_order;
 use crate::engine::history::trash::Trash;
 use crate::engine::store::files::write_all;
 use crate::engine::store::folder;
-use crate::engine::store::folder::Transaction;
+use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::snapshot;
 use crate::engine::store::state::{Section, State};
 use crate::errno;
@@ -49,7 +49,7 @@ struct Staged {
 /// A transaction that is being staged: its slots are deleted when this is dropped, until the journal has its name.
 #[derive(Debug)]
 pub(crate) struct Staging<'a> {
-    transaction: Transaction<'a>,
+    transaction: TransactionFolder<'a>,
     section: Handle,
     born: Timestamp,
     /// Slots that were filled and that no journal names yet.
@@ -70,7 +70,7 @@ pub(crate) struct Staging<'a> {
 
 impl<'a> Staging<'a> {
     /// Makes and locks the transaction's folder.
-    pub(crate) fn begin(fs: &'a dyn Fs, state: &'a State, draft: &Draft, program: &str) -> Result<Self> {
+    pub(crate) fn begin(fs: &'a dyn Fs, state: &'a State, prepared: &Prepared, program: &str) -> Result<Self> {
         let section = state.need_section(fs, Section::Transactions)?;
         let (id, folder, stat) = make_folder(fs, &section, &|| id_order::next_id(fs, state))?;
         project::leave(fs, &folder)?;
@@ -82,22 +82,23 @@ impl<'a> Staging<'a> {
             folder: stat.identity.to_record(state.file_system(fs)?.keeps_numbers),
             boot: host.boot,
             owner: Owner { program: program.to_owned(), process: host.process, user: host.user, host: host.name },
-            reverts: draft.marks.reverts.clone(),
-            opened: draft.marks.opened.clone(),
-            key: draft.marks.key.clone(),
-            request: draft.marks.request,
-            label: draft.marks.label.clone(),
+            reverts: prepared.marks.reverts.clone(),
+            opened: prepared.marks.opened.clone(),
+            key: prepared.marks.key.clone(),
+            request: prepared.marks.request,
+            label: prepared.marks.label.clone(),
         };
-        let entries = Vec::with_capacity(draft.plan.entries.len());
-        let journal = Journal { header, entries, back_on_crash: draft.gate.is_some() || draft.contended.is_some() };
-        let parents = draft.parents.iter();
+        let entries = Vec::with_capacity(prepared.plan.entries.len());
+        let journal =
+            Journal { header, entries, back_on_crash: prepared.gate.is_some() || prepared.contended.is_some() };
+        let parents = prepared.parents.iter();
         let parents = parents.map(|(path, (stat, folder))| (path.clone(), (stat.identity, folder.clone()))).collect();
         let born = stat.modified;
         let incomplete = BTreeSet::new();
         let mark = Mark::Sealed;
         let (uncertain, leaving) = (false, OnceLock::new());
         let (strange, is_recovery) = (BTreeSet::new(), false);
-        let transaction = Transaction {
+        let transaction = TransactionFolder {
             fs,
             state,
             folder,
@@ -130,8 +131,8 @@ impl<'a> Staging<'a> {
     }
 
     /// When reading began, by the file system's clock.
-    pub(crate) fn read_at(&self, draft: &Draft) -> Timestamp {
-        snapshot::earlier(self.born, draft.read_at.elapsed())
+    pub(crate) fn read_at(&self, prepared: &Prepared) -> Timestamp {
+        snapshot::earlier(self.born, prepared.read_at.elapsed())
     }
 
     /// When it began to write, by the file system's clock.
@@ -139,11 +140,11 @@ impl<'a> Staging<'a> {
         self.born
     }
 
-    pub(crate) fn transaction(&self) -> &Transaction<'a> {
+    pub(crate) fn transaction(&self) -> &TransactionFolder<'a> {
         &self.transaction
     }
 
-    pub(crate) fn transaction_mut(&mut self) -> &mut Transaction<'a> {
+    pub(crate) fn transaction_mut(&mut self) -> &mut TransactionFolder<'a> {
         &mut self.transaction
     }
 
@@ -171,38 +172,38 @@ impl<'a> Staging<'a> {
     }
 
     /// Fills the slot of the next entry, and remembers what was staged.
-    pub(crate) fn stage(&mut self, entry: usize, draft: &Draft, cancel: &AtomicBool) -> Result<()> {
+    pub(crate) fn stage(&mut self, entry: usize, prepared: &Prepared, cancel: &AtomicBool) -> Result<()> {
         debug_assert_eq!(entry, self.transaction.journal.entries.len(), "entries are staged in order");
-        let planned = &draft.plan.entries[entry];
-        let original = draft.targets[entry].as_ref();
+        let planned = &prepared.plan.entries[entry];
+        let original = prepared.targets[entry].as_ref();
         let original = || original.unwrap_or_else(|| unreachable!("what is edited or deleted was read"));
         // A journal of version 1, of which this may be the undo, does not tell all of it.
         let read = |before: &FileState| FileState { access: original().state().access, ..*before };
         let named = |error: Error| error.asked_by(planned.asked_by);
-        self.copy_original(entry, planned, draft, cancel).map_err(named)?;
+        self.copy_original(entry, planned, prepared, cancel).map_err(named)?;
         let change = match &planned.change {
             Change::Folder => {
-                journal::Change::Folder { staged: self.stage_folder(entry, planned, draft).map_err(named)? }
+                journal::Change::Folder { staged: self.stage_folder(entry, planned, prepared).map_err(named)? }
             }
             Change::FileToFolder(before) => journal::Change::FileToFolder {
                 before: read(before),
-                staged: self.stage_folder(entry, planned, draft).map_err(named)?,
+                staged: self.stage_folder(entry, planned, prepared).map_err(named)?,
                 original: original().stat.identity,
             },
             Change::FolderToFile(new) => {
-                let (staged, after) = self.stage_file(entry, new, draft, cancel).map_err(named)?;
-                journal::Change::FolderToFile { after, staged, original: leaving(planned, draft) }
+                let (staged, after) = self.stage_file(entry, new, prepared, cancel).map_err(named)?;
+                journal::Change::FolderToFile { after, staged, original: leaving(planned, prepared) }
             }
-            Change::RemoveFolder => journal::Change::RemoveFolder { original: leaving(planned, draft) },
+            Change::RemoveFolder => journal::Change::RemoveFolder { original: leaving(planned, prepared) },
             Change::Delete(before) => {
                 journal::Change::Delete { before: read(before), original: original().stat.identity }
             }
             Change::Create(new) => {
-                let (staged, after) = self.stage_file(entry, new, draft, cancel).map_err(named)?;
+                let (staged, after) = self.stage_file(entry, new, prepared, cancel).map_err(named)?;
                 journal::Change::Create { after, staged }
             }
             Change::Edit(before, new) => {
-                let (staged, after) = self.stage_file(entry, new, draft, cancel).map_err(named)?;
+                let (staged, after) = self.stage_file(entry, new, prepared, cancel).map_err(named)?;
                 journal::Change::Edit { before: read(before), after, staged, original: original().stat.identity }
             }
         };
@@ -212,7 +213,7 @@ impl<'a> Staging<'a> {
     }
 
     /// An empty folder, locked before it appears: nobody can edit beneath it before the commit is through.
-    fn stage_folder(&mut self, entry: usize, planned: &Entry, draft: &Draft) -> Result<Identity> {
+    fn stage_folder(&mut self, entry: usize, planned: &Entry, prepared: &Prepared) -> Result<Identity> {
         let fs = self.transaction.fs;
         let slot = slot_name(entry);
         let name = Name::new(&self.transaction.folder, &slot);
@@ -222,7 +223,7 @@ impl<'a> Staging<'a> {
             move |e| Error::io(verb, &path, e)
         };
         let (_, parent) = self.transaction.parents.get(planned.path.parent()).ok_or_else(|| missing_parent(planned))?;
-        let dress = match draft.dresses.get(&planned.path) {
+        let dress = match prepared.dresses.get(&planned.path) {
             Some(dress) => dress.clone(),
             None => fs.inherited(parent, true).map_err(io("ask what would be inherited by"))?,
         };
@@ -247,17 +248,17 @@ impl<'a> Staging<'a> {
         &mut self,
         entry: usize,
         new: &New,
-        draft: &Draft,
+        prepared: &Prepared,
         cancel: &AtomicBool,
     ) -> Result<(Identity, FileState)> {
         if self.ready.is_empty() {
-            self.ready = self.stage_some(entry, draft, cancel);
+            self.ready = self.stage_some(entry, prepared, cancel);
         }
         let Some(staged) = self.ready.pop_front() else { unreachable!("it was just staged") };
         let Staged { file, guard, identity, access, handed_on } = staged?;
         // From here on it is one of those that are unnamed: a guard for each of many files takes too much memory.
         guard.disarm();
-        if let Some(file) = file.as_ref().filter(|_| draft.contended.is_some()) {
+        if let Some(file) = file.as_ref().filter(|_| prepared.contended.is_some()) {
             self.open.insert(entry, file.clone());
         }
         self.files.extend(file);
@@ -266,11 +267,11 @@ impl<'a> Staging<'a> {
     }
 
     /// Stages the files of a few entries from `entry` on, half of them in another thread.
-    fn stage_some(&self, entry: usize, draft: &Draft, cancel: &AtomicBool) -> VecDeque<Result<Staged>> {
-        let entries = &draft.plan.entries;
+    fn stage_some(&self, entry: usize, prepared: &Prepared, cancel: &AtomicBool) -> VecDeque<Result<Staged>> {
+        let entries = &prepared.plan.entries;
         let one = |entry: usize| match &entries[entry].change {
             Change::Edit(_, new) | Change::Create(new) | Change::FolderToFile(new) => {
-                self.stage_one(entry, &entries[entry], new, draft, cancel)
+                self.stage_one(entry, &entries[entry], new, prepared, cancel)
             }
             _ => unreachable!("only files are staged together"),
         };
@@ -298,23 +299,23 @@ impl<'a> Staging<'a> {
         entry: usize,
         planned: &Entry,
         new: &New,
-        draft: &Draft,
+        prepared: &Prepared,
         cancel: &AtomicBool,
     ) -> Result<Staged> {
         let fs = self.transaction.fs;
-        let dress = self.dress(planned, new, draft)?;
-        self.fill(&slot_name(entry), planned, &dress, draft, |file| match &new.content {
+        let dress = self.dress(planned, new, prepared)?;
+        self.fill(&slot_name(entry), planned, &dress, prepared, |file| match &new.content {
             Content::Bytes(bytes) => write_all(fs, file, 0, bytes),
             Content::Spliced(source, splices) => {
-                let (source, digest) = (&draft.sources[*source], new.state.digest);
-                Filling { fs, slot: file, source, splices, digest, read_at: self.read_at(draft), cancel }.fill()
+                let (source, digest) = (&prepared.sources[*source], new.state.digest);
+                Filling { fs, slot: file, source, splices, digest, read_at: self.read_at(prepared), cancel }.fill()
             }
         })
     }
 
     /// A copy of an original that has other names: through them its inode can be written as long as history holds it.
-    fn copy_original(&mut self, entry: usize, planned: &Entry, draft: &Draft, cancel: &AtomicBool) -> Result<()> {
-        let Some(snapshot) = draft.targets[entry].as_ref().filter(|snapshot| snapshot.stat.links > 1) else {
+    fn copy_original(&mut self, entry: usize, planned: &Entry, prepared: &Prepared, cancel: &AtomicBool) -> Result<()> {
+        let Some(snapshot) = prepared.targets[entry].as_ref().filter(|snapshot| snapshot.stat.links > 1) else {
             return Ok(());
         };
         let fs = self.transaction.fs;
@@ -325,8 +326,8 @@ impl<'a> Staging<'a> {
         let (mode, user, group, attributes) = (stat.mode, stat.user, stat.group, snapshot.attributes());
         let dress = Metadata { mode, user, group, attributes, modified: Some(stat.modified) };
         let (source, splices, digest) = (&source, &Splices::none(), snapshot.digest);
-        let copy = self.fill(&original_name(entry), planned, &dress, draft, |file| {
-            Filling { fs, slot: file, source, splices, digest, read_at: self.read_at(draft), cancel }.fill()
+        let copy = self.fill(&original_name(entry), planned, &dress, prepared, |file| {
+            Filling { fs, slot: file, source, splices, digest, read_at: self.read_at(prepared), cancel }.fill()
         })?;
         copy.guard.disarm();
         self.copies.push(entry);
@@ -340,7 +341,7 @@ impl<'a> Staging<'a> {
         name: &str,
         planned: &Entry,
         dress: &Metadata,
-        draft: &Draft,
+        prepared: &Prepared,
         write: impl FnOnce(&Handle) -> Result<()>,
     ) -> Result<Staged> {
         let fs = self.transaction.fs;
@@ -364,12 +365,12 @@ impl<'a> Staging<'a> {
             // A mode that it did not have changes its ACL.
             access.attributes = fs.attributes(&file).map_err(io("read the attributes of staged"))?.digest();
         }
-        let is_kept = draft.plan.entries.len() <= limits::SYNC_EACH_UP_TO || draft.contended.is_some();
+        let is_kept = prepared.plan.entries.len() <= limits::SYNC_EACH_UP_TO || prepared.contended.is_some();
         Ok(Staged { file: is_kept.then_some(file), guard, identity: stat.identity, access, handed_on: now.attributes })
     }
 
     /// What the staged file is dressed in: as its source, or as its folder would dress a new file.
-    fn dress(&self, planned: &Entry, new: &New, draft: &Draft) -> Result<Metadata> {
+    fn dress(&self, planned: &Entry, new: &New, prepared: &Prepared) -> Result<Metadata> {
         let Some(source) = new.dressed_as else {
             let (_, parent) =
                 self.transaction.parents.get(planned.path.parent()).ok_or_else(|| missing_parent(planned))?;
@@ -380,9 +381,9 @@ impl<'a> Staging<'a> {
             }
             return dress.map_err(|e| Error::io("ask what would be inherited by", path, e));
         };
-        let snapshot = &draft.sources[source].snapshot;
+        let snapshot = &prepared.sources[source].snapshot;
         let mut attributes = snapshot.attributes();
-        if draft.sources[source].path != planned.path {
+        if prepared.sources[source].path != planned.path {
             let (_, parent) =
                 self.transaction.parents.get(planned.path.parent()).ok_or_else(|| missing_parent(planned))?;
             project::join(self.transaction.fs, parent, &mut attributes)?;
@@ -430,8 +431,8 @@ fn worn(stat: &Stat, attributes: Attributes) -> Metadata {
 }
 
 /// The folder at the target of an entry that takes it away.
-fn leaving(planned: &Entry, draft: &Draft) -> Identity {
-    let folder = draft.parents.get(planned.path.as_path());
+fn leaving(planned: &Entry, prepared: &Prepared) -> Identity {
+    let folder = prepared.parents.get(planned.path.as_path());
     folder.unwrap_or_else(|| unreachable!("a folder that goes was looked into")).0.identity
 }
 

@@ -30,18 +30,18 @@ fn request(change: Asked) -> FileRequest {
     FileRequest { path: "unused".into(), expected_hash: None, change, mode: None }
 }
 
-fn rename_to(index: usize) -> (Asked, Roles, usize) {
+fn rename_to(index: usize) -> (Asked, TargetIds, usize) {
     let to = RenameTo { path: "unused".into(), if_exists: IfExists::Replace };
-    (Asked::Rename(to), Roles { subject: 0, destination: Some(index), backup: None, origin: None }, 0)
+    (Asked::Rename(to), TargetIds { subject: 0, destination: Some(index), backup: None, origin: None }, 0)
 }
 
-fn renamed(from: usize, to: usize) -> (Asked, Roles) {
+fn renamed(from: usize, to: usize) -> (Asked, TargetIds) {
     let (asked, roles, _) = rename_to(to);
-    (asked, Roles { subject: from, ..roles })
+    (asked, TargetIds { subject: from, ..roles })
 }
 
-fn at(subject: usize, asked: Asked) -> (Asked, Roles) {
-    (asked, Roles { subject, destination: None, backup: None, origin: None })
+fn at(subject: usize, asked: Asked) -> (Asked, TargetIds) {
+    (asked, TargetIds { subject, destination: None, backup: None, origin: None })
 }
 
 fn write(content: &[u8]) -> Asked {
@@ -49,11 +49,11 @@ fn write(content: &[u8]) -> Asked {
 }
 
 /// Builds the plan, and spells it: `edit a=beta`, `create d=alpha*` (`*`: keeps its time), `delete a`, `folder new`.
-fn plan(files: Vec<(Asked, Roles)>) -> Vec<String> {
+fn plan(files: Vec<(Asked, TargetIds)>) -> Vec<String> {
     plan_for(targets(), files)
 }
 
-fn plan_for(targets: Vec<Target>, files: Vec<(Asked, Roles)>) -> Vec<String> {
+fn plan_for(targets: Vec<Target>, files: Vec<(Asked, TargetIds)>) -> Vec<String> {
     let mut builder = Builder::new(targets);
     for (index, content) in CONTENTS.iter().enumerate() {
         builder.saw(index, state(content));

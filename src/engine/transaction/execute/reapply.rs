@@ -47,13 +47,13 @@ impl Walk<'_> {
     /// Reads the target of an edit again, and writes what comes of it into the slot, which nobody else has seen yet.
     /// `false` where that cannot be.
     fn make_anew(&mut self, entry: usize) -> Result<bool> {
-        let edits = self.draft.contended.as_ref().and_then(|contended| contended.get(&entry));
+        let edits = self.prepared.contended.as_ref().and_then(|contended| contended.get(&entry));
         let (Some(edits), Some(slot)) = (edits, self.staging.open(entry)) else { return Ok(false) };
         let Some((snapshot, bytes)) = self.read_anew(entry)? else { return Ok(false) };
         let Ok(Edited { splices, applied }) = text::edit(&bytes, edits) else { return Ok(false) };
         let new = splices.apply(&bytes);
         let fs = self.transaction().fs;
-        let Change::Edit(before, planned) = &mut self.draft.plan.entries[entry].change else {
+        let Change::Edit(before, planned) = &mut self.prepared.plan.entries[entry].change else {
             unreachable!("only edits are made anew")
         };
         // A staged file is never cut: what is longer is left to another attempt.
@@ -74,7 +74,7 @@ impl Walk<'_> {
         planned.state = after;
         *before = snapshot.state();
         self.staging.transaction_mut().made_anew(entry, &snapshot, after);
-        if let Some(file) = self.draft.plan.entries[entry].asked_by {
+        if let Some(file) = self.prepared.plan.entries[entry].asked_by {
             let report = &mut self.teller.files[file];
             (report.hash_before, report.hash_after) = (Some(snapshot.digest), Some(after.digest));
             report.edits = applied;
@@ -82,14 +82,14 @@ impl Walk<'_> {
                 report.extras.content = Some(new);
             }
         }
-        self.draft.targets[entry] = Some(Arc::new(snapshot));
+        self.prepared.targets[entry] = Some(Arc::new(snapshot));
         Ok(true)
     }
 
     /// The target as it is now; `None` where another content is not all that changed.
     fn read_anew(&self, entry: usize) -> Result<Option<(Snapshot, Vec<u8>)>> {
         let transaction = self.transaction();
-        let Some(was) = &self.draft.targets[entry] else { return Ok(None) };
+        let Some(was) = &self.prepared.targets[entry] else { return Ok(None) };
         let name = Name::new(transaction.parent(entry)?, transaction.record(entry).path.name());
         let stat = transaction.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?;
         let is_plain = |stat: &crate::fs::Stat| {
@@ -103,7 +103,7 @@ impl Walk<'_> {
     }
 }
 
-impl crate::engine::store::folder::Transaction<'_> {
+impl crate::engine::store::folder::TransactionFolder<'_> {
     /// Deletes what was staged for an entry and never swapped. What cannot be deleted goes with the folder.
     fn unlink_staged(&self, entry: usize) {
         self.fs.unlink(Name::new(&self.folder, &journal::slot_name(entry))).ok();

@@ -18,7 +18,7 @@ impl Walk<'_> {
         // Mostly those of one folder follow each other: one look at it is enough for them.
         let folder = record.path.parent();
         let is_another = entry == 0 || transaction.record(entry - 1).path.parent() != folder;
-        if let Some((stat, held)) = self.draft.parents.get(folder).filter(|_| is_another)
+        if let Some((stat, held)) = self.prepared.parents.get(folder).filter(|_| is_another)
             && !transaction.leads_to_held(folder, &stat.identity, held)?
         {
             return Err(changed("is in a folder that was moved"));
@@ -29,7 +29,7 @@ impl Walk<'_> {
             return if is_clear { Ok(()) } else { Err(changed("was exchanged, or something was put into it")) };
         }
         let stat = transaction.fs.stat(Name::new(parent, record.path.name())).map_err(io)?;
-        match (&self.draft.targets[entry], stat) {
+        match (&self.prepared.targets[entry], stat) {
             (None, None) => Ok(()),
             (Some(snapshot), Some(stat)) if snapshot.is_same(&stat, false) => Ok(()),
             (None, Some(_)) => Err(changed("was made meanwhile")),
@@ -46,7 +46,7 @@ impl Walk<'_> {
         if transaction.record(entry).change.folder_before().is_some() {
             return transaction.is_clear(entry, slot);
         }
-        let Some(snapshot) = &self.draft.targets[entry] else { return Ok(true) };
+        let Some(snapshot) = &self.prepared.targets[entry] else { return Ok(true) };
         let path = || transaction.path(entry);
         let stat = transaction.fs.stat(slot).map_err(|e| Error::io("look at", path(), e))?;
         let Some(stat) = stat.filter(|stat| snapshot.is_alike(stat)) else { return Ok(false) };

@@ -1,10 +1,10 @@
 //! The report of one file of a request.
 
-use super::draft::Source;
+use super::prepared::Source;
 use super::resolve::Place;
 use crate::engine::report::{Extra, FileReport, Operation};
 use crate::limits;
-use crate::plan::build::Roles;
+use crate::plan::build::TargetIds;
 use crate::plan::{Content, New};
 use crate::request::{Change, Request};
 use crate::text::{Applied, diff};
@@ -13,7 +13,7 @@ use crate::text::{Applied, diff};
 pub(crate) struct Asked<'a> {
     pub request: &'a Request,
     pub file: usize,
-    pub roles: Roles,
+    pub roles: TargetIds,
 }
 
 impl Asked<'_> {

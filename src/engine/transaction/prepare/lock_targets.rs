@@ -19,14 +19,14 @@ pub(crate) type Parents = Folders;
 
 /// Places under locks.
 #[derive(Debug)]
-pub(crate) struct Ground {
+pub(crate) struct LockedTargets {
     /// One for each path, in their order.
     pub places: Vec<Place>,
     pub parents: Parents,
     pub locks: Locks,
 }
 
-impl Ground {
+impl LockedTargets {
     /// Looks at what stands at each place once more: beside a program that keeps writing, what was seen before the locks
     /// were taken and other transactions looked for is old already.
     pub(crate) fn look_again(&mut self, fs: &dyn Fs) -> Result<()> {
@@ -48,13 +48,13 @@ pub(crate) type Judge<'a> = &'a dyn Fn(Vec<Result<Place>>) -> Result<Vec<Place>>
 
 impl Engine {
     /// Takes the locks, and lets go of them again as often as something moved or must be recovered first.
-    pub(crate) fn stand(
+    pub(crate) fn lock_targets(
         &self,
         paths: &[AskedPath],
         judge: Judge<'_>,
         warnings: &mut Vec<String>,
         run: Run<'_>,
-    ) -> Result<Ground> {
+    ) -> Result<LockedTargets> {
         let patience = Patience::new(self.settings.lock_timeout, run.cancel);
         loop {
             patience.check_cancelled()?;
@@ -77,7 +77,7 @@ impl Engine {
             }
             let ours: Vec<RelPath> = places.iter().map(|place| place.path.clone()).collect();
             let Some(touching) = conflicts::find(fs, &self.root, &ours, self.protocol, warnings)? else {
-                return Ok(Ground { places, parents, locks });
+                return Ok(LockedTargets { places, parents, locks });
             };
             // Its owner is dead. Recovering needs the locks that we hold, and what we looked at is about to change.
             drop((locks, parents, again));
@@ -86,7 +86,7 @@ impl Engine {
     }
 
     /// The same without locks, for a dry run: an interrupted transaction in the way is an error.
-    pub(crate) fn glance(
+    pub(crate) fn resolve_unlocked(
         &self,
         paths: &[AskedPath],
         judge: Judge<'_>,

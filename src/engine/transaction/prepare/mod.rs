@@ -1,13 +1,13 @@
-//! From a request to a draft: paths resolved, targets locked, files read and edited.
+//! From a request to what a commit needs: paths resolved, targets locked, files read and edited.
 //!
 //! Architecture invariant: nothing is written here.
 
-pub(crate) mod draft;
 pub(crate) mod file_report;
 pub(crate) mod lock_targets;
 pub(crate) mod other_files;
 pub(crate) mod prefetch;
 pub(crate) mod preflight;
+pub(crate) mod prepared;
 pub(crate) mod project;
 pub(crate) mod reader;
 pub(crate) mod reapplicable;

@@ -3,7 +3,7 @@
 use super::reader::Reader;
 use crate::error::{Detail, Error};
 use crate::limits;
-use crate::plan::build::Roles;
+use crate::plan::build::TargetIds;
 use crate::request::edit::Anchor;
 use crate::request::{Change, Request};
 use crate::text::diagnose::{self, Cause};
@@ -16,7 +16,7 @@ const LOOKED_AT: usize = 64;
 
 /// Where an anchor was not found and nothing tells why: the file of the request in which it stands, if there is one
 /// among the first that are looked at.
-pub(crate) fn elsewhere(request: &Request, roles: &[Roles], reader: &mut Reader<'_>, error: Error) -> Error {
+pub(crate) fn elsewhere(request: &Request, roles: &[TargetIds], reader: &mut Reader<'_>, error: Error) -> Error {
     let (Detail::NoMatch(diagnosis), Some(file), Some(edit)) = (error.details(), error.file(), error.edit()) else {
         return error;
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use super::draft::Draft;
+use super::prepared::Prepared;
 use super::project;
 use crate::engine::Engine;
 use crate::engine::store::state::Found;
@@ -15,25 +15,25 @@ use crate::path::bounds::{REPOSITORY_NAMES, is_repository, leads_to};
 use crate::plan::{Change, Entry, New};
 
 impl Engine {
-    /// Whether a draft can be committed here. Before the state folder is made: what is refused leaves nothing behind.
-    pub(crate) fn check_possible(&self, draft: &Draft, found: &Found) -> Result<()> {
-        self.check_one_file_system(draft, found)?;
-        self.check_open_files(draft)?;
-        project::check(&*self.fs, draft)?;
-        self.check_repositories(draft)?;
-        self.check_groups(draft, found)
+    /// Whether what is prepared can be committed here. Before the state folder is made: what is refused leaves nothing behind.
+    pub(crate) fn check_possible(&self, prepared: &Prepared, found: &Found) -> Result<()> {
+        self.check_one_file_system(prepared, found)?;
+        self.check_open_files(prepared)?;
+        project::check(&*self.fs, prepared)?;
+        self.check_repositories(prepared)?;
+        self.check_groups(prepared, found)
     }
 
-    /// Refuses to make a folder what git takes for a repository, out of what is there and what the draft makes. What it
+    /// Refuses to make a folder what git takes for a repository, out of what is there and what the transaction makes. What it
     /// takes away counts as well: it is there until it is swapped.
-    fn check_repositories(&self, draft: &Draft) -> Result<()> {
+    fn check_repositories(&self, prepared: &Prepared) -> Result<()> {
         if self.bounds.allows_vcs() {
             return Ok(());
         }
         let stays = |entry: &&Entry| !matches!(entry.change, Change::Delete(_) | Change::RemoveFolder);
         let is_one = |entry: &&Entry, name: &str| leads_to(entry.path.name().as_bytes(), name);
         let mut made: BTreeMap<&Path, Vec<&Entry>> = BTreeMap::new();
-        for entry in draft.plan.entries.iter().filter(stays) {
+        for entry in prepared.plan.entries.iter().filter(stays) {
             if REPOSITORY_NAMES.iter().any(|name| is_one(&entry, name)) {
                 made.entry(entry.path.parent()).or_default().push(entry);
             }
@@ -43,7 +43,7 @@ impl Engine {
                 if entries.iter().any(|entry| is_one(entry, &name.to_ascii_lowercase())) {
                     return Ok(true);
                 }
-                let Some((_, folder)) = draft.parents.get(folder) else { return Ok(false) };
+                let Some((_, folder)) = prepared.parents.get(folder) else { return Ok(false) };
                 let name = Name::new(folder, name);
                 Ok(self.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?.is_some())
             })?;
@@ -63,7 +63,7 @@ impl Engine {
     }
 
     /// Whether all targets can be swapped with what is staged.
-    fn check_one_file_system(&self, draft: &Draft, found: &Found) -> Result<()> {
+    fn check_one_file_system(&self, prepared: &Prepared, found: &Found) -> Result<()> {
         let root;
         let place = if let Found::State(state) = found {
             &state.stat
@@ -72,7 +72,7 @@ impl Engine {
             &root
         };
         let same = |stat: &Stat| (stat.device, stat.mount) == (place.device, place.mount);
-        let Some((_, folder)) = draft.parents.values().find(|(stat, _)| !same(stat)) else { return Ok(()) };
+        let Some((_, folder)) = prepared.parents.values().find(|(stat, _)| !same(stat)) else { return Ok(()) };
         let message = format!(
             "{} is on another file system or mount than the state folder of {}; one transaction, one file system (use \
              --root there)",
@@ -84,17 +84,17 @@ impl Engine {
 
     /// Whether as many folders can be open as this transaction, and what takes it back, touch: what could be committed
     /// and not undone is refused.
-    fn check_open_files(&self, draft: &Draft) -> Result<()> {
+    fn check_open_files(&self, prepared: &Prepared) -> Result<()> {
         let is_new = |change: &Change| matches!(change, Change::Folder | Change::FileToFolder(_));
-        let new = draft.plan.entries.iter().filter(|entry| is_new(&entry.change)).count();
-        let needed = (draft.parents.len() + new) as u64 + limits::SPARE_OPEN_FILES;
+        let new = prepared.plan.entries.iter().filter(|entry| is_new(&entry.change)).count();
+        let needed = (prepared.parents.len() + new) as u64 + limits::SPARE_OPEN_FILES;
         if needed <= self.open_files {
             return Ok(());
         }
         let message = format!(
             "{} folders are touched, which takes {needed} open files, and {} are allowed; split the request, or raise the \
              limit (ulimit -n)",
-            draft.parents.len() + new,
+            prepared.parents.len() + new,
             self.open_files
         );
         Err(Error::new(ErrorKind::RequestTooLarge, message))
@@ -102,15 +102,15 @@ impl Engine {
 
     /// Whether each new file can be given to its group: only to one of this process, unless the file system gives all files
     /// the group of their folder (`grpid`), which the state folder shows.
-    fn check_groups(&self, draft: &Draft, found: &Found) -> Result<()> {
+    fn check_groups(&self, prepared: &Prepared, found: &Found) -> Result<()> {
         let host = self.fs.host().map_err(|e| Error::io("ask who runs", self.root(), e))?;
         let Some(groups) = host.groups else { return Ok(()) };
         let handed_on = if let Found::State(state) = found { Some(state.stat.group) } else { None };
         let group_of = |new: &New| match new.dressed_as {
-            Some(source) => Some(draft.sources[source].snapshot.stat.group),
+            Some(source) => Some(prepared.sources[source].snapshot.stat.group),
             None => new.state.access.map(|access| access.group),
         };
-        for entry in &draft.plan.entries {
+        for entry in &prepared.plan.entries {
             let (Change::Edit(_, new) | Change::Create(new) | Change::FolderToFile(new)) = &entry.change else {
                 continue;
             };

@@ -2,21 +2,21 @@
 
 use std::collections::HashMap;
 
-use super::draft::Draft;
+use super::prepared::Prepared;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Attributes, Fs, Handle, Project};
 
 /// Whether what a transaction takes out of its folders could go back there.
-pub(crate) fn check(fs: &dyn Fs, draft: &Draft) -> Result<()> {
+pub(crate) fn check(fs: &dyn Fs, prepared: &Prepared) -> Result<()> {
     let mut handed_on = HashMap::new();
-    for (path, (_, folder)) in &draft.parents {
+    for (path, (_, folder)) in &prepared.parents {
         let project = of(fs, folder)?;
         // What an overlay tells is of a file beneath it, and it takes a name of any project.
         if project.hands_on && fs.file_system(folder).is_ok_and(|known| known.name != "overlay") {
             handed_on.insert(path.as_path(), project.id);
         }
     }
-    for (entry, target) in draft.plan.entries.iter().zip(&draft.targets) {
+    for (entry, target) in prepared.plan.entries.iter().zip(&prepared.targets) {
         let (Some(target), Some(id)) = (target, handed_on.get(entry.path.parent())) else { continue };
         let own = target.attributes().project.id;
         if own == *id {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread::Scope;
 
-use super::draft::{Source, Sources};
 use super::lock_targets::Parents;
 use super::prefetch::Ahead;
+use super::prepared::{Source, Sources};
 use super::resolve::Place;
 use super::streaming::{self, Large};
 use crate::engine::Engine;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::draft::Draft;
+use super::prepared::Prepared;
 use crate::commit::Protocol;
 use crate::engine::store::snapshot::Snapshot;
 use crate::engine::transaction::retry::is_by_text;
@@ -13,32 +13,33 @@ use crate::request::{Change, FileRequest, Request};
 
 /// The edits by their entries; `None` where there is none, or another file of the request gets what one of them is made
 /// from.
-pub(crate) fn edits(protocol: &Protocol, request: &Request, draft: &Draft) -> Option<HashMap<usize, Vec<Edit>>> {
+pub(crate) fn edits(protocol: &Protocol, request: &Request, prepared: &Prepared) -> Option<HashMap<usize, Vec<Edit>>> {
     let is_copied = |file: &FileRequest| matches!(file.change, Change::Copy { .. });
-    let asked_by: Vec<_> = draft.plan.entries.iter().map(|entry| entry.asked_by).collect();
-    if draft.gate.is_some()
+    let asked_by: Vec<_> = prepared.plan.entries.iter().map(|entry| entry.asked_by).collect();
+    if prepared.gate.is_some()
         || request.backup
-        || draft.plan.entries.len() > limits::CONTENDED_FILES
+        || prepared.plan.entries.len() > limits::CONTENDED_FILES
         || request.files.iter().any(is_copied)
         || !(protocol.have_entries)(request.files.len(), &asked_by)
     {
         return None;
     }
-    let entries = draft.plan.entries.iter().enumerate();
-    let edits = entries.filter_map(|(index, entry)| Some((index, edits_of(request, draft, (index, entry))?.to_vec())));
+    let entries = prepared.plan.entries.iter().enumerate();
+    let edits =
+        entries.filter_map(|(index, entry)| Some((index, edits_of(request, prepared, (index, entry))?.to_vec())));
     Some(edits.collect::<HashMap<_, _>>()).filter(|edits| !edits.is_empty())
 }
 
-fn edits_of<'r>(request: &'r Request, draft: &Draft, (index, entry): (usize, &Entry)) -> Option<&'r [Edit]> {
+fn edits_of<'r>(request: &'r Request, prepared: &Prepared, (index, entry): (usize, &Entry)) -> Option<&'r [Edit]> {
     let plan::Change::Edit(_, New { content: Content::Spliced(source, _), dressed_as, .. }) = &entry.change else {
         return None;
     };
     let file = &request.files[entry.asked_by?];
     let Change::Edit { edits, rename: None } = &file.change else { return None };
     let is_asked = file.expected_hash.is_none() && file.mode.is_none() && is_by_text(edits);
-    let is_its_own = |source: SourceId| draft.sources[source].path == entry.path;
+    let is_its_own = |source: SourceId| prepared.sources[source].path == entry.path;
     let is_fit =
-        *dressed_as == Some(*source) && is_its_own(*source) && draft.targets[index].as_deref().is_some_and(is_plain);
+        *dressed_as == Some(*source) && is_its_own(*source) && prepared.targets[index].as_deref().is_some_and(is_plain);
     (is_asked && is_fit).then_some(edits)
 }
 

@@ -7,13 +7,13 @@ use super::resolve::Place;
 use crate::error::{ErrorKind, Result};
 use crate::fs::FileKind;
 use crate::path::{AskedPath, RelPath};
-use crate::plan::build::Roles;
+use crate::plan::build::TargetIds;
 use crate::request::validate::{Findings, at_file};
 use crate::request::{Change, FileRequest, IfExists, Request};
 
 /// All paths that a request names or implies.
 #[derive(Debug)]
-pub(crate) struct Cast {
+pub(crate) struct RequestPaths {
     parts: Vec<Part>,
 }
 
@@ -30,9 +30,9 @@ struct Part {
 
 /// The places of a request, each once, and the parts that they play for each file.
 #[derive(Debug)]
-pub(crate) struct Subjects {
+pub(crate) struct ResolvedRequest {
     pub places: Vec<Place>,
-    pub roles: Vec<Roles>,
+    pub roles: Vec<TargetIds>,
 }
 
 const SUBJECT: &str = "file_path";
@@ -52,7 +52,7 @@ fn destination(entry: &FileRequest) -> Option<(&AskedPath, IfExists)> {
     }
 }
 
-impl Cast {
+impl RequestPaths {
     pub(crate) fn of(request: &Request) -> Self {
         let mut parts = Vec::with_capacity(request.files.len());
         for (file, entry) in request.files.iter().enumerate() {
@@ -102,7 +102,7 @@ impl Cast {
         request: &Request,
         places: Vec<Place>,
         check: &dyn Fn(&Place) -> Result<()>,
-    ) -> Result<Subjects> {
+    ) -> Result<ResolvedRequest> {
         let leaving = request.files.iter().enumerate().filter(|(_, entry)| vacates(entry));
         let leaving: HashSet<usize> = leaving.map(|(file, _)| file).collect();
         let vacated: HashSet<&RelPath> = self
@@ -132,7 +132,7 @@ impl Cast {
             let checked = if part.field == ORIGIN { Ok(()) } else { check(place) };
             if let Err(error) = checked {
                 part.find(&mut findings, error.kind(), error.to_string());
-            } else if let Some((kind, message)) = part.misfit(entry, place, vacated) {
+            } else if let Some((kind, message)) = part.refusal(entry, place, vacated) {
                 part.find(&mut findings, kind, message);
             }
         }
@@ -220,10 +220,11 @@ impl Cast {
         findings.finish()
     }
 
-    fn assign(&self, request: &Request, places: Vec<Place>) -> Subjects {
+    fn assign(&self, request: &Request, places: Vec<Place>) -> ResolvedRequest {
         let mut index: HashMap<RelPath, usize> = HashMap::new();
         let mut unique: Vec<Place> = Vec::with_capacity(places.len());
-        let mut roles = vec![Roles { subject: 0, destination: None, backup: None, origin: None }; request.files.len()];
+        let mut roles =
+            vec![TargetIds { subject: 0, destination: None, backup: None, origin: None }; request.files.len()];
         for (part, place) in self.parts.iter().zip(places) {
             let at = *index.entry(place.path.clone()).or_insert_with(|| {
                 unique.push(place);
@@ -237,7 +238,7 @@ impl Cast {
                 _ => roles.backup = Some(at),
             }
         }
-        Subjects { places: unique, roles }
+        ResolvedRequest { places: unique, roles }
     }
 }
 
@@ -275,13 +276,13 @@ impl Part {
     }
 
     /// What is wrong with what stands at the place, for the part that it plays.
-    fn misfit(&self, entry: &FileRequest, place: &Place, vacated: &HashSet<&RelPath>) -> Option<(ErrorKind, String)> {
+    fn refusal(&self, entry: &FileRequest, place: &Place, vacated: &HashSet<&RelPath>) -> Option<(ErrorKind, String)> {
         let path = self.path.display();
         let is_free = place.stat.is_none() || vacated.contains(&place.path);
         let if_exists = match (self.field, &entry.change) {
             (SUBJECT, Change::Write { if_exists, .. }) => *if_exists,
             (SUBJECT, Change::Copy { .. }) => IfExists::Fail,
-            (ORIGIN, _) => return self.misfit_origin(place),
+            (ORIGIN, _) => return self.refuse_origin(place),
             (SUBJECT, _) if place.stat.is_none() => {
                 return Some((ErrorKind::FileNotFound, format!("{path} is not there")));
             }
@@ -290,7 +291,7 @@ impl Part {
                 return Some((ErrorKind::NotARegularFile, message));
             }
             (DESTINATION, _) => destination(entry).map_or(IfExists::Fail, |(_, if_exists)| if_exists),
-            (BACKUP, _) => return self.misfit_backup(place, is_free),
+            (BACKUP, _) => return self.refuse_backup(place, is_free),
             _ => IfExists::Replace,
         };
         let taken = if_exists == IfExists::Fail && !is_free;
@@ -300,7 +301,7 @@ impl Part {
 
 impl Part {
     /// What is wrong with the name of a backup: what stands there is somebody's, and a symlink leads to another file.
-    fn misfit_backup(&self, place: &Place, is_free: bool) -> Option<(ErrorKind, String)> {
+    fn refuse_backup(&self, place: &Place, is_free: bool) -> Option<(ErrorKind, String)> {
         let path = self.path.display();
         let message = || {
             format!(
@@ -312,7 +313,7 @@ impl Part {
     }
 
     /// What is wrong with a file that is to be copied.
-    fn misfit_origin(&self, place: &Place) -> Option<(ErrorKind, String)> {
+    fn refuse_origin(&self, place: &Place) -> Option<(ErrorKind, String)> {
         let path = self.path.display();
         match &place.stat {
             None => Some((ErrorKind::FileNotFound, format!("{path} is not there"))),

@@ -1,6 +1,6 @@
 //! Modes that make a program run as its owner or its group, whoever starts it.
 
-use super::request_paths::Subjects;
+use super::request_paths::ResolvedRequest;
 use crate::error::{ErrorKind, Result};
 use crate::request::validate::{Findings, at_file};
 use crate::request::{Mode, Request};
@@ -9,11 +9,11 @@ use crate::request::{Mode, Request};
 const SET_ID: u32 = 0o6000;
 
 /// Refuses to give a file such a bit that it does not have.
-pub(crate) fn check(request: &Request, subjects: &Subjects) -> Result<()> {
+pub(crate) fn check(request: &Request, resolved: &ResolvedRequest) -> Result<()> {
     let mut findings = Findings::new();
-    for (file, (entry, roles)) in request.files.iter().zip(&subjects.roles).enumerate() {
+    for (file, (entry, roles)) in request.files.iter().zip(&resolved.roles).enumerate() {
         let Some(Mode::Bits(bits)) = entry.mode else { continue };
-        let had = subjects.places[roles.subject].stat.as_ref().map_or(0, |stat| stat.mode);
+        let had = resolved.places[roles.subject].stat.as_ref().map_or(0, |stat| stat.mode);
         if bits & SET_ID & !had != 0 {
             let message = format!(
                 "{}: the mode {bits:o} would let whoever runs the file act as its owner or group: leave the first digit \

@@ -8,7 +8,7 @@ use crate::digest::Digest;
 use crate::engine::store::files::write_all;
 use crate::engine::store::lock::check_cancelled;
 use crate::engine::store::snapshot::{self, read_whole};
-use crate::engine::transaction::prepare::draft::Source;
+use crate::engine::transaction::prepare::prepared::Source;
 use crate::error::{Error, Result};
 use crate::fs::{Fs, Handle};
 use crate::identity::Timestamp;

@@ -1,4 +1,4 @@
-//! A draft: what is decided and read before anything is staged.
+//! A prepared: what is decided and read before anything is staged.
 
 use std::collections::HashMap;
 use std::ops::Index;
@@ -16,7 +16,7 @@ use crate::request::edit::Edit;
 
 /// A transaction that is decided and read, under locks, and not yet staged.
 #[derive(Debug)]
-pub(crate) struct Draft {
+pub(crate) struct Prepared {
     pub plan: Plan,
     /// The files that new contents are made from.
     pub sources: Sources,
@@ -37,7 +37,7 @@ pub(crate) struct Draft {
     pub contended: Option<HashMap<usize, Vec<Edit>>>,
 }
 
-impl Draft {
+impl Prepared {
     /// What history will take.
     pub(crate) fn bytes_before(&self) -> u64 {
         self.targets.iter().flatten().map(|snapshot| snapshot.stat.size).sum()
