@@ -12,6 +12,7 @@ mod status;
 mod store;
 mod transaction;
 
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -25,15 +26,13 @@ use crate::fs::os::OsFs;
 use crate::fs::{Fs, Handle};
 use crate::limits;
 use crate::path::bounds::Bounds;
-use crate::path::{RelPath, STATE_FOLDER, shown};
-use history::stored_report::Teller;
+use crate::path::{RelPath, STATE_FOLDER};
 pub use history::untrusted::Wanting;
-use report::{FileReport, Recovered, Report, Status};
+use report::{Recovered, Status};
 pub use revert::undo::UndoOptions;
-use store::lock::{Locks, Patience};
+use store::lock::Patience;
 use store::state::{Found, Section, State};
-use transaction::execute::Committed;
-use transaction::prepare::prepared::Prepared;
+pub use transaction::Transaction;
 use transaction::prepare::resolve::Resolver;
 
 /// What a commit waits for.
@@ -123,6 +122,12 @@ pub struct Run<'a> {
     pub observer: &'a dyn Observer,
 }
 
+impl fmt::Debug for Run<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run").field("cancel", self.cancel).finish_non_exhaustive()
+    }
+}
+
 /// What a person decides of an interrupted transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Decision {
@@ -148,12 +153,6 @@ pub struct RecoverOptions {
     pub trust_journal: bool,
     /// Act on a journal of another machine.
     pub other_host: bool,
-}
-
-/// What a first commit leaves in a folder goes along with whatever packs that folder.
-fn keeps_history(root: &Path) -> String {
-    let state = shown(&root.join(STATE_FOLDER));
-    format!("{state} keeps old contents for undo: leave it out of what packs this folder (.dockerignore, sdist)")
 }
 
 /// The transactions of one workspace.
@@ -360,40 +359,6 @@ impl Engine {
             }
             Err(error) => Ok(Some(error)),
         }
-    }
-
-    /// Commits what is prepared, where it changes anything, and tells what came of it.
-    fn carry_out(&self, prepared: Prepared, locks: Locks, mut report: Report, run: Run<'_>) -> Result<Report> {
-        if prepared.plan.is_empty() {
-            return Ok(report);
-        }
-        let Committed { id, warnings, check, rewritten } = self.commit(prepared, &mut report.files, locks, run)?;
-        for rewritten in rewritten {
-            rewritten.tell(&mut report.files);
-        }
-        report.warnings.extend(warnings);
-        Ok(Report { transaction: Some(id), check, ..report })
-    }
-
-    /// Commits what is prepared under locks, then bounds history.
-    fn commit(&self, prepared: Prepared, files: &mut [FileReport], locks: Locks, run: Run<'_>) -> Result<Committed> {
-        let found = State::find(&*self.fs, &self.root, self.protocol)?;
-        self.check_possible(&prepared, &found)?;
-        let state = State::ensure(&*self.fs, &self.root, self.protocol, found)?;
-        let durable = self.settings.durability == Durability::Power;
-        let bytes = prepared.bytes_before();
-        let program = self.program(run);
-        let teller = Teller { program: &program, files };
-        let mut committed = transaction::execute::commit(&*self.fs, &state, prepared, locks, durable, teller, run)?;
-        match self.prune_by_the_way(&state, &committed.id, bytes) {
-            Ok(warnings) => committed.warnings.extend(warnings),
-            Err(error) => committed.warnings.push(format!("history could not be pruned: {error}")),
-        }
-        match state.tag(&*self.fs) {
-            Ok(is_first) => committed.warnings.extend(is_first.then(|| keeps_history(self.root()))),
-            Err(error) => committed.warnings.push(format!("the state folder could not be tagged: {error}")),
-        }
-        Ok(committed)
     }
 
     /// Who acts, for the log and for messages.

@@ -8,6 +8,7 @@ mod architecture;
 mod attempts;
 mod bad_request;
 mod bad_target;
+mod begin;
 mod cancelled;
 #[cfg(feature = "cli")]
 mod cli;

@@ -18,6 +18,7 @@ use super::report::{OpenTransaction, Preview, Report};
 use super::store::id;
 use super::store::lock::Patience;
 use super::store::state::{Section, State};
+use super::transaction::Transaction;
 use super::transaction::idempotency::{Commit, check_plan};
 use super::transaction::prepare::lock_targets::LockedTargets;
 use super::transaction::prepare::request_paths::{RequestPaths, vacates};
@@ -109,15 +110,15 @@ impl Engine {
     ) -> Result<Report> {
         is_settled.set(false);
         let paths = RequestPaths::of(&request);
-        let mut locked = self.lock_targets(&paths.paths(), &|found| paths.judge(found), warnings, run)?;
+        let mut locked = self.lock_targets(&paths, warnings, run)?;
         let rebased = self.settle_all(opened, &mut request, run)?;
         is_settled.set(true);
         if again {
-            locked.look_again(&*self.fs)?;
+            locked.stat_again(&*self.fs)?;
         }
         let LockedTargets { places, parents, locks } = locked;
-        // The edits may be others now, the paths are the same.
-        let (mut prepared, mut files) = self.prepare(&request, RequestPaths::of(&request), places, parents, run)?;
+        // The edits may be others now; the paths are the same.
+        let (mut prepared, mut files) = self.prepare(&request, paths, places, parents, run)?;
         if let Err(error) = check_plan(plan_hash, prepared.plan.hash(), rebased.iter().any(Option::is_some)) {
             is_settled.set(false);
             return Err(error);
@@ -125,7 +126,7 @@ impl Engine {
         settle::tell(&mut files, &rebased);
         prepared.marks.opened = Some(opened.id.clone());
         prepared.again = again;
-        self.carry_out(prepared, locks, Report { files, ..Report::default() }, run)
+        Transaction::new(self, prepared, locks, Report { files, ..Report::default() }, run).commit()
     }
 
     /// Closes what is committed. A failure of that changes nothing of the commit: it is told, and the open transaction

@@ -11,7 +11,8 @@ use crate::engine::recovery::{self, InFront};
 use crate::engine::report::{Extra, FileReport, Operation, Report, Reverted};
 use crate::engine::store::snapshot::{self, Snapshot, Wanted};
 use crate::engine::store::state::{Found, State};
-use crate::engine::transaction::prepare::lock_targets::{LockedTargets, Parents};
+use crate::engine::transaction::Transaction;
+use crate::engine::transaction::prepare::lock_targets::{LockedTargets, Parents, Targets};
 use crate::engine::transaction::prepare::prepared::{Marks, Prepared, Source, Sources};
 use crate::engine::transaction::prepare::request_paths::is_about_the_path;
 use crate::engine::transaction::prepare::resolve::Place;
@@ -138,13 +139,12 @@ impl Engine {
             let message = format!("{id} is undone already, by {by}; redo it to have its changes again");
             return Err(Error::new(ErrorKind::UndoConflict, message));
         }
-        let paths: Vec<AskedPath> = loaded.journal.entries.iter().map(|record| record.path.asked()).collect();
-        let judge = |found| unobstructed(found, &paths, &loaded.journal);
+        let targets = RevertPaths::of(&loaded.journal);
         let (places, parents, locks) = if options.dry_run {
-            let (places, parents) = self.resolve_unlocked(&paths, &judge, warnings)?;
+            let (places, parents) = self.resolve_unlocked(&targets, warnings)?;
             (places, parents, None)
         } else {
-            let LockedTargets { places, parents, locks } = self.lock_targets(&paths, &judge, warnings, run)?;
+            let LockedTargets { places, parents, locks } = self.lock_targets(&targets, warnings, run)?;
             (places, parents, Some(locks))
         };
         let read_at = Instant::now();
@@ -191,7 +191,7 @@ impl Engine {
             return Ok(Report { dry_run: true, files, reverts, ..Report::default() });
         };
         drop(state);
-        self.carry_out(prepared, locks, Report { files, reverts, ..Report::default() }, run)
+        Transaction::new(self, prepared, locks, Report { files, reverts, ..Report::default() }, run).commit()
     }
 
     /// The newest transaction that is neither undone nor itself an undo, and that is wanted by its id and the program that
@@ -404,31 +404,50 @@ impl Engine {
     }
 }
 
-/// Places of an undo. One that cannot be reached, or leads elsewhere, was changed since; but a file that took the place of
-/// a folder goes, and so does a folder that took the place of a file.
-fn unobstructed(found: Vec<Result<Place>>, paths: &[AskedPath], journal: &Journal) -> Result<Vec<Place>> {
-    let became_file = journal.entries.iter().filter(|record| matches!(record.change, Change::FolderToFile { .. }));
-    let became_file: HashSet<&RelPath> = became_file.map(|record| &record.path).collect();
-    let mut places = Vec::with_capacity(found.len());
-    let mut conflicts = Vec::new();
-    for ((found, path), record) in found.into_iter().zip(paths).zip(&journal.entries) {
-        match found {
-            Ok(place) if place.obstacle.as_ref().is_some_and(|file| !became_file.contains(file)) => {
-                conflicts.push(path.to_path_buf());
-            }
-            Ok(mut place) => {
-                let is_folder = place.stat.as_ref().is_some_and(|stat| stat.kind == FileKind::Folder);
-                if is_folder && place.path == record.path && matches!(record.change, Change::FileToFolder { .. }) {
-                    place.make_way();
-                }
-                places.push(place);
-            }
-            Err(error) if error.kind() == ErrorKind::PathDenied => return Err(error),
-            Err(error) if is_about_the_path(error.kind()) => conflicts.push(path.to_path_buf()),
-            Err(error) => return Err(error),
-        }
+/// The paths of an undo: those of the journal of what it reverts.
+struct RevertPaths<'a> {
+    journal: &'a Journal,
+    paths: Vec<AskedPath>,
+}
+
+impl<'a> RevertPaths<'a> {
+    fn of(journal: &'a Journal) -> Self {
+        Self { journal, paths: journal.entries.iter().map(|record| record.path.asked()).collect() }
     }
-    if conflicts.is_empty() { Ok(places) } else { Err(conflict(conflicts)) }
+}
+
+impl Targets for RevertPaths<'_> {
+    fn paths(&self) -> impl Iterator<Item = &AskedPath> {
+        self.paths.iter()
+    }
+
+    /// One that cannot be reached, or leads elsewhere, was changed since; but a file that took the place of a folder goes,
+    /// and so does a folder that took the place of a file.
+    fn accept(&self, found: Vec<Result<Place>>) -> Result<Vec<Place>> {
+        let entries = &self.journal.entries;
+        let became_file = entries.iter().filter(|record| matches!(record.change, Change::FolderToFile { .. }));
+        let became_file: HashSet<&RelPath> = became_file.map(|record| &record.path).collect();
+        let mut places = Vec::with_capacity(found.len());
+        let mut conflicts = Vec::new();
+        for ((found, path), record) in found.into_iter().zip(&self.paths).zip(entries) {
+            match found {
+                Ok(place) if place.obstacle.as_ref().is_some_and(|file| !became_file.contains(file)) => {
+                    conflicts.push(path.to_path_buf());
+                }
+                Ok(mut place) => {
+                    let is_folder = place.stat.as_ref().is_some_and(|stat| stat.kind == FileKind::Folder);
+                    if is_folder && place.path == record.path && matches!(record.change, Change::FileToFolder { .. }) {
+                        place.make_way();
+                    }
+                    places.push(place);
+                }
+                Err(error) if error.kind() == ErrorKind::PathDenied => return Err(error),
+                Err(error) if is_about_the_path(error.kind()) => conflicts.push(path.to_path_buf()),
+                Err(error) => return Err(error),
+            }
+        }
+        if conflicts.is_empty() { Ok(places) } else { Err(conflict(conflicts)) }
+    }
 }
 
 /// What somebody put into a folder that goes is in the way.

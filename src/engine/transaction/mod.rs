@@ -10,33 +10,115 @@ pub(super) mod prepare;
 pub(super) mod retry;
 pub(super) mod stage;
 
-use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Instant;
 
-use super::report::{FileReport, Report};
-use super::store::lock::check_cancelled;
-use super::store::snapshot::{self, Snapshot};
+use super::history::stored_report::Teller;
+use super::report::Report;
+use super::store::lock::Locks;
 use super::store::state::State;
-use super::{Durability, Engine, Phase, Run};
+use super::{Durability, Engine, Run};
 use crate::error::{Detail, Error, ErrorKind, Result};
-use crate::fs::{Handle, Name};
-use crate::path::RelPath;
-use crate::plan::build::{Base, Builder, Target};
-use crate::plan::{Access, Change as Planned, Entry, Plan, SourceId};
+use crate::path::{STATE_FOLDER, shown};
 use crate::request::validate::{self, PathRule};
 use crate::request::{Change, FileRequest, Request};
-use prepare::lock_targets::{LockedTargets, Parents};
-use prepare::prepared::{Marks, Prepared, Source, Sources};
-use prepare::request_paths::{RequestPaths, ResolvedRequest, vacates};
-use prepare::resolve::Place;
+use execute::Committed;
+use prepare::lock_targets::LockedTargets;
+use prepare::prepared::Prepared;
+use prepare::request_paths::RequestPaths;
 
-use prepare::file_report::Asked;
-use prepare::other_files::elsewhere;
-use prepare::reader::Reader;
+/// A transaction that is locked, read and planned: [`commit`](Self::commit) carries it out, dropping it discards it. Nothing
+/// of it is on the disk yet, and nothing of its files changes meanwhile by anybody who asks for locks.
+#[must_use = "a transaction that is dropped is discarded; `commit` carries it out"]
+#[derive(Debug)]
+pub struct Transaction<'a> {
+    engine: &'a Engine,
+    run: Run<'a>,
+    /// `None` where there is nothing to do: a dry run, or the very same was committed before.
+    prepared: Option<(Prepared, Locks)>,
+    report: Report,
+}
+
+impl<'a> Transaction<'a> {
+    pub(crate) fn new(engine: &'a Engine, prepared: Prepared, locks: Locks, report: Report, run: Run<'a>) -> Self {
+        Self { engine, run, prepared: Some((prepared, locks)), report }
+    }
+
+    /// One that changes nothing, and answers this.
+    fn done(engine: &'a Engine, report: Report, run: Run<'a>) -> Self {
+        Self { engine, run, prepared: None, report }
+    }
+
+    /// What [`commit`](Self::commit) will do to each file; it has no id yet. Where `already_applied` says so, the very same
+    /// was committed before, and this is its answer.
+    #[must_use]
+    pub fn plan(&self) -> &Report {
+        &self.report
+    }
+
+    /// Carries it out, all of it or nothing. On failure the error's outcome says what is true of the files: `Unchanged` and
+    /// `RolledBack` both mean that all of them are as they were.
+    pub fn commit(mut self) -> Result<Report> {
+        let Some((prepared, locks)) = self.prepared.take().filter(|(prepared, _)| !prepared.plan.is_empty()) else {
+            return Ok(self.report);
+        };
+        let Committed { id, warnings, check, rewritten } = self.execute(prepared, locks)?;
+        for rewritten in rewritten {
+            rewritten.tell(&mut self.report.files);
+        }
+        self.report.warnings.extend(warnings);
+        Ok(Report { transaction: Some(id), check, ..self.report })
+    }
+
+    /// Commits under locks, then bounds history.
+    fn execute(&mut self, prepared: Prepared, locks: Locks) -> Result<Committed> {
+        let engine = self.engine;
+        let fs = &*engine.fs;
+        let found = State::find(fs, &engine.root, engine.protocol)?;
+        engine.check_possible(&prepared, &found)?;
+        let state = State::ensure(fs, &engine.root, engine.protocol, found)?;
+        let durable = engine.settings.durability == Durability::Power;
+        let bytes = prepared.bytes_before();
+        let program = engine.program(self.run);
+        let teller = Teller { program: &program, files: &mut self.report.files };
+        let mut committed = execute::commit(fs, &state, prepared, locks, durable, teller, self.run)?;
+        match engine.prune_by_the_way(&state, &committed.id, bytes) {
+            Ok(warnings) => committed.warnings.extend(warnings),
+            Err(error) => committed.warnings.push(format!("history could not be pruned: {error}")),
+        }
+        match state.tag(fs) {
+            Ok(is_first) => committed.warnings.extend(is_first.then(|| keeps_history(engine.root()))),
+            Err(error) => committed.warnings.push(format!("the state folder could not be tagged: {error}")),
+        }
+        Ok(committed)
+    }
+}
+
+/// What a first commit leaves in a folder goes along with whatever packs that folder.
+fn keeps_history(root: &Path) -> String {
+    let state = shown(&root.join(STATE_FOLDER));
+    format!("{state} keeps old contents for undo: leave it out of what packs this folder (.dockerignore, sdist)")
+}
 
 impl Engine {
+    /// Locks the targets of a request, reads them and plans what will be done. What is interrupted and in the way is
+    /// recovered first, which the plan's warnings tell. On failure no file is changed, but by such a recovery. Of a dry run
+    /// nothing is locked, and its commit changes nothing.
+    pub fn begin<'a>(&'a self, request: &Request, run: Run<'a>) -> Result<Transaction<'a>> {
+        self.check_allowed(request.check.as_ref())?;
+        validate::check(request, PathRule::AbsoluteOrRelative)?;
+        if request.dry_run {
+            return Ok(Transaction::done(self, self.dry_run(request, run)?, run));
+        }
+        let mut warnings = Vec::new();
+        match self.begin_attempt(request, 1, &mut warnings, run) {
+            Ok(mut transaction) => {
+                transaction.report.warnings.splice(0..0, warnings);
+                Ok(transaction)
+            }
+            Err(error) => Err(error.warning_of(warnings)),
+        }
+    }
+
     /// Does what `request` asks, all of it or nothing. On failure the error's outcome says what is true of the
     /// files: `Unchanged` and `RolledBack` both mean that all of them are as they were.
     ///
@@ -44,19 +126,26 @@ impl Engine {
     /// again, for as long as it would wait for a lock.
     pub fn apply(&self, request: &Request, run: Run<'_>) -> Result<Report> {
         self.check_allowed(request.check.as_ref())?;
-        let mut warnings = Vec::new();
+        validate::check(request, PathRule::AbsoluteOrRelative)?;
         if request.dry_run {
-            // What a key was used for answers the commit, too.
-            if let Some(report) = self.answered_before(request, request.fingerprint(self.root()), run)? {
-                return Ok(Report { dry_run: true, ..report });
-            }
-            let (_, files) = self.prepare_unlocked(request, &mut warnings, run)?;
-            return Ok(Report { dry_run: true, files, warnings, ..Report::default() });
+            return self.dry_run(request, run);
         }
+        let mut warnings = Vec::new();
         let attempt = |attempt| self.attempt(request, attempt, &mut warnings, run);
         let report =
             self.try_again(request.check.as_ref(), attempt, |error| retry::means_the_same(request, error), run);
         retry::telling(report, warnings)
+    }
+
+    /// What would be done, decided without a lock.
+    fn dry_run(&self, request: &Request, run: Run<'_>) -> Result<Report> {
+        // What a key was used for answers the commit, too.
+        if let Some(report) = self.answered_before(request, request.fingerprint(self.root()), run)? {
+            return Ok(Report { dry_run: true, ..report });
+        }
+        let mut warnings = Vec::new();
+        let (_, files) = self.prepare_unlocked(request, &mut warnings, run)?;
+        Ok(Report { dry_run: true, files, warnings, ..Report::default() })
     }
 
     /// Does what was found in the files, of which each that changes has the hash of what was looked at: looks again, as long
@@ -82,29 +171,40 @@ impl Engine {
 
     /// Tries it for the `attempt`th time: all before came to nothing, since another program came in between.
     fn attempt(&self, request: &Request, attempt: usize, warnings: &mut Vec<String>, run: Run<'_>) -> Result<Report> {
+        self.begin_attempt(request, attempt, warnings, run)?.commit()
+    }
+
+    fn begin_attempt<'a>(
+        &'a self,
+        request: &Request,
+        attempt: usize,
+        warnings: &mut Vec<String>,
+        run: Run<'a>,
+    ) -> Result<Transaction<'a>> {
         let again = attempt > 1;
         let paths = RequestPaths::of(request);
         self.recover_own(warnings, run)?;
         let fingerprint = request.fingerprint(self.root());
-        let mut locked = match self.lock_targets(&paths.paths(), &|found| paths.judge(found), warnings, run) {
+        let done = |report| Transaction::done(self, report, run);
+        let mut locked = match self.lock_targets(&paths, warnings, run) {
             // What made a folder of a file, or a file of a folder, has paths that lead nowhere once it is done.
             Err(error) if leads_nowhere(&error) => {
-                return self.answered_before(request, fingerprint, run).ok().flatten().ok_or(error);
+                return self.answered_before(request, fingerprint, run).ok().flatten().map(done).ok_or(error);
             }
             locked => locked?,
         };
         if let Some(report) = self.answered_before(request, fingerprint, run)? {
-            return Ok(report);
+            return Ok(done(report));
         }
         self.refuse_key_at_work(request)?;
         if again {
-            locked.look_again(&*self.fs)?;
+            locked.stat_again(&*self.fs)?;
         }
         let LockedTargets { places, parents, locks } = locked;
         let (mut prepared, files) = match self.prepare(request, paths, places, parents, run) {
             // A file that is no longer what the request expects may be what the request makes of it.
             Err(error) if carries_hashes(request) => {
-                return self.repeated(request, fingerprint, |_| false, run)?.ok_or(error);
+                return self.repeated(request, fingerprint, |_| false, run)?.map(done).ok_or(error);
             }
             other => other?,
         };
@@ -114,223 +214,8 @@ impl Engine {
         if attempt > self.contended_after && self.settings.durability == Durability::Power {
             prepared.contended = prepare::reapplicable::edits(self.protocol, request, &prepared);
         }
-        self.carry_out(prepared, locks, Report { files, ..Report::default() }, run)
+        Ok(Transaction::new(self, prepared, locks, Report { files, ..Report::default() }, run))
     }
-
-    /// What would be done now, decided without a lock.
-    pub(crate) fn prepare_unlocked(
-        &self,
-        request: &Request,
-        warnings: &mut Vec<String>,
-        run: Run<'_>,
-    ) -> Result<(Prepared, Vec<FileReport>)> {
-        let paths = RequestPaths::of(request);
-        let (places, parents) = self.resolve_unlocked(&paths.paths(), &|found| paths.judge(found), warnings)?;
-        let prepared = self.prepare(request, paths, places, parents, run)?;
-        self.check_possible(&prepared.0, &State::find(&*self.fs, &self.root, self.protocol)?)?;
-        Ok(prepared)
-    }
-
-    /// Reads everything, and decides what will be done.
-    pub(crate) fn prepare(
-        &self,
-        request: &Request,
-        paths: RequestPaths,
-        places: Vec<Place>,
-        parents: Parents,
-        run: Run<'_>,
-    ) -> Result<(Prepared, Vec<FileReport>)> {
-        let user = self.fs.host().map_err(|e| Error::io("ask who runs", self.root.path(), e))?.user;
-        let closed = self.closed_folders(user, &parents)?;
-        let resolved = paths.roles(request, places, &|place| self.check(place, user, &parents, &closed))?;
-        if !self.allows_set_id {
-            prepare::set_id::check(request, &resolved)?;
-        }
-        let read_at = Instant::now();
-        let leaving = request.files.iter().zip(&resolved.roles).enumerate().filter(|(_, (entry, _))| vacates(entry));
-        let vacated: HashMap<usize, usize> = leaving.map(|(file, (_, roles))| (roles.subject, file)).collect();
-        let mut builder = Builder::new(self.targets(&resolved.places, &vacated, &parents)?);
-        for (&target, &file) in &vacated {
-            builder.vacate(target, file);
-        }
-        let (mut reader, reports) = std::thread::scope(|scope| {
-            // In here, so that the thread that reads ahead ends with it whatever happens.
-            let mut reader = Reader::new(self, &resolved.places, &parents, run.cancel);
-            let edited = request.files.iter().zip(&resolved.roles);
-            let edited = edited.filter(|(entry, _)| matches!(entry.change, Change::Edit { .. }));
-            reader.read_ahead(scope, edited.map(|(_, roles)| roles.subject));
-            let mut planning = Planning { request, resolved: &resolved, vacated: &vacated, reader: &mut reader };
-            let reports = planning.all(&mut builder, run)?;
-            reader.read_no_further();
-            Ok::<_, Error>((reader, reports))
-        })?;
-        reader.look_at_all(&mut builder)?;
-        let sources = reader.into_sources();
-        // Of the places only their paths are still of use.
-        let mut paths: Vec<RelPath> = resolved.places.into_iter().map(|place| place.path).collect();
-        paths.shrink_to_fit();
-        drop(resolved.roles);
-        let plan = builder.finish()?;
-        check_readable(&plan, user)?;
-        let targets = snapshots(&plan, &paths, &sources);
-        let marks = Marks { label: request.label.clone(), ..Marks::default() };
-        let gate = self.gate(request.check.as_ref())?;
-        let dresses = HashMap::new();
-        let (again, contended) = (false, None);
-        Ok((Prepared { plan, sources, targets, parents, dresses, read_at, marks, gate, again, contended }, reports))
-    }
-
-    /// Whether what stands at a place can be edited, replaced, moved or deleted, or a file made there.
-    fn check(&self, place: &Place, user: u32, parents: &Parents, closed: &HashSet<&Path>) -> Result<()> {
-        let path = || self.root.path().join(place.path.as_path());
-        let (folder_stat, folder) = &parents[place.folder()];
-        let name = Name::new(folder, place.path.name());
-        match &place.stat {
-            Some(stat) => snapshot::check_target(&*self.fs, user, name, stat, folder_stat)?,
-            None => snapshot::check_folder(path, folder_stat)?,
-        }
-        let leaving: Vec<RelPath> = match place.folders_within() {
-            Some(within) => within.into_iter().chain([place.path.clone()]).collect(),
-            None => Vec::new(),
-        };
-        let is_foreign = |folder: &&RelPath| user != 0 && parents[folder.as_path()].0.user != user;
-        if let Some(folder) = leaving.iter().find(is_foreign) {
-            let message = format!("{folder} belongs to another user, to whom an undo could not give it back");
-            return Err(Error::new(ErrorKind::PermissionDenied, message).at(path()));
-        }
-        // A folder that moves is written, too: its `..` changes.
-        let mut touched = leaving.iter().map(RelPath::as_path).chain([place.folder()]);
-        if let Some(closed) = touched.find(|folder| closed.contains(folder)) {
-            let message = format!("you may not change the names in {}", self.root.path().join(closed).display());
-            return Err(Error::new(ErrorKind::PermissionDenied, message).at(path()));
-        }
-        Ok(())
-    }
-
-    /// The folders in which this user may not change names. The root is not looked at: the state folder is in it.
-    fn closed_folders<'p>(&self, user: u32, parents: &'p Parents) -> Result<HashSet<&'p Path>> {
-        let mut closed = HashSet::new();
-        if user == 0 {
-            return Ok(closed);
-        }
-        for folder in parents.keys() {
-            let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else { continue };
-            let io = |e| Error::io("ask for access to", self.root.path().join(folder), e);
-            let parent = self.fs.open_beneath(&self.root, parent).map_err(io)?;
-            if !self.fs.may_write(Name::new(&parent, name)).map_err(io)? {
-                closed.insert(folder.as_path());
-            }
-        }
-        Ok(closed)
-    }
-
-    fn targets(&self, places: &[Place], vacated: &HashMap<usize, usize>, parents: &Parents) -> Result<Vec<Target>> {
-        let mut given: HashMap<&Path, (u32, Option<Access>)> = HashMap::new();
-        let mut targets = Vec::with_capacity(places.len());
-        for (target, place) in places.iter().enumerate() {
-            // One that stays keeps what it has.
-            let stays = place.stat.is_some() && !vacated.contains_key(&target);
-            let (new_mode, new_access) = match given.get(place.folder()) {
-                _ if stays => (0, None),
-                Some(given) => *given,
-                None => *given.entry(place.folder()).or_insert(self.given(&parents[place.folder()].1)?),
-            };
-            let (path, missing, within) = (place.path.clone(), place.missing.clone(), place.folders_within());
-            targets.push(Target { path, missing, within, new_mode, new_access });
-        }
-        Ok(targets)
-    }
-
-    /// What a folder gives a new file.
-    fn given(&self, folder: &Handle) -> Result<(u32, Option<Access>)> {
-        let inherited = self.fs.inherited(folder, false);
-        let inherited = inherited.map_err(|e| Error::io("ask what a new file gets in", folder.path(), e))?;
-        Ok((inherited.mode, Some(inherited.access())))
-    }
-}
-
-/// The files of a request, one after the other.
-struct Planning<'d, 'a> {
-    request: &'d Request,
-    resolved: &'d ResolvedRequest,
-    /// Targets that a file of the request leaves.
-    vacated: &'d HashMap<usize, usize>,
-    reader: &'d mut Reader<'a>,
-}
-
-impl Planning<'_, '_> {
-    fn all(&mut self, builder: &mut Builder, run: Run<'_>) -> Result<Vec<FileReport>> {
-        let total = self.request.files.len();
-        let mut reports = Vec::with_capacity(total);
-        for file in 0..total {
-            run.observer.progress(Phase::Read, file, total);
-            check_cancelled(run.cancel)?;
-            reports.push(self.one(file, builder)?);
-        }
-        Ok(reports)
-    }
-
-    /// Reads one file and edits it.
-    fn one(&mut self, file: usize, builder: &mut Builder) -> Result<FileReport> {
-        let (request, entry, roles) = (self.request, &self.request.files[file], self.resolved.roles[file]);
-        let subject = roles.subject;
-        let named = |e: Error| e.in_file(file);
-        let shows = request.dry_run || request.include_content;
-        // What leaves a path is no business of the new file that takes it.
-        let is_new =
-            matches!(entry.change, Change::Write { .. } | Change::Copy { .. }) && self.vacated.contains_key(&subject);
-        let large = match &entry.change {
-            Change::Edit { edits, .. } if !shows => self.reader.read_large(subject, edits).map_err(named)?,
-            _ => None,
-        };
-        let bytes = match &entry.change {
-            _ if is_new || large.is_some() => Vec::new(),
-            // Another file may have become a copy of it.
-            Change::Edit { .. } => self.reader.read_again(subject).map_err(named)?,
-            _ if shows => self.reader.read_again(subject).map_err(named)?,
-            _ => self.reader.look(subject).map(|()| Vec::new()).map_err(named)?,
-        };
-        let source = self.reader.source(subject).filter(|_| !is_new);
-        if let Some(source) = source {
-            builder.saw(subject, source.snapshot.state());
-        }
-        check_expected_hash(entry, source, &self.resolved.places[subject], file)?;
-        let copied;
-        let content = match roles.origin {
-            Some(origin) => {
-                copied = self.reader.read_again(origin).map_err(named)?;
-                if let Some(source) = self.reader.source(origin) {
-                    builder.saw(origin, source.snapshot.state());
-                }
-                &copied
-            }
-            None => &bytes,
-        };
-        let base: &dyn Base = large.as_ref().map_or(content as &dyn Base, |large| large);
-        let edits = builder.add(file, entry, roles, base).map_err(|error| {
-            elsewhere(request, &self.resolved.roles, self.reader, error.in_file(file)).at(&entry.path)
-        })?;
-        let new = match entry.change {
-            Change::Delete => None,
-            _ => builder.becomes(roles.destination.unwrap_or(subject)),
-        };
-        let source = self.reader.source(subject).filter(|_| !is_new);
-        let report = Asked { request, file, roles }.report(&self.resolved.places, source, content, new, edits);
-        self.reader.keep(subject, bytes);
-        Ok(report)
-    }
-}
-
-/// A file that its owner cannot read could be neither recovered nor undone.
-fn check_readable(plan: &Plan, user: u32) -> Result<()> {
-    let closed = |entry: &&Entry| match &entry.change {
-        Planned::Edit(_, new) | Planned::Create(new) | Planned::FolderToFile(new) => new.state.mode & 0o400 == 0,
-        Planned::Delete(_) | Planned::Folder | Planned::FileToFolder(_) | Planned::RemoveFolder => false,
-    };
-    let Some(entry) = plan.entries.iter().find(closed).filter(|_| user != 0) else { return Ok(()) };
-    let message = format!("{} would get a mode in which you cannot read it; it could not be taken back", entry.path);
-    let error = Error::new(ErrorKind::PermissionDenied, message).at(entry.path.as_path());
-    Err(error.asked_by(entry.asked_by))
 }
 
 /// Whether a request is refused for paths at which something of another kind stands, or nothing. What is closed stays so,
@@ -346,31 +231,6 @@ fn leads_nowhere(error: &Error) -> bool {
         Detail::Findings(findings) => findings.iter().all(|finding| is_it(finding.kind)),
         _ => is_it(error.kind()),
     }
-}
-
-/// What stands at the target of each entry of a plan.
-fn snapshots(plan: &Plan, paths: &[RelPath], sources: &Sources) -> Vec<Option<Arc<Snapshot>>> {
-    let index: HashMap<&RelPath, usize> = paths.iter().enumerate().map(|(target, path)| (path, target)).collect();
-    let snapshot_of = |path: &RelPath| {
-        let source = sources.get(SourceId(*index.get(path)?))?;
-        Some(Arc::clone(&source.snapshot))
-    };
-    let targets = plan.entries.iter().map(|entry| match entry.change {
-        Planned::Folder | Planned::FolderToFile(_) | Planned::RemoveFolder => None,
-        _ => snapshot_of(&entry.path),
-    });
-    targets.collect()
-}
-
-fn check_expected_hash(entry: &FileRequest, source: Option<&Source>, place: &Place, file: usize) -> Result<()> {
-    let Some(expected) = entry.expected_hash else { return Ok(()) };
-    let found = source.map(|source| source.snapshot.digest);
-    if found == Some(expected) {
-        return Ok(());
-    }
-    let found = found.map_or_else(|| "it is not there".to_owned(), |digest| format!("its hash is {digest}"));
-    let message = format!("{} is not the file that the edits were made for: {found}, expected {expected}", place.path);
-    Err(Error::new(ErrorKind::HashMismatch, message).in_file(file).at(&entry.path))
 }
 
 /// Whether the caller says of every file that is there which content it must have.

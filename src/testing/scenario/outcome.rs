@@ -369,7 +369,9 @@ fn is_around_left(start: &World, act: &Act, deeds: &[Deed], (answer, files): (&A
         && EITHER_WAY.iter().any(|way| {
             let mut recovered = start.fork();
             recovered.recover(*way);
-            written.iter().for_each(|deed| lock(&recovered.foreigners).act(&recovered.machine, deed, false));
+            for deed in &written {
+                lock(&recovered.foreigners).act(&recovered.machine, deed, false);
+            }
             is_serial(&recovered, act, &others, files, false).is_ok()
         })
 }

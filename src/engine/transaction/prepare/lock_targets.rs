@@ -27,9 +27,9 @@ pub(crate) struct LockedTargets {
 }
 
 impl LockedTargets {
-    /// Looks at what stands at each place once more: beside a program that keeps writing, what was seen before the locks
+    /// Asks again what stands at each place: beside a program that keeps writing, what was seen before the locks
     /// were taken and other transactions looked for is old already.
-    pub(crate) fn look_again(&mut self, fs: &dyn Fs) -> Result<()> {
+    pub(crate) fn stat_again(&mut self, fs: &dyn Fs) -> Result<()> {
         for place in &mut self.places {
             let (Some(before), Some((_, folder))) = (&place.stat, self.parents.get(place.folder())) else { continue };
             let name = Name::new(folder, place.path.name());
@@ -43,15 +43,20 @@ impl LockedTargets {
     }
 }
 
-/// Turns what came of each path into places, or into one error that names all that is wrong.
-pub(crate) type Judge<'a> = &'a dyn Fn(Vec<Result<Place>>) -> Result<Vec<Place>>;
+/// The paths of a transaction.
+pub(crate) trait Targets {
+    /// All that it names or implies.
+    fn paths(&self) -> impl Iterator<Item = &AskedPath>;
+
+    /// Turns what came of each path into places, or into one error that names all that is wrong.
+    fn accept(&self, found: Vec<Result<Place>>) -> Result<Vec<Place>>;
+}
 
 impl Engine {
     /// Takes the locks, and lets go of them again as often as something moved or must be recovered first.
     pub(crate) fn lock_targets(
         &self,
-        paths: &[AskedPath],
-        judge: Judge<'_>,
+        targets: &impl Targets,
         warnings: &mut Vec<String>,
         run: Run<'_>,
     ) -> Result<LockedTargets> {
@@ -59,12 +64,12 @@ impl Engine {
         loop {
             patience.check_cancelled()?;
             let fs = &*self.fs;
-            let (before, parents) = resolve(self.resolver(), paths, judge)?;
+            let (before, parents) = resolve(self.resolver(), targets)?;
             self.refuse_own_locks(&before, &parents)?;
             // That much tells the folder too; what stands there is looked at again.
             let before: Vec<_> = before.into_iter().map(|place| (place.path, place.missing.len())).collect();
             let locks = Locks::acquire(fs, parents.values().cloned().collect(), patience)?;
-            let (places, again) = resolve(self.resolver().knowing(&parents), paths, judge)?;
+            let (places, again) = resolve(self.resolver().knowing(&parents), targets)?;
             let same = before
                 .iter()
                 .zip(&places)
@@ -88,11 +93,10 @@ impl Engine {
     /// The same without locks, for a dry run: an interrupted transaction in the way is an error.
     pub(crate) fn resolve_unlocked(
         &self,
-        paths: &[AskedPath],
-        judge: Judge<'_>,
+        targets: &impl Targets,
         warnings: &mut Vec<String>,
     ) -> Result<(Vec<Place>, Parents)> {
-        let (places, parents) = resolve(self.resolver(), paths, judge)?;
+        let (places, parents) = resolve(self.resolver(), targets)?;
         let ours: Vec<RelPath> = places.iter().map(|place| place.path.clone()).collect();
         match conflicts::find(&*self.fs, &self.root, &ours, self.protocol, warnings)? {
             None => Ok((places, parents)),
@@ -158,8 +162,8 @@ impl Engine {
     }
 }
 
-fn resolve(mut resolver: Resolver<'_>, paths: &[AskedPath], judge: Judge<'_>) -> Result<(Vec<Place>, Parents)> {
-    let mut places = judge(paths.iter().map(|path| resolver.place_beyond(path)).collect())?;
+fn resolve(mut resolver: Resolver<'_>, targets: &impl Targets) -> Result<(Vec<Place>, Parents)> {
+    let mut places = targets.accept(targets.paths().map(|path| resolver.place_beyond(path)).collect())?;
     for place in places.iter_mut().filter(|place| place.within.is_some()) {
         resolver.look_into(place)?;
     }

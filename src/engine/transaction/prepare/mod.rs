@@ -5,12 +5,15 @@
 pub(crate) mod file_report;
 pub(crate) mod lock_targets;
 pub(crate) mod other_files;
+pub(crate) mod permissions;
 pub(crate) mod prefetch;
 pub(crate) mod preflight;
 pub(crate) mod prepared;
 pub(crate) mod project;
+pub(crate) mod read_files;
 pub(crate) mod reader;
 pub(crate) mod reapplicable;
+pub(crate) mod request;
 pub(crate) mod request_paths;
 pub(crate) mod resolve;
 pub(crate) mod set_id;

@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use super::lock_targets::Targets;
+use super::permissions::Permissions;
 use super::resolve::Place;
 use crate::error::{ErrorKind, Result};
 use crate::fs::FileKind;
@@ -74,34 +76,12 @@ impl RequestPaths {
         Self { parts }
     }
 
-    pub(crate) fn paths(&self) -> Vec<AskedPath> {
-        self.parts.iter().map(|part| part.path.clone()).collect()
-    }
-
-    /// All paths that lead nowhere or where they may not, as one error.
-    pub(crate) fn judge(&self, found: Vec<Result<Place>>) -> Result<Vec<Place>> {
-        let mut findings = Findings::new();
-        let mut places = Vec::with_capacity(found.len());
-        for (part, found) in self.parts.iter().zip(found) {
-            match found {
-                Ok(place) => places.push((part, place)),
-                Err(error) if is_about_the_path(error.kind()) => {
-                    part.find(&mut findings, error.kind(), error.to_string());
-                }
-                Err(error) => return Err(error.in_file(part.file)),
-            }
-        }
-        make_way(&mut places, &mut findings);
-        findings.finish()?;
-        Ok(places.into_iter().map(|(_, place)| place).collect())
-    }
-
-    /// The parts of each place; `check` says whether what stands there may be touched at all.
-    pub(crate) fn roles(
+    /// The targets of each file, once nothing is wrong with any of them.
+    pub(crate) fn resolve(
         self,
         request: &Request,
         places: Vec<Place>,
-        check: &dyn Fn(&Place) -> Result<()>,
+        permissions: &Permissions<'_>,
     ) -> Result<ResolvedRequest> {
         let leaving = request.files.iter().enumerate().filter(|(_, entry)| vacates(entry));
         let leaving: HashSet<usize> = leaving.map(|(file, _)| file).collect();
@@ -112,7 +92,7 @@ impl RequestPaths {
             .filter(|(part, _)| part.field == SUBJECT && leaving.contains(&part.file))
             .map(|(_, place)| &place.path)
             .collect();
-        self.check_existence(request, &places, &vacated, check)?;
+        self.check_existence(request, &places, &vacated, permissions)?;
         self.check_folders(request, &places, &vacated)?;
         self.check_duplicates(request, &places, &vacated)?;
         Ok(self.assign(request, places))
@@ -123,13 +103,13 @@ impl RequestPaths {
         request: &Request,
         places: &[Place],
         vacated: &HashSet<&RelPath>,
-        check: &dyn Fn(&Place) -> Result<()>,
+        permissions: &Permissions<'_>,
     ) -> Result<()> {
         let mut findings = Findings::new();
         for (part, place) in self.parts.iter().zip(places) {
             let entry = &request.files[part.file];
             // What is only read need not be a file that can be changed.
-            let checked = if part.field == ORIGIN { Ok(()) } else { check(place) };
+            let checked = if part.field == ORIGIN { Ok(()) } else { permissions.check(place) };
             if let Err(error) = checked {
                 part.find(&mut findings, error.kind(), error.to_string());
             } else if let Some((kind, message)) = part.refusal(entry, place, vacated) {
@@ -239,6 +219,30 @@ impl RequestPaths {
             }
         }
         ResolvedRequest { places: unique, roles }
+    }
+}
+
+impl Targets for RequestPaths {
+    fn paths(&self) -> impl Iterator<Item = &AskedPath> {
+        self.parts.iter().map(|part| &part.path)
+    }
+
+    /// All paths that lead nowhere or where they may not, as one error.
+    fn accept(&self, found: Vec<Result<Place>>) -> Result<Vec<Place>> {
+        let mut findings = Findings::new();
+        let mut places = Vec::with_capacity(found.len());
+        for (part, found) in self.parts.iter().zip(found) {
+            match found {
+                Ok(place) => places.push((part, place)),
+                Err(error) if is_about_the_path(error.kind()) => {
+                    part.find(&mut findings, error.kind(), error.to_string());
+                }
+                Err(error) => return Err(error.in_file(part.file)),
+            }
+        }
+        make_way(&mut places, &mut findings);
+        findings.finish()?;
+        Ok(places.into_iter().map(|(_, place)| place).collect())
     }
 }
 

@@ -1,0 +1,72 @@
+//! Whether the user who runs this may change what stands at a place, and could change it back.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use super::lock_targets::Parents;
+use super::resolve::Place;
+use crate::engine::Engine;
+use crate::engine::store::snapshot;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::Name;
+use crate::path::RelPath;
+
+/// What a user may do in the folders of a request.
+pub(crate) struct Permissions<'a> {
+    engine: &'a Engine,
+    user: u32,
+    parents: &'a Parents,
+    /// The folders in which names may not be changed.
+    closed: HashSet<&'a Path>,
+}
+
+impl<'a> Permissions<'a> {
+    pub(super) fn of(engine: &'a Engine, user: u32, parents: &'a Parents) -> Result<Self> {
+        Ok(Self { engine, user, parents, closed: closed_folders(engine, user, parents)? })
+    }
+
+    /// Whether what stands at a place can be edited, replaced, moved or deleted, or a file made there.
+    pub(super) fn check(&self, place: &Place) -> Result<()> {
+        let Self { engine, user, parents, closed } = self;
+        let path = || engine.root().join(place.path.as_path());
+        let (folder_stat, folder) = &parents[place.folder()];
+        let name = Name::new(folder, place.path.name());
+        match &place.stat {
+            Some(stat) => snapshot::check_target(&*engine.fs, *user, name, stat, folder_stat)?,
+            None => snapshot::check_folder(path, folder_stat)?,
+        }
+        let leaving: Vec<RelPath> = match place.folders_within() {
+            Some(within) => within.into_iter().chain([place.path.clone()]).collect(),
+            None => Vec::new(),
+        };
+        let is_foreign = |folder: &&RelPath| *user != 0 && parents[folder.as_path()].0.user != *user;
+        if let Some(folder) = leaving.iter().find(is_foreign) {
+            let message = format!("{folder} belongs to another user, to whom an undo could not give it back");
+            return Err(Error::new(ErrorKind::PermissionDenied, message).at(path()));
+        }
+        // A folder that moves is written, too: its `..` changes.
+        let mut touched = leaving.iter().map(RelPath::as_path).chain([place.folder()]);
+        if let Some(closed) = touched.find(|folder| closed.contains(folder)) {
+            let message = format!("you may not change the names in {}", engine.root().join(closed).display());
+            return Err(Error::new(ErrorKind::PermissionDenied, message).at(path()));
+        }
+        Ok(())
+    }
+}
+
+/// The folders in which this user may not change names. The root is not looked at: the state folder is in it.
+fn closed_folders<'p>(engine: &Engine, user: u32, parents: &'p Parents) -> Result<HashSet<&'p Path>> {
+    let mut closed = HashSet::new();
+    if user == 0 {
+        return Ok(closed);
+    }
+    for folder in parents.keys() {
+        let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else { continue };
+        let io = |e| Error::io("ask for access to", engine.root().join(folder), e);
+        let parent = engine.fs.open_beneath(&engine.root, parent).map_err(io)?;
+        if !engine.fs.may_write(Name::new(&parent, name)).map_err(io)? {
+            closed.insert(folder.as_path());
+        }
+    }
+    Ok(closed)
+}

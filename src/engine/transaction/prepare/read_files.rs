@@ -1,0 +1,99 @@
+//! Reads and edits the files of a request, one after the other.
+
+use std::collections::HashMap;
+
+use super::file_report::Asked;
+use super::other_files::elsewhere;
+use super::prepared::Source;
+use super::reader::Reader;
+use super::request_paths::ResolvedRequest;
+use super::resolve::Place;
+use crate::engine::report::FileReport;
+use crate::engine::store::lock::check_cancelled;
+use crate::engine::{Phase, Run};
+use crate::error::{Error, ErrorKind, Result};
+use crate::plan::build::{Base, Builder};
+use crate::request::{Change, FileRequest, Request};
+
+/// The files of a request, one after the other.
+pub(super) struct ReadFiles<'d, 'a> {
+    pub request: &'d Request,
+    pub resolved: &'d ResolvedRequest,
+    /// Targets that a file of the request leaves.
+    pub vacated: &'d HashMap<usize, usize>,
+    pub reader: &'d mut Reader<'a>,
+}
+
+impl ReadFiles<'_, '_> {
+    pub(super) fn all(&mut self, builder: &mut Builder, run: Run<'_>) -> Result<Vec<FileReport>> {
+        let total = self.request.files.len();
+        let mut reports = Vec::with_capacity(total);
+        for file in 0..total {
+            run.observer.progress(Phase::Read, file, total);
+            check_cancelled(run.cancel)?;
+            reports.push(self.one(file, builder)?);
+        }
+        Ok(reports)
+    }
+
+    /// Reads one file and edits it.
+    fn one(&mut self, file: usize, builder: &mut Builder) -> Result<FileReport> {
+        let (request, entry, roles) = (self.request, &self.request.files[file], self.resolved.roles[file]);
+        let subject = roles.subject;
+        let named = |e: Error| e.in_file(file);
+        let shows = request.dry_run || request.include_content;
+        // What leaves a path is no business of the new file that takes it.
+        let is_new =
+            matches!(entry.change, Change::Write { .. } | Change::Copy { .. }) && self.vacated.contains_key(&subject);
+        let large = match &entry.change {
+            Change::Edit { edits, .. } if !shows => self.reader.read_large(subject, edits).map_err(named)?,
+            _ => None,
+        };
+        let bytes = match &entry.change {
+            _ if is_new || large.is_some() => Vec::new(),
+            // Another file may have become a copy of it.
+            Change::Edit { .. } => self.reader.read_again(subject).map_err(named)?,
+            _ if shows => self.reader.read_again(subject).map_err(named)?,
+            _ => self.reader.look(subject).map(|()| Vec::new()).map_err(named)?,
+        };
+        let source = self.reader.source(subject).filter(|_| !is_new);
+        if let Some(source) = source {
+            builder.saw(subject, source.snapshot.state());
+        }
+        check_expected_hash(entry, source, &self.resolved.places[subject], file)?;
+        let copied;
+        let content = match roles.origin {
+            Some(origin) => {
+                copied = self.reader.read_again(origin).map_err(named)?;
+                if let Some(source) = self.reader.source(origin) {
+                    builder.saw(origin, source.snapshot.state());
+                }
+                &copied
+            }
+            None => &bytes,
+        };
+        let base: &dyn Base = large.as_ref().map_or(content as &dyn Base, |large| large);
+        let edits = builder.add(file, entry, roles, base).map_err(|error| {
+            elsewhere(request, &self.resolved.roles, self.reader, error.in_file(file)).at(&entry.path)
+        })?;
+        let new = match entry.change {
+            Change::Delete => None,
+            _ => builder.becomes(roles.destination.unwrap_or(subject)),
+        };
+        let source = self.reader.source(subject).filter(|_| !is_new);
+        let report = Asked { request, file, roles }.report(&self.resolved.places, source, content, new, edits);
+        self.reader.keep(subject, bytes);
+        Ok(report)
+    }
+}
+
+fn check_expected_hash(entry: &FileRequest, source: Option<&Source>, place: &Place, file: usize) -> Result<()> {
+    let Some(expected) = entry.expected_hash else { return Ok(()) };
+    let found = source.map(|source| source.snapshot.digest);
+    if found == Some(expected) {
+        return Ok(());
+    }
+    let found = found.map_or_else(|| "it is not there".to_owned(), |digest| format!("its hash is {digest}"));
+    let message = format!("{} is not the file that the edits were made for: {found}, expected {expected}", place.path);
+    Err(Error::new(ErrorKind::HashMismatch, message).in_file(file).at(&entry.path))
+}

@@ -1,0 +1,139 @@
+//! Reads the files of a request, and decides what will be done.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::lock_targets::Parents;
+use super::permissions::Permissions;
+use super::prepared::{Marks, Prepared, Sources};
+use super::read_files::ReadFiles;
+use super::reader::Reader;
+use super::request_paths::{RequestPaths, vacates};
+use super::resolve::Place;
+use super::set_id;
+use crate::engine::report::FileReport;
+use crate::engine::store::snapshot::Snapshot;
+use crate::engine::store::state::State;
+use crate::engine::{Engine, Run};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::Handle;
+use crate::path::RelPath;
+use crate::plan::build::{Builder, Target};
+use crate::plan::{Access, Change as Planned, Entry, Plan, SourceId};
+use crate::request::{Change, Request};
+
+impl Engine {
+    /// What would be done now, decided without a lock.
+    pub(crate) fn prepare_unlocked(
+        &self,
+        request: &Request,
+        warnings: &mut Vec<String>,
+        run: Run<'_>,
+    ) -> Result<(Prepared, Vec<FileReport>)> {
+        let paths = RequestPaths::of(request);
+        let (places, parents) = self.resolve_unlocked(&paths, warnings)?;
+        let prepared = self.prepare(request, paths, places, parents, run)?;
+        self.check_possible(&prepared.0, &State::find(&*self.fs, &self.root, self.protocol)?)?;
+        Ok(prepared)
+    }
+
+    /// Reads everything, and decides what will be done.
+    pub(crate) fn prepare(
+        &self,
+        request: &Request,
+        paths: RequestPaths,
+        places: Vec<Place>,
+        parents: Parents,
+        run: Run<'_>,
+    ) -> Result<(Prepared, Vec<FileReport>)> {
+        let user = self.fs.host().map_err(|e| Error::io("ask who runs", self.root.path(), e))?.user;
+        let resolved = paths.resolve(request, places, &Permissions::of(self, user, &parents)?)?;
+        if !self.allows_set_id {
+            set_id::check(request, &resolved)?;
+        }
+        let read_at = Instant::now();
+        let leaving = request.files.iter().zip(&resolved.roles).enumerate().filter(|(_, (entry, _))| vacates(entry));
+        let vacated: HashMap<usize, usize> = leaving.map(|(file, (_, roles))| (roles.subject, file)).collect();
+        let mut builder = Builder::new(self.targets(&resolved.places, &vacated, &parents)?);
+        for (&target, &file) in &vacated {
+            builder.vacate(target, file);
+        }
+        let (mut reader, reports) = std::thread::scope(|scope| {
+            // In here, so that the thread that reads ahead ends with it whatever happens.
+            let mut reader = Reader::new(self, &resolved.places, &parents, run.cancel);
+            let edited = request.files.iter().zip(&resolved.roles);
+            let edited = edited.filter(|(entry, _)| matches!(entry.change, Change::Edit { .. }));
+            reader.read_ahead(scope, edited.map(|(_, roles)| roles.subject));
+            let mut files = ReadFiles { request, resolved: &resolved, vacated: &vacated, reader: &mut reader };
+            let reports = files.all(&mut builder, run)?;
+            reader.read_no_further();
+            Ok::<_, Error>((reader, reports))
+        })?;
+        reader.look_at_all(&mut builder)?;
+        let sources = reader.into_sources();
+        // Of the places only their paths are still of use.
+        let mut paths: Vec<RelPath> = resolved.places.into_iter().map(|place| place.path).collect();
+        paths.shrink_to_fit();
+        drop(resolved.roles);
+        let plan = builder.finish()?;
+        check_readable(&plan, user)?;
+        let targets = snapshots(&plan, &paths, &sources);
+        let marks = Marks { label: request.label.clone(), ..Marks::default() };
+        let gate = self.gate(request.check.as_ref())?;
+        let dresses = HashMap::new();
+        let (again, contended) = (false, None);
+        Ok((Prepared { plan, sources, targets, parents, dresses, read_at, marks, gate, again, contended }, reports))
+    }
+
+    fn targets(&self, places: &[Place], vacated: &HashMap<usize, usize>, parents: &Parents) -> Result<Vec<Target>> {
+        let mut given: HashMap<&Path, (u32, Option<Access>)> = HashMap::new();
+        let mut targets = Vec::with_capacity(places.len());
+        for (target, place) in places.iter().enumerate() {
+            // One that stays keeps what it has.
+            let stays = place.stat.is_some() && !vacated.contains_key(&target);
+            let (new_mode, new_access) = match given.get(place.folder()) {
+                _ if stays => (0, None),
+                Some(given) => *given,
+                None => *given.entry(place.folder()).or_insert(self.given(&parents[place.folder()].1)?),
+            };
+            let (path, missing, within) = (place.path.clone(), place.missing.clone(), place.folders_within());
+            targets.push(Target { path, missing, within, new_mode, new_access });
+        }
+        Ok(targets)
+    }
+
+    /// What a folder gives a new file.
+    fn given(&self, folder: &Handle) -> Result<(u32, Option<Access>)> {
+        let inherited = self.fs.inherited(folder, false);
+        let inherited = inherited.map_err(|e| Error::io("ask what a new file gets in", folder.path(), e))?;
+        Ok((inherited.mode, Some(inherited.access())))
+    }
+}
+
+/// A file that its owner cannot read could be neither recovered nor undone.
+fn check_readable(plan: &Plan, user: u32) -> Result<()> {
+    let closed = |entry: &&Entry| match &entry.change {
+        Planned::Edit(_, new) | Planned::Create(new) | Planned::FolderToFile(new) => new.state.mode & 0o400 == 0,
+        Planned::Delete(_) | Planned::Folder | Planned::FileToFolder(_) | Planned::RemoveFolder => false,
+    };
+    let Some(entry) = plan.entries.iter().find(closed).filter(|_| user != 0) else { return Ok(()) };
+    let message = format!("{} would get a mode in which you cannot read it; it could not be taken back", entry.path);
+    let error = Error::new(ErrorKind::PermissionDenied, message).at(entry.path.as_path());
+    Err(error.asked_by(entry.asked_by))
+}
+
+/// What stands at the target of each entry of a plan.
+fn snapshots(plan: &Plan, paths: &[RelPath], sources: &Sources) -> Vec<Option<Arc<Snapshot>>> {
+    let index: HashMap<&RelPath, usize> = paths.iter().enumerate().map(|(target, path)| (path, target)).collect();
+    let snapshot_of = |path: &RelPath| {
+        let source = sources.get(SourceId(*index.get(path)?))?;
+        Some(Arc::clone(&source.snapshot))
+    };
+    let targets = plan.entries.iter().map(|entry| match entry.change {
+        Planned::Folder | Planned::FolderToFile(_) | Planned::RemoveFolder => None,
+        _ => snapshot_of(&entry.path),
+    });
+    targets.collect()
+}
