@@ -1,5 +1,6 @@
 //! What answers claim beside the files of a request, kept contents and warnings, is compared with the disk.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
@@ -196,6 +197,16 @@ fn is_original(record: &Record, entry: &Entry) -> bool {
 /// Everything that a report warns of.
 pub fn warnings(report: &Report) -> impl Iterator<Item = &String> {
     report.warnings.iter().chain(report.files.iter().flat_map(|file| &file.extras.warnings))
+}
+
+/// The folders that an answer says had to stay, or may have, where nothing tells any more which those are.
+pub(super) fn told_to_stay(files: &Files, warnings: &[String]) -> BTreeSet<PathBuf> {
+    let is_told = |path: &Path| {
+        let stays = format!("{ROOT}/{} stays, ", path.display());
+        warnings.iter().any(|told| told.contains(&stays) || told.contains("had made are left: "))
+    };
+    let folders = files.iter().filter(|(_, entry)| entry.kind == FileKind::Folder).map(|(path, _)| path);
+    folders.filter(|path| is_told(path)).cloned().collect()
 }
 
 /// Whether an answer says that folders are left, since nothing tells any more which those are.

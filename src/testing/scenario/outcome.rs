@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::answer::{Compared, digest, judge_answer, named, places, relative};
+use super::claims::told_to_stay;
 use super::data::{Act, Ask, Deed, Terms, request};
 use super::judge::{Doing, Judged};
 use super::look::{Look, Marks, alike, differences, mark_text, marks_of};
@@ -110,6 +111,7 @@ impl World {
             // A folder that the recovery would have taken away stays for what others put into it.
             touched.extend(touched.clone().iter().flat_map(|path| path.ancestors().map(PathBuf::from)));
             touched.remove(Path::new(""));
+            touched.extend(told_to_stay(&look.files, &report.warnings));
         }
         let asked = match act {
             Act::Apply(asks, terms) => vec![Some(request(asks, terms))],

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::answer::{Compared, judge_answer};
+use super::claims::told_to_stay;
 use super::data::{Act, Ask, Deed};
 use super::foreigner::Foreigners;
 use super::judge::{Doing, Judged};
@@ -42,12 +43,7 @@ impl World {
         // What the recovery that came first made again is not the very one that it would have made without this act.
         around.extend(self.pending.iter().flat_map(|pending| pending.tainted.iter().cloned()));
         // Folders that it says it had to leave, as well.
-        let stays = |(path, entry): &(&PathBuf, &Entry)| {
-            let stays = format!("{ROOT}/{} stays, ", path.display());
-            let is_told = |told: &String| told.contains(&stays) || told.contains("had made are left: ");
-            entry.kind == FileKind::Folder && error.warnings().iter().any(is_told)
-        };
-        around.extend(look.files.iter().filter(stays).map(|(path, _)| path.clone()));
+        around.extend(told_to_stay(&look.files, error.warnings()));
         judge_answer(Compared { touched: &around, ..compared }, None, Err(error))?;
         let foreigners = lock(&self.foreigners);
         let Some(start) = start.as_ref().filter(|_| !foreigners.done.is_empty()) else { return Ok(()) };
