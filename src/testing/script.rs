@@ -4,12 +4,11 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::check::{Call, Check, Checker, Ended, Verdict};
 use crate::commit::protocol::{PROTOCOL, Protocol};
-use crate::engine::{Durability, Engine, Run, Settings, Unobserved};
+use crate::engine::{Durability, Engine, Run, Settings};
 use crate::error::{ErrorKind, Outcome, Result};
 use crate::fs::Fs;
 use crate::fs::sim::{SimFs, Volume};
@@ -297,6 +296,5 @@ pub(super) fn a_file(name: &str) -> Request {
 
 /// Calls with a run that nobody cancels or watches.
 pub(super) fn run<T>(call: impl FnOnce(Run<'_>) -> Result<T>) -> Result<T> {
-    let never = AtomicBool::new(false);
-    call(Run { cancel: &never, observer: &Unobserved })
+    call(Run::default())
 }

@@ -47,7 +47,8 @@ impl World {
         // What a check was to do may fail beside them.
         let is_beside_others = lock(&self.foreigners).done.iter().any(|(_, by_check)| !by_check);
         allowed.extend(is_beside_others.then(|| self.after_others(doing)).flatten());
-        let mut leaves_folders = matches!(act, Act::Prune(_));
+        // What a fault kept it from reading, it would have told.
+        let mut leaves_folders = matches!(act, Act::Prune(_)) || doing.has_fault;
         if let Some(pending) = self.pending.take() {
             leaves_folders |= pending.leaves_folders;
             // Beside foreign acts its recovery may have gone the other way first.

@@ -52,8 +52,10 @@ pub(super) struct Doing<'a> {
     pub(super) raw: Arc<Look>,
     /// What it does undisturbed, where it is disturbed.
     pub(super) clean: Option<Clean>,
-    /// Whether a call failed.
+    /// Whether a call failed, or the call was stopped.
     pub(super) failed: bool,
+    /// Whether a call failed.
+    pub(super) has_fault: bool,
 }
 
 impl Doing<'_> {
@@ -192,7 +194,7 @@ impl World {
             };
         }
         let start = (act.gate().is_some() || !disturbances.is_empty()).then(|| self.fork_soundly());
-        let mut doing = Doing { act, start, base, raw, clean: None, failed: false };
+        let mut doing = Doing { act, start, base, raw, clean: None, failed: false, has_fault: false };
         if disturbances.is_empty() {
             let answer = self.call(act);
             self.note_meddling();
@@ -206,6 +208,7 @@ impl World {
         let fired: Vec<What> =
             lock(&disturbers).iter().filter(|d| d.fired).map(|d| d.disturbance.what.clone()).collect();
         doing.failed = fired.iter().any(|what| !matches!(what, What::Deed(_)));
+        doing.has_fault = fired.iter().any(|what| matches!(what, What::Fail(..) | What::FailAfter(_)));
         self.had_failures |= doing.failed;
         match fired.iter().find(|what| matches!(what, What::Kill | What::Cut(..))) {
             Some(crash) => {
