@@ -23,39 +23,30 @@
 //! # Example
 //!
 //! ```
-//! use std::sync::atomic::AtomicBool;
-//! use txedit::engine::{Durability, Engine, Retention, Run, Settings, Unobserved};
-//! use txedit::error::{ErrorKind, Outcome};
-//! use txedit::request::validate::PathRule;
+//! use txedit::{Edit, Engine, ErrorKind, Outcome, Request, Run};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let folder = tempfile::tempdir()?;
 //! # let root = folder.path();
 //! # std::fs::write(root.join("a.rs"), "fn old() {}\n")?;
 //! # std::fs::write(root.join("b.rs"), "use a::old;\n")?;
-//! let settings = Settings {
-//!     durability: Durability::Power,
-//!     lock_timeout: txedit::limits::LOCK_TIMEOUT,
-//!     retention: Retention::default(),
-//!     program: "my-editor 1.0".to_owned(),
-//! };
-//! let engine = Engine::open(root, settings)?;
-//! let never = AtomicBool::new(false);
-//! let run = Run { cancel: &never, observer: &Unobserved };
-//!
-//! let plan = br#"{"files": [
-//!     {"file_path": "a.rs", "edits": [{"old_string": "old", "new_string": "new"}]},
-//!     {"file_path": "b.rs", "edits": [{"old_string": "old", "new_string": "new"}]}]}"#;
-//! let request = txedit::wire::parse(plan)?.into_request(PathRule::AbsoluteOrRelative)?;
-//! let report = engine.apply(&request, run)?;
+//! let engine = Engine::open(root)?;
+//! let request =
+//!     Request::new().edit("a.rs", Edit::replace("old", "new")).edit("b.rs", Edit::replace("old", "new"));
+//! let report = engine.apply(&request, Run::default())?;
 //! assert_eq!(std::fs::read_to_string(root.join("b.rs"))?, "use a::new;\n");
 //!
 //! // The same again: `old` is no longer there, so nothing happens at all.
-//! let error = engine.apply(&request, run).unwrap_err();
+//! let error = engine.apply(&request, Run::default()).unwrap_err();
 //! assert_eq!((error.kind(), error.outcome()), (ErrorKind::MatchNotFound, Outcome::Unchanged));
 //!
-//! engine.undo(report.transaction.as_deref(), false, run)?;
+//! engine.undo(report.transaction.as_deref(), false, Run::default())?;
 //! assert_eq!(std::fs::read_to_string(root.join("b.rs"))?, "use a::old;\n");
+//!
+//! // Looked at first: what is begun is locked, and is discarded where it is not committed.
+//! let transaction = engine.begin(&request, Run::default())?;
+//! assert_eq!(transaction.plan().files.len(), 2);
+//! transaction.commit()?;
 //! # Ok(())
 //! # }
 //! ```
@@ -91,6 +82,16 @@ pub mod request;
 pub mod testing;
 pub mod text;
 pub mod wire;
+
+pub use check::Check;
+pub use digest::Digest;
+pub use engine::report::{FileReport, Operation, Recovered, Report, Status};
+pub use engine::{
+    Decision, Durability, Engine, Observer, Phase, RecoverOptions, Retention, Run, Settings, Transaction, UndoOptions,
+};
+pub use error::{Error, ErrorKind, Outcome, Result};
+pub use request::edit::{Anchor, Count, Edit, Matching};
+pub use request::{Change, FileRequest, IfExists, Mode, Request};
 
 /// The examples of the README are run like any other.
 #[cfg(doctest)]

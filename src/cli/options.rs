@@ -113,7 +113,7 @@ impl Options {
     }
 
     fn engine_at(&self, root: &Path) -> Result<Engine> {
-        let engine = Engine::open(root, self.settings())?.inside_of(self.inside.clone());
+        let engine = Engine::open_with(root, self.settings())?.inside_of(self.inside.clone());
         let settings = config::names()?;
         let settings = settings.iter().filter_map(|file| Some(file.strip_prefix(engine.root()).ok()?.to_owned()));
         let mut bounds = denied::at(engine.root(), &self.denied)?.barring_settings(settings.collect());

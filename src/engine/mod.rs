@@ -75,6 +75,18 @@ pub struct Settings {
     pub program: String,
 }
 
+impl Default for Settings {
+    /// Safe against power loss, the limits that the command line has, and this crate as the program.
+    fn default() -> Self {
+        Self {
+            durability: Durability::Power,
+            lock_timeout: limits::LOCK_TIMEOUT,
+            retention: Retention::default(),
+            program: concat!("txedit ", env!("CARGO_PKG_VERSION"), " as a library").to_owned(),
+        }
+    }
+}
+
 /// What an engine is doing, for progress bars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
@@ -120,6 +132,14 @@ pub struct Run<'a> {
     pub cancel: &'a AtomicBool,
     /// Is told how far the work is.
     pub observer: &'a dyn Observer,
+}
+
+impl Default for Run<'_> {
+    /// Neither watched nor stopped.
+    fn default() -> Self {
+        static NEVER: AtomicBool = AtomicBool::new(false);
+        Self { cancel: &NEVER, observer: &Unobserved }
+    }
 }
 
 impl fmt::Debug for Run<'_> {
@@ -179,8 +199,13 @@ pub struct Engine {
 
 impl Engine {
     /// An engine for the files beneath `root`, on the real file system. Nothing is written.
-    pub fn open(root: &Path, settings: Settings) -> Result<Self> {
-        Self::with_fs(Arc::new(OsFs::new()), root, settings)
+    pub fn open(root: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(root, Settings::default())
+    }
+
+    /// The same with settings.
+    pub fn open_with(root: impl AsRef<Path>, settings: Settings) -> Result<Self> {
+        Self::with_fs(Arc::new(OsFs::new()), root.as_ref(), settings)
     }
 
     /// The same on any file system.
@@ -304,9 +329,8 @@ impl Engine {
             (None, None) => return Ok(Vec::new()),
             (None, Some(id)) => return Err(recovery::unknown(id)),
         };
-        let never = AtomicBool::new(false);
-        let run = Run { cancel: &never, observer: &Unobserved };
-        let patience = Patience::new(self.settings.lock_timeout, &never);
+        let run = Run::default();
+        let patience = Patience::new(self.settings.lock_timeout, run.cancel);
         let fs = &*self.fs;
         let mut recovered = match (id, options) {
             (Some(id), _) => return recovery::recover_named(fs, &state, id, options, patience, run),

@@ -55,7 +55,7 @@ mod tests {
             retention: Retention::default(),
             program: "test".into(),
         };
-        let engine = Engine::open(&root, settings).unwrap();
+        let engine = Engine::open_with(&root, settings).unwrap();
         let content = engine.read(&root.join("a"), 7).unwrap();
         assert_eq!((content.bytes.as_slice(), content.digest), (&b"content"[..], Digest::of(b"content")));
         std::os::unix::fs::symlink("a", root.join("inner")).unwrap();

@@ -11,7 +11,7 @@ use super::report::{Interrupted, Status, Unreadable};
 use super::store::interrupted::{self, Standing};
 use super::store::lock::Patience;
 use super::store::state::{Section, State, list_ids, open_transaction};
-use super::{RecoverOptions, Run, Unobserved, open, recovery};
+use super::{RecoverOptions, Run, open, recovery};
 use crate::error::Result;
 use crate::fs::Fs;
 use crate::journal::{Header, Record};
@@ -97,7 +97,7 @@ fn look(fs: &dyn Fs, state: &State, id: &str, lock_timeout: Duration) -> Result<
         }
         Standing::Hot(journal, _) => {
             let never = AtomicBool::new(false);
-            let run = Run { cancel: &never, observer: &Unobserved };
+            let run = Run::default();
             let options = RecoverOptions { plan_only: true, ..RecoverOptions::default() };
             let plan = recovery::recover_one(fs, state, id, options, Patience::new(lock_timeout, &never), run)?;
             let mut found = entry(false, Some((&journal.header, &[])), &plan.action, plan.reason);

@@ -1,5 +1,6 @@
 //! What is asked: values that are valid from their construction on.
 
+mod builder;
 pub mod edit;
 mod fingerprint;
 pub mod validate;
@@ -10,6 +11,17 @@ use crate::path::AskedPath;
 use edit::Edit;
 
 /// Many changes of many files, to be done as one.
+///
+/// ```
+/// use txedit::{Edit, Request};
+///
+/// let request = Request::new()
+///     .label("rename old to new")
+///     .edit("src/a.rs", Edit::replace_all("old", "new"))
+///     .create("src/new.rs", "pub fn new() {}\n")
+///     .rename("docs/old.md", "docs/new.md");
+/// assert_eq!(request.files.len(), 3);
+/// ```
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "a caller says each of them, whatever it says of the others")]
 pub struct Request {

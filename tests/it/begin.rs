@@ -38,7 +38,7 @@ fn what_is_begun_and_dropped_leaves_no_trace() {
 fn nobody_else_commits_to_the_files_of_what_is_begun() {
     let workspace = Workspace::with(&[("a", "old\n")]);
     let impatient = Settings { lock_timeout: Duration::ZERO, ..settings() };
-    let other = txedit::engine::Engine::open(workspace.root(), impatient).unwrap();
+    let other = txedit::engine::Engine::open_with(workspace.root(), impatient).unwrap();
     let theirs = request(&json!({ "files": [replace("a", "old", "theirs")] }));
     let transaction =
         workspace.engine.begin(&request(&json!({ "files": [replace("a", "old", "new")] })), running()).unwrap();

@@ -113,7 +113,7 @@ const SCENES: [Scene; 8] = [
         name: "a restoring of what was kept",
         prepare: |here| {
             let engine =
-                Engine::open(here.root(), crate::workspace::settings()).unwrap().with_checker(Arc::new(Spoils));
+                Engine::open_with(here.root(), crate::workspace::settings()).unwrap().with_checker(Arc::new(Spoils));
             let check = Some(Check::new(vec!["spoils".into()]));
             let request = Request { check, ..request(&edit("dry_run", &json!(false))) };
             assert_eq!(engine.apply(&request, running()).unwrap_err().kind(), ErrorKind::CheckFailed);

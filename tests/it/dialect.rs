@@ -14,12 +14,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use tempfile::TempDir;
 use txedit::dialect::Patch;
-use txedit::engine::{Durability, Engine, Retention, Run, Settings, Unobserved};
+use txedit::engine::{Durability, Engine, Retention, Run, Settings};
 use txedit::error::{ErrorKind, Result};
 use txedit::request::Request;
 use txedit::request::validate::{self, PathRule};
@@ -90,13 +89,12 @@ fn engine(folder: &Path) -> Engine {
         retention: Retention::default(),
         program: "test".to_owned(),
     };
-    Engine::open(folder, settings).unwrap()
+    Engine::open_with(folder, settings).unwrap()
 }
 
 fn apply_request(folder: &Path, request: &Request) -> Result<()> {
     validate::check(request, PathRule::AbsoluteOrRelative)?;
-    let never = AtomicBool::new(false);
-    engine(folder).apply(request, Run { cancel: &never, observer: &Unobserved })?;
+    engine(folder).apply(request, Run::default())?;
     Ok(())
 }
 

@@ -21,7 +21,7 @@ fn an_engine_runs_no_check_that_a_call_names_unless_it_is_told_to() {
     let named = || Some(Check::new(vec!["touch".into(), "ran".into()]));
     let undo = || UndoOptions { check: named(), ..UndoOptions::default() };
     let checked = Request { check: named(), ..request(&edit) };
-    let engine = Engine::open(here.root(), settings()).unwrap();
+    let engine = Engine::open_with(here.root(), settings()).unwrap();
     let refused = |error: txedit::error::Error| {
         assert_eq!((error.kind(), error.outcome()), (ErrorKind::ChecksNotAllowed, Outcome::Unchanged), "{error}");
         assert!(error.to_string().contains("touch ran"), "{error}");

@@ -61,9 +61,9 @@ fn request(check: Option<Decides>) -> Request {
 /// Applies it with an observer that panics at one of its calls; whether it did, and whether the files are new.
 fn applied(check: Option<Decides>, at: usize) -> (Option<Phase>, bool) {
     let here = Workspace::with(&[("a", "one"), ("sub/b", "one"), ("old", "old")]);
-    let engine = Engine::open(here.root(), settings()).unwrap();
-    let engine =
-        check.map_or(engine, |_| Engine::open(here.root(), settings()).unwrap().with_checker(Arc::new(check.unwrap())));
+    let engine = Engine::open_with(here.root(), settings()).unwrap();
+    let engine = check
+        .map_or(engine, |_| Engine::open_with(here.root(), settings()).unwrap().with_checker(Arc::new(check.unwrap())));
     let before = here.tree().restorable();
     let (cancel, observer) = (AtomicBool::new(false), Panics { at, told: AtomicUsize::new(0) });
     let run = Run { cancel: &cancel, observer: &observer };

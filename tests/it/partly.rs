@@ -3,11 +3,10 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use txedit::engine::{Decision, Durability, Engine, RecoverOptions, Retention, Run, Settings, Unobserved};
+use txedit::engine::{Decision, Durability, Engine, RecoverOptions, Retention, Run, Settings};
 use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
 use txedit::fs::os::OsFs;
 use txedit::request::validate::PathRule;
@@ -51,8 +50,7 @@ fn disturbed_with(root: &Path, act: impl Fn(&Path) + Send + Sync + 'static, rule
         faulty.add(rule);
     }
     let request = wire::parse(PLAN.as_bytes()).unwrap().into_request(PathRule::AbsoluteOrRelative).unwrap();
-    let never = AtomicBool::new(false);
-    let error = engine.apply(&request, Run { cancel: &never, observer: &Unobserved }).unwrap_err();
+    let error = engine.apply(&request, Run::default()).unwrap_err();
     let answer = serde_json::to_value(wire::failure(&error, Some(&request), Shape::Multi)).unwrap();
     (engine, answer)
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use txedit::engine::{Durability, Engine, Retention, Run, Settings, Unobserved};
+use txedit::engine::{Durability, Engine, Retention, Run, Settings};
 use txedit::error::{ErrorKind, Result};
 use txedit::fs::walk::Tree;
 use txedit::replace::{Found, Guard, Query, search};
@@ -25,8 +25,7 @@ fn apply(root: &Path, found: &Found) -> Result<()> {
         retention: Retention::default(),
         program: "test".to_owned(),
     };
-    let never = AtomicBool::new(false);
-    Engine::open(root, settings)?.apply(&found.request, Run { cancel: &never, observer: &Unobserved })?;
+    Engine::open_with(root, settings)?.apply(&found.request, Run::default())?;
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use crate::workspace::{Workspace, running, settings};
 /// An engine for the workspace whose history holds so many bytes.
 fn bounded(workspace: &Workspace, bytes: u64) -> Engine {
     let retention = Retention { bytes, ..Retention::default() };
-    Engine::open(workspace.root(), Settings { retention, ..settings() }).unwrap()
+    Engine::open_with(workspace.root(), Settings { retention, ..settings() }).unwrap()
 }
 
 fn overwrite(engine: &Engine, path: &str, content: &str) -> Report {

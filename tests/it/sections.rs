@@ -2,11 +2,11 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
-use txedit::engine::{Durability, Engine, RecoverOptions, Retention, Run, Settings, Unobserved};
+use txedit::engine::{Durability, Engine, RecoverOptions, Retention, Run, Settings};
 use txedit::fs::fault::{Call, FaultFs, Operation};
 use txedit::fs::os::OsFs;
 use txedit::fs::sim::{Action, Policy, SimFs};
@@ -31,9 +31,8 @@ fn write(engine: &Engine, content: &str) {
 fn try_to_write(engine: &Engine, content: &str) -> txedit::error::Result<()> {
     let change = Change::Write { content: content.into(), if_exists: IfExists::Replace };
     let file = FileRequest { path: "a".into(), expected_hash: None, change, mode: None };
-    let never = AtomicBool::new(false);
     let request = Request { files: vec![file], ..Request::default() };
-    engine.apply(&request, Run { cancel: &never, observer: &Unobserved }).map(drop)
+    engine.apply(&request, Run::default()).map(drop)
 }
 
 #[test]

@@ -178,7 +178,7 @@ mod tests {
             retention: unbounded.clone(),
             program: "txedit tests".to_owned(),
         };
-        let engine = Engine::open(scratch.path(), settings).unwrap();
+        let engine = Engine::open_with(scratch.path(), settings).unwrap();
         let cancel = AtomicBool::new(false);
         for content in ["1", "22", "333", "4444", "55555"] {
             let file = format!(r#"{{"file_path": "a", "content": "{content}", "if_exists": "replace"}}"#);

@@ -112,7 +112,7 @@ impl Drop for Stopping<'_> {
 }
 
 fn race(root: &Path, commits: usize, gap: Gap, is_disk_busy: bool) -> Came {
-    let engine = Engine::open(root, Settings { durability: Durability::Power, ..settings() }).unwrap();
+    let engine = Engine::open_with(root, Settings { durability: Durability::Power, ..settings() }).unwrap();
     let stop = AtomicBool::new(false);
     for file in FILES {
         let lines = "         \n".repeat(usize::try_from(LINES).unwrap());

@@ -36,7 +36,7 @@ fn settings(lock_timeout: Duration) -> Settings {
 }
 
 fn engine(root: &std::path::Path) -> Engine {
-    Engine::open(root, settings(Duration::from_secs(20))).unwrap()
+    Engine::open_with(root, settings(Duration::from_secs(20))).unwrap()
 }
 
 /// What was taken back stays for a while: somebody may have it open.

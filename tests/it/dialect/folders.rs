@@ -2,10 +2,9 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 
 use tempfile::TempDir;
-use txedit::engine::{Run, UndoOptions, Unobserved};
+use txedit::engine::{Run, UndoOptions};
 use txedit::error::{Detail, ErrorKind};
 
 use super::{apply, engine, read};
@@ -51,8 +50,7 @@ fn becomes(file: &str, empty: &[&str], patches: [&str; 6], expected: [(&str, &st
         let names =
             fs::read_dir(scratch.path()).unwrap().filter(|name| name.as_ref().unwrap().file_name() != ".txedit");
         assert_eq!(names.count(), 1, "nothing is left of what was there: {patch}");
-        let never = AtomicBool::new(false);
-        let run = Run { cancel: &never, observer: &Unobserved };
+        let run = Run::default();
         let engine = engine(scratch.path());
         engine.undo(None, false, run).unwrap();
         assert_eq!(read(scratch.path()), before, "{patch}");

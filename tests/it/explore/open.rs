@@ -1,10 +1,9 @@
 //! Open transactions under crashes: staging and dropping change no file, and a commit is a commit.
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use txedit::engine::{Engine, Run, Unobserved};
+use txedit::engine::{Engine, Run};
 use txedit::error::Result;
 use txedit::fs::sim::SimFs;
 use txedit::testing::{Acts, Script};
@@ -12,8 +11,7 @@ use txedit::testing::{Acts, Script};
 use super::{as_on_fuse, explore_once, scripts};
 
 fn run<T>(call: impl FnOnce(Run<'_>) -> Result<T>) -> Result<T> {
-    let never = AtomicBool::new(false);
-    call(Run { cancel: &never, observer: &Unobserved })
+    call(Run::default())
 }
 
 /// Stages twice; the second sees the first.

@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use txedit::engine::report::Report;
-use txedit::engine::{Durability, Engine, RecoverOptions, Retention, Run, Settings, Unobserved};
+use txedit::engine::{Durability, Engine, RecoverOptions, Retention, Run, Settings};
 use txedit::error::{Error, ErrorKind, Outcome};
 use txedit::fs::FileKind;
 use txedit::fs::sim::SimFs;
@@ -269,8 +268,7 @@ fn known(path: &Path) -> &'static str {
 }
 
 pub(super) fn with_run<T>(call: impl FnOnce(Run<'_>) -> T) -> T {
-    let never = AtomicBool::new(false);
-    call(Run { cancel: &never, observer: &Unobserved })
+    call(Run::default())
 }
 
 pub(super) fn request(asks: &[Ask]) -> Request {

@@ -1,14 +1,13 @@
 //! The process that is killed: it commits one transaction after the other until then.
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 
 use super::work::{self, Dice};
 use crate::cli::args::TortureChildArgs;
 use crate::cli::failure::Failure;
 use crate::cli::options::Options;
 use crate::cli::output::{self, Answer};
-use crate::engine::{Run, Unobserved};
+use crate::engine::Run;
 use crate::error::{Error, Result};
 
 /// What the child says for each transaction that was reported as committed, and once before the first.
@@ -21,12 +20,11 @@ pub(in crate::cli::commands) fn run(args: &TortureChildArgs, options: &Options) 
     let mut files = work::look(options.root()?)?;
     let mut dice = Dice::new(args.seed);
     // Nothing cancels it: it is there to be killed.
-    let never = AtomicBool::new(false);
     for _ in 0..MOST {
         output::plain_result(REPORTED).map_err(|e| Error::io("write to", PathBuf::from("stdout"), e))?;
         let request = work::next(&mut files, &mut dice);
         // A new engine each time, as every start of the program has one.
-        options.engine()?.apply(&request, Run { cancel: &never, observer: &Unobserved })?;
+        options.engine()?.apply(&request, Run::default())?;
     }
     Ok(Answer::new(&serde_json::json!({"success": true}), "")?)
 }

@@ -119,13 +119,13 @@ impl<'a> Torture<'a> {
         let mut files = Files::new();
         let request = work::next(&mut files, &mut dice);
         let cancel = signals::cancel_flag()?;
-        Engine::open(&workspace, options.settings())?
+        Engine::open_with(&workspace, options.settings())?
             .apply(&request, Run { cancel: &cancel, observer: &Unobserved })?;
         Ok(Self { options, workspace, files, dice, each, tally: Tally::default() })
     }
 
     fn engine(&self) -> Result<Engine> {
-        Engine::open(&self.workspace, self.options.settings())
+        Engine::open_with(&self.workspace, self.options.settings())
     }
 
     fn round(&mut self) -> Result<()> {

@@ -49,7 +49,7 @@ impl<'a> Stage<'a> {
 
     /// A new engine of the workspace, as every start of the program has one.
     pub(super) fn engine(&self) -> Result<Engine> {
-        Engine::open(&self.root(), self.options.settings())
+        Engine::open_with(self.root(), self.options.settings())
     }
 
     /// Begins a step.

@@ -1,0 +1,35 @@
+//! The same engine from async code: its calls block, so they run on a thread for that. Ctrl-C stops one before its first
+//! swap, and leaves all files as they were: `cargo run --example from_async -- notes/today.md "a line"`
+
+#![expect(clippy::print_stdout, reason = "an example shows what it does")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use txedit::{Engine, Request, Run};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(path), Some(line)) = (arguments.next(), arguments.next()) else {
+        return Err("give a path and a line".into());
+    };
+    let request = Request::new().label("a note").write(path, line + "\n");
+    let stop = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&stop);
+    let mut work = tokio::task::spawn_blocking(move || {
+        let engine = Engine::open(".")?;
+        engine.apply(&request, Run { cancel: &told, ..Run::default() })
+    });
+    let report = tokio::select! {
+        done = &mut work => done??,
+        interrupted = tokio::signal::ctrl_c() => {
+            interrupted?;
+            stop.store(true, Ordering::Relaxed);
+            // It came too late where the swaps had begun: then this is a success.
+            work.await??
+        }
+    };
+    println!("committed as {}", report.transaction.unwrap_or_default());
+    Ok(())
+}

@@ -1,0 +1,196 @@
+//! Requests built in Rust: each call adds what is to become of one file.
+
+use std::path::PathBuf;
+
+use super::edit::{Anchor, Count, Edit, Matching};
+use super::{Change, FileRequest, IfExists, Mode, RenameTo, Request};
+use crate::check::Check;
+use crate::digest::Digest;
+use crate::path::AskedPath;
+
+impl Request {
+    /// One that asks nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A text for the log.
+    #[must_use]
+    pub fn label(self, label: impl Into<String>) -> Self {
+        Self { label: Some(label.into()), ..self }
+    }
+
+    /// Edits a file. Edits of one file are applied in order, each on the result of the one before.
+    #[must_use]
+    pub fn edit(mut self, path: impl Into<PathBuf>, edit: Edit) -> Self {
+        let path = AskedPath::from(path);
+        match self.entry(&path).map(|file| &mut file.change) {
+            Some(Change::Edit { edits, .. } | Change::Copy { edits, .. }) => edits.push(edit),
+            _ => self.push(path, Change::Edit { edits: vec![edit], rename: None }),
+        }
+        self
+    }
+
+    /// Makes a new file, in folders that are made as needed. One that is there already is an error.
+    #[must_use]
+    pub fn create(mut self, path: impl Into<PathBuf>, content: impl Into<Vec<u8>>) -> Self {
+        self.push(path.into().into(), Change::Write { content: content.into(), if_exists: IfExists::Fail });
+        self
+    }
+
+    /// Writes a whole content, whether the file is there or not.
+    #[must_use]
+    pub fn write(mut self, path: impl Into<PathBuf>, content: impl Into<Vec<u8>>) -> Self {
+        self.push(path.into().into(), Change::Write { content: content.into(), if_exists: IfExists::Replace });
+        self
+    }
+
+    /// Makes `to` a copy of `from` as that is before the request. Edits of `to` that are added behind it edit the copy.
+    #[must_use]
+    pub fn copy(mut self, from: impl Into<PathBuf>, to: impl Into<PathBuf>) -> Self {
+        self.push(to.into().into(), Change::Copy { from: from.into().into(), edits: Vec::new() });
+        self
+    }
+
+    /// Deletes a file.
+    #[must_use]
+    pub fn delete(mut self, path: impl Into<PathBuf>) -> Self {
+        self.push(path.into().into(), Change::Delete);
+        self
+    }
+
+    /// Moves a file, with the edits that were asked for it before. A file that is at `to` already is an error.
+    #[must_use]
+    pub fn rename(mut self, from: impl Into<PathBuf>, to: impl Into<PathBuf>) -> Self {
+        let from = AskedPath::from(from);
+        let to = RenameTo { path: to.into().into(), if_exists: IfExists::Fail };
+        match self.entry(&from).map(|file| &mut file.change) {
+            Some(Change::Edit { rename: rename @ None, .. }) => *rename = Some(to),
+            _ => self.push(from, Change::Rename(to)),
+        }
+        self
+    }
+
+    /// Gives a file these permission bits, such as `0o755`, beside what else is asked for it.
+    #[must_use]
+    pub fn mode(mut self, path: impl Into<PathBuf>, bits: u32) -> Self {
+        self.entry_or_mode(path).mode = Some(Mode::Bits(bits));
+        self
+    }
+
+    /// Refuses all of it unless the file has this content, which the caller saw.
+    #[must_use]
+    pub fn expect(mut self, path: impl Into<PathBuf>, content: Digest) -> Self {
+        self.entry_or_mode(path).expected_hash = Some(content);
+        self
+    }
+
+    /// Has a program decide, with the new files in place, whether they stay.
+    #[must_use]
+    pub fn check(self, check: Check) -> Self {
+        Self { check: Some(check), ..self }
+    }
+
+    /// Says what would be done, and does nothing.
+    #[must_use]
+    pub fn dry_run(self) -> Self {
+        Self { dry_run: true, ..self }
+    }
+
+    /// A key by which a retry is known: the answer of the transaction that carries it is given again.
+    #[must_use]
+    pub fn idempotency_key(self, key: impl Into<String>) -> Self {
+        Self { idempotency_key: Some(key.into()), ..self }
+    }
+
+    fn push(&mut self, path: AskedPath, change: Change) {
+        self.files.push(FileRequest { path, expected_hash: None, change, mode: None });
+    }
+
+    /// What was asked of a path before.
+    fn entry(&mut self, path: &AskedPath) -> Option<&mut FileRequest> {
+        self.files.iter_mut().find(|file| file.path == *path)
+    }
+
+    /// The same, or a new entry that changes nothing by itself.
+    fn entry_or_mode(&mut self, path: impl Into<PathBuf>) -> &mut FileRequest {
+        let path = AskedPath::from(path);
+        let at = self.files.iter().position(|file| file.path == path).unwrap_or_else(|| {
+            self.push(path, Change::Mode);
+            self.files.len() - 1
+        });
+        &mut self.files[at]
+    }
+}
+
+impl Edit {
+    /// Replaces a text that must be there exactly once.
+    #[must_use]
+    pub fn replace(old: impl Into<Vec<u8>>, new: impl Into<Vec<u8>>) -> Self {
+        let anchor = Anchor::Text { text: old.into(), count: Count::Once, matching: Matching::Exact };
+        Self { anchor, replacement: new.into() }
+    }
+
+    /// Replaces every place of a text, of which there must be one at least.
+    #[must_use]
+    pub fn replace_all(old: impl Into<Vec<u8>>, new: impl Into<Vec<u8>>) -> Self {
+        let anchor = Anchor::Text { text: old.into(), count: Count::All, matching: Matching::Exact };
+        Self { anchor, replacement: new.into() }
+    }
+
+    /// The same edit by [`Matching::Tolerant`], where it looks for a text.
+    #[must_use]
+    pub fn tolerant(mut self) -> Self {
+        if let Anchor::Text { matching, .. } = &mut self.anchor {
+            *matching = Matching::Tolerant;
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn changes(request: &Request) -> Vec<(&str, &Change)> {
+        request.files.iter().map(|file| (file.path.to_str().unwrap_or_default(), &file.change)).collect()
+    }
+
+    #[test]
+    fn edits_of_one_file_come_together_in_order() {
+        let request =
+            Request::new().edit("a", Edit::replace("1", "2")).create("b", "x").edit("a", Edit::replace_all("2", "3"));
+        let [("a", Change::Edit { edits, rename: None }), ("b", Change::Write { if_exists: IfExists::Fail, .. })] =
+            &changes(&request)[..]
+        else {
+            unreachable!("{request:?}")
+        };
+        assert_eq!(edits[..], [Edit::replace("1", "2"), Edit::replace_all("2", "3")]);
+    }
+
+    #[test]
+    fn a_file_that_is_edited_is_moved_with_its_edits() {
+        let request = Request::new().edit("a", Edit::replace("1", "2")).rename("a", "b").rename("c", "d");
+        let [("a", Change::Edit { rename: Some(to), .. }), ("c", Change::Rename(_))] = &changes(&request)[..] else {
+            unreachable!("{request:?}")
+        };
+        assert_eq!(to.path, AskedPath::from("b"));
+    }
+
+    #[test]
+    fn a_mode_goes_with_what_else_is_asked_of_a_file() {
+        let request = Request::new().create("a", "x").mode("a", 0o755).mode("b", 0o600);
+        let modes: Vec<_> = request.files.iter().map(|file| file.mode).collect();
+        assert_eq!(modes, [Some(Mode::Bits(0o755)), Some(Mode::Bits(0o600))]);
+        assert!(matches!(request.files[1].change, Change::Mode));
+    }
+
+    #[test]
+    fn edits_of_a_copy_are_those_of_its_entry() {
+        let request = Request::new().copy("a", "b").edit("b", Edit::replace("1", "2"));
+        assert!(
+            matches!(&request.files[..], [FileRequest { change: Change::Copy { edits, .. }, .. }] if edits.len() == 1)
+        );
+    }
+}
