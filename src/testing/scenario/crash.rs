@@ -9,7 +9,7 @@ use super::judge::{Doing, Judged};
 use super::look::{Look, Marks};
 use super::run::{Answer, EITHER_WAY, Pending, World};
 use crate::engine::Decision;
-use crate::engine::report::Recovered;
+use crate::engine::report::{Recovered, RecoveryAction};
 use crate::error::ErrorKind;
 use crate::fs::FileKind;
 use crate::fs::sim::{Entry, Policy, SimFs};
@@ -111,7 +111,8 @@ impl World {
         }
         let digest = fork.machine.digest();
         match fork.call(&Act::Recover) {
-            Ok(Answer::Recovered(again)) if again.iter().all(|again| again.required || again.action == "left") => {}
+            Ok(Answer::Recovered(again))
+                if again.iter().all(|again| again.required || again.action == RecoveryAction::Left) => {}
             other => return Err(told(format!("a second recovery did something: {other:?}"))),
         }
         if fork.machine.digest() != digest {

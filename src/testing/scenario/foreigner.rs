@@ -176,7 +176,14 @@ impl Foreigners {
         let is_new = |mark| {
             let mut there = after.keys().filter(|path| of(after, path).is_some_and(|marks| marks.contains(mark)));
             let lacks = |files: &Files, path| of(files, path).is_none_or(|marks| !marks.contains(mark));
-            there.all(|path| lacks(&self.base, path) || self.older.iter().any(|older| lacks(older, path)))
+            // Others moved the original away, and its own path has the new content.
+            let is_staged = |path: &PathBuf| {
+                let is_it = |old: &Entry| after.get(path).is_some_and(|new| new.identity == old.identity);
+                !self.older.iter().chain([&self.base]).any(|files| files.values().any(is_it))
+            };
+            there.all(|path| {
+                lacks(&self.base, path) || self.older.iter().any(|older| lacks(older, path)) || is_staged(path)
+            })
         };
         let lost: Vec<_> = had.difference(&has).filter(|mark| is_new(mark)).copied().collect();
         self.alive.retain(|mark| !lost.contains(mark));

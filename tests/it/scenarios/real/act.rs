@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use rustix::process::{Signal, getpid, kill_process};
 use txedit::check::Check;
+use txedit::engine::report::RecoveryAction;
 use txedit::engine::report::Report;
 use txedit::engine::{Durability, Engine, RecoverOptions, Retention, Run, Settings, UndoOptions, Unobserved};
 use txedit::error::{Error, ErrorKind, Outcome};
@@ -428,7 +429,7 @@ impl World {
         let plain = self.plain()?;
         let first = plain.recover(None, RecoverOptions::default()).map_err(|e| format!("recovery fails: {e}"))?;
         let again = plain.recover(None, RecoverOptions::default()).map_err(|e| format!("recovery fails: {e}"))?;
-        if again.iter().any(|again| !again.required && again.action != "left") {
+        if again.iter().any(|again| !again.required && again.action != RecoveryAction::Left) {
             return Err(format!("a second recovery did something: {again:?}"));
         }
         let left = names(&self.root, "txn");
