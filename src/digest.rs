@@ -20,7 +20,8 @@ impl Digest {
     }
 
     /// The bytes of the digest itself.
-    pub(crate) const fn as_bytes(&self) -> &[u8; 32] {
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 

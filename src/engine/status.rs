@@ -7,7 +7,7 @@ use super::history::kept;
 use super::history::late_writes;
 use super::history::untrusted::{self, Cause, Doubtful};
 use super::history::{self, Entry};
-use super::report::{Interrupted, Status, Unreadable};
+use super::report::{Interrupted, RecoveryAction, Status, Unreadable};
 use super::store::interrupted::{self, Standing};
 use super::store::lock::Patience;
 use super::store::state::{Section, State, list_ids, open_transaction};
@@ -71,12 +71,12 @@ fn told_of_copies(copies: &[String]) -> Option<String> {
 fn look(fs: &dyn Fs, state: &State, id: &str, lock_timeout: Duration) -> Result<Option<Interrupted>> {
     let (standing, folder) = interrupted::examine(fs, state, id, &|_| false)?;
     drop(folder);
-    let entry = |running, journal: Option<(&Header, &[Record])>, action: &str, reason: String| Interrupted {
+    let entry = |running, journal: Option<(&Header, &[Record])>, action: RecoveryAction, reason: String| Interrupted {
         id: id.to_owned(),
         running,
         owner: journal.map_or_else(|| "unknown".to_owned(), |(header, _)| owner(header)),
         files: journal.map(|(_, entries)| files(entries)).unwrap_or_default(),
-        action: action.to_owned(),
+        action,
         reason,
     };
     Ok(Some(match standing {
@@ -86,21 +86,23 @@ fn look(fs: &dyn Fs, state: &State, id: &str, lock_timeout: Duration) -> Result<
             // It has a journal once it is staged.
             let journal = interrupted::read_born_here(fs, &folder, id, state.protocol)?;
             let journal = journal.as_ref().map(|journal| (&journal.header, &journal.entries[..]));
-            entry(true, journal, "leave", interrupted::at_work(fs, state, id)?)
+            entry(true, journal, RecoveryAction::Leave, interrupted::at_work(fs, state, id)?)
         }
-        Standing::Refused(refusal) => entry(false, None, "wait", untrusted::refused_in_txn(state, id, refusal)),
-        Standing::Unfinished => entry(false, None, "drop", "it never came to its journal".to_owned()),
-        Standing::Corrupt(why) => entry(false, None, "wait", why),
+        Standing::Refused(refusal) => {
+            entry(false, None, RecoveryAction::Wait, untrusted::refused_in_txn(state, id, refusal))
+        }
+        Standing::Unfinished => entry(false, None, RecoveryAction::Drop, "it never came to its journal".to_owned()),
+        Standing::Corrupt(why) => entry(false, None, RecoveryAction::Wait, why),
         Standing::NotOurs(beginning, doubt) => {
             let journal = (&beginning.header, &beginning.entries[..]);
-            entry(false, Some(journal), "leave", doubt.told(id, &beginning))
+            entry(false, Some(journal), RecoveryAction::Leave, doubt.told(id, &beginning))
         }
         Standing::Hot(journal, _) => {
             let never = AtomicBool::new(false);
             let run = Run::default();
             let options = RecoverOptions { plan_only: true, ..RecoverOptions::default() };
             let plan = recovery::recover_one(fs, state, id, options, Patience::new(lock_timeout, &never), run)?;
-            let mut found = entry(false, Some((&journal.header, &[])), &plan.action, plan.reason);
+            let mut found = entry(false, Some((&journal.header, &[])), plan.action, plan.reason);
             found.files = plan.files;
             found
         }

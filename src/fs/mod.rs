@@ -18,11 +18,13 @@ use crate::digest::{Digest, Digester};
 pub use crate::identity::{Identity, Timestamp};
 use crate::plan::Access;
 
+#[cfg(any(test, feature = "testing"))]
 pub mod fault;
 pub mod input;
 pub mod os;
 pub mod probe;
 pub mod scratch;
+#[cfg(any(test, feature = "testing"))]
 pub mod sim;
 pub mod threads;
 pub mod tree;

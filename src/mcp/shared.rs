@@ -70,7 +70,7 @@ impl Shared {
         match engine.recover(None, RecoverOptions::default()) {
             Ok(recovered) => {
                 for transaction in recovered {
-                    let (id, action) = (transaction.id, transaction.action);
+                    let (id, action) = (transaction.id, transaction.action.as_str());
                     tracing::warn!(id, action, "recovered: {}", transaction.reason);
                 }
             }

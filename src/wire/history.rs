@@ -224,7 +224,7 @@ impl From<&report::Status> for Status {
             running: interrupted.running,
             owner: interrupted.owner.clone(),
             files: classified(&interrupted.files),
-            action: interrupted.action.clone(),
+            action: interrupted.action.as_str().to_owned(),
             reason: interrupted.reason.clone(),
         };
         Self {
@@ -263,7 +263,7 @@ impl From<&[report::Recovered]> for Recovery {
     fn from(recovered: &[report::Recovered]) -> Self {
         let entry = |recovered: &report::Recovered| Recovered {
             transaction_id: recovered.id.clone(),
-            action: recovered.action.clone(),
+            action: recovered.action.as_str().to_owned(),
             required: recovered.required,
             reason: recovered.reason.clone(),
             files: classified(&recovered.files),
@@ -394,7 +394,7 @@ mod tests {
                 running: false,
                 owner: "someone".into(),
                 files: vec![("a".into(), "done".into())],
-                action: "forward".into(),
+                action: report::RecoveryAction::Forward,
                 reason: "evidence".into(),
             }],
             open: Vec::new(),
@@ -414,7 +414,7 @@ mod tests {
 
         let recovered = report::Recovered {
             id: "t2".into(),
-            action: "rolled_back".into(),
+            action: report::RecoveryAction::RolledBack,
             required: true,
             reason: "r".into(),
             files: vec![("a".into(), "before".into())],

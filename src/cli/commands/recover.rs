@@ -11,7 +11,7 @@ use crate::cli::failure::Failure;
 use crate::cli::options::Options;
 use crate::cli::output::{self, Answer, BAD, HEADING, NAME, styled};
 use crate::cli::{exit, signals};
-use crate::engine::report::Recovered;
+use crate::engine::report::{Recovered, RecoveryAction};
 use crate::engine::{Decision, RecoverOptions};
 use crate::error::Result;
 use crate::path::one_line;
@@ -63,10 +63,10 @@ fn answer(plan: &[Recovered], done: &[Recovered], args: &RecoverArgs) -> Result<
     }
     // Who names one wants it ended. Of a journal that is trusted the plan has promised that all is old.
     let is_open = |one: &Recovered| {
-        let is_left = !plan_only && args.id.is_some() && one.action == "left";
-        let is_partly = match one.action.as_str() {
-            "partly_committed" => true,
-            "partly_rolled_back" => args.trust_journal,
+        let is_left = !plan_only && args.id.is_some() && one.action == RecoveryAction::Left;
+        let is_partly = match one.action {
+            RecoveryAction::PartlyCommitted => true,
+            RecoveryAction::PartlyRolledBack => args.trust_journal,
             _ => false,
         };
         one.required || is_left || is_partly
@@ -74,8 +74,9 @@ fn answer(plan: &[Recovered], done: &[Recovered], args: &RecoverArgs) -> Result<
     let status = if done.iter().any(is_open) { exit::RECOVERY_REQUIRED } else { exit::DONE };
     let views = |some: &[Recovered]| Recovery::from(some).recovered;
     let json = View { success: true, plan: views(plan), recovered: (!plan_only).then(|| views(done)) };
-    let acted = done.iter().filter(|one| !plan_only && !matches!(one.action.as_str(), "left" | "running"));
-    let acted: Vec<_> = acted.map(|one| format!("{} {}", one.action.replace('_', " "), one.id)).collect();
+    let acted =
+        done.iter().filter(|one| !plan_only && !matches!(one.action, RecoveryAction::Left | RecoveryAction::Running));
+    let acted: Vec<_> = acted.map(|one| format!("{} {}", one.action.as_str().replace('_', " "), one.id)).collect();
     let acted = (!acted.is_empty()).then(|| acted.join(", "));
     Ok(Answer::new(&json, text)?.exiting(status).having_done(acted))
 }
@@ -96,17 +97,17 @@ fn is_not_new((_, class): &(PathBuf, String)) -> bool {
 }
 
 fn describe(one: &Recovered, plan_only: bool) -> String {
-    let planned = match one.action.as_str() {
-        "forward" if one.files.iter().any(is_not_new) => "will be finished, and some files are not new",
-        "forward" => "will be finished, all files new",
-        "back" => "will be taken back, all files old",
-        "drop" => "will be dropped, nothing was changed",
-        "discard" => "will be put aside, files as they are",
-        "running" => "is at work",
-        "left" | "wait" => "will be left as it is",
-        other => other,
+    let planned = match one.action {
+        RecoveryAction::Forward if one.files.iter().any(is_not_new) => "will be finished, and some files are not new",
+        RecoveryAction::Forward => "will be finished, all files new",
+        RecoveryAction::Back => "will be taken back, all files old",
+        RecoveryAction::Drop => "will be dropped, nothing was changed",
+        RecoveryAction::Discard => "will be put aside, files as they are",
+        RecoveryAction::Running => "is at work",
+        RecoveryAction::Left | RecoveryAction::Wait => "will be left as it is",
+        other => other.as_str(),
     };
-    let action = if plan_only { planned.to_owned() } else { one.action.replace('_', " ") };
+    let action = if plan_only { planned.to_owned() } else { one.action.as_str().replace('_', " ") };
     let mut text = format!("{} {action}: {}\n", styled(NAME, &one.id), one_line(&one.reason));
     status::push_files(&mut text, &one.files);
     for content in &one.kept {
@@ -115,7 +116,7 @@ fn describe(one: &Recovered, plan_only: bool) -> String {
     if one.required {
         let _ = write!(text, "  {}", styled(BAD, "you must decide"));
         // Where there is less to choose from, the reason says what.
-        if one.action == "wait" {
+        if one.action == RecoveryAction::Wait {
             let _ = write!(text, ": `txedit recover {} --forward`, `--back` or `--discard`", one.id);
         }
         text.push('\n');

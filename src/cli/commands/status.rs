@@ -9,20 +9,18 @@ use crate::cli::failure::Failure;
 use crate::cli::options::Options;
 use crate::cli::output::{Answer, BAD, GOOD, NAME, styled};
 use crate::cli::report::warning_of;
-use crate::engine::report::{Interrupted, OpenTransaction, Status};
+use crate::engine::report::{Interrupted, OpenTransaction, RecoveryAction, Status};
 use crate::error::Result;
 use crate::path::{one_line, shown};
 use crate::wire::history;
-
-/// What the engine says of a transaction that a person must decide on.
-const WAIT: &str = "wait";
 
 pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
     let status = options.engine()?.status()?;
     let text = for_people(&status);
     let notes = status.warnings.iter().map(|warning| warning_of(warning));
     let notes: Vec<String> = notes.collect();
-    let waits = status.interrupted.iter().any(|one| one.action == WAIT) || !status.unreadable.is_empty();
+    let waits =
+        status.interrupted.iter().any(|one| one.action == RecoveryAction::Wait) || !status.unreadable.is_empty();
     let exit = if waits { exit::RECOVERY_REQUIRED } else { exit::DONE };
     Ok(Answer::new(&history::Status::from(&status), text)?.noting(notes).exiting(exit))
 }
@@ -55,13 +53,13 @@ fn push(text: &mut String, one: &Interrupted) {
     if !one.owner.is_empty() {
         let _ = write!(text, " by {}", one_line(&one.owner));
     }
-    let action = match one.action.as_str() {
-        "forward" => "the next writing command finishes it".to_owned(),
-        "back" => "the next writing command takes it back".to_owned(),
-        "drop" => "nothing was changed; the next writing command drops it".to_owned(),
-        "leave" => "it is left alone".to_owned(),
-        WAIT => format!("{}, see `txedit recover {} --plan`", styled(BAD, "you must decide"), one.id),
-        other => other.to_owned(),
+    let action = match one.action {
+        RecoveryAction::Forward => "the next writing command finishes it".to_owned(),
+        RecoveryAction::Back => "the next writing command takes it back".to_owned(),
+        RecoveryAction::Drop => "nothing was changed; the next writing command drops it".to_owned(),
+        RecoveryAction::Leave => "it is left alone".to_owned(),
+        RecoveryAction::Wait => format!("{}, see `txedit recover {} --plan`", styled(BAD, "you must decide"), one.id),
+        other => other.to_string(),
     };
     let _ = writeln!(text, "\n  {action}: {}", one_line(&one.reason));
     push_files(text, &one.files);

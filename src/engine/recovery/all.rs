@@ -3,7 +3,7 @@
 use super::recover_one;
 use super::warnings::tell;
 use crate::engine::history::trash::{self, Goes};
-use crate::engine::report::Recovered;
+use crate::engine::report::{Recovered, RecoveryAction};
 use crate::engine::store::interrupted::{self, Standing};
 use crate::engine::store::lock::Patience;
 use crate::engine::store::state::{Section, State, list_ids};
@@ -89,7 +89,8 @@ pub(crate) fn plan_all(
 
 /// Those that were dropped, and nobody has been at them: nobody has had their files open.
 pub(super) fn unswapped(recovered: &[Recovered]) -> Vec<String> {
-    let is_untouched =
-        |one: &&Recovered| one.action == "dropped" && one.files.iter().all(|(_, class)| class == Class::Ready.as_str());
+    let is_untouched = |one: &&Recovered| {
+        one.action == RecoveryAction::Dropped && one.files.iter().all(|(_, class)| class == Class::Ready.as_str())
+    };
     recovered.iter().filter(is_untouched).map(|one| one.id.clone()).collect()
 }

@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 use super::history::untrusted;
-use super::report::Recovered;
+use super::report::{Recovered, RecoveryAction};
 use super::rollback::walk::{self, Undone};
 use super::store::folder::TransactionFolder;
 use super::store::interrupted::{self, Standing};
@@ -87,7 +87,7 @@ pub(crate) fn recover_one(
     if is_adopted {
         // What stands against it is said before anything is touched.
         let plan = plan_only(&transaction, options.decision, run.cancel)?;
-        if plan.action == "left" {
+        if plan.action == RecoveryAction::Left {
             return Ok(plan);
         }
         transaction.write_adopted().map_err(required)?;
@@ -154,17 +154,21 @@ enum Left {
 impl Left {
     fn into_report(self, state: &State, id: &str) -> Recovered {
         let (action, required, reason, beginning) = match self {
-            Self::Running => ("running", false, "its owner is alive, or it is gone".to_owned(), None),
-            Self::Refused(refusal) => ("left", true, untrusted::refused_in_txn(state, id, refusal), None),
-            Self::Unfinished => ("left", false, "it never came to its journal; it is swept away".to_owned(), None),
-            Self::Corrupt(why) => {
-                ("left", true, format!("{why}; look at it, then `txedit recover {id} --discard`"), None)
+            Self::Running => (RecoveryAction::Running, false, "its owner is alive, or it is gone".to_owned(), None),
+            Self::Refused(refusal) => (RecoveryAction::Left, true, untrusted::refused_in_txn(state, id, refusal), None),
+            Self::Unfinished => {
+                (RecoveryAction::Left, false, "it never came to its journal; it is swept away".to_owned(), None)
             }
-            Self::NotOurs(beginning, doubt) => ("left", false, doubt.told(id, &beginning), Some(*beginning)),
+            Self::Corrupt(why) => {
+                (RecoveryAction::Left, true, format!("{why}; look at it, then `txedit recover {id} --discard`"), None)
+            }
+            Self::NotOurs(beginning, doubt) => {
+                (RecoveryAction::Left, false, doubt.told(id, &beginning), Some(*beginning))
+            }
         };
         let paths = beginning.iter().flat_map(|beginning| &beginning.entries);
         let files = paths.map(|record| (record.path.as_path().to_owned(), record.change.kind().to_owned())).collect();
-        Recovered { id: id.to_owned(), action: action.to_owned(), required, reason, files, kept: Vec::new() }
+        Recovered { id: id.to_owned(), action, required, reason, files, kept: Vec::new() }
     }
 }
 
@@ -215,14 +219,14 @@ fn plan_only(transaction: &TransactionFolder<'_>, wish: Wish, cancel: &AtomicBoo
         return Ok(left_for(transaction, &classes, &taken));
     }
     let (action, required) = match (wish, decision) {
-        (Wish::Discard, _) => ("discard", false),
-        (_, Decision::Forward) => ("forward", false),
-        (_, Decision::Back) => ("back", false),
-        (_, Decision::Drop) => ("drop", false),
-        (_, Decision::Wait) => ("wait", true),
+        (Wish::Discard, _) => (RecoveryAction::Discard, false),
+        (_, Decision::Forward) => (RecoveryAction::Forward, false),
+        (_, Decision::Back) => (RecoveryAction::Back, false),
+        (_, Decision::Drop) => (RecoveryAction::Drop, false),
+        (_, Decision::Wait) => (RecoveryAction::Wait, true),
     };
     let mut report = describe(transaction, &classes, action, required);
-    if action == "forward" {
+    if action == RecoveryAction::Forward {
         forward::tell(transaction, &classes, &mut report);
     }
     Ok(report)
@@ -241,33 +245,34 @@ fn act(transaction: &mut TransactionFolder<'_>, wish: Wish, run: Run<'_>) -> Res
         if wish == Wish::Discard {
             transaction.move_to(Section::Kept)?;
             transaction.sync_everything()?;
-            return Ok(describe(transaction, &classes, "discarded", false));
+            return Ok(describe(transaction, &classes, RecoveryAction::Discarded, false));
         }
         let mut report = match decision {
             Decision::Forward => {
                 let ready: Vec<usize> = (0..classes.len()).filter(|&entry| classes[entry] == Class::Ready).collect();
                 // What it was, not what it is by then.
-                let mut report = describe(transaction, &classes, "committed", false);
+                let mut report = describe(transaction, &classes, RecoveryAction::Committed, false);
                 if forward::tell(transaction, &classes, &mut report) {
-                    "partly_committed".clone_into(&mut report.action);
+                    report.action = RecoveryAction::PartlyCommitted;
                 }
                 let Some(told) = finish::finish(transaction, &ready, wish == Wish::Forward)? else { continue };
                 report.reason.extend(told.iter().map(|told| format!("; {told}")));
                 report
             }
             Decision::Back => {
-                let report = describe(transaction, &classes, "rolled_back", false);
+                let report = describe(transaction, &classes, RecoveryAction::RolledBack, false);
                 let undone = walk::undo(transaction, true, run)?;
                 rolled_back(transaction, undone, report)
             }
             Decision::Drop => {
-                let report = describe(transaction, &classes, "dropped", false);
+                let report = describe(transaction, &classes, RecoveryAction::Dropped, false);
                 Recovered { kept: drop_unswapped(transaction)?, ..report }
             }
-            Decision::Wait => describe(transaction, &classes, "left", true),
+            Decision::Wait => describe(transaction, &classes, RecoveryAction::Left, true),
         };
         if decision == Decision::Wait {
-            report.reason.push_str("; decide with `txedit recover ID --forward | --back | --discard`");
+            let id = &transaction.journal.header.id;
+            let _ = write!(report.reason, "; decide with `txedit recover {id} --forward | --back | --discard`");
         }
         return Ok(report);
     }
@@ -284,7 +289,7 @@ fn keeps_writing(id: &str) -> Error {
 
 /// The report of one that has nowhere to go.
 fn left_for(transaction: &TransactionFolder<'_>, classes: &[Class], taken: &Error) -> Recovered {
-    let mut report = describe(transaction, classes, "left", true);
+    let mut report = describe(transaction, classes, RecoveryAction::Left, true);
     let _ = write!(report.reason, "; {taken}");
     report
 }
@@ -293,7 +298,7 @@ fn left_for(transaction: &TransactionFolder<'_>, classes: &[Class], taken: &Erro
 fn rolled_back(transaction: &TransactionFolder<'_>, undone: Undone, mut report: Recovered) -> Recovered {
     report.kept = undone.kept;
     for odd in undone.odd.iter().filter(|odd| odd.on_top) {
-        "partly_rolled_back".clone_into(&mut report.action);
+        report.action = RecoveryAction::PartlyRolledBack;
         let path = &transaction.record(odd.entry).path;
         let _ = write!(report.reason, "; {path} is not as it was: {}", odd.reason);
     }
@@ -313,7 +318,12 @@ fn drop_unswapped(transaction: &mut TransactionFolder<'_>) -> Result<Vec<crate::
     Ok(kept)
 }
 
-fn describe(transaction: &TransactionFolder<'_>, classes: &[Class], action: &str, required: bool) -> Recovered {
+fn describe(
+    transaction: &TransactionFolder<'_>,
+    classes: &[Class],
+    action: RecoveryAction,
+    required: bool,
+) -> Recovered {
     let entries = transaction.journal.entries.iter().zip(classes);
     let files: Vec<_> =
         entries.map(|(record, class)| (record.path.as_path().to_owned(), class.as_str().to_owned())).collect();
@@ -330,7 +340,7 @@ fn describe(transaction: &TransactionFolder<'_>, classes: &[Class], action: &str
         let _ = write!(reason, ", {} whose new content never reached the disk whole", count(Class::Torn));
     }
     let id = transaction.journal.header.id.clone();
-    Recovered { id, action: action.to_owned(), required, reason, files, kept: Vec::new() }
+    Recovered { id, action, required, reason, files, kept: Vec::new() }
 }
 
 /// The mark that a recovery found, for messages.

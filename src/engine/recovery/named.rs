@@ -6,7 +6,7 @@ use super::all::unswapped;
 use super::recover_one;
 use crate::engine::history::trash::{self, Goes};
 use crate::engine::history::untrusted::Doubtful;
-use crate::engine::report::Recovered;
+use crate::engine::report::{Recovered, RecoveryAction};
 use crate::engine::store::barrier;
 use crate::engine::store::interrupted::{self, Standing};
 use crate::engine::store::lock::Patience;
@@ -78,7 +78,7 @@ fn unreadable_in_history(fs: &dyn Fs, state: &State, id: &str, options: RecoverO
 /// What is told of one in history that a person must put aside.
 pub(crate) fn left_in_history(doubtful: &Doubtful) -> Recovered {
     let reason = format!("it is in history, and {}; look at it, then {}", doubtful.why, doubtful.way_out());
-    let (id, action, files, kept) = (doubtful.id.clone(), "left".to_owned(), Vec::new(), Vec::new());
+    let (id, action, files, kept) = (doubtful.id.clone(), RecoveryAction::Left, Vec::new(), Vec::new());
     Recovered { id, action, required: true, reason, files, kept }
 }
 
@@ -98,7 +98,7 @@ fn put_aside(
             each.sections(state)
         })?;
     }
-    let action = if options.plan_only { "discard" } else { "discarded" }.to_owned();
+    let action = if options.plan_only { RecoveryAction::Discard } else { RecoveryAction::Discarded };
     let (files, kept) = (Vec::new(), Vec::new());
     Ok(Recovered { id: id.to_owned(), action, required: false, reason, files, kept })
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::engine::report::Recovered;
+use crate::engine::report::{Recovered, RecoveryAction};
 use crate::error::{Error, ErrorKind, Outcome, RECOVERED_FIRST};
 use crate::path::shown;
 
@@ -22,9 +22,9 @@ fn told(recovered: &Recovered) -> Option<String> {
     for kept in kept.iter().filter(|kept| kept.kept_path != kept.path) {
         let _ = write!(reason, "; {} is kept as {}", shown(&kept.path), shown(&kept.kept_path));
     }
-    match action.as_str() {
-        "running" => None,
-        "left" => Some(format!("an interrupted transaction, {id}, is left as it is: {reason}")),
+    match action {
+        RecoveryAction::Running => None,
+        RecoveryAction::Left => Some(format!("an interrupted transaction, {id}, is left as it is: {reason}")),
         _ => Some(format!("an interrupted transaction, {id}, {RECOVERED_FIRST}: {action}; {reason}")),
     }
 }
@@ -78,7 +78,7 @@ mod tests {
         };
         let recovered = Recovered {
             id: "ID".to_owned(),
-            action: "rolled_back".to_owned(),
+            action: RecoveryAction::RolledBack,
             required: false,
             reason: "it was interrupted".to_owned(),
             files: Vec::new(),

@@ -239,7 +239,7 @@ fn what_was_recovered_is_told_though_the_trash_cannot_be_emptied() {
     faults.add(Rule::fail(1, EIO).matching(move |call| syncs(call) && call.path.ends_with("trash")));
     let engine = InProcess::on(Arc::new(faults), &here.path()).engine;
     let done = engine.recover(Some(&id), RecoverOptions::default()).unwrap().remove(0);
-    assert_eq!(done.action, "committed", "{done:?}");
+    assert_eq!(done.action.as_str(), "committed", "{done:?}");
     assert!(done.reason.contains("the trash could not be emptied: "), "{done:?}");
     assert_eq!(contents(&here), ["new"; 5]);
 }

@@ -186,7 +186,7 @@ fn a_copy_of_what_was_contended_is_only_put_aside() {
         assert!(error.to_string().contains(&format!("txedit recover {id} --discard")), "{error}");
     }
     let discard = RecoverOptions { decision: Decision::Discard, ..RecoverOptions::default() };
-    assert_eq!(engine(&there).recover(Some(&id), discard).unwrap()[0].action, "discarded");
+    assert_eq!(engine(&there).recover(Some(&id), discard).unwrap()[0].action.as_str(), "discarded");
     assert_eq!((tree(&there), names(&there, "kept")), (before, vec![id]));
 }
 

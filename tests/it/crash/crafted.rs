@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use txedit::engine::RecoverOptions;
+use txedit::engine::report::RecoveryAction;
 use txedit::journal::record::Chain;
 use txedit::journal::scan;
 
@@ -54,7 +55,7 @@ impl Hot {
         assert_eq!(tree(&self.outside), self.before, "{told}: {recovered:?}");
         let bystander = fs::read_to_string(self.scene.root.join("src/bystander.txt"));
         assert_eq!(bystander.unwrap(), "old one, old two\n", "{told}: {recovered:?}");
-        recovered.is_ok_and(|all| all.iter().all(|one| one.action == "left" && one.required))
+        recovered.is_ok_and(|all| all.iter().all(|one| one.action == RecoveryAction::Left && one.required))
     }
 
     /// The journal does not verify: it is listed, and nothing is touched.

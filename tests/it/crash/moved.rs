@@ -66,7 +66,7 @@ fn a_copy_is_listed_and_left_alone_until_a_person_says_otherwise() {
     let plan = engine.recover(Some(&id), RecoverOptions { plan_only: true, ..trust }).unwrap();
     assert_eq!(tree(&there), before, "{plan:?}");
     let recovered = engine.recover(Some(&id), trust).unwrap();
-    assert_eq!(recovered[0].action, "committed", "{recovered:?}");
+    assert_eq!(recovered[0].action.as_str(), "committed", "{recovered:?}");
     assert_eq!(tree(&there), scene.new);
     // The one that was copied is recovered by itself.
     assert!(recover_and_look(&scene, "the original"));

@@ -202,7 +202,7 @@ fn each_row_of_the_table_holds_on_real_files() {
                 _ if acts == [Act::CutJournal] => "left",
                 _ => "wait",
             };
-            assert_eq!(plan.action, planned, "{told}: {plan:?}");
+            assert_eq!(plan.action.as_str(), planned, "{told}: {plan:?}");
             let done = recover(&root, RecoverOptions::default()).unwrap();
             let told = format!("{told}: {done:?}");
             assert_eq!((done.action.as_str(), done.required), (expected, expected == "left"), "{told}");

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use txedit::commit::protocol::{PROTOCOL, Protocol};
+use txedit::engine::report::RecoveryAction;
 use txedit::engine::{Durability, Engine, RecoverOptions, Retention, Run, Settings, Unobserved};
 use txedit::fs::sim::{Action, SimFs};
 use txedit::request::Request;
@@ -122,7 +123,9 @@ fn undo(engine: &Engine) -> txedit::error::Result<()> {
 
 /// Recovers until nobody is at it any more.
 fn recover(engine: &Engine) -> txedit::error::Result<()> {
-    while engine.recover(None, RecoverOptions::default())?.iter().any(|report| report.action == "running") {}
+    while engine.recover(None, RecoverOptions::default())?.iter().any(|report| report.action == RecoveryAction::Running)
+    {
+    }
     Ok(())
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use txedit::commit::protocol::{PROTOCOL, Protocol};
+use txedit::engine::report::RecoveryAction;
 use txedit::engine::{Decision, RecoverOptions};
 use txedit::errno::Errno;
 use txedit::error::Result;
@@ -178,7 +179,7 @@ fn what_is_no_transaction_is_listed_and_left() {
         assert!(path.symlink_metadata().is_ok(), "{} is gone", path.display());
         let named = path.strip_prefix(place.state()).unwrap().display().to_string();
         // Who may have been interrupted is listed, and waits for a person.
-        let waiting = status.interrupted.iter().filter(|one| one.action == "wait").map(|one| &one.reason);
+        let waiting = status.interrupted.iter().filter(|one| one.action == RecoveryAction::Wait).map(|one| &one.reason);
         let told = status.warnings.iter().chain(waiting).filter(|told| told.contains(&named)).count();
         assert_eq!(told, 1, "{named}: {status:#?}");
     }
@@ -223,7 +224,7 @@ fn a_damaged_transaction_that_was_put_aside_can_be_dropped() {
     fs::write(folder.join("journal"), "damaged\n").unwrap();
     fs::write(folder.join("000000"), "perhaps an original").unwrap();
     let discard = RecoverOptions { decision: Decision::Discard, ..RecoverOptions::default() };
-    assert_eq!(workspace.engine.recover(Some(ID), discard).unwrap()[0].action, "discarded");
+    assert_eq!(workspace.engine.recover(Some(ID), discard).unwrap()[0].action.as_str(), "discarded");
     assert_eq!(workspace.engine.kept().unwrap()[0].id, ID);
     workspace.engine.kept_drop(ID).unwrap();
     assert!(workspace.engine.kept().unwrap().is_empty());

@@ -9,6 +9,7 @@ use txedit::check::{Call as CheckCall, Check, Checker, Ended, Verdict};
 use txedit::commit::forward;
 use txedit::commit::protocol::{PROTOCOL, Protocol};
 use txedit::commit::step::Step;
+use txedit::engine::report::RecoveryAction;
 use txedit::engine::{Engine, RecoverOptions, Run, Unobserved};
 use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
 use txedit::fs::sim::{Action, SimFs};
@@ -146,7 +147,8 @@ fn is_committed_elsewhere(protocol: &'static Protocol) -> bool {
     let faults = FaultFs::new(Arc::new(machine.process(2)));
     faults.add(Rule::after(1, moves(&machine)).matching(swaps));
     let said = engine(faults, protocol).recover(None, RecoverOptions::default());
-    let is_committed = said.is_ok_and(|all| all.iter().any(|one| one.action == "committed" && !one.required));
+    let is_committed =
+        said.is_ok_and(|all| all.iter().any(|one| one.action == RecoveryAction::Committed && !one.required));
     is_committed && machine.read("/w/elsewhere/d").unwrap() == b"d two\n"
 }
 

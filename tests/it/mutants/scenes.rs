@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use txedit::commit::Protocol;
 use txedit::commit::protocol::PROTOCOL;
-use txedit::engine::report::Recovered;
+use txedit::engine::report::{Recovered, RecoveryAction};
 use txedit::engine::{Durability, Engine, RecoverOptions, Retention, Run, Settings, Unobserved};
 use txedit::fs::Fs;
 use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
@@ -202,7 +202,7 @@ pub(super) fn an_undo_that_removes_a_folder(protocol: &'static Protocol) -> Scen
         let after = SimFs::from_image(&image);
         let recovered = engine(&after, 4, protocol, plain).recover(None, RecoverOptions::default());
         let recovered = recovered.map_err(|error| format!("{error}; {image}"))?;
-        let is_back = recovered.iter().any(|one| one.action != "committed");
+        let is_back = recovered.iter().any(|one| one.action != RecoveryAction::Committed);
         if is_back && !after.exists("/w/deep/new") {
             return Err(format!("the undo was taken back, and deep/new is not there: {recovered:?}; {image}"));
         }

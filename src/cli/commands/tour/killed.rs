@@ -125,13 +125,13 @@ fn recover(stage: &Stage<'_>) -> Result<Vec<String>> {
     let engine = stage.engine()?;
     let recovered = engine.recover(None, RecoverOptions::default())?;
     for one in &recovered {
-        stage.say(&format!("recovery of {}: {}, {}", one.id, one.action.replace('_', " "), one.reason));
+        stage.say(&format!("recovery of {}: {}, {}", one.id, one.action.as_str().replace('_', " "), one.reason));
     }
     if recovered.is_empty() {
         stage.say("recovery: it never came to its journal, so no file was touched; what it staged is swept away");
     }
     match engine.status()?.interrupted.first() {
         Some(left) => Err(off(format!("{} is still there after the recovery", left.id))),
-        None => Ok(recovered.into_iter().map(|one| one.action).collect()),
+        None => Ok(recovered.into_iter().map(|one| one.action.to_string()).collect()),
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::resolve::{Folders, Place, Resolver};
 use crate::engine::recovery;
 use crate::engine::recovery::conflicts;
+use crate::engine::report::RecoveryAction;
 use crate::engine::store::lock::{Locks, Patience};
 use crate::engine::{Engine, RecoverOptions, Run};
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -142,11 +143,11 @@ impl Engine {
             ErrorKind::Cancelled => error.outcome_is(Outcome::Unchanged),
             _ => error,
         })?;
-        match done.action.as_str() {
+        match done.action {
             _ if done.required => Err(in_the_way(&touching.id, &done.reason)),
             // Its owner cannot be alive, since we had its locks: another process is looking at it, or recovering it, or what
             // its check has started still runs.
-            "running" => patience.pause(touching.state.root.path()).map_err(|error| match error.kind() {
+            RecoveryAction::Running => patience.pause(touching.state.root.path()).map_err(|error| match error.kind() {
                 ErrorKind::LockTimeout => {
                     let message =
                         format!("an interrupted transaction, {}, touches these files: {}", done.id, done.reason);
