@@ -90,18 +90,26 @@ fn attacked_asks(dice: &mut Dice, aim: Aim) -> Vec<Ask> {
     TARGETS[dice.below(3)..].iter().map(edit).collect()
 }
 
-/// An act that forgets nothing.
+/// An act that forgets nothing but what was kept.
 fn attacked_act(dice: &mut Dice, aim: Aim) -> Act {
-    match dice.below(12) {
+    match dice.below(14) {
         0..=6 => {
             let asks = attacked_asks(dice, aim);
-            let check = dice.one_in(2).then(|| Gate { passes: dice.one_in(2), deeds: Vec::new() });
+            // What a check that fails wrote is kept. Through a folder that was exchanged it would write elsewhere itself.
+            let written = match asks.first() {
+                Some(Ask::Edit(path, ..)) if !path.contains('/') && dice.one_in(2) => {
+                    vec![Deed::Append(path.clone(), format!(" {}", dice.text('F')))]
+                }
+                _ => Vec::new(),
+            };
+            let check = dice.one_in(2).then(|| Gate { passes: dice.one_in(2), deeds: written });
             Act::Apply(asks, Terms { check, ..Terms::default() })
         }
         7 => Act::Undo(None),
         8 => Act::Stage(0, attacked_asks(dice, aim)),
         9 => Act::Commit(0, None),
         10 => Act::Restore,
+        11 | 12 => Act::Drop,
         _ => Act::Recover,
     }
 }
@@ -139,6 +147,8 @@ pub(super) struct Precious {
     /// What is in the folder of somebody else's, whatever its name is now; `None` where it is not yet theirs.
     strangers: Option<Vec<(PathBuf, Entry)>>,
     marks: Marks,
+    /// Those of them that an attacker may have put where `kept drop` looks.
+    droppable: Marks,
 }
 
 impl World {
@@ -147,13 +157,17 @@ impl World {
         let all = self.machine.entries(ROOT).unwrap_or_default();
         let mut marks = marks_of(all.iter().map(|(_, entry)| entry));
         marks.retain(|(letter, _)| *letter != b'N');
+        let is_reached = |(path, _): &&(PathBuf, Entry)| {
+            path.starts_with(STATE_FOLDER) || PLANTED.iter().any(|planted| path.starts_with(planted))
+        };
+        let droppable = marks_of(all.iter().filter(is_reached).map(|(_, entry)| entry));
         let is_theirs = |(_, entry): &&(PathBuf, Entry)| entry.user == STRANGER && entry.kind == FileKind::Folder;
         let strangers = all.iter().find(is_theirs).map(|(folder, _)| {
             let inside =
                 |(path, entry): &(PathBuf, Entry)| Some((path.strip_prefix(folder).ok()?.to_owned(), entry.clone()));
             all.iter().filter_map(inside).filter(|(name, _)| !name.as_os_str().is_empty()).collect()
         });
-        Precious { outside: self.machine.entries(OUTSIDE).unwrap_or_default(), strangers, marks }
+        Precious { outside: self.machine.entries(OUTSIDE).unwrap_or_default(), strangers, marks, droppable }
     }
 
     /// Does a step, and judges it.
@@ -180,7 +194,11 @@ impl World {
         if before.strangers.is_some() && before.strangers != after.strangers {
             return Err(format!("of somebody else's was {:?}, and is {:?}", before.strangers, after.strangers));
         }
-        let lost: Vec<_> = before.marks.difference(&after.marks).map(|mark| mark_text(*mark)).collect();
+        let mut lost = &before.marks - &after.marks;
+        if let Step::Act(Act::Drop, _) = step {
+            lost = &lost - &before.droppable;
+        }
+        let lost: Vec<_> = lost.iter().map(|mark| mark_text(*mark)).collect();
         if lost.is_empty() { Ok(()) } else { Err(format!("gone: {}", lost.join(", "))) }
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::answer::relative;
 use super::data::{Deed, Gate, Held};
-use super::deed::perform;
+use super::deed::{at, perform};
 use super::disturb::swaps;
 use super::look::{Look, Marks, alike, differences, marks};
 use crate::check::{Call, Checker, Ended, Verdict};
@@ -55,6 +55,8 @@ pub(super) struct Foreigners {
     pub(super) ever: BTreeSet<PathBuf>,
     /// Whether any of them did anything while an act went on.
     pub(super) meddled: bool,
+    /// Whether they exchange nothing through symlinks, which would be their own doing elsewhere.
+    pub(super) stays_inside: bool,
 }
 
 impl Foreigners {
@@ -79,6 +81,7 @@ impl Foreigners {
             were_here: self.were_here,
             ever: self.ever.clone(),
             meddled: self.meddled,
+            stays_inside: self.stays_inside,
         }
     }
 
@@ -97,6 +100,9 @@ impl Foreigners {
 
     /// Does it. What the deed itself takes away is its own loss; what it adds must not be lost by others.
     pub(super) fn act(&mut self, machine: &SimFs, deed: &Deed, by_check: bool) {
+        if self.stays_inside && leads_away(machine, deed) {
+            return;
+        }
         let before = Look::of(machine);
         if perform(machine, deed, &mut self.held).is_err() {
             // What a check meant to change is its own, also where others were quicker; a name that was to be new is not.
@@ -215,6 +221,14 @@ impl Foreigners {
     pub(super) fn forget_handles(&mut self) {
         self.held.clear();
     }
+}
+
+/// Whether what it exchanges is behind a symlink.
+fn leads_away(machine: &SimFs, deed: &Deed) -> bool {
+    let is_symlink =
+        |folder: &Path| machine.stat(at(&folder.to_string_lossy())).is_ok_and(|stat| stat.kind == FileKind::Symlink);
+    let mut paths = deed.paths().into_iter().map(PathBuf::from);
+    matches!(deed, Deed::Exchange(..)) && paths.any(|path| path.ancestors().skip(1).any(is_symlink))
 }
 
 /// The other names of a file: what somebody does to the new content of one is done to the original when it goes back, and

@@ -108,7 +108,7 @@ impl Dice {
     }
 
     /// A word or two, and a mark that nobody else writes.
-    fn text(&mut self, letter: char) -> String {
+    pub(super) fn text(&mut self, letter: char) -> String {
         let word = self.of(&WORDS);
         self.text_with(word, letter)
     }

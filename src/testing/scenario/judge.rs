@@ -97,6 +97,7 @@ fn run_pinning(scenario: &Scenario, player: &Player, pinned: &mut Scenario) -> J
     let mut world = World::new(scenario);
     world.player = player.clone();
     if is_attacked(scenario) {
+        lock(&world.foreigners).stays_inside = true;
         // The state folder is not what the others judge by.
         let judge = |(index, step)| world.attacked(step).map_err(|what| format!("step {}: {what}", index + 1));
         return pinned.steps.iter_mut().enumerate().try_for_each(judge);
