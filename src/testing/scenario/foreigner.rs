@@ -148,15 +148,7 @@ impl Foreigners {
             }
             self.left.insert(path, [old, new]);
         }
-        if let Deed::Hold(_, path) = deed {
-            let identity = |files: &Files| files.get(Path::new(path)).map(|entry| entry.identity);
-            if identity(&after.files) != identity(&self.base) {
-                self.opened_new.insert(path.into());
-            }
-        }
-        if let Deed::Late(number, _) = deed {
-            self.touched.extend(self.held.get(number).map(|(path, _)| path.clone()));
-        }
+        self.note_handles(deed, &after.files);
         let names = self.touched.iter().flat_map(|path| other_names(&self.base, path));
         let twins: Vec<_> = names.filter(|name| !self.touched.contains(*name)).cloned().collect();
         self.touched.extend(twins);
@@ -169,6 +161,20 @@ impl Foreigners {
         // One that changes nothing, such as a mode that is there already, nobody can tell from none.
         if is_seen {
             self.done.push((deed.clone(), by_check));
+        }
+    }
+
+    /// The files that they open, and write to when they have them open.
+    fn note_handles(&mut self, deed: &Deed, after: &Files) {
+        match deed {
+            Deed::Hold(_, path) => {
+                let identity = |files: &Files| files.get(Path::new(path)).map(|entry| entry.identity);
+                if identity(after) != identity(&self.base) {
+                    self.opened_new.insert(path.into());
+                }
+            }
+            Deed::Late(number, _) => self.touched.extend(self.held.get(number).map(|(path, _)| path.clone())),
+            _ => {}
         }
     }
 
