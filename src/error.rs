@@ -16,7 +16,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// What went wrong. The names are stable; callers decide by them, never by the words of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "each is its own code, explained in the README's table of codes")]
+#[expect(missing_docs, reason = "each is its own code, explained in docs/answers.md")]
 pub enum ErrorKind {
     ValidationFailed,
     RelativePath,

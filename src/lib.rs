@@ -97,3 +97,8 @@ pub use request::{Change, FileRequest, IfExists, Mode, Request};
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct ReadmeExamples;
+
+/// So are those of the documents.
+#[cfg(all(doctest, feature = "testing"))]
+#[doc = include_str!("../docs/testing.md")]
+struct TestingExamples;

@@ -80,7 +80,7 @@ pub struct Verify {
 
 /// The answer of all four.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/delegation.md")]
 pub struct DelegateSuccess {
     pub success: bool,
     /// What the delegate said last.
@@ -121,7 +121,7 @@ pub struct DelegateSuccess {
 
 /// A file that a delegate was shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/delegation.md")]
 pub struct GivenFile {
     pub file_path: String,
     pub hash: String,

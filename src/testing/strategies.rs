@@ -1,4 +1,4 @@
-//! Strategies for [`proptest`](mod@proptest): requests by chance that fit files of the caller's own.
+//! Strategies for `proptest`: requests by chance that fit files of the caller's own.
 //!
 //! ```
 //! use proptest::prelude::*;

@@ -19,7 +19,7 @@ pub use status::{EditStatus, FileState, FileStatus, Rollback, RollbackDetail, Ro
 
 /// Failure of any command or tool.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct Failure {
     pub success: bool,
     pub error_code: &'static str,
@@ -82,7 +82,7 @@ impl Failure {
 
 /// A content that a rollback put aside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct KeptContent {
     pub path: String,
     pub kept_path: String,
@@ -91,7 +91,7 @@ pub struct KeptContent {
 
 /// A file that could not be put back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct NotRestored {
     pub path: String,
     pub reason: String,
@@ -99,7 +99,7 @@ pub struct NotRestored {
 
 /// One thing that validation found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct FindingEntry {
     pub code: &'static str,
     pub message: String,

@@ -8,7 +8,7 @@ use crate::request::Request;
 
 /// The answer to edits that were staged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/plan.md")]
 pub struct Staged {
     pub success: bool,
     pub dry_run: bool,
@@ -29,7 +29,7 @@ pub struct Staged {
 
 /// A file that another open transaction touches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/plan.md")]
 pub struct Overlap {
     pub transaction_id: String,
     pub owner: String,
@@ -66,7 +66,7 @@ impl Staged {
 
 /// The answer to a preview.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/plan.md")]
 pub struct Preview {
     pub success: bool,
     pub transaction_id: String,
@@ -100,7 +100,7 @@ impl From<&report::Preview> for Preview {
 
 /// An open transaction, as `status` lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/plan.md")]
 pub struct OpenTransaction {
     pub transaction_id: String,
     pub owner: String,
@@ -114,7 +114,7 @@ pub struct OpenTransaction {
 
 /// A file of an open transaction, with what is to be done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/plan.md")]
 pub struct OpenFile {
     pub operation: String,
     pub path: String,

@@ -16,7 +16,7 @@ use crate::request::validate::{Findings, PathRule, check_path};
 
 /// The answer of `edit_file`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/mcp.md")]
 pub struct EditFileSuccess {
     pub success: bool,
     pub path: String,
@@ -57,7 +57,7 @@ pub fn success_edit_file(report: &Report) -> Option<EditFileSuccess> {
 
 /// The answer of `read_files`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/mcp.md")]
 pub struct ReadFilesSuccess {
     pub success: bool,
     pub files: Vec<ReadFile>,
@@ -67,7 +67,7 @@ pub struct ReadFilesSuccess {
 
 /// A file that was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/mcp.md")]
 pub struct ReadFile {
     pub file_path: String,
     pub hash: String,
@@ -78,7 +78,7 @@ pub struct ReadFile {
 
 /// A file that was not read, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/mcp.md")]
 pub struct SkippedFile {
     pub file_path: String,
     pub error_code: &'static str,

@@ -8,7 +8,7 @@ use crate::replace::Found;
 
 /// What was replaced, or would be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/plan.md")]
 pub struct Replaced {
     pub success: bool,
     pub dry_run: bool,
@@ -25,7 +25,7 @@ pub struct Replaced {
 
 /// One file of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/plan.md")]
 pub struct ReplacedFile {
     pub file_path: String,
     pub matches: usize,

@@ -24,7 +24,7 @@ pub enum Shape {
 
 /// Success with one file, and each file of a success with several.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct FileSuccess {
     pub success: bool,
     pub file_path: String,
@@ -76,7 +76,7 @@ pub struct FileSuccess {
 
 /// One edit that was applied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct EditSuccess {
     pub old_string: String,
     pub matched: bool,
@@ -87,7 +87,7 @@ pub struct EditSuccess {
 
 /// Success with several files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct MultiSuccess {
     pub success: bool,
     pub dry_run: bool,
@@ -122,7 +122,7 @@ pub struct MultiSuccess {
 
 /// A check that was run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct CheckResult {
     pub command: String,
     /// How it ended: `passed`, `exit status: 1`.
@@ -145,7 +145,7 @@ impl From<&CheckRun> for CheckResult {
 
 /// The sums of a success with several files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct Summary {
     pub total_files: usize,
     pub files_succeeded: usize,

@@ -19,6 +19,7 @@ mod crash;
 #[cfg(all(feature = "cli", feature = "delegate"))]
 mod delegate;
 mod dialect;
+mod documents;
 mod doors;
 mod explore;
 mod faults;

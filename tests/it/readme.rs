@@ -1,17 +1,24 @@
-//! The first minute of README.md, as its reader would take it.
+//! The transcript and the recipes of README.md, and the first minute of docs/cli.md, as their reader would take them.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-const README: &str = include_str!("../../README.md");
+use super::sources::root;
 
-/// The blocks of one language in one section.
-fn blocks(section: &str, language: &str) -> Vec<&'static str> {
-    let (_, from) = README.split_once(&format!("\n## {section}\n")).unwrap();
+/// The blocks of one language in one section of a document.
+fn blocks(document: &str, section: &str, language: &str) -> Vec<String> {
+    let text = fs::read_to_string(root().join(document)).unwrap();
+    let (_, from) = text.split_once(&format!("\n## {section}\n")).unwrap();
     let section = from.split("\n## ").next().unwrap();
     let opening = format!("```{language}\n");
-    section.split(&opening).skip(1).map(|from| from.split("```").next().unwrap()).collect()
+    section.split(&opening).skip(1).map(|from| from.split("```").next().unwrap().to_owned()).collect()
+}
+
+/// The two files of the first minute.
+fn two_files(folder: &Path) {
+    let [setup, _] = &blocks("docs/cli.md", "The first minute", "sh")[..] else { panic!("two scripts are expected") };
+    assert!(sh(folder, setup).status.success());
 }
 
 /// What a shell makes of `script` in `folder`, with this very txedit.
@@ -24,9 +31,9 @@ fn sh(folder: &Path, script: &str) -> Output {
 #[test]
 fn the_first_minute_goes_as_told() {
     let folder = tempfile::tempdir().unwrap();
-    let [setup, minute] = blocks("The first minute", "sh")[..] else { panic!("two scripts are expected") };
-    let [plan] = blocks("The first minute", "json")[..] else { panic!("one plan is expected") };
-    assert!(sh(folder.path(), setup).status.success());
+    let [_, minute] = &blocks("docs/cli.md", "The first minute", "sh")[..] else { panic!("two scripts are expected") };
+    let [plan] = &blocks("docs/cli.md", "The first minute", "json")[..] else { panic!("one plan is expected") };
+    two_files(folder.path());
     fs::write(folder.path().join("plan.json"), plan).unwrap();
 
     let untouched = fs::read_to_string(folder.path().join("src/main.rs")).unwrap();
@@ -52,4 +59,90 @@ fn the_first_minute_goes_as_told() {
     assert_eq!(fs::read_to_string(folder.path().join("src/main.rs")).unwrap(), untouched);
     let (_, told) = out(edit);
     assert!(told.contains("found 3 times") && told.lines().any(|line| line == "1"), "{told}");
+}
+
+/// Whether `told` is what the transcript shows: `…` stands for the rest of a line, an id for any id, and lines may be
+/// left out.
+fn is_shown(shown: &str, told: &str) -> bool {
+    let mut told = told.lines();
+    let is_id = |word: &str| word.len() > 30 && word.contains("Z-");
+    let same = |shown: &str, line: &str| {
+        if let Some(start) = shown.strip_suffix('…') {
+            return line.starts_with(start);
+        }
+        let mut words = shown.split(' ').zip(line.split(' '));
+        shown.split(' ').count() == line.split(' ').count() && words.all(|(a, b)| a == b || (is_id(a) && is_id(b)))
+    };
+    shown.lines().all(|shown| told.any(|line| same(shown, line)))
+}
+
+#[test]
+fn the_transcript_is_what_happens() {
+    let folder = tempfile::tempdir().unwrap();
+    two_files(folder.path());
+    let text = fs::read_to_string(root().join("README.md")).unwrap();
+    let transcript = text.split_once("```console\n$ ").unwrap().1.split("```").next().unwrap();
+    let steps: Vec<_> = transcript.split("\n$ ").map(|step| step.split_once('\n').unwrap_or((step, ""))).collect();
+    let [(cat, plan), steps @ ..] = &steps[..] else { panic!("a plan is expected") };
+    assert_eq!(*cat, "cat plan.json");
+    fs::write(folder.path().join("plan.json"), plan).unwrap();
+    let main = || fs::read_to_string(folder.path().join("src/main.rs")).unwrap();
+    let before = main();
+    let mut contents = Vec::new();
+    for (command, shown) in steps {
+        let output = sh(folder.path(), &format!("exec 2>&1; {command}"));
+        let told = String::from_utf8(output.stdout).unwrap();
+        assert!(is_shown(shown, &told), "{command} tells\n{told}\nand not\n{shown}");
+        contents.push(main());
+    }
+    let [failed, _, committed, undone] = &contents[..] else { panic!("four commands are expected") };
+    assert!(*failed == before && committed.contains("greet::welcome()") && *undone == before, "{contents:?}");
+}
+
+#[test]
+fn the_recipes_do_what_they_say() {
+    let [diff, blocks, replace, check, undo] = &blocks("README.md", "Recipes", "sh")[..] else {
+        panic!("five recipes are expected")
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let (here, other) = (folder.path().join("here"), folder.path().join("other"));
+    for project in [&here, &other] {
+        fs::create_dir(project).unwrap();
+        two_files(project);
+        let made = sh(project, "git init -q && git add . && git -c user.name=a -c user.email=a@b commit -q -m a");
+        assert!(made.status.success(), "{made:?}");
+    }
+    // The project itself is not compiled: what is asked here is who decides.
+    let tools = "cargo() { [ \"$1\" = check ] && exit \"${VERDICT:-0}\"; }\n";
+    fs::create_dir(folder.path().join("bin")).unwrap();
+    sh(folder.path(), &format!("printf '#!/bin/sh\\n%s\\ncargo \"$@\"\\n' '{tools}' > bin/cargo; chmod +x bin/cargo"));
+    let run = |script: &str| {
+        let output = sh(&here, &format!("export PATH=\"{}/bin:$PATH\"; exec 2>&1; {script}", folder.path().display()));
+        (output.status.success(), String::from_utf8(output.stdout).unwrap())
+    };
+    let greet = |project: &Path| fs::read_to_string(project.join("src/greet.rs")).unwrap();
+    let main = || fs::read_to_string(here.join("src/main.rs")).unwrap();
+
+    fs::write(here.join("src/greet.rs"), greet(&here).replace("hello", "bye")).unwrap();
+    let (done, told) = run(diff);
+    assert!(done && greet(&other).contains("bye"), "{told}");
+    fs::write(here.join("src/greet.rs"), greet(&here).replace("bye", "hello")).unwrap();
+
+    let (done, told) = run(blocks);
+    assert!(done && greet(&here).contains("\"welcome\""), "{told}");
+
+    let before_check = main();
+    let (done, told) = run(&format!("export VERDICT=1; {check}"));
+    assert!(!done && main() == before_check, "{told}");
+    let (done, told) = run(check);
+    assert!(done && main().contains("greet::greeting()"), "{told}");
+
+    let (done, told) = run(undo);
+    assert!(done && told.contains("+    greet::greeting();") && told.contains("dry run"), "{told}");
+    assert_eq!(main(), before_check);
+
+    let (done, told) = run(replace);
+    assert!(done && told.contains("4 matches in 2 files") && main().contains("welcome::welcome()"), "{told}");
+    let (done, told) = run(replace);
+    assert!(!done, "another number of matches is refused: {told}");
 }

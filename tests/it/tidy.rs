@@ -268,8 +268,8 @@ fn the_top_of_the_repository_is_tidy() {
 }
 
 #[test]
-fn the_readme_names_every_code() {
-    let readme = read("README.md");
+fn the_answers_name_every_code() {
+    let answers = read("docs/answers.md");
     let error = read("src/error.rs");
     let codes: Vec<&str> = error
         .lines()
@@ -279,15 +279,15 @@ fn the_readme_names_every_code() {
     assert!(codes.len() >= 43, "only {} codes were found", codes.len());
     let missing: Vec<_> = codes
         .into_iter()
-        .filter(|code| !readme.lines().any(|line| line.starts_with(&format!("| `{code}` |"))))
+        .filter(|code| !answers.lines().any(|line| line.starts_with(&format!("| `{code}` |"))))
         .map(str::to_owned)
         .collect();
-    none("every code has its row in README.md", &missing);
+    none("every code has its row in docs/answers.md", &missing);
 }
 
 #[test]
-fn the_readme_names_every_exit_status() {
-    let readme = read("README.md");
+fn the_answers_name_every_exit_status() {
+    let answers = read("docs/answers.md");
     let exit = read("src/cli/exit.rs");
     let statuses: Vec<&str> = exit
         .lines()
@@ -296,15 +296,15 @@ fn the_readme_names_every_exit_status() {
     assert!(statuses.len() >= 9, "only {} statuses were found", statuses.len());
     let missing: Vec<_> = statuses
         .into_iter()
-        .filter(|status| !readme.lines().any(|line| line.starts_with(&format!("| {status} |"))))
+        .filter(|status| !answers.lines().any(|line| line.starts_with(&format!("| {status} |"))))
         .map(str::to_owned)
         .collect();
-    none("every exit status has its row in README.md", &missing);
+    none("every exit status has its row in docs/answers.md", &missing);
 }
 
 #[test]
 fn every_limit_is_used_and_told() {
-    let readme = read("README.md");
+    let page = read("docs/limits.md");
     let limits = read("src/limits.rs");
     let sources = sources("src");
     let mut violations = Vec::new();
@@ -314,22 +314,21 @@ fn every_limit_is_used_and_told() {
         if !used {
             violations.push(format!("{name} limits nothing"));
         }
-        if told(&readme, name).is_none() {
-            violations.push(format!("{name} has no row in README.md"));
+        if told(&page, name).is_none() {
+            violations.push(format!("{name} has no row in docs/limits.md"));
         }
     }
     none("a limit limits something, and users are told of it", &violations);
 }
 
-/// What README.md says of a limit, in its second column.
-fn told(readme: &str, name: &str) -> Option<String> {
-    let (_, limits) = readme.split_once("\n## Limits\n")?;
-    let row = limits.lines().find_map(|line| line.strip_prefix(&format!("| `{name}` | ")))?;
+/// What docs/limits.md says of a limit, in its second column.
+fn told(page: &str, name: &str) -> Option<String> {
+    let row = page.lines().find_map(|line| line.strip_prefix(&format!("| `{name}` | ")))?;
     Some(row.split(" |").next()?.to_owned())
 }
 
 #[test]
-fn the_readme_tells_the_limits_as_they_are() {
+fn the_page_of_limits_tells_them_as_they_are() {
     use txedit::limits as l;
     let counts = [
         ("FILES", l::FILES),
@@ -378,10 +377,10 @@ fn the_readme_tells_the_limits_as_they_are() {
         ("DELEGATE_FILE_BYTES", l::DELEGATE_FILE_BYTES),
         ("DELEGATE_CONTEXT_BYTES", l::DELEGATE_CONTEXT_BYTES),
     ];
-    let readme = read("README.md");
+    let page = read("docs/limits.md");
     let all = counts.into_iter().map(|(name, count)| (name, count as u64)).chain(sizes);
     for (name, value) in all {
-        let told = told(&readme, name).unwrap_or_else(|| panic!("README.md says nothing of {name}"));
+        let told = told(&page, name).unwrap_or_else(|| panic!("docs/limits.md says nothing of {name}"));
         assert_eq!(told.replace(',', ""), value.to_string(), "{name}");
     }
 }

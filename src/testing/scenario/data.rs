@@ -1,4 +1,4 @@
-//! A scenario as data. Its text form is in [`parse`](super::parse).
+//! A scenario as data. Its text form is in `parse`.
 
 use std::collections::BTreeMap;
 

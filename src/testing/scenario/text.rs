@@ -1,4 +1,4 @@
-//! The text form of a scenario, written: see [`parse`](super::parse).
+//! The text form of a scenario, written: see `parse`.
 
 use std::fmt;
 

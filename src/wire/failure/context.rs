@@ -9,7 +9,7 @@ use crate::wire::response::{CheckResult, text};
 
 /// What stands in the file: the nearest region for no match, the places for several.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct Context {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snippet: Option<String>,
@@ -49,7 +49,7 @@ pub struct Context {
 
 /// Characters of the nearest region that are others than those of `old_string`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct CharDifference {
     pub line: usize,
     pub old_string: String,
@@ -58,7 +58,7 @@ pub struct CharDifference {
 
 /// A file that changed since the transaction that was to be undone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct ChangedSince {
     pub path: String,
     /// The later transactions that made it what it is; those that cancel out are not among them.
@@ -84,7 +84,7 @@ impl From<&Conflict> for ChangedSince {
 
 /// One place of several.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct MatchLocation {
     pub line: usize,
     pub snippet: String,

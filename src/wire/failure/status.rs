@@ -8,7 +8,7 @@ use crate::wire::response::{edits_of, old_string, text};
 
 /// The failed edit, or one after it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct EditStatus {
     pub edit_index: usize,
     /// `failed` or `skipped`.
@@ -18,7 +18,7 @@ pub struct EditStatus {
 
 /// One file of the request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct FileStatus {
     pub file_path: String,
     pub status: FileState,
@@ -44,7 +44,7 @@ pub enum FileState {
 
 /// What a rollback did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct Rollback {
     pub files_rolled_back: usize,
     pub files_failed_rollback: usize,
@@ -53,7 +53,7 @@ pub struct Rollback {
 
 /// What a rollback did with one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in the README")]
+#[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct RollbackDetail {
     pub file_path: String,
     pub status: RollbackState,

@@ -1,4 +1,4 @@
-//! The same calls by the command line: its exit status is the one of README's table.
+//! The same calls by the command line: its exit status is the one of the table in docs/answers.md.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -10,7 +10,7 @@ use txedit::testing::scenario::{Act, Ask, Gate, Terms};
 
 use super::programs;
 
-const README: &str = include_str!("../../../../README.md");
+const ANSWERS: &str = include_str!("../../../../docs/answers.md");
 
 /// What the program answered.
 #[derive(Debug)]
@@ -19,8 +19,8 @@ pub(super) struct Ran {
     json: Value,
 }
 
-/// The exit statuses with which nothing is changed, or everything is as it was, each with what the row of README's table
-/// says and the codes that belong to it.
+/// The exit statuses with which nothing is changed, or everything is as it was, each with what the row of the table in
+/// docs/answers.md says and the codes that belong to it.
 const UNCHANGED: [(i32, &str, &[ErrorKind]); 4] = [
     (
         1,
@@ -97,8 +97,8 @@ impl Ran {
     /// Whether the exit status is the one for this answer.
     pub(super) fn judge(&self) -> Result<(), String> {
         let row = format!("\n| {} | ", self.status);
-        let Some((_, row)) = README.split_once(&row) else {
-            return Err(format!("README does not know the exit status {}", self.status));
+        let Some((_, row)) = ANSWERS.split_once(&row) else {
+            return Err(format!("docs/answers.md does not know the exit status {}", self.status));
         };
         let told = |what: &str| Err(format!("{what}: {self:?}"));
         let (success, outcome) = (&self.json["success"], self.json["outcome"].as_str());
@@ -123,7 +123,10 @@ impl Ran {
                 return told("the code and the status do not belong together");
             }
             if self.status == status && !row.starts_with(meaning) {
-                return Err(format!("README says otherwise of {status}: {}", row.lines().next().unwrap_or_default()));
+                return Err(format!(
+                    "docs/answers.md says otherwise of {status}: {}",
+                    row.lines().next().unwrap_or_default()
+                ));
             }
         }
         Ok(())
