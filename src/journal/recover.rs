@@ -293,11 +293,12 @@ pub fn is_new(record: &Record, seen: Seen) -> bool {
     }
 }
 
-/// Whether something is the original, as it was: the inode, its content and what it wore.
+/// Whether something is the original, as it was: of a file the inode, its content and what it wore, of a folder the inode.
 #[must_use]
 pub fn is_original(record: &Record, seen: Seen) -> bool {
     record.change.original().is_some_and(|original| is(seen, original))
-        && States::new(record.change.before(), None).tell(seen) == State::Old
+        && (record.change.folder_before().is_some()
+            || States::new(record.change.before(), None).tell(seen) == State::Old)
 }
 
 /// Whether what is in the slot of a transaction in the trash may be unlinked: of one that was pruned the original, a file by

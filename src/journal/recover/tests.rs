@@ -203,6 +203,14 @@ fn classes_of_what_was_put_back_after_a_check() {
 }
 
 #[test]
+fn a_folder_that_is_back_is_the_original() {
+    let change = Change::FolderToFile { after: state(NEW), staged: identity(STAGED), original: identity(ORIGINAL) };
+    assert!(is_original(&record(change), Seen::Folder(identity(ORIGINAL))));
+    assert!(!is_original(&record(change), Seen::Folder(identity(9))));
+    assert!(!is_original(&record(change), file(NEW, STAGED)));
+}
+
+#[test]
 fn classes_of_a_folder_that_goes() {
     let remove = record(Change::RemoveFolder { original: identity(ORIGINAL) });
     let (old, filled) = (Seen::Folder(identity(ORIGINAL)), Seen::Filled(identity(ORIGINAL)));
