@@ -191,8 +191,9 @@ fn is_a_test(name: &str) -> bool {
 
 #[test]
 fn every_deviation_names_a_test_that_is_there() {
+    let (_, differences) = DOCUMENT.split_once("\n## Where txedit differs").unwrap();
     let rows: Vec<&str> =
-        DOCUMENT.lines().filter(|line| line.starts_with("| ") && !line.ends_with("| test |")).collect();
+        differences.lines().filter(|line| line.starts_with("| ") && !line.ends_with("| test |")).collect();
     assert!(rows.len() > 40, "{} rows", rows.len());
     for row in rows {
         let cells: Vec<&str> = row.trim_matches('|').split(" | ").collect();
