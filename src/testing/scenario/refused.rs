@@ -76,7 +76,7 @@ impl World {
                 None => Vec::new(),
             },
             all: self.machine.entries(ROOT).unwrap_or_default().into_iter().collect(),
-            kept: error.kept().iter().cloned().chain(error.warnings().iter().flat_map(|told| kept_by(told))).collect(),
+            kept_before: error.warnings().iter().flat_map(|told| kept_by(told)).collect(),
         };
         touched.iter().try_for_each(|path| refused.judge(path))
     }
@@ -149,8 +149,8 @@ struct Refused<'a> {
     recovered: Vec<Arc<Files>>,
     /// Everything in the workspace, the state folder included.
     all: Files,
-    /// What the answer says is kept, by the act or by the recovery that came first.
-    kept: Vec<Kept>,
+    /// What the answer says that the recovery that came first has kept.
+    kept_before: Vec<Kept>,
 }
 
 impl Refused<'_> {
@@ -211,7 +211,8 @@ impl Refused<'_> {
         let named = format!("{} is not as it was", path.display());
         let is_another = content(self.files.get(path)) != content(self.expected.get(path));
         is_another && self.error.warnings().iter().any(|told| told.contains(&named))
-            || self.kept.iter().any(|kept| kept.path.ends_with(path) || is_in(kept, path) || was_moved(kept))
+            || self.error.kept().iter().any(|kept| kept.path.ends_with(path) || is_in(kept, path) || was_moved(kept))
+            || self.kept_before.iter().any(|kept| is_in(kept, path) || self.other_ends(path).any(|at| is_in(kept, &at)))
             || self.error.not_old().iter().any(|left| {
                 let left_at = left.path.strip_prefix(ROOT).unwrap_or(&left.path);
                 // With a folder that is another's all that is in it is.
@@ -341,7 +342,7 @@ impl Refused<'_> {
     /// Whether others moved its folder away with the new content, and the old one is at its own path again. What they put
     /// there is set aside.
     fn is_where_it_was(&self, path: &Path) -> bool {
-        let is_aside = |at: &Path| self.kept.iter().any(|kept| kept.path == Path::new(ROOT).join(at));
+        let is_aside = |at: &Path| self.error.kept().iter().any(|kept| kept.path == Path::new(ROOT).join(at));
         self.foreigners.done.iter().any(|(deed, _)| {
             let Deed::Exchange(one, other) = deed else { return false };
             let (one, other) = (Path::new(one), Path::new(other));
