@@ -9,8 +9,8 @@
 //!    and reported. Two cooperating processes never lose an update.
 //! 4. **Nothing else changes.** Bytes outside the edits, mode, owner, attributes, symlinks and the folder listing stay
 //!    as they were.
-//! 5. **The answer tells the truth.** [`Error`](error::Error) names the edit that failed, and its
-//!    [`Outcome`](error::Outcome) what is true of the files now.
+//! 5. **The answer tells the truth.** [`Error`] names the edit that failed, and its
+//!    [`Outcome`] what is true of the files now.
 //!
 //! # Its limits
 //!
