@@ -88,7 +88,7 @@ struct Fate {
 }
 
 impl Builder {
-    /// A builder of a plan for these targets, which the roles count.
+    /// A builder of a plan for these targets, counted by [`TargetIds`].
     #[must_use]
     pub fn new(targets: Vec<Target>) -> Self {
         let fate = |target| Fate { target, before: None, vacated_by: None, filled: None };
@@ -120,33 +120,33 @@ impl Builder {
         &mut self,
         file: usize,
         request: &FileRequest,
-        roles: TargetIds,
+        target_ids: TargetIds,
         base: &dyn Base,
     ) -> Result<Vec<Applied>, Error> {
-        if let (Some(backup), Some(before)) = (roles.backup, self.fates[roles.subject].before) {
-            let copy = Self::moved(roles.subject, before, None);
+        if let (Some(backup), Some(before)) = (target_ids.backup, self.fates[target_ids.subject].before) {
+            let copy = Self::moved(target_ids.subject, before, None);
             self.fates[backup].filled = Some((file, copy));
         }
         let mut applied = Vec::new();
         let new = match &request.change {
             request::Change::Delete => None,
-            request::Change::Write { content, .. } => Some(self.written(roles.subject, content, request.mode)),
+            request::Change::Write { content, .. } => Some(self.written(target_ids.subject, content, request.mode)),
             request::Change::Rename(_) | request::Change::Mode => {
-                Some(Self::moved(roles.subject, self.present(roles.subject)?, request.mode))
+                Some(Self::moved(target_ids.subject, self.present(target_ids.subject)?, request.mode))
             }
             request::Change::Edit { edits, .. } | request::Change::Copy { edits, .. } => {
                 let edited = base.edit(edits)?.map_err(|refused| {
                     Error::new(refused.kind, refused.message).in_file(file).in_edit(refused.edit).detail(refused.detail)
                 })?;
                 applied = edited.applied;
-                Some(match roles.origin {
-                    Some(origin) => self.copied(origin, roles.subject, base, edited.splices, request.mode)?,
-                    None => self.edited(roles.subject, base, edited.splices, request.mode)?,
+                Some(match target_ids.origin {
+                    Some(origin) => self.copied(origin, target_ids.subject, base, edited.splices, request.mode)?,
+                    None => self.edited(target_ids.subject, base, edited.splices, request.mode)?,
                 })
             }
         };
         if let Some(new) = new {
-            self.fates[roles.destination.unwrap_or(roles.subject)].filled = Some((file, new));
+            self.fates[target_ids.destination.unwrap_or(target_ids.subject)].filled = Some((file, new));
         }
         Ok(applied)
     }

@@ -36,8 +36,8 @@ fn rename_to(index: usize) -> (Asked, TargetIds, usize) {
 }
 
 fn renamed(from: usize, to: usize) -> (Asked, TargetIds) {
-    let (asked, roles, _) = rename_to(to);
-    (asked, TargetIds { subject: from, ..roles })
+    let (asked, target_ids, _) = rename_to(to);
+    (asked, TargetIds { subject: from, ..target_ids })
 }
 
 fn at(subject: usize, asked: Asked) -> (Asked, TargetIds) {
@@ -58,14 +58,14 @@ fn plan_for(targets: Vec<Target>, files: Vec<(Asked, TargetIds)>) -> Vec<String>
     for (index, content) in CONTENTS.iter().enumerate() {
         builder.saw(index, state(content));
     }
-    for (file, (asked, roles)) in files.iter().enumerate() {
+    for (file, (asked, target_ids)) in files.iter().enumerate() {
         if matches!(asked, Asked::Delete | Asked::Rename(_)) {
-            builder.vacate(roles.subject, file);
+            builder.vacate(target_ids.subject, file);
         }
     }
-    for (file, (asked, roles)) in files.into_iter().enumerate() {
-        let bytes = CONTENTS.get(roles.subject).copied().unwrap_or_default();
-        builder.add(file, &request(asked), roles, &bytes.to_vec()).unwrap();
+    for (file, (asked, target_ids)) in files.into_iter().enumerate() {
+        let bytes = CONTENTS.get(target_ids.subject).copied().unwrap_or_default();
+        builder.add(file, &request(asked), target_ids, &bytes.to_vec()).unwrap();
     }
     builder.finish().unwrap().entries.iter().map(spell).collect()
 }
@@ -161,8 +161,8 @@ fn a_path_cannot_be_a_file_and_a_folder() {
     targets[3].path = path("new");
     let mut builder = Builder::new(targets);
     for (file, subject) in [3, 4].into_iter().enumerate() {
-        let (asked, roles) = at(subject, write(b"text"));
-        builder.add(file, &request(asked), roles, &Vec::new()).unwrap();
+        let (asked, target_ids) = at(subject, write(b"text"));
+        builder.add(file, &request(asked), target_ids, &Vec::new()).unwrap();
     }
     let error = builder.finish().unwrap_err();
     assert_eq!((error.kind(), error.file()), (ErrorKind::NotARegularFile, Some(0)));

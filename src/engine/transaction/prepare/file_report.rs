@@ -13,7 +13,7 @@ use crate::text::{Applied, diff};
 pub(crate) struct Asked<'a> {
     pub request: &'a Request,
     pub file: usize,
-    pub roles: TargetIds,
+    pub target_ids: TargetIds,
 }
 
 impl Asked<'_> {
@@ -27,7 +27,7 @@ impl Asked<'_> {
     ) -> FileReport {
         let entry = &self.request.files[self.file];
         let before = source.map(|source| source.snapshot.state());
-        let subject = &places[self.roles.subject];
+        let subject = &places[self.target_ids.subject];
         let unchanged = before.is_some() && new.is_some_and(|new| Some(new.state) == before);
         let operation = match &entry.change {
             Change::Delete => Operation::Delete,
@@ -64,7 +64,7 @@ impl Asked<'_> {
             hash_after: new.map(|new| new.state.digest),
             extras: Extra {
                 renamed_to,
-                backup: self.roles.backup.map(|target| places[target].path.as_path().to_owned()),
+                backup: self.target_ids.backup.map(|target| places[target].path.as_path().to_owned()),
                 content: content.filter(|_| self.request.include_content),
                 diff,
                 rebased: None,

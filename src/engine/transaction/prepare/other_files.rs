@@ -16,7 +16,7 @@ const LOOKED_AT: usize = 64;
 
 /// Where an anchor was not found and nothing tells why: the file of the request in which it stands, if there is one
 /// among the first that are looked at.
-pub(crate) fn elsewhere(request: &Request, roles: &[TargetIds], reader: &mut Reader<'_>, error: Error) -> Error {
+pub(crate) fn elsewhere(request: &Request, target_ids: &[TargetIds], reader: &mut Reader<'_>, error: Error) -> Error {
     let (Detail::NoMatch(diagnosis), Some(file), Some(edit)) = (error.details(), error.file(), error.edit()) else {
         return error;
     };
@@ -33,14 +33,14 @@ pub(crate) fn elsewhere(request: &Request, roles: &[TargetIds], reader: &mut Rea
         return error;
     }
     let mut left = limits::LOOKED_AT_BYTES;
-    let others = request.files.iter().zip(roles).enumerate();
+    let others = request.files.iter().zip(target_ids).enumerate();
     let others = others.filter(|(index, (entry, _))| *index != file && matches!(entry.change, Change::Edit { .. }));
-    for (index, (_, roles)) in others.take(LOOKED_AT) {
-        let size = reader.size(roles.subject);
+    for (index, (_, target_ids)) in others.take(LOOKED_AT) {
+        let size = reader.size(target_ids.subject);
         let Some(rest) = left.checked_sub(size) else { continue };
         left = rest;
         // What cannot be read has an error of its own to come.
-        let Ok(bytes) = reader.read_again(roles.subject) else { continue };
+        let Ok(bytes) = reader.read_again(target_ids.subject) else { continue };
         if diagnose::contains(&bytes, &anchor) {
             let mut diagnosis = diagnosis.clone();
             diagnosis.cause = Some(Cause::InOtherFile(index));

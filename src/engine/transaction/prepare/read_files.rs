@@ -38,8 +38,8 @@ impl ReadFiles<'_, '_> {
 
     /// Reads one file and edits it.
     fn one(&mut self, file: usize, builder: &mut Builder) -> Result<FileReport> {
-        let (request, entry, roles) = (self.request, &self.request.files[file], self.resolved.roles[file]);
-        let subject = roles.subject;
+        let (request, entry, target_ids) = (self.request, &self.request.files[file], self.resolved.target_ids[file]);
+        let subject = target_ids.subject;
         let named = |e: Error| e.in_file(file);
         let shows = request.dry_run || request.include_content;
         // What leaves a path is no business of the new file that takes it.
@@ -62,7 +62,7 @@ impl ReadFiles<'_, '_> {
         }
         check_expected_hash(entry, source, &self.resolved.places[subject], file)?;
         let copied;
-        let content = match roles.origin {
+        let content = match target_ids.origin {
             Some(origin) => {
                 copied = self.reader.read_again(origin).map_err(named)?;
                 if let Some(source) = self.reader.source(origin) {
@@ -73,15 +73,15 @@ impl ReadFiles<'_, '_> {
             None => &bytes,
         };
         let base: &dyn Base = large.as_ref().map_or(content as &dyn Base, |large| large);
-        let edits = builder.add(file, entry, roles, base).map_err(|error| {
-            elsewhere(request, &self.resolved.roles, self.reader, error.in_file(file)).at(&entry.path)
+        let edits = builder.add(file, entry, target_ids, base).map_err(|error| {
+            elsewhere(request, &self.resolved.target_ids, self.reader, error.in_file(file)).at(&entry.path)
         })?;
         let new = match entry.change {
             Change::Delete => None,
-            _ => builder.becomes(roles.destination.unwrap_or(subject)),
+            _ => builder.becomes(target_ids.destination.unwrap_or(subject)),
         };
         let source = self.reader.source(subject).filter(|_| !is_new);
-        let report = Asked { request, file, roles }.report(&self.resolved.places, source, content, new, edits);
+        let report = Asked { request, file, target_ids }.report(&self.resolved.places, source, content, new, edits);
         self.reader.keep(subject, bytes);
         Ok(report)
     }

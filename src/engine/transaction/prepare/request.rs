@@ -54,8 +54,10 @@ impl Engine {
             set_id::check(request, &resolved)?;
         }
         let read_at = Instant::now();
-        let leaving = request.files.iter().zip(&resolved.roles).enumerate().filter(|(_, (entry, _))| vacates(entry));
-        let vacated: HashMap<usize, usize> = leaving.map(|(file, (_, roles))| (roles.subject, file)).collect();
+        let leaving =
+            request.files.iter().zip(&resolved.target_ids).enumerate().filter(|(_, (entry, _))| vacates(entry));
+        let vacated: HashMap<usize, usize> =
+            leaving.map(|(file, (_, target_ids))| (target_ids.subject, file)).collect();
         let mut builder = Builder::new(self.targets(&resolved.places, &vacated, &parents)?);
         for (&target, &file) in &vacated {
             builder.vacate(target, file);
@@ -63,9 +65,9 @@ impl Engine {
         let (mut reader, reports) = std::thread::scope(|scope| {
             // In here, so that the thread that reads ahead ends with it whatever happens.
             let mut reader = Reader::new(self, &resolved.places, &parents, run.cancel);
-            let edited = request.files.iter().zip(&resolved.roles);
+            let edited = request.files.iter().zip(&resolved.target_ids);
             let edited = edited.filter(|(entry, _)| matches!(entry.change, Change::Edit { .. }));
-            reader.read_ahead(scope, edited.map(|(_, roles)| roles.subject));
+            reader.read_ahead(scope, edited.map(|(_, target_ids)| target_ids.subject));
             let mut files = ReadFiles { request, resolved: &resolved, vacated: &vacated, reader: &mut reader };
             let reports = files.all(&mut builder, run)?;
             reader.read_no_further();
@@ -76,7 +78,7 @@ impl Engine {
         // Of the places only their paths are still of use.
         let mut paths: Vec<RelPath> = resolved.places.into_iter().map(|place| place.path).collect();
         paths.shrink_to_fit();
-        drop(resolved.roles);
+        drop(resolved.target_ids);
         let plan = builder.finish()?;
         check_readable(&plan, user)?;
         let targets = snapshots(&plan, &paths, &sources);

@@ -34,7 +34,7 @@ struct Part {
 #[derive(Debug)]
 pub(crate) struct ResolvedRequest {
     pub places: Vec<Place>,
-    pub roles: Vec<TargetIds>,
+    pub target_ids: Vec<TargetIds>,
 }
 
 const SUBJECT: &str = "file_path";
@@ -203,22 +203,22 @@ impl RequestPaths {
     fn assign(&self, request: &Request, places: Vec<Place>) -> ResolvedRequest {
         let mut index: HashMap<RelPath, usize> = HashMap::new();
         let mut unique: Vec<Place> = Vec::with_capacity(places.len());
-        let mut roles =
+        let mut target_ids =
             vec![TargetIds { subject: 0, destination: None, backup: None, origin: None }; request.files.len()];
         for (part, place) in self.parts.iter().zip(places) {
             let at = *index.entry(place.path.clone()).or_insert_with(|| {
                 unique.push(place);
                 unique.len() - 1
             });
-            let roles = &mut roles[part.file];
+            let target_ids = &mut target_ids[part.file];
             match part.field {
-                SUBJECT => roles.subject = at,
-                DESTINATION => roles.destination = Some(at),
-                ORIGIN => roles.origin = Some(at),
-                _ => roles.backup = Some(at),
+                SUBJECT => target_ids.subject = at,
+                DESTINATION => target_ids.destination = Some(at),
+                ORIGIN => target_ids.origin = Some(at),
+                _ => target_ids.backup = Some(at),
             }
         }
-        ResolvedRequest { places: unique, roles }
+        ResolvedRequest { places: unique, target_ids }
     }
 }
 

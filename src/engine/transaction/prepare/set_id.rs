@@ -11,9 +11,9 @@ const SET_ID: u32 = 0o6000;
 /// Refuses to give a file such a bit that it does not have.
 pub(crate) fn check(request: &Request, resolved: &ResolvedRequest) -> Result<()> {
     let mut findings = Findings::new();
-    for (file, (entry, roles)) in request.files.iter().zip(&resolved.roles).enumerate() {
+    for (file, (entry, target_ids)) in request.files.iter().zip(&resolved.target_ids).enumerate() {
         let Some(Mode::Bits(bits)) = entry.mode else { continue };
-        let had = resolved.places[roles.subject].stat.as_ref().map_or(0, |stat| stat.mode);
+        let had = resolved.places[target_ids.subject].stat.as_ref().map_or(0, |stat| stat.mode);
         if bits & SET_ID & !had != 0 {
             let message = format!(
                 "{}: the mode {bits:o} would let whoever runs the file act as its owner or group: leave the first digit \
