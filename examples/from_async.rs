@@ -30,6 +30,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             work.await??
         }
     };
-    println!("committed as {}", report.transaction.unwrap_or_default());
+    match report.transaction {
+        Some(id) => println!("committed as {id}"),
+        None => println!("it is so already"),
+    }
     Ok(())
 }

@@ -101,7 +101,7 @@ impl Patch {
         })?;
         let files = match format {
             Format::Unified => unified::read(patch, matching.unwrap_or_default()),
-            // Its own tools look away from white space and look-alikes, too.
+            // Its own tools ignore white space and look-alikes, too.
             Format::Envelope => envelope::read(patch, matching.unwrap_or(Matching::Tolerant)),
             Format::SearchReplace => search_replace::read(patch, matching.unwrap_or_default()),
             Format::WorkspaceEdit => workspace_edit::read(patch),

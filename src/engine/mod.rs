@@ -394,7 +394,7 @@ impl Engine {
         }
     }
 
-    /// A path in the workspace, by letter.
+    /// A path in the workspace, lexically.
     fn rel_path(&self, path: &Path) -> Result<RelPath> {
         let rel = path.strip_prefix(self.root()).unwrap_or(path);
         if rel.is_absolute() {

@@ -1,6 +1,5 @@
 //! The state of a workspace: interrupted, open and newest transactions, locks, kept contents.
 
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::history::kept;
@@ -98,10 +97,9 @@ fn look(fs: &dyn Fs, state: &State, id: &str, lock_timeout: Duration) -> Result<
             entry(false, Some(journal), RecoveryAction::Leave, doubt.told(id, &beginning))
         }
         Standing::Hot(journal, _) => {
-            let never = AtomicBool::new(false);
             let run = Run::default();
             let options = RecoverOptions { plan_only: true, ..RecoverOptions::default() };
-            let plan = recovery::recover_one(fs, state, id, options, Patience::new(lock_timeout, &never), run)?;
+            let plan = recovery::recover_one(fs, state, id, options, Patience::new(lock_timeout, run.cancel), run)?;
             let mut found = entry(false, Some((&journal.header, &[])), plan.action, plan.reason);
             found.files = plan.files;
             found

@@ -143,7 +143,7 @@ fn builder(tree: &Tree, passed: &Arc<Passed>) -> Result<WalkBuilder> {
     }
     let mut globs = OverrideBuilder::new(&tree.base);
     for glob in &tree.globs {
-        let refuse = |error| Error::new(ErrorKind::InvalidPattern, format!("the glob {glob:?} is none: {error}"));
+        let refuse = |error| Error::new(ErrorKind::InvalidPattern, format!("invalid glob {glob:?}: {error}"));
         globs.add(glob).map_err(refuse)?;
     }
     let globs = globs.build().map_err(|error| Error::new(ErrorKind::InvalidPattern, error.to_string()))?;

@@ -104,19 +104,29 @@ impl Request {
         Self { idempotency_key: Some(key.into()), ..self }
     }
 
+    /// Adds what is asked of a path, to its mode or its expected content where those came first.
     fn push(&mut self, path: AskedPath, change: Change) {
-        self.files.push(FileRequest { path, expected_hash: None, change, mode: None });
+        match self.entry(&path) {
+            Some(file) if matches!(file.change, Change::Mode) => file.change = change,
+            _ => self.files.push(FileRequest { path, expected_hash: None, change, mode: None }),
+        }
     }
 
-    /// What was asked of a path before.
+    /// What was asked of a path before. Compared to the byte, which is quick: two spellings of one path are found, and
+    /// refused, when the request is looked at.
     fn entry(&mut self, path: &AskedPath) -> Option<&mut FileRequest> {
-        self.files.iter_mut().find(|file| file.path == *path)
+        let at = self.position(path)?;
+        Some(&mut self.files[at])
+    }
+
+    fn position(&self, path: &AskedPath) -> Option<usize> {
+        self.files.iter().rposition(|file| file.path.as_os_str() == path.as_os_str())
     }
 
     /// The same, or a new entry that changes nothing by itself.
     fn entry_or_mode(&mut self, path: impl Into<PathBuf>) -> &mut FileRequest {
         let path = AskedPath::from(path);
-        let at = self.files.iter().position(|file| file.path == path).unwrap_or_else(|| {
+        let at = self.position(&path).unwrap_or_else(|| {
             self.push(path, Change::Mode);
             self.files.len() - 1
         });
@@ -184,6 +194,15 @@ mod tests {
         let modes: Vec<_> = request.files.iter().map(|file| file.mode).collect();
         assert_eq!(modes, [Some(Mode::Bits(0o755)), Some(Mode::Bits(0o600))]);
         assert!(matches!(request.files[1].change, Change::Mode));
+    }
+
+    #[test]
+    fn what_is_expected_of_a_file_may_be_said_first() {
+        let seen = Digest::of(b"1");
+        let request = Request::new().expect("a", seen).mode("a", 0o600).edit("a", Edit::replace("1", "2"));
+        let [file] = &request.files[..] else { unreachable!("{request:?}") };
+        assert!(matches!(&file.change, Change::Edit { edits, .. } if edits.len() == 1));
+        assert_eq!((file.expected_hash, file.mode), (Some(seen), Some(Mode::Bits(0o600))));
     }
 
     #[test]

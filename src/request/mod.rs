@@ -22,6 +22,8 @@ use edit::Edit;
 ///     .rename("docs/old.md", "docs/new.md");
 /// assert_eq!(request.files.len(), 3);
 /// ```
+///
+/// Each call looks through all files that were named before: of some ten thousand or more make `files` yourself.
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "a caller says each of them, whatever it says of the others")]
 pub struct Request {

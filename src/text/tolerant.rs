@@ -1,4 +1,4 @@
-//! Matching that looks away from white space and look-alikes, step by step, and from nothing else.
+//! Matching that ignores white space and look-alikes, step by step, and nothing else.
 //!
 //! Each step searches a view of the content in which the difference is folded away, line by line, and maps what it
 //! finds back to whole ranges of the content. Similarity plays no part.

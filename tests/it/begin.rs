@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use txedit::engine::Settings;
 use txedit::engine::report::Operation;
-use txedit::error::{ErrorKind, Outcome};
+use txedit::error::{Detail, ErrorKind, Outcome};
 use txedit::request::Request;
 use txedit::request::validate::PathRule;
 use txedit::wire;
@@ -60,6 +60,31 @@ fn a_program_that_takes_no_lock_is_noticed_by_the_commit() {
     let error = transaction.commit().unwrap_err();
     assert_eq!((error.kind(), error.outcome()), (ErrorKind::ConcurrentModification, Outcome::Unchanged));
     assert_eq!((workspace.read("a"), workspace.read("b")), ("old\n".to_owned(), "old, and theirs\n".to_owned()));
+}
+
+#[test]
+fn a_folder_that_moves_is_noticed_by_the_commit() {
+    let workspace = Workspace::with(&[("d/a", "old\n"), ("b", "old\n")]);
+    let request = request(&json!({ "files": [replace("b", "old", "new"), replace("d/a", "old", "new")] }));
+    let transaction = workspace.engine.begin(&request, running()).unwrap();
+    std::fs::rename(workspace.path("d"), workspace.path("e")).unwrap();
+    workspace.write("d/a", "theirs\n");
+    let error = transaction.commit().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConcurrentModification, "{error}");
+    let found = ["b", "e/a", "d/a"].map(|path| workspace.read(path));
+    assert_eq!(found, ["old\n", "old\n", "theirs\n"]);
+}
+
+#[test]
+fn a_key_that_another_committed_meanwhile_is_not_used_twice() {
+    let workspace = Workspace::with(&[("d/a", "old\n"), ("e/b", "old\n")]);
+    let keyed = |path: &str| request(&json!({ "files": [replace(path, "old", "new")], "idempotency_key": "once" }));
+    let transaction = workspace.engine.begin(&keyed("d/a"), running()).unwrap();
+    // No folder is common to the two, so no lock keeps them apart.
+    workspace.engine.apply(&keyed("e/b"), running()).unwrap();
+    let error = transaction.commit().unwrap_err();
+    assert!(matches!(error.details(), Detail::SameKey), "{error:?}");
+    assert_eq!((error.outcome(), workspace.read("d/a")), (Outcome::Unchanged, "old\n".to_owned()));
 }
 
 #[test]

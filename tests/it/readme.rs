@@ -146,3 +146,24 @@ fn the_recipes_do_what_they_say() {
     let (done, told) = run(replace);
     assert!(!done, "another number of matches is refused: {told}");
 }
+
+/// What the table says of tools that are everywhere.
+#[test]
+fn the_table_is_true_of_other_tools() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = "long line\n".repeat(1000);
+    for (name, content) in [("a", "old\n".to_owned()), ("b", format!("old\n{long}"))] {
+        fs::write(folder.path().join(name), content).unwrap();
+    }
+    let run = |script: &str| sh(folder.path(), script).status.success();
+    let first = || fs::read_to_string(folder.path().join("a")).unwrap();
+
+    assert!(run("sed -i s/missing/new/ a"), "no match is no failure");
+    assert!(!run("sed -i s/old/new/ a missing b") && first() == "new\n", "file by file");
+
+    assert!(run("git init -q && git add . && sed -i s/new/newer/ a b && git diff > patch && git checkout -q ."));
+    assert!(run("sed s/long/short/ patch > wrong") && !run("git apply wrong"), "a patch that does not fit");
+    assert_eq!(first(), "new\n", "all patches are checked first");
+    assert!(!run("ulimit -f 1; git apply patch"), "the second file is larger than it may write");
+    assert_eq!(first(), "newer\n", "no rollback if a write then fails");
+}

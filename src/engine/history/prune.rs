@@ -15,7 +15,7 @@ const NAMES_EVERY: u32 = 32;
 /// One in so many also sums up its bytes, for which every original is looked at.
 const BYTES_EVERY: u32 = 512;
 
-/// Besides, that often before the bound is added: by lot, the more likely the more a commit adds.
+/// Besides, that often before the bound is added: with a probability in proportion to what a commit adds.
 const LOOKS: u128 = 16;
 
 /// Ids that a warning names.

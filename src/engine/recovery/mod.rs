@@ -12,9 +12,8 @@ mod named;
 mod targets;
 pub(super) mod warnings;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 use super::history::untrusted;
@@ -64,23 +63,8 @@ pub(crate) fn recover_one(
         Err(Left::Running) => return running(fs, state, id),
         Err(left) => return Ok(left.into_report(state, id)),
     };
-    let incomplete = BTreeSet::new();
-    let uncertain = mark == Mark::Contended;
-    let leaving = OnceLock::new();
-    let (strange, is_recovery) = (BTreeSet::new(), true);
-    let mut transaction = TransactionFolder {
-        fs,
-        state,
-        folder,
-        journal,
-        mark,
-        uncertain,
-        parents,
-        strange,
-        is_recovery,
-        incomplete,
-        leaving,
-    };
+    let transaction = TransactionFolder::new(fs, state, folder, journal, mark, parents);
+    let mut transaction = TransactionFolder { is_recovery: true, ..transaction };
     if options.plan_only {
         return plan_only(&transaction, options.decision, run.cancel);
     }

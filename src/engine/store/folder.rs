@@ -49,6 +49,32 @@ pub(crate) struct TransactionFolder<'a> {
     pub leaving: OnceLock<Leaving>,
 }
 
+impl<'a> TransactionFolder<'a> {
+    /// One whose folders of targets were opened by this process.
+    pub(crate) fn new(
+        fs: &'a dyn Fs,
+        state: &'a State,
+        folder: Handle,
+        journal: Journal,
+        mark: Mark,
+        parents: HashMap<PathBuf, (Identity, Handle)>,
+    ) -> Self {
+        Self {
+            fs,
+            state,
+            folder,
+            journal,
+            mark,
+            uncertain: mark == Mark::Contended,
+            parents,
+            strange: BTreeSet::new(),
+            is_recovery: false,
+            incomplete: BTreeSet::new(),
+            leaving: OnceLock::new(),
+        }
+    }
+}
+
 impl TransactionFolder<'_> {
     pub(crate) fn record(&self, entry: usize) -> &Record {
         &self.journal.entries[entry]

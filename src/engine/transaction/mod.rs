@@ -26,8 +26,10 @@ use prepare::lock_targets::LockedTargets;
 use prepare::prepared::Prepared;
 use prepare::request_paths::RequestPaths;
 
-/// A transaction that is locked, read and planned: [`commit`](Self::commit) carries it out, dropping it discards it. Nothing
-/// of it is on the disk yet, and nothing of its files changes meanwhile by anybody who asks for locks.
+/// A transaction that is locked, read and planned: [`commit`](Self::commit) carries it out, dropping it discards it.
+///
+/// Nothing of it is on the disk yet. As long as it is held, whoever asks for a lock on one of its folders waits, this very
+/// program included; what a program without locks changes meanwhile, the commit refuses.
 #[must_use = "a transaction that is dropped is discarded; `commit` carries it out"]
 #[derive(Debug)]
 pub struct Transaction<'a> {
@@ -102,10 +104,9 @@ fn keeps_history(root: &Path) -> String {
 impl Engine {
     /// Locks the targets of a request, reads them and plans what will be done. What is interrupted and in the way is
     /// recovered first, which the plan's warnings tell. On failure no file is changed, but by such a recovery. Of a dry run
-    /// nothing is locked, and its commit changes nothing.
+    /// nothing is locked, and its commit changes nothing. Unlike [`apply`](Self::apply) it is tried once.
     pub fn begin<'a>(&'a self, request: &Request, run: Run<'a>) -> Result<Transaction<'a>> {
-        self.check_allowed(request.check.as_ref())?;
-        validate::check(request, PathRule::AbsoluteOrRelative)?;
+        self.admit(request)?;
         if request.dry_run {
             return Ok(Transaction::done(self, self.dry_run(request, run)?, run));
         }
@@ -125,8 +126,7 @@ impl Engine {
     /// Where another program writes one of the files meanwhile, a request that means the same for any content is tried
     /// again, for as long as it would wait for a lock.
     pub fn apply(&self, request: &Request, run: Run<'_>) -> Result<Report> {
-        self.check_allowed(request.check.as_ref())?;
-        validate::check(request, PathRule::AbsoluteOrRelative)?;
+        self.admit(request)?;
         if request.dry_run {
             return self.dry_run(request, run);
         }
@@ -135,6 +135,12 @@ impl Engine {
         let report =
             self.try_again(request.check.as_ref(), attempt, |error| retry::means_the_same(request, error), run);
         retry::telling(report, warnings)
+    }
+
+    /// Refuses what is wrong with a request by itself, before any file is looked at.
+    fn admit(&self, request: &Request) -> Result<()> {
+        self.check_allowed(request.check.as_ref())?;
+        validate::check(request, PathRule::AbsoluteOrRelative)
     }
 
     /// What would be done, decided without a lock.
@@ -163,7 +169,11 @@ impl Engine {
                 return Ok(Report { dry_run: request.dry_run, ..Report::default() });
             }
             validate::check(request, PathRule::Absolute)?;
-            if request.dry_run { self.apply(request, run) } else { self.attempt(request, attempt, &mut warnings, run) }
+            if request.dry_run {
+                self.dry_run(request, run)
+            } else {
+                self.attempt(request, attempt, &mut warnings, run)
+            }
         };
         let report = self.try_again(None, attempt, |_| true, run);
         (last, retry::telling(report, warnings))

@@ -1,9 +1,9 @@
 //! Stages new contents in the slots of a transaction's folder, then its journal.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, OnceLock};
 use std::thread::Builder;
 
 use super::prepare::prepared::{Prepared, Source};
@@ -94,25 +94,8 @@ impl<'a> Staging<'a> {
         let parents = prepared.parents.iter();
         let parents = parents.map(|(path, (stat, folder))| (path.clone(), (stat.identity, folder.clone()))).collect();
         let born = stat.modified;
-        let incomplete = BTreeSet::new();
-        let mark = Mark::Sealed;
-        let (uncertain, leaving) = (false, OnceLock::new());
-        let (strange, is_recovery) = (BTreeSet::new(), false);
-        let transaction = TransactionFolder {
-            fs,
-            state,
-            folder,
-            journal,
-            mark,
-            uncertain,
-            parents,
-            strange,
-            is_recovery,
-            incomplete,
-            leaving,
-        };
         Ok(Self {
-            transaction,
+            transaction: TransactionFolder::new(fs, state, folder, journal, Mark::Sealed, parents),
             section,
             born,
             unnamed: 0..0,
@@ -461,5 +444,5 @@ pub(crate) fn make_folder(
             Err(e) => return Err(Error::io("rename", name.path(), e)),
         }
     }
-    Err(Error::new(ErrorKind::WriteFailed, "unfinished folders are swept away quicker than they are made; try again"))
+    Err(Error::new(ErrorKind::WriteFailed, "another process keeps removing the staging folder; try again"))
 }

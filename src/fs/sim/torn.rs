@@ -12,7 +12,7 @@ pub(super) const LOST: usize = 0;
 /// The variant in which all of it survives: always the second, if it differs from the first.
 pub(super) const KEPT: usize = 1;
 
-/// How many ways of tearing one size are listed before they are drawn by lot.
+/// How many ways of tearing one size are listed before they are drawn at random.
 const WAYS: usize = 256;
 
 /// How many block boundaries a file is cut at.

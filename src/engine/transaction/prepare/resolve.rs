@@ -182,7 +182,7 @@ impl<'a> Resolver<'a> {
         Err(Error::io("resolve", path, Errno::LOOP.into()))
     }
 
-    /// The path in the workspace, by letter; where that fails for an absolute one, by where its folder really is.
+    /// The path in the workspace, lexically; where that fails for an absolute one, by where its folder really is.
     fn relative(&self, path: &AskedPath) -> Result<RelPath> {
         if let Ok(normal) = RelPath::shared(path) {
             return Ok(normal);
