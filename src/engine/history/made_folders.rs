@@ -27,6 +27,8 @@ enum Removed {
     From(Handle),
     IsGone,
     IsNotOurs,
+    /// It is there still, since this came of removing it.
+    Stays(std::io::Error),
 }
 
 /// Folders, by path and identity.
@@ -77,14 +79,19 @@ impl TransactionFolder<'_> {
                     }
                 }
                 Ok(Removed::IsGone) => {}
+                Ok(Removed::Stays(error)) => {
+                    let path = self.state.root.path().join(path).display().to_string();
+                    let why = match errno::of(&error) {
+                        Some(Errno::NOTEMPTY | Errno::EXIST) => "it is not empty".to_owned(),
+                        _ => error.to_string(),
+                    };
+                    tidied.warnings.push(format!("{path} stays, which the undone transaction had made: {why}"));
+                    left.push(record.path.as_path());
+                }
                 Err(error) => {
                     let path = self.state.root.path().join(path).display().to_string();
-                    tidied.warnings.push(match errno::of(&error) {
-                        Some(Errno::NOTEMPTY | Errno::EXIST) => {
-                            format!("{path} stays, which the undone transaction had made: it is not empty")
-                        }
-                        _ => format!("{path} stays, which the undone transaction had made: {error}"),
-                    });
+                    let warning = format!("{path} may be left, which the undone transaction had made: {error}");
+                    tidied.warnings.push(warning);
                     left.push(record.path.as_path());
                 }
             }
@@ -136,7 +143,7 @@ impl TransactionFolder<'_> {
         }
         match self.fs.remove_folder(name) {
             // One that is gone was removed, whatever the call said.
-            Err(e) if self.fs.stat(name)?.is_some() => Err(e),
+            Err(e) if self.fs.stat(name)?.is_some() => Ok(Removed::Stays(e)),
             _ => Ok(Removed::From(parent)),
         }
     }

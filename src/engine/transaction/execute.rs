@@ -221,7 +221,9 @@ impl<'a> Walk<'a> {
         let files = self.staging.files();
         // Before the first swap the journal was synced by itself, and there is no report.
         let texts = self.staging.texts().filter(|_| barrier == Barrier::Contents);
-        let all = files.iter().chain(originals).chain(texts).chain([&transaction.folder]).chain(&sections);
+        // Whoever made the state folder may have been killed between naming its id and syncing that name.
+        let folders = [&transaction.folder, &transaction.state.folder];
+        let all = files.iter().chain(originals).chain(texts).chain(folders).chain(&sections);
         if self.prepared.again { sync_together(transaction.fs, all) } else { sync_all(transaction.fs, all) }
     }
 

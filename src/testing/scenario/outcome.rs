@@ -10,6 +10,7 @@ use super::data::{Act, Ask, Deed, Terms, request};
 use super::judge::{Doing, Judged};
 use super::look::{Look, Marks, alike, differences, mark_text, marks_of};
 use super::run::{Answer, Committed, EITHER_WAY, World};
+use crate::engine::Decision;
 use crate::engine::report::{FileReport, Operation, Report};
 use crate::fs::FileKind;
 use crate::fs::sim::Entry;
@@ -63,6 +64,7 @@ impl World {
                 let is_otherwise = || {
                     self.is_recovered_beside(start, act, look)
                         || is_around_left(start, act, &deeds, (answer, &look.files))
+                        || is_beside_moved(start, act, &deeds, (answer, &look.files))
                 };
                 is_serial.or_else(|how| if is_otherwise() { Ok(()) } else { Err(how) })?;
             }
@@ -292,8 +294,9 @@ fn is_as(expected: &Files, base: &Files, files: &Files, leeway: Leeway<'_>) -> J
     let Leeway { any_time, warnings } = leeway;
     let is_told = |path: &PathBuf| {
         let is_folder = files.get(path).is_some_and(|entry| entry.kind == FileKind::Folder);
-        let stays = format!("{ROOT}/{} stays", path.display());
-        is_folder && warnings.iter().any(|told| told.contains(&stays) || told.contains("had made are left"))
+        let path = format!("{ROOT}/{}", path.display());
+        let stays = [format!("{path} stays"), format!("{path} may be left"), "had made are left".to_owned()];
+        is_folder && warnings.iter().any(|told| stays.iter().any(|stays| told.contains(stays)))
     };
     for path in expected.keys().chain(files.keys()) {
         let wanted = expected.get(path);
@@ -354,28 +357,48 @@ fn is_serial(start: &World, act: &Act, deeds: &[Deed], files: &Files, is_due: bo
 }
 
 /// Whether the act came after a recovery that could not take back, as it says, what others wrote meanwhile: they may as well
-/// have written that behind it.
+/// have written that behind it, or in front of it into what stood there.
 fn is_around_left(start: &World, act: &Act, deeds: &[Deed], (answer, files): (&Answer, &Files)) -> bool {
     let Answer::Report(report) = answer else { return false };
     let parts = report.warnings.iter().flat_map(|warning| warning.split("; "));
     let left: BTreeSet<&str> = parts.filter_map(|part| Some(part.split_once(" is not as it was: ")?.0)).collect();
     let others: Vec<Deed> =
         deeds.iter().filter(|deed| !deed.paths().iter().any(|path| left.contains(path.as_str()))).cloned().collect();
-    let as_they_left_it = left.iter().filter_map(|path| Some((*path, files.get(Path::new(path))?)));
-    let written = as_they_left_it.flat_map(|(path, entry)| {
-        let text = String::from_utf8_lossy(&entry.content).into_owned();
-        [Deed::Delete(path.to_owned()), Deed::Create(path.to_owned(), text), Deed::Chmod(path.to_owned(), entry.mode)]
-    });
-    let written: Vec<Deed> = written.collect();
+    let as_in = |files: &Files| -> Vec<Deed> {
+        let there = left.iter().filter_map(|path| Some((*path, files.get(Path::new(path))?)));
+        let written = there.flat_map(|(path, entry)| {
+            let text = String::from_utf8_lossy(&entry.content).into_owned();
+            let path = || path.to_owned();
+            [Deed::Delete(path()), Deed::Create(path(), text), Deed::Chmod(path(), entry.mode)]
+        });
+        written.collect()
+    };
+    let is_serial_after = |way: Decision, written: &[Deed], deeds: &[Deed]| {
+        let mut recovered = start.fork();
+        recovered.recover(way);
+        for deed in written {
+            lock(&recovered.foreigners).act(&recovered.machine, deed, false);
+        }
+        is_serial(&recovered, act, deeds, files, false).is_ok()
+    };
+    let (as_left, as_found) = (as_in(files), as_in(&start.look().files));
     !left.is_empty()
-        && EITHER_WAY.iter().any(|way| {
-            let mut recovered = start.fork();
-            recovered.recover(*way);
-            for deed in &written {
-                lock(&recovered.foreigners).act(&recovered.machine, deed, false);
-            }
-            is_serial(&recovered, act, &others, files, false).is_ok()
-        })
+        && EITHER_WAY
+            .iter()
+            .any(|way| is_serial_after(*way, &as_left, &others) || is_serial_after(*way, &as_found, deeds))
+}
+
+/// Whether the act is one of the other files alone, where others moved a file that was as asked, and so was only read: to
+/// the place of another, it may be, and away from there before that was looked at.
+fn is_beside_moved(start: &World, act: &Act, deeds: &[Deed], (answer, files): (&Answer, &Files)) -> bool {
+    let (Answer::Report(report), Act::Apply(asks, terms)) = (answer, act) else { return false };
+    let is_moved = |path: &str| deeds.iter().any(|deed| moves(deed) && deed.paths().iter().any(|moved| moved == path));
+    let is_unchanged = |path: &str| {
+        report.files.iter().any(|file| file.operation == Operation::None && *file.path == *Path::new(path))
+    };
+    let is_out = |ask: &&Ask| !ask.paths().into_iter().any(|path| is_moved(path) && is_unchanged(path));
+    let changed: Vec<Ask> = asks.iter().filter(is_out).cloned().collect();
+    changed.len() < asks.len() && is_serial(start, &Act::Apply(changed, terms.clone()), deeds, files, false).is_ok()
 }
 
 /// Whether the files are what comes of some deeds, the act, and the other deeds.
