@@ -196,9 +196,10 @@ impl Refused<'_> {
                 (Some(kept), Some(theirs)) if only_worn && same_dress(kept, theirs) => true,
                 // What they added to a file they may have added to the new one.
                 (Some(kept), Some(theirs)) if self.asked.contains(path) && has_added(kept, theirs) => true,
-                // They moved its folder with the new one, whose permissions were asked for.
+                // They moved its folder with the new one, as it was asked for.
                 (Some(kept), Some(theirs))
-                    if self.was_asked_before_it_moved(path) && kept.content == theirs.content =>
+                    if self.was_asked_before_it_moved(path)
+                        && marks_of(std::iter::once(kept)) == marks_of(std::iter::once(theirs)) =>
                 {
                     true
                 }
