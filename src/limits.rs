@@ -108,7 +108,7 @@ pub const CONTENDED_TRIES: usize = 200;
 pub const DIFF_BYTES: usize = 64 << 10;
 
 /// How long a check may take unless told otherwise.
-pub const CHECK_TIME: Duration = Duration::from_mins(10);
+pub const CHECK_TIME: Duration = Duration::from_secs(10 * 60);
 
 /// Bytes kept of the end of what a check prints.
 pub const CHECK_TAIL_BYTES: usize = 8 << 10;
@@ -117,7 +117,7 @@ pub const CHECK_TAIL_BYTES: usize = 8 << 10;
 pub const OPEN_BYTES: u64 = 1 << 30;
 
 /// How long an open transaction stays open after something was last staged in it.
-pub const OPEN_LIFETIME: Duration = Duration::from_hours(24);
+pub const OPEN_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Bytes of replacements that are kept on record with a transaction, so that it can be taken out of files that others
 /// changed since.
@@ -133,7 +133,7 @@ pub const HISTORY_COUNT: usize = 1_000;
 pub const HISTORY_BYTES: u64 = 1 << 30;
 
 /// How long a transaction stays in history.
-pub const HISTORY_AGE: Duration = Duration::from_hours(30 * 24);
+pub const HISTORY_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Transactions that stay whatever their age, and from whose oldest the age of the others is counted: a clock that is
 /// wrong for fewer commits than these takes nothing away.
@@ -144,7 +144,7 @@ pub const TRASH: usize = 64;
 
 /// How long content that stood at its target and was taken back stays in the trash, for a program that still has it open
 /// and writes to it.
-pub const GRACE: Duration = Duration::from_mins(1);
+pub const GRACE: Duration = Duration::from_secs(60);
 
 /// Folders in one another that `kept drop` deletes: each is open while those in it go.
 pub const RAZED_LEVELS: usize = 200;
@@ -156,7 +156,7 @@ pub const MESSAGE_BYTES: usize = 64 << 20;
 pub const ANSWER_BYTES: usize = 40_000;
 
 /// How long a delegate may take unless told otherwise.
-pub const DELEGATE_TIME: Duration = Duration::from_mins(5);
+pub const DELEGATE_TIME: Duration = Duration::from_secs(5 * 60);
 
 /// Bytes of a file that is shown to a delegate unless told otherwise.
 pub const DELEGATE_FILE_BYTES: u64 = 1 << 20;

@@ -117,7 +117,7 @@ pub(crate) fn sources(files: usize, mark: &str, every: usize) -> Tree {
 
 /// Writes a tree whose files are an hour old, all of it on the disk.
 pub(crate) fn write(tree: &Tree, root: &Path) -> Result<()> {
-    let hour_ago = SystemTime::now() - Duration::from_hours(1);
+    let hour_ago = SystemTime::now() - Duration::from_secs(60 * 60);
     let mut made = None;
     for (path, content) in tree {
         let path = root.join(path);

@@ -65,7 +65,7 @@ impl Tree {
     /// Files are rarely edited in the moment after they were written, and nobody's earlier writes are to be paid for:
     /// makes all of them an hour old, and syncs.
     pub(crate) fn settle(&self) {
-        let old = SystemTime::now() - Duration::from_hours(1);
+        let old = SystemTime::now() - Duration::from_secs(60 * 60);
         for path in self.paths() {
             File::options().write(true).open(path).unwrap().set_modified(old).unwrap();
         }

@@ -73,7 +73,7 @@ mod tests {
         (ended, heard)
     }
 
-    const LONG: Duration = Duration::from_mins(1);
+    const LONG: Duration = Duration::from_secs(60);
 
     #[test]
     fn what_it_prints_is_told_and_its_end_is_kept() {

@@ -196,7 +196,7 @@ impl End<'_> {
     /// An hour later somebody commits something else, which empties the trash: still nothing is lost, and what is put
     /// aside is told.
     fn aftermath(&self, machine: &SimFs) -> Result<(), String> {
-        machine.advance(Duration::from_hours(1));
+        machine.advance(Duration::from_secs(60 * 60));
         let before = kept(machine);
         let engine = self.engine(machine)?;
         let report = run(|run| engine.apply(&a_file("aftermath"), run));

@@ -223,7 +223,7 @@ impl Script {
         let done = engine.and_then(|engine| run(|run| engine.apply(&a_file("warm"), run)));
         assert!(done.is_ok(), "{done:?}");
         machine.kill(1);
-        machine.advance(Duration::from_mins(1));
+        machine.advance(Duration::from_secs(60));
     }
 
     /// An engine of the script, in a process of its own.
@@ -233,7 +233,7 @@ impl Script {
 
     /// The same for one of several that live at a time: it waits for locks as long as it takes.
     pub(super) fn patient_process(&self, machine: &SimFs, pid: u32) -> Result<Engine> {
-        let engine = self.engine_with(self.file_system(machine, pid, Role::Act), Duration::from_hours(1))?;
+        let engine = self.engine_with(self.file_system(machine, pid, Role::Act), Duration::from_secs(60 * 60))?;
         Ok(engine.with_checker(self.checker(machine)))
     }
 

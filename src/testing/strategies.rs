@@ -43,7 +43,7 @@ pub fn setup(files: &[(&str, &str)]) -> impl Fn(&SimFs) + Send + Sync + 'static 
             let made = machine.make_folders(folder).and_then(|()| machine.create(path, content));
             assert!(made.is_ok(), "{path}: {made:?}");
         }
-        machine.advance(Duration::from_mins(1));
+        machine.advance(Duration::from_secs(60));
     }
 }
 

@@ -15,7 +15,7 @@ use txedit::wire::request;
 
 use crate::workspace::{running, settings};
 
-const DAY: Duration = Duration::from_hours(24);
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 fn machine() -> SimFs {
     let sim = SimFs::new();

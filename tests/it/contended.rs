@@ -89,7 +89,7 @@ fn what_was_half_made_anew_on_a_full_disk_is_nobody_elses() {
     assert_eq!(error.outcome(), Outcome::RolledBack, "{error}");
     assert!(error.kept().is_empty(), "{:?}", error.kept());
     assert_eq!((read(&sim, "/w/a"), read(&sim, "/w/b")), ("red\n".to_owned(), "red\ntheirs\n".to_owned()));
-    sim.advance(std::time::Duration::from_hours(1));
+    sim.advance(std::time::Duration::from_secs(60 * 60));
     let file = json!({ "files": [{ "file_path": "c", "content": "" }] }).to_string();
     let later = request::parse(file.as_bytes()).unwrap().into_request(PathRule::AbsoluteOrRelative).unwrap();
     let cancel = AtomicBool::new(false);

@@ -26,7 +26,7 @@ fn taken_back(
     sim.make_folders("/w").unwrap();
     sim.create("/w/a", "one").unwrap();
     sim.link("/w/a", "/w/other").unwrap();
-    sim.advance(std::time::Duration::from_mins(1));
+    sim.advance(std::time::Duration::from_secs(60));
     let settings = Settings { durability: Durability::Power, ..settings() };
     let engine = Engine::with_fs(disturb(Arc::new(sim.process(1))), Path::new("/w"), settings).unwrap();
     let (machine, start) = (sim.clone(), sim.calls());

@@ -73,7 +73,7 @@ fn written_meanwhile(call: usize, same_time: bool) {
     machine.make_folders("/w").unwrap();
     machine.create("/w/a", content()).unwrap();
     if !same_time {
-        machine.advance(Duration::from_mins(1));
+        machine.advance(Duration::from_secs(60));
     }
     machine.settings(|settings| settings.tick = if same_time { Duration::ZERO } else { Duration::from_millis(1) });
     let calls = Arc::new(AtomicUsize::new(0));

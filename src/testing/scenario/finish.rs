@@ -70,7 +70,7 @@ impl World {
         }
         // A recovery and a later commit empty the trash: nothing that is somebody's may be in it.
         self.act(&Act::Recover, &mut Vec::new())?;
-        self.machine.advance(Duration::from_hours(1));
+        self.machine.advance(Duration::from_secs(60 * 60));
         let later = Ask::Create("aftermath".to_owned(), "aftermath\n".to_owned());
         self.act(&Act::Apply(vec![later], Terms::default()), &mut Vec::new())?;
         let (status, look) = (self.status().map_err(|error| format!("status fails: {error}"))?, self.look());

@@ -149,7 +149,7 @@ impl World {
             // What cannot be made is not there: shrinking takes away what others need.
             drop(make(&machine, item));
         }
-        machine.advance(Duration::from_mins(1));
+        machine.advance(Duration::from_secs(60));
         machine.sync_everything();
         let alive = Look::of(&machine).in_files();
         let world = Self::on(machine, scenario.machine);

@@ -29,7 +29,7 @@ fn many() -> Script {
         for number in 0..count {
             machine.create(format!("/w/sub/{number}"), format!("{number} one\n")).unwrap();
         }
-        machine.advance(Duration::from_mins(1));
+        machine.advance(Duration::from_secs(60));
     };
     let edits = (0..count).map(|number| scripts::replaces(&format!("sub/{number}"), "one", "two")).collect();
     Script::new("many", files).apply(scripts::request(edits))

@@ -41,7 +41,7 @@ pub(crate) fn committed() -> Script {
 fn with_a_long_one(machine: &SimFs) {
     scripts::files(machine);
     machine.create("/w/long", "1 one\n2\n3\n4\n5 one\n").unwrap();
-    machine.advance(Duration::from_mins(1));
+    machine.advance(Duration::from_secs(60));
 }
 
 /// The one that is open.

@@ -110,7 +110,7 @@ fn with_history(machine: &SimFs, request: &Request) {
     files(machine);
     engine(machine).apply(request, alone()).unwrap();
     machine.kill(9);
-    machine.advance(Duration::from_mins(1));
+    machine.advance(Duration::from_secs(60));
 }
 
 /// Undoes the transaction that [`with_history`] made, whatever came after it.
@@ -138,7 +138,7 @@ fn with_interrupted(machine: &SimFs, request: &Request) {
     });
     engine(machine).apply(request, alone()).unwrap_err();
     machine.clear_hook();
-    machine.advance(Duration::from_mins(1));
+    machine.advance(Duration::from_secs(60));
 }
 
 #[test]

@@ -44,7 +44,7 @@ pub(crate) fn files(machine: &SimFs) {
     {
         machine.create(format!("/w/{path}"), content).unwrap();
     }
-    machine.advance(Duration::from_mins(1));
+    machine.advance(Duration::from_secs(60));
 }
 
 /// An attribute that the files of [`attributed`] have.
@@ -93,7 +93,7 @@ pub(crate) fn an_empty_one() -> Script {
     let setup = |machine: &SimFs| {
         files(machine);
         machine.create("/w/empty", "").unwrap();
-        machine.advance(Duration::from_mins(1));
+        machine.advance(Duration::from_secs(60));
     };
     let fills = Change::Write { content: "full\n".into(), if_exists: IfExists::Replace };
     Script::new("an empty one", setup).apply(request(vec![file("empty", fills), replaces("a", "one", "two")]))
@@ -158,7 +158,7 @@ pub(crate) fn folder_to_file() -> Script {
     let setup = |machine: &SimFs| {
         files(machine);
         machine.make_folders("/w/sub/empty").unwrap();
-        machine.advance(Duration::from_mins(1));
+        machine.advance(Duration::from_secs(60));
     };
     Script::new("folder to file", setup).apply(request(vec![deletes("sub/d"), creates("sub", "sub two\n")]))
 }

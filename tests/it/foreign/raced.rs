@@ -164,7 +164,7 @@ fn round(base: &SimFs, protocol: &'static Protocol, tally: &mut Tally, dice: &mu
     let (mut words, mut reported) = (Vec::new(), BTreeSet::new());
     for number in 0..ROUND {
         // Half of the files are old enough for their times to prove something.
-        machine.advance(if dice.below(2) == 0 { Duration::from_mins(1) } else { Duration::ZERO });
+        machine.advance(if dice.below(2) == 0 { Duration::from_secs(60) } else { Duration::ZERO });
         let (request, paths) = transaction(&machine, number, dice);
         let edits = edits(&machine, &paths, words.len(), dice);
         words.extend(edits.iter().map(Word::of));

@@ -84,7 +84,7 @@ impl<'a> Caller<'a> {
 }
 
 fn read(mut stream: std::net::TcpStream) -> String {
-    stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap();
     String::from_utf8(answer).unwrap()

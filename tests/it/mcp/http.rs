@@ -196,7 +196,7 @@ fn who_does_not_finish_its_head_is_let_go_before_a_token_is_asked_for() {
     let server = Server::start(&root, &[], Some("a-token-of-some-length"));
     let mut stream = TcpStream::connect(&server.address).unwrap();
     // Far longer than it takes; without a deadline it would never end.
-    stream.set_read_timeout(Some(Duration::from_mins(2))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(2 * 60))).unwrap();
     stream.write_all(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n").unwrap();
     let mut rest = Vec::new();
     stream.read_to_end(&mut rest).expect("the server ends the connection");
@@ -213,7 +213,7 @@ fn who_does_not_finish_its_body_is_let_go() {
     {
         let mut stream = TcpStream::connect(&server.address).unwrap();
         // Far longer than it takes; without a deadline it would never end.
-        stream.set_read_timeout(Some(Duration::from_mins(3))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(3 * 60))).unwrap();
         let request = format!(
             "POST /mcp HTTP/1.1\r\nHost: localhost\r\n{head}\r\nContent-Type: application/json\r\n\
              Accept: application/json, text/event-stream\r\n\r\n{body}"
@@ -243,7 +243,7 @@ fn connections_are_bounded() {
     let early = waiting.read(&mut [0; 1]);
     assert!(early.is_err(), "it is not served before there is room: {early:?}");
     open.pop();
-    waiting.set_read_timeout(Some(Duration::from_mins(2))).unwrap();
+    waiting.set_read_timeout(Some(Duration::from_secs(2 * 60))).unwrap();
     let mut line = [0; 15];
     waiting.read_exact(&mut line).unwrap();
     assert_eq!(&line, b"HTTP/1.1 200 OK");

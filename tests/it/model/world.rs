@@ -107,7 +107,7 @@ impl World {
             Action::RollBack(client) => self.roll_back(*client)?,
             Action::Recover => self.recover()?,
             Action::Wait => self.sim.advance(Duration::from_secs(10)),
-            Action::TurnBack => self.sim.rewind(Duration::from_hours(1)),
+            Action::TurnBack => self.sim.rewind(Duration::from_secs(60 * 60)),
         }
         self.compare(&self.files)?;
         self.nothing_is_left()

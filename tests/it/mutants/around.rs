@@ -23,7 +23,7 @@ const ALONE: Run<'_> = Run { cancel: &NEVER, observer: &Unobserved };
 fn engine(fs: Arc<dyn Fs>, root: &str) -> Engine {
     let settings = Settings {
         durability: Durability::Power,
-        lock_timeout: Duration::from_mins(1),
+        lock_timeout: Duration::from_secs(60),
         retention: Retention::default(),
         program: "around".to_owned(),
     };
@@ -36,7 +36,7 @@ fn machine() -> SimFs {
     machine.make_folders("/w").unwrap();
     machine.volume("/w", |volume| volume.sync_each = true).unwrap();
     scripts::files(&machine);
-    machine.advance(Duration::from_mins(1));
+    machine.advance(Duration::from_secs(60));
     machine
 }
 

@@ -37,7 +37,7 @@ fn machine() -> SimFs {
     let machine = SimFs::new();
     machine.make_folders("/w").unwrap();
     scripts::files(&machine);
-    machine.advance(Duration::from_mins(1));
+    machine.advance(Duration::from_secs(60));
     machine
 }
 

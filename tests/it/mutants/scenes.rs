@@ -67,7 +67,7 @@ fn settled(prepare: fn(&SimFs)) -> SimFs {
     scripts::files(&machine);
     engine(&machine, 1, &PROTOCOL, plain).apply(&request(vec![creates("warm", "warm\n")]), ALONE).unwrap();
     machine.kill(1);
-    machine.advance(Duration::from_mins(1));
+    machine.advance(Duration::from_secs(60));
     machine.sync_everything();
     machine
 }

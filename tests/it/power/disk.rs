@@ -176,7 +176,7 @@ struct Server {
 }
 
 /// Names and sizes never change.
-const FOR_LONG: Duration = Duration::from_hours(1);
+const FOR_LONG: Duration = Duration::from_secs(60 * 60);
 
 impl Server {
     fn disk(&self, number: u64) -> Option<Arc<Mutex<Disk>>> {

@@ -210,7 +210,7 @@ fn the_clock_moves_with_each_change_and_when_told() {
         first.identity.born.unwrap().seconds + 1,
         "born by one call, written by the next"
     );
-    sim.advance(Duration::from_mins(1));
+    sim.advance(Duration::from_secs(60));
     process.write_at(&file, 0, b"y").unwrap();
     assert_eq!(process.stat_handle(&file).unwrap().modified.seconds, first.modified.seconds + 61);
 }

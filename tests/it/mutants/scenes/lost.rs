@@ -18,7 +18,7 @@ use crate::explore::scripts::{replaces, request};
 pub(crate) fn an_original_that_was_not_durable(wrap: Wrap) -> Scene {
     let machine = settled(|machine| machine.volume("/w", |volume| volume.sync_each = true).unwrap());
     machine.write_in_place("/w/a", b"a fresh one\n").unwrap();
-    machine.advance(Duration::from_mins(1));
+    machine.advance(Duration::from_secs(60));
     let files = vec![replaces("a", "one", "two")];
     engine(&machine, 2, &PROTOCOL, wrap).apply(&request(files), ALONE).unwrap();
     for image in images(&machine) {

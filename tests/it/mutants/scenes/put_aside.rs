@@ -65,7 +65,7 @@ pub(crate) fn what_a_commit_puts_aside(wrap: Wrap) -> Scene {
     engine(&machine, 2, &PROTOCOL, plain).apply(&request(files), ALONE).unwrap_err();
     machine.clear_hook();
     held.lock().unwrap().take().expect("it was opened").append(b"late\n").unwrap();
-    machine.advance(Duration::from_hours(1));
+    machine.advance(Duration::from_secs(60 * 60));
     let later = engine(&machine, 3, &PROTOCOL, wrap);
     let report = later.apply(&request(vec![creates("later", "later\n")]), ALONE).unwrap();
     let kept = later.kept().unwrap();
