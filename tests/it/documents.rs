@@ -58,6 +58,14 @@ fn the_readme_is_short() {
 }
 
 #[test]
+fn the_readme_asks_for_the_compiler_that_the_package_asks_for() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let asked: BTreeSet<_> = readme.split("Rust ").skip(1).filter_map(|rest| rest.split_once(" or newer")).collect();
+    let asked: BTreeSet<_> = asked.iter().map(|(version, _)| *version).filter(|version| version.len() < 8).collect();
+    assert_eq!(asked, BTreeSet::from([env!("CARGO_PKG_RUST_VERSION").trim_end_matches(".0")]));
+}
+
+#[test]
 fn every_link_of_a_document_leads_somewhere() {
     let documents = documents();
     assert!(documents.len() >= 12, "only {} documents were found", documents.len());

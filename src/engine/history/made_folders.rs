@@ -27,7 +27,7 @@ enum Removed {
     From(Handle),
     IsGone,
     IsNotOurs,
-    /// It is there still, since this came of removing it.
+    /// It is still there: what its removal failed with.
     Stays(std::io::Error),
 }
 
@@ -65,6 +65,10 @@ impl TransactionFolder<'_> {
             if left.iter().any(|inner| inner.starts_with(path)) {
                 continue;
             }
+            let told = |how: &str, why: &str| {
+                let path = self.state.root.path().join(path);
+                format!("{} {how}, which the undone transaction had made: {why}", path.display())
+            };
             match self.remove_empty(record, |there| is_ours(record, staged, there)) {
                 Ok(Removed::From(parent)) => {
                     // What was removed after its parent was opened for it needs no sync.
@@ -80,19 +84,17 @@ impl TransactionFolder<'_> {
                 }
                 Ok(Removed::IsGone) => {}
                 Ok(Removed::Stays(error)) => {
-                    let path = self.state.root.path().join(path).display().to_string();
                     let why = match errno::of(&error) {
                         Some(Errno::NOTEMPTY | Errno::EXIST) => "it is not empty".to_owned(),
                         _ => error.to_string(),
                     };
-                    tidied.warnings.push(format!("{path} stays, which the undone transaction had made: {why}"));
-                    left.push(record.path.as_path());
+                    tidied.warnings.push(told("stays", &why));
+                    left.push(path);
                 }
+                // It was not to be looked at: it may be gone.
                 Err(error) => {
-                    let path = self.state.root.path().join(path).display().to_string();
-                    let warning = format!("{path} may be left, which the undone transaction had made: {error}");
-                    tidied.warnings.push(warning);
-                    left.push(record.path.as_path());
+                    tidied.warnings.push(told("may be left", &error.to_string()));
+                    left.push(path);
                 }
             }
         }

@@ -173,7 +173,9 @@ fn judge_file(compared: Compared<'_>, report: &Report, index: usize, mode: Optio
     let (source, goal) = places(file, before);
     // What one entry takes away, another may put in its place.
     let others = || report.files.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, other)| other);
-    let is_retaken = file.hash_after.is_none() && others().any(|other| places(other, before).1 == goal);
+    // By a symlink, it may be, that somebody put there meanwhile.
+    let leads_there = |other: &FileReport| [before, after].iter().any(|files| places(other, files).1 == goal);
+    let is_retaken = file.hash_after.is_none() && others().any(leads_there);
     let was_vacated = file.hash_before.is_none() && others().any(|other| places(other, before).0 == source);
     let told = |what: &str| Err(format!("{}: {what}; the answer says {file:?}", source.display()));
     let is_renamed_there = file.extras.renamed_to.as_ref().is_some_and(|path| compared.is_touched(path));

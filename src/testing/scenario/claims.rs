@@ -105,7 +105,7 @@ impl Claimed<'_> {
             let is_wrong = !is_folder(path) || why == "it is not empty" && is_empty;
             return if is_wrong && !self.compared.is_touched(path) { Err("it does not".to_owned()) } else { Ok(()) };
         }
-        if let Some((path, _)) = warning.split_once(" may be left, which the undone transaction had made: ") {
+        if let Some((path, _)) = warning.split_once(MAY_BE_LEFT) {
             self.inside(Path::new(path))?;
             return Ok(());
         }
@@ -203,11 +203,14 @@ pub fn warnings(report: &Report) -> impl Iterator<Item = &String> {
     report.warnings.iter().chain(report.files.iter().flat_map(|file| &file.extras.warnings))
 }
 
+/// What is said of a folder where a call failed that would have told whether it is there.
+const MAY_BE_LEFT: &str = " may be left, which the undone transaction had made: ";
+
 /// The folders that an answer says had to stay, or may have, where nothing tells any more which those are.
 pub(super) fn told_to_stay(files: &Files, warnings: &[String]) -> BTreeSet<PathBuf> {
     let is_told = |path: &Path| {
         let path = format!("{ROOT}/{}", path.display());
-        let stays = [format!("{path} stays, "), format!("{path} may be left, "), "had made are left: ".to_owned()];
+        let stays = [format!("{path} stays, "), format!("{path}{MAY_BE_LEFT}"), "had made are left: ".to_owned()];
         warnings.iter().any(|told| stays.iter().any(|stays| told.contains(stays)))
     };
     let folders = files.iter().filter(|(_, entry)| entry.kind == FileKind::Folder).map(|(path, _)| path);
@@ -240,7 +243,12 @@ impl World {
                 }
                 // What was done before is told as it was told then.
                 let told = warnings(report).filter(|_| !report.already_applied);
-                told.into_iter().try_for_each(|warning| claimed.judge_warning(warning))
+                told.into_iter().try_for_each(|warning| {
+                    if warning.contains(MAY_BE_LEFT) && !doing.failed {
+                        return Err(format!("no call failed; the warning says {warning:?}"));
+                    }
+                    claimed.judge_warning(warning)
+                })
             }
             Ok(Answer::Recovered(all)) => all.iter().try_for_each(|one| claimed.judge_kept(&one.kept)),
             Ok(_) => dropped.map_or(Ok(()), |opened| claimed.judge_dropped(opened)),

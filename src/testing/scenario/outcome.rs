@@ -292,12 +292,7 @@ struct Leeway<'a> {
 /// Whether the files look as `expected`, and are the very ones of `base` where nothing was to change.
 fn is_as(expected: &Files, base: &Files, files: &Files, leeway: Leeway<'_>) -> Judged {
     let Leeway { any_time, warnings } = leeway;
-    let is_told = |path: &PathBuf| {
-        let is_folder = files.get(path).is_some_and(|entry| entry.kind == FileKind::Folder);
-        let path = format!("{ROOT}/{}", path.display());
-        let stays = [format!("{path} stays"), format!("{path} may be left"), "had made are left".to_owned()];
-        is_folder && warnings.iter().any(|told| stays.iter().any(|stays| told.contains(stays)))
-    };
+    let stays = told_to_stay(files, warnings);
     for path in expected.keys().chain(files.keys()) {
         let wanted = expected.get(path);
         let is = match (wanted, base.get(path)) {
@@ -306,7 +301,7 @@ fn is_as(expected: &Files, base: &Files, files: &Files, leeway: Leeway<'_>) -> J
                 let timed = is.filter(|_| any_time).map(|is| Entry { modified: old.modified, ..is.clone() });
                 same(timed.as_ref().or(is), wanted, true)
             }
-            (None, _) if is_told(path) => true,
+            (None, _) if stays.contains(path) => true,
             _ => alike(files.get(path), wanted),
         };
         if !is {

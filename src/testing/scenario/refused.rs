@@ -185,6 +185,10 @@ impl Refused<'_> {
             let added: Marks = marks_of(std::iter::once(theirs)).difference(&before).copied().collect();
             !added.is_empty() && added.is_subset(&marks_of(std::iter::once(kept)))
         };
+        let is_of = |kept: &Entry, theirs: &Entry| {
+            let [in_kept, in_theirs] = [kept, theirs].map(|entry| marks_of(std::iter::once(entry)));
+            kept.content == theirs.content || !in_theirs.is_empty() && in_kept == in_theirs
+        };
         let is_in = |kept: &Kept, known_as: &Path| {
             let (Ok(was), Ok(is)) = (kept.path.strip_prefix(ROOT), kept.kept_path.strip_prefix(ROOT)) else {
                 return false;
@@ -197,12 +201,7 @@ impl Refused<'_> {
                 // What they added to a file they may have added to the new one.
                 (Some(kept), Some(theirs)) if self.asked.contains(path) && has_added(kept, theirs) => true,
                 // They moved its folder with the new one, as it was asked for.
-                (Some(kept), Some(theirs))
-                    if self.was_asked_before_it_moved(path)
-                        && marks_of(std::iter::once(kept)) == marks_of(std::iter::once(theirs)) =>
-                {
-                    true
-                }
+                (Some(kept), Some(theirs)) if self.was_asked_before_it_moved(path) && is_of(kept, theirs) => true,
                 (kept, theirs) => alike(kept, theirs),
             })
         };

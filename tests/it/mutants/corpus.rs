@@ -86,7 +86,7 @@ fn without_a_history_of_folders() -> Player {
     })
 }
 
-fn without_a_sync_of_the_state_folder_found() -> Player {
+fn without_a_sync_of_a_found_state_folder() -> Player {
     Player::behind(|_, fs| {
         let faults = FaultFs::new(fs);
         let names = |call: &Call| call.operation == Operation::Rename && call.path.ends_with(".journal");
@@ -248,7 +248,7 @@ const NOTICED: [Noticed; 31] = [
     ),
     (
         "a_state_folder_whose_maker_was_killed_survives_a_power_cut",
-        without_a_sync_of_the_state_folder_found,
+        without_a_sync_of_a_found_state_folder,
         "out of reach: O3",
     ),
     ("a_torn_staged_file_of_ours_is_nobody_elses", without_anything_torn, "something is kept"),
