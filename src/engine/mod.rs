@@ -20,10 +20,12 @@ use std::time::Duration;
 
 use crate::check::process::Processes;
 use crate::check::{Check, Checker};
-use crate::commit::protocol::{PROTOCOL, Protocol};
+use crate::commit::protocol::PROTOCOL;
+#[cfg(feature = "testing")]
+use crate::commit::protocol::Protocol;
 use crate::error::{Error, ErrorKind, Result};
+use crate::fs::Fs;
 use crate::fs::os::OsFs;
-use crate::fs::{Fs, Handle};
 use crate::limits;
 use crate::path::bounds::Bounds;
 use crate::path::{RelPath, STATE_FOLDER};
@@ -32,6 +34,7 @@ use report::{Recovered, Status};
 pub use revert::undo::UndoOptions;
 use store::lock::Patience;
 use store::state::{Found, Section, State};
+use store::workspace::Workspace;
 pub use transaction::Transaction;
 use transaction::prepare::resolve::Resolver;
 
@@ -178,10 +181,8 @@ pub struct RecoverOptions {
 /// The transactions of one workspace.
 #[derive(Debug)]
 pub struct Engine {
-    fs: Arc<dyn Fs>,
-    root: Handle,
+    workspace: Workspace,
     settings: Settings,
-    protocol: &'static Protocol,
     checker: Arc<dyn Checker>,
     /// Runs on every commit.
     check: Option<Check>,
@@ -212,14 +213,13 @@ impl Engine {
     pub fn with_fs(fs: Arc<dyn Fs>, root: &Path, settings: Settings) -> Result<Self> {
         let real = fs.canonical(root).map_err(|e| Error::io("resolve the root", root, e))?;
         let root = fs.open_folder(&real).map_err(|e| Error::io("open the root", &real, e))?;
-        let is_in_repository = transaction::prepare::resolve::is_in_repository(&*fs, &root)?;
         let open_files = fs.raise_open_files();
+        let workspace = Workspace::new(fs, root, &PROTOCOL);
+        let is_in_repository = transaction::prepare::resolve::is_in_repository(&workspace)?;
         let checker = Arc::new(Processes);
         Ok(Self {
-            fs,
-            root,
+            workspace,
             settings,
-            protocol: &PROTOCOL,
             checker,
             check: None,
             allows_checks: false,
@@ -275,7 +275,7 @@ impl Engine {
     /// The same engine with other bounds: what of the workspace is neither read nor written for anybody.
     #[must_use]
     pub fn with_bounds(self, bounds: Bounds) -> Self {
-        let bounds = bounds.within(self.root.path(), self.is_in_repository);
+        let bounds = bounds.within(self.workspace.root.path(), self.is_in_repository);
         Self { bounds, ..self }
     }
 
@@ -286,7 +286,7 @@ impl Engine {
     }
 
     fn resolver(&self) -> Resolver<'_> {
-        Resolver::new(&*self.fs, &self.root, &self.bounds)
+        Resolver::new(&self.workspace, &self.bounds)
     }
 
     /// The same engine with somebody else who runs its checks, which allows them.
@@ -298,27 +298,28 @@ impl Engine {
     /// The same engine with another protocol: one that a test has broken, to see that it is noticed.
     #[cfg(feature = "testing")]
     #[must_use]
-    pub fn with_protocol(self, protocol: &'static Protocol) -> Self {
-        Self { protocol, ..self }
+    pub fn with_protocol(mut self, protocol: &'static Protocol) -> Self {
+        self.workspace.protocol = protocol;
+        self
     }
 
     /// The root, without symlinks.
     #[must_use]
     pub fn root(&self) -> &Path {
-        self.root.path()
+        self.workspace.root.path()
     }
 
     /// What is going on: interrupted transactions, kept contents. Nothing is changed.
     pub fn status(&self) -> Result<Status> {
-        let state = match State::find(&*self.fs, &self.root, self.protocol)? {
+        let state = match State::find(&self.workspace)? {
             Found::State(state) => state,
             Found::Nothing => return Ok(Status::default()),
             Found::Ignored(why) => {
-                let warning = format!("{} {why}", self.root.path().join(STATE_FOLDER).display());
+                let warning = format!("{} {why}", self.workspace.root.path().join(STATE_FOLDER).display());
                 return Ok(Status { warnings: vec![warning], ..Status::default() });
             }
         };
-        status::status(&*self.fs, &state, self.settings.lock_timeout)
+        status::status(&state, self.settings.lock_timeout)
     }
 
     /// Recovers one interrupted transaction, or all. What cannot be recovered is left as it is and says why; on
@@ -331,21 +332,20 @@ impl Engine {
         };
         let run = Run::default();
         let patience = Patience::new(self.settings.lock_timeout, run.cancel);
-        let fs = &*self.fs;
         let mut recovered = match (id, options) {
-            (Some(id), _) => return recovery::recover_named(fs, &state, id, options, patience, run),
+            (Some(id), _) => return recovery::recover_named(&state, id, options, patience, run),
             (None, RecoverOptions { decision: Decision::Table, plan_only: true, .. }) => {
-                recovery::plan_all(fs, &state, options, patience, run)?
+                recovery::plan_all(&state, options, patience, run)?
             }
             (None, RecoverOptions { decision: Decision::Table, .. }) => {
-                recovery::recover_all(fs, &state, options, patience, run)?.whole()?
+                recovery::recover_all(&state, options, patience, run)?.whole()?
             }
             (None, _) => {
                 let message = "a decision is for one transaction: name it (`txedit status` lists them)";
                 return Err(Error::new(ErrorKind::ValidationFailed, message));
             }
         };
-        recovered.extend(status::damaged(fs, &state)?.iter().map(recovery::left_in_history));
+        recovered.extend(status::damaged(&state)?.iter().map(recovery::left_in_history));
         Ok(recovered)
     }
 
@@ -362,19 +362,18 @@ impl Engine {
 
     /// Recovers what is interrupted; answers why, if that failed.
     fn try_to_recover(&self, warnings: &mut Vec<String>, run: Run<'_>) -> Result<Option<Error>> {
-        let state = match State::find(&*self.fs, &self.root, self.protocol)? {
+        let state = match State::find(&self.workspace)? {
             Found::State(state) => state,
             Found::Nothing | Found::Ignored(_) => return Ok(None),
         };
-        let fs = &*self.fs;
-        open::sweep(fs, &state)?;
-        let Some(section) = state.section(fs, Section::Transactions)? else { return Ok(None) };
-        let names = fs.list(&section).map_err(|e| Error::io("list", section.path(), e))?;
+        open::sweep(&state)?;
+        let Some(section) = state.section(Section::Transactions)? else { return Ok(None) };
+        let names = self.workspace.list(&section)?;
         if names.is_empty() {
             return Ok(None);
         }
         let patience = Patience::new(self.settings.lock_timeout, run.cancel);
-        match recovery::recover_all(fs, &state, RecoverOptions::default(), patience, run) {
+        match recovery::recover_all(&state, RecoverOptions::default(), patience, run) {
             Ok(recovery::Recoveries { recovered, failed }) => {
                 for one in &recovered {
                     recovery::tell(warnings, one);

@@ -27,7 +27,7 @@ impl Engine {
         }
         let (folder, _) = resolver.folder(&place);
         let name = Name::new(folder, place.path.name());
-        let (snapshot, bytes) = snapshot::read(&*self.fs, name, stat, Wanted::Whole, &NEVER)?;
+        let (snapshot, bytes) = snapshot::read(&self.workspace, name, stat, Wanted::Whole, &NEVER)?;
         Ok(Content { path: place.path.as_path().to_owned(), bytes, digest: snapshot.digest })
     }
 }

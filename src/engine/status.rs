@@ -12,21 +12,20 @@ use super::store::lock::Patience;
 use super::store::state::{Section, State, list_ids, open_transaction};
 use super::{RecoverOptions, Run, open, recovery};
 use crate::error::Result;
-use crate::fs::Fs;
 use crate::journal::{Header, Record};
 
 /// Interrupted and running transactions, and what is kept.
-pub(super) fn status(fs: &dyn Fs, state: &State, lock_timeout: Duration) -> Result<Status> {
-    let kept = kept::list(fs, state)?;
-    let mut warnings = late_writes::all_warnings(fs, state)?;
-    warnings.extend(state.strangers(fs)?);
-    let (damaged, copies) = in_history(fs, state)?;
+pub(super) fn status(state: &State, lock_timeout: Duration) -> Result<Status> {
+    let kept = kept::list(state)?;
+    let mut warnings = late_writes::all_warnings(state)?;
+    warnings.extend(state.strangers()?);
+    let (damaged, copies) = in_history(state)?;
     warnings.extend(told_of_copies(&copies));
     let unreadable = damaged.iter().map(unreadable).collect();
-    let mut status = Status { open: open::list(fs, state)?, kept, unreadable, warnings, ..Status::default() };
-    let Some(section) = state.section(fs, Section::Transactions)? else { return Ok(status) };
-    for id in list_ids(fs, &section)? {
-        if let Some(interrupted) = look(fs, state, &id, lock_timeout)? {
+    let mut status = Status { open: open::list(state)?, kept, unreadable, warnings, ..Status::default() };
+    let Some(section) = state.section(Section::Transactions)? else { return Ok(status) };
+    for id in list_ids(&state.workspace, &section)? {
+        if let Some(interrupted) = look(state, &id, lock_timeout)? {
             status.interrupted.push(interrupted);
         }
     }
@@ -34,9 +33,9 @@ pub(super) fn status(fs: &dyn Fs, state: &State, lock_timeout: Duration) -> Resu
 }
 
 /// What stands in history and is damaged, and the ids of copies. What is not ours is among the warnings already.
-fn in_history(fs: &dyn Fs, state: &State) -> Result<(Vec<Doubtful>, Vec<String>)> {
+fn in_history(state: &State) -> Result<(Vec<Doubtful>, Vec<String>)> {
     let (mut damaged, mut copies) = (Vec::new(), Vec::new());
-    for entry in history::entries(fs, state)? {
+    for entry in history::entries(state)? {
         let Entry::Doubtful(doubtful) = entry? else { continue };
         match doubtful.cause {
             Cause::Damaged => damaged.push(doubtful),
@@ -48,8 +47,8 @@ fn in_history(fs: &dyn Fs, state: &State) -> Result<(Vec<Doubtful>, Vec<String>)
 }
 
 /// What in history is damaged: a person must put each aside.
-pub(super) fn damaged(fs: &dyn Fs, state: &State) -> Result<Vec<Doubtful>> {
-    Ok(in_history(fs, state)?.0)
+pub(super) fn damaged(state: &State) -> Result<Vec<Doubtful>> {
+    Ok(in_history(state)?.0)
 }
 
 fn unreadable(doubtful: &Doubtful) -> Unreadable {
@@ -67,8 +66,8 @@ fn told_of_copies(copies: &[String]) -> Option<String> {
     ))
 }
 
-fn look(fs: &dyn Fs, state: &State, id: &str, lock_timeout: Duration) -> Result<Option<Interrupted>> {
-    let (standing, folder) = interrupted::examine(fs, state, id, &|_| false)?;
+fn look(state: &State, id: &str, lock_timeout: Duration) -> Result<Option<Interrupted>> {
+    let (standing, folder) = interrupted::examine(state, id, &|_| false)?;
     drop(folder);
     let entry = |running, journal: Option<(&Header, &[Record])>, action: RecoveryAction, reason: String| Interrupted {
         id: id.to_owned(),
@@ -80,12 +79,12 @@ fn look(fs: &dyn Fs, state: &State, id: &str, lock_timeout: Duration) -> Result<
     };
     Ok(Some(match standing {
         Standing::Running => {
-            let Some(section) = state.section(fs, Section::Transactions)? else { return Ok(None) };
-            let Some(folder) = open_transaction(fs, &section, id)? else { return Ok(None) };
+            let Some(section) = state.section(Section::Transactions)? else { return Ok(None) };
+            let Some(folder) = open_transaction(&state.workspace, &section, id)? else { return Ok(None) };
             // It has a journal once it is staged.
-            let journal = interrupted::read_born_here(fs, &folder, id, state.protocol)?;
+            let journal = interrupted::read_born_here(&state.workspace, &folder, id)?;
             let journal = journal.as_ref().map(|journal| (&journal.header, &journal.entries[..]));
-            entry(true, journal, RecoveryAction::Leave, interrupted::at_work(fs, state, id)?)
+            entry(true, journal, RecoveryAction::Leave, interrupted::at_work(state, id)?)
         }
         Standing::Refused(refusal) => {
             entry(false, None, RecoveryAction::Wait, untrusted::refused_in_txn(state, id, refusal))
@@ -99,7 +98,7 @@ fn look(fs: &dyn Fs, state: &State, id: &str, lock_timeout: Duration) -> Result<
         Standing::Hot(journal, _) => {
             let run = Run::default();
             let options = RecoverOptions { plan_only: true, ..RecoverOptions::default() };
-            let plan = recovery::recover_one(fs, state, id, options, Patience::new(lock_timeout, run.cancel), run)?;
+            let plan = recovery::recover_one(state, id, options, Patience::new(lock_timeout, run.cancel), run)?;
             let mut found = entry(false, Some((&journal.header, &[])), plan.action, plan.reason);
             found.files = plan.files;
             found

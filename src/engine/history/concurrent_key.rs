@@ -10,20 +10,21 @@ use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::interrupted;
 use crate::engine::store::private::{self, Opening};
 use crate::engine::store::state::{Section, State, list_ids};
+use crate::engine::store::workspace::Workspace;
 use crate::errno;
 use crate::error::{Detail, Error, ErrorKind, Result};
-use crate::fs::{Fs, Handle, Name};
+use crate::fs::{Handle, Name};
 use crate::journal::{self, Header, Mark};
 use crate::request::Request;
 
 /// Refuses where another transaction has the key of this one.
 pub(crate) fn refuse_another(transaction: &TransactionFolder<'_>) -> Result<()> {
-    let TransactionFolder { fs, state, journal, .. } = transaction;
+    let TransactionFolder { state, journal, .. } = transaction;
     let Header { id, key, .. } = &journal.header;
     let Some(key) = key else { return Ok(()) };
     // In this order: what moves from the one to the other meanwhile is seen in one of them.
-    refuse_in(*fs, state, Section::Transactions, (key, Some(id)))?;
-    refuse_in(*fs, state, Section::History, (key, Some(id)))
+    refuse_in(state, Section::Transactions, (key, Some(id)))?;
+    refuse_in(state, Section::History, (key, Some(id)))
 }
 
 impl Engine {
@@ -31,20 +32,20 @@ impl Engine {
     pub(crate) fn refuse_key_at_work(&self, request: &Request) -> Result<()> {
         let Some(key) = &request.idempotency_key else { return Ok(()) };
         let Some(state) = self.state()? else { return Ok(()) };
-        refuse_in(&*self.fs, &state, Section::Transactions, (key, None))
+        refuse_in(&state, Section::Transactions, (key, None))
     }
 }
 
 /// Refuses where a transaction in a section has a key, another one than its own.
-fn refuse_in(fs: &dyn Fs, state: &State, section: Section, (key, own): (&str, Option<&str>)) -> Result<()> {
-    let Some(folder) = state.whole_section(fs, section)? else { return Ok(()) };
-    for other in list_ids(fs, &folder)?.iter().rev().filter(|other| Some(other.as_str()) != own) {
-        if header(fs, &folder, other)?.is_none_or(|header| header.key.as_deref() != Some(key)) {
+fn refuse_in(state: &State, section: Section, (key, own): (&str, Option<&str>)) -> Result<()> {
+    let Some(folder) = state.whole_section(section)? else { return Ok(()) };
+    for other in list_ids(&state.workspace, &folder)?.iter().rev().filter(|other| Some(other.as_str()) != own) {
+        if header(&state.workspace, &folder, other)?.is_none_or(|header| header.key.as_deref() != Some(key)) {
             continue;
         }
         // Nobody ends one that is interrupted: there is nothing to wait for.
         if section == Section::Transactions
-            && let Some(doubtful) = untrusted::interrupted_one(fs, state, &folder, other)?
+            && let Some(doubtful) = untrusted::interrupted_one(state, &folder, other)?
         {
             return Err(doubtful.may_have_key(key));
         }
@@ -58,11 +59,12 @@ fn refuse_in(fs: &dyn Fs, state: &State, section: Section, (key, own): (&str, Op
 }
 
 /// The header of the journal in the folder of a transaction, where it was written there.
-fn header(fs: &dyn Fs, section: &Handle, id: &str) -> Result<Option<Header>> {
-    let Opening::Ours(folder, stat) = private::open(fs, Name::new(section, id))? else { return Ok(None) };
+fn header(workspace: &Workspace, section: &Handle, id: &str) -> Result<Option<Header>> {
+    let Opening::Ours(folder, stat) = private::open(workspace, Name::new(section, id))? else { return Ok(None) };
     // Name by name in the order of the states: whatever it becomes meanwhile comes later.
     for mark in Mark::ALL {
-        match interrupted::read_marked(fs, Name::new(&folder, mark.file_name()), |bytes| journal::header(bytes)) {
+        match interrupted::read_marked(workspace, Name::new(&folder, mark.file_name()), |bytes| journal::header(bytes))
+        {
             Ok(Ok(header)) if header.id == id && header.folder.is_record_of(&stat.identity) => return Ok(Some(header)),
             Ok(_) => {}
             Err(e) if e.os_error().is_some_and(errno::is_missing) => {}

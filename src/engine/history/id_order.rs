@@ -11,7 +11,7 @@ use crate::engine::store::interrupted;
 use crate::engine::store::state::{Section, State, list_ids, open_transaction};
 use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{Fs, Name, Rename};
+use crate::fs::{Name, Rename};
 use crate::journal::is_id;
 
 /// What the name of a mark begins with.
@@ -21,17 +21,17 @@ const PREFIX: &str = "newest.";
 const TRIES: usize = 1000;
 
 /// A new id, greater than each that was given before.
-pub(crate) fn next_id(fs: &dyn Fs, state: &State) -> Result<String> {
-    let boot = fs.host().map_err(|e| Error::io("ask for the boot of", state.folder.path(), e))?.boot;
+pub(crate) fn next_id(state: &State) -> Result<String> {
+    let boot = state.workspace.host()?.boot;
     for _ in 0..TRIES {
-        let marks = marks(fs, state)?;
+        let marks = marks(state)?;
         let Some(newest) = marks.iter().filter_map(|mark| of_boot(mark, &boot)).max() else {
-            return first_id(fs, state, &marks, &boot);
+            return first_id(state, &marks, &boot);
         };
-        let id = id::after(fs.now(), Some(newest));
+        let id = id::after(state.workspace.now(), Some(newest));
         let (from, to) = (name(newest, &boot), name(&id, &boot));
         let from = Name::new(&state.folder, &from);
-        match fs.rename(from, Name::new(&state.folder, &to), Rename::NoReplace) {
+        match state.workspace.fs().rename(from, Name::new(&state.folder, &to), Rename::NoReplace) {
             Ok(()) => return Ok(id),
             // Somebody else took an id in this moment.
             Err(e) if errno::is_missing(&e) => {}
@@ -42,35 +42,35 @@ pub(crate) fn next_id(fs: &dyn Fs, state: &State) -> Result<String> {
 }
 
 /// The first id of a boot.
-fn first_id(fs: &dyn Fs, state: &State, marks: &[String], boot: &str) -> Result<String> {
-    let newest = newest_committed(fs, state)?.max(newest_interrupted(fs, state)?);
-    let id = id::after(fs.now(), newest.as_deref());
+fn first_id(state: &State, marks: &[String], boot: &str) -> Result<String> {
+    let newest = newest_committed(state)?.max(newest_interrupted(state)?);
+    let id = id::after(state.workspace.now(), newest.as_deref());
     let name = name(&id, boot);
-    let made = fs.create(Name::new(&state.folder, &name), 0o600);
-    made.map_err(|e| Error::io("create", state.folder.path().join(&name), e))?.1.disarm();
+    let (_, guard, _) = state.workspace.create(Name::new(&state.folder, &name), 0o600)?;
+    guard.disarm();
     for old in marks {
         // One that another process removes is gone as well.
-        fs.unlink(Name::new(&state.folder, old)).ok();
+        state.workspace.fs().unlink(Name::new(&state.folder, old)).ok();
     }
     Ok(id)
 }
 
-fn newest_committed(fs: &dyn Fs, state: &State) -> Result<Option<String>> {
-    let Some(section) = state.section(fs, Section::History)? else { return Ok(None) };
-    for id in list_ids(fs, &section)?.into_iter().rev() {
+fn newest_committed(state: &State) -> Result<Option<String>> {
+    let Some(section) = state.section(Section::History)? else { return Ok(None) };
+    for id in list_ids(&state.workspace, &section)?.into_iter().rev() {
         // A name that somebody else made says nothing.
-        if history::is_ours(fs, state, &id)? {
+        if history::is_ours(state, &id)? {
             return Ok(Some(id));
         }
     }
     Ok(None)
 }
 
-fn newest_interrupted(fs: &dyn Fs, state: &State) -> Result<Option<String>> {
-    let Some(section) = state.section(fs, Section::Transactions)? else { return Ok(None) };
-    for id in list_ids(fs, &section)?.into_iter().rev() {
-        let Some(folder) = open_transaction(fs, &section, &id)? else { continue };
-        if interrupted::read_born_here(fs, &folder, &id, state.protocol)?.is_some() {
+fn newest_interrupted(state: &State) -> Result<Option<String>> {
+    let Some(section) = state.section(Section::Transactions)? else { return Ok(None) };
+    for id in list_ids(&state.workspace, &section)?.into_iter().rev() {
+        let Some(folder) = open_transaction(&state.workspace, &section, &id)? else { continue };
+        if interrupted::read_born_here(&state.workspace, &folder, &id)?.is_some() {
             return Ok(Some(id));
         }
     }
@@ -78,8 +78,8 @@ fn newest_interrupted(fs: &dyn Fs, state: &State) -> Result<Option<String>> {
 }
 
 /// The names of all marks.
-fn marks(fs: &dyn Fs, state: &State) -> Result<Vec<String>> {
-    let names = fs.list(&state.folder).map_err(|e| Error::io("list", state.folder.path(), e))?;
+fn marks(state: &State) -> Result<Vec<String>> {
+    let names = state.workspace.list(&state.folder)?;
     let names = names.into_iter().filter_map(|name| name.into_string().ok());
     Ok(names.filter(|name| name.starts_with(PREFIX)).collect())
 }

@@ -12,9 +12,10 @@ use crate::engine::store::folder::{UNCERTAIN, is_incomplete, see};
 use crate::engine::store::interrupted;
 use crate::engine::store::lock::NEVER;
 use crate::engine::store::state::{Section, State, list_ids, open_transaction};
+use crate::engine::store::workspace::Workspace;
 use crate::engine::{Engine, Run};
 use crate::error::{self, Error, ErrorKind, Result};
-use crate::fs::{Fs, Handle, Name, Stat};
+use crate::fs::{Handle, Name, Stat};
 use crate::journal::recover::{Seen, is, is_new};
 use crate::journal::{self, Beginning, Extract, Header, Journal, Mark, Record, slot_name};
 use crate::limits;
@@ -25,19 +26,19 @@ impl Engine {
     /// What is kept, oldest first.
     pub fn kept(&self) -> Result<Vec<Kept>> {
         let Some(state) = self.state()? else { return Ok(Vec::new()) };
-        list(&*self.fs, &state)
+        list(&state)
     }
 
     /// Writes one kept content over its file, as a transaction of its own; without a path, the only one of its
     /// transaction. The kept copy stays until it is dropped.
     pub fn kept_restore(&self, id: &str, path: Option<&Path>, run: Run<'_>) -> Result<Report> {
         let (state, folder) = self.kept_folder(id)?;
-        let Some((journal, mark)) = interrupted::read_wanted(&*self.fs, &folder, |_| true)? else {
+        let Some((journal, mark)) = interrupted::read_wanted(&self.workspace, &folder, |_| true)? else {
             let message =
                 format!("the journal of {id} does not verify; what is kept of it is in {}", folder.path().display());
             return Err(Error::new(ErrorKind::RecoveryRequired, message).at(folder.path()));
         };
-        let contents = contents(&*self.fs, &state, &folder, (&journal, mark), run.cancel)?;
+        let contents = contents(&state, &folder, (&journal, mark), run.cancel)?;
         let wanted = path.map(|path| self.rel_path(path)).transpose()?;
         let mut fitting =
             contents.iter().filter(|(path, _)| wanted.as_ref().is_none_or(|wanted| wanted.as_path() == *path));
@@ -51,10 +52,9 @@ impl Engine {
         }
         let Some(kept) = kept.kept_path.file_name() else { unreachable!("what is kept has a name") };
         let name = Name::new(&folder, kept);
-        let from = name.path();
-        let file = self.fs.open_file(name).map_err(|e| Error::io("open", &from, e))?;
-        let stat = self.fs.stat_handle(&file).map_err(|e| Error::io("look at", &from, e))?;
-        let content = crate::engine::store::snapshot::read_whole(&*self.fs, &file, &from, stat.size, run.cancel)?;
+        let file = self.workspace.open_file(name)?;
+        let stat = self.workspace.stat_handle(&file)?;
+        let content = crate::engine::store::snapshot::read_whole(&self.workspace, &file, stat.size, run.cancel)?;
         let request = Request {
             files: vec![FileRequest {
                 path: AskedPath::from(*path),
@@ -73,11 +73,11 @@ impl Engine {
     pub fn kept_drop(&self, id: &str) -> Result<()> {
         let (state, folder) = self.kept_folder(id)?;
         // Whoever empties the trash meanwhile leaves what is locked.
-        self.fs.try_lock(&folder).map_err(|e| Error::io("lock", folder.path(), e))?;
+        self.workspace.try_lock(&folder)?;
         // The journal goes last: without it nothing tells what the rest is.
-        delete_tree::folders_in(&*self.fs, &folder)?;
-        state.move_transaction(&*self.fs, id, Section::Kept, Section::Trash)?;
-        trash::sync_and_drop(&*self.fs, &state, id)
+        delete_tree::folders_in(&self.workspace, &folder)?;
+        state.move_transaction(id, Section::Kept, Section::Trash)?;
+        trash::sync_and_drop(&state, id)
     }
 
     fn kept_folder(&self, id: &str) -> Result<(State, Handle)> {
@@ -86,8 +86,8 @@ impl Engine {
             return Err(unknown());
         }
         let state = self.state()?.ok_or_else(unknown)?;
-        let section = state.section(&*self.fs, Section::Kept)?.ok_or_else(unknown)?;
-        let folder = open_transaction(&*self.fs, &section, id)?.ok_or_else(unknown)?;
+        let section = state.section(Section::Kept)?.ok_or_else(unknown)?;
+        let folder = open_transaction(&self.workspace, &section, id)?.ok_or_else(unknown)?;
         Ok((state, folder))
     }
 }
@@ -105,15 +105,15 @@ fn unclear(id: &str, contents: &[(&Path, error::Kept)]) -> Error {
 }
 
 /// What is kept in a workspace.
-pub(crate) fn list(fs: &dyn Fs, state: &State) -> Result<Vec<Kept>> {
-    let Some(section) = state.section(fs, Section::Kept)? else { return Ok(Vec::new()) };
+pub(crate) fn list(state: &State) -> Result<Vec<Kept>> {
+    let Some(section) = state.section(Section::Kept)? else { return Ok(Vec::new()) };
     let mut kept = Vec::new();
-    for id in list_ids(fs, &section)? {
-        let Some(folder) = open_transaction(fs, &section, &id)? else { continue };
-        let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
-        let found = match listed(fs, &folder, &stat)? {
+    for id in list_ids(&state.workspace, &section)? {
+        let Some(folder) = open_transaction(&state.workspace, &section, &id)? else { continue };
+        let stat = state.workspace.stat_handle(&folder)?;
+        let found = match listed(&state.workspace, &folder, &stat)? {
             Some((journal, mark)) => {
-                contents(fs, state, &folder, (&journal, mark), &NEVER)?.into_iter().map(|(_, kept)| kept).collect()
+                contents(state, &folder, (&journal, mark), &NEVER)?.into_iter().map(|(_, kept)| kept).collect()
             }
             None => Vec::new(),
         };
@@ -124,10 +124,11 @@ pub(crate) fn list(fs: &dyn Fs, state: &State) -> Result<Vec<Kept>> {
 
 /// The journal of a kept folder, as far as its contents are listed: of one that was copied here, which can be long, the
 /// first entries. All of them can be restored.
-fn listed(fs: &dyn Fs, folder: &Handle, stat: &Stat) -> Result<Option<(Journal, Mark)>> {
+fn listed(workspace: &Workspace, folder: &Handle, stat: &Stat) -> Result<Option<(Journal, Mark)>> {
     let is_born_here = |header: &Header| header.folder.is_record_of(&stat.identity);
-    let read =
-        interrupted::read_of_journal(fs, folder, |bytes| journal::read_if(bytes, is_born_here, limits::FOREIGN_FILES))?;
+    let read = interrupted::read_of_journal(workspace, folder, |bytes| {
+        journal::read_if(bytes, is_born_here, limits::FOREIGN_FILES)
+    })?;
     Ok(match read {
         Some(Ok((Extract::Whole(journal), mark))) => Some((journal, mark)),
         Some(Ok((Extract::Beginning(Beginning { header, entries, .. }), mark))) => {
@@ -155,7 +156,6 @@ fn is_staged(record: &Record, seen: Seen) -> bool {
 
 /// The slots of a kept folder that hold what is not the transaction's own new content, nor what a power loss left of it.
 fn contents<'j>(
-    fs: &dyn Fs,
     state: &State,
     folder: &Handle,
     (journal, mark): (&'j Journal, Mark),
@@ -163,24 +163,24 @@ fn contents<'j>(
 ) -> Result<Vec<(&'j Path, error::Kept)>> {
     let mut found = Vec::new();
     let kept = |path: &Path, name: &str, reason: &str| error::Kept {
-        path: state.root.path().join(path),
+        path: state.workspace.root.path().join(path),
         kept_path: folder.path().join(name),
         reason: reason.to_owned(),
     };
-    let stat = fs.stat_handle(folder).map_err(|e| Error::io("look at", folder.path(), e))?;
+    let stat = state.workspace.stat_handle(folder)?;
     let is_born_here = journal.header.folder.is_record_of(&stat.identity);
-    let aside = asides(fs, folder, journal)?;
+    let aside = asides(&state.workspace, folder, journal)?;
     for (entry, record) in journal.entries.iter().enumerate() {
         for aside in aside.get(&entry).into_iter().flatten() {
             found.push((aside.path, kept(aside.path, &aside.name, "what a check, or another program, wrote")));
         }
         let slot = slot_name(entry);
         let name = Name::new(folder, &slot);
-        let reason = match see(fs, name, cancel) {
+        let reason = match see(&state.workspace, name, cancel) {
             Ok(Seen::Missing) => continue,
             Ok(seen)
                 if is_new(record, as_staged(record, seen, is_born_here))
-                    || is_incomplete(fs, state.protocol, folder, journal, (entry, mark))? =>
+                    || is_incomplete(&state.workspace, folder, journal, (entry, mark))? =>
             {
                 continue;
             }

@@ -7,13 +7,13 @@ use std::path::PathBuf;
 
 use super::stored_report;
 use super::{Loaded, history};
-use crate::commit::Protocol;
 use crate::engine::store::folder::{is_empty_folder, is_incomplete, see};
 use crate::engine::store::interrupted;
 use crate::engine::store::lock::NEVER;
 use crate::engine::store::state::{Section, State, list_ids, open_transaction};
-use crate::error::{Error, Result};
-use crate::fs::{FileKind, Fs, Handle, Name, Stat};
+use crate::engine::store::workspace::Workspace;
+use crate::error::Result;
+use crate::fs::{FileKind, Handle, Name, Stat};
 use crate::identity::Timestamp;
 use crate::journal::recover::{Seen, is_new, is_original};
 use crate::journal::{Change, Journal, Mark, Record, original_name, slot_name};
@@ -21,8 +21,7 @@ use crate::journal::{Change, Journal, Mark, Record, original_name, slot_name};
 /// The slots of a transaction that came to its end, and what proves that they were not written since.
 #[derive(Debug)]
 pub(crate) struct Slots<'a> {
-    fs: &'a dyn Fs,
-    protocol: &'static Protocol,
+    workspace: &'a Workspace,
     folder: &'a Handle,
     journal: &'a Journal,
     mark: Mark,
@@ -55,17 +54,16 @@ pub(crate) enum Found {
 impl<'a> Slots<'a> {
     /// Those of a transaction in history, or in the trash.
     pub(crate) fn new(
-        fs: &'a dyn Fs,
-        protocol: &'static Protocol,
+        workspace: &'a Workspace,
         folder: &'a Handle,
         journal: &'a Journal,
         mark: Mark,
         to_delete: bool,
     ) -> Result<Self> {
-        let stat = fs.stat_handle(folder).map_err(|e| Error::io("look at", folder.path(), e))?;
+        let stat = workspace.stat_handle(folder)?;
         let look = |name: &str| {
             let name = Name::new(folder, name);
-            fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))
+            workspace.stat(name)
         };
         let is_born_here = journal.header.folder.is_record_of(&stat.identity);
         // A contended commit writes its journal once more behind the swaps: what was written between is older than that.
@@ -81,14 +79,14 @@ impl<'a> Slots<'a> {
         };
         let span = begin.zip(end).filter(|_| is_born_here);
         let needs_time = to_delete || made.is_none();
-        Ok(Self { fs, protocol, folder, journal, mark, is_born_here, span, needs_time, to_delete })
+        Ok(Self { workspace, folder, journal, mark, is_born_here, span, needs_time, to_delete })
     }
 
     /// What is in the slot of an entry.
     pub(crate) fn look(&self, entry: usize) -> Result<Found> {
         let slot = slot_name(entry);
         let name = Name::new(self.folder, &slot);
-        let Some(stat) = self.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))? else {
+        let Some(stat) = self.workspace.stat(name)? else {
             return Ok(Found::Nothing);
         };
         let record = &self.journal.entries[entry];
@@ -99,7 +97,7 @@ impl<'a> Slots<'a> {
             Mark::Done => record.change.folder_before(),
             _ => record.change.staged(),
         };
-        let seen = see(self.fs, name, &NEVER)?;
+        let seen = see(self.workspace, name, &NEVER)?;
         // A recovery that a person had go forward left it: another program had changed the file.
         if self.mark == Mark::Done && matches!(seen, Seen::File { .. }) && is_new(record, seen) {
             return Ok(Found::Unswapped);
@@ -112,12 +110,12 @@ impl<'a> Slots<'a> {
             (Seen::Folder(_), Some(recorded)) if !self.is_born_here => Seen::Folder(*recorded),
             (seen, _) => seen,
         };
-        if matches!(seen, Seen::Folder(_)) && !is_empty_folder(self.fs, self.folder, slot.as_ref())? {
+        if matches!(seen, Seen::Folder(_)) && !is_empty_folder(self.workspace, self.folder, slot.as_ref())? {
             return Ok(Found::Written);
         }
-        let may_go = (self.protocol.may_go)(record, self.mark, seen)
+        let may_go = (self.workspace.protocol.may_go)(record, self.mark, seen)
             || self.is_elsewhere(entry, &stat)?
-            || is_incomplete(self.fs, self.protocol, self.folder, self.journal, (entry, self.mark))?;
+            || is_incomplete(self.workspace, self.folder, self.journal, (entry, self.mark))?;
         if may_go {
             return Ok(Found::AsRecorded);
         }
@@ -133,7 +131,7 @@ impl<'a> Slots<'a> {
         }
         let copy = original_name(entry);
         let copy = Name::new(self.folder, &copy);
-        Ok(self.to_delete || self.fs.stat(copy).map_err(|e| Error::io("look at", copy.path(), e))?.is_some())
+        Ok(self.to_delete || self.workspace.stat(copy)?.is_some())
     }
 
     /// Whether size and times prove that a file is what was verified when the transaction came to its end. Its content
@@ -177,8 +175,8 @@ impl<'a> Slots<'a> {
 }
 
 /// The sentences about the originals of a transaction that were written since.
-pub(crate) fn warnings(fs: &dyn Fs, protocol: &'static Protocol, loaded: &Loaded) -> Result<Vec<String>> {
-    let slots = Slots::new(fs, protocol, &loaded.folder, &loaded.journal, Mark::Done, false)?;
+pub(crate) fn warnings(workspace: &Workspace, loaded: &Loaded) -> Result<Vec<String>> {
+    let slots = Slots::new(workspace, &loaded.folder, &loaded.journal, Mark::Done, false)?;
     let told = |(entry, found): &(usize, Found)| {
         let (path, slot) = (&loaded.journal.entries[*entry].path, slots.slot_path(*entry));
         match found {
@@ -198,26 +196,26 @@ pub(crate) fn warnings(fs: &dyn Fs, protocol: &'static Protocol, loaded: &Loaded
 }
 
 /// The same for all of history, and for what is in the trash.
-pub(crate) fn all_warnings(fs: &dyn Fs, state: &State) -> Result<Vec<String>> {
+pub(crate) fn all_warnings(state: &State) -> Result<Vec<String>> {
     let mut all = Vec::new();
-    for loaded in history(fs, state)? {
+    for loaded in history(state)? {
         let loaded = loaded?;
-        let of_one = warnings(fs, state.protocol, &loaded)?;
+        let of_one = warnings(&state.workspace, &loaded)?;
         all.extend(of_one.into_iter().map(|warning| format!("transaction {}: {warning}", loaded.id())));
     }
-    all.extend(in_trash(fs, state)?);
+    all.extend(in_trash(state)?);
     Ok(all)
 }
 
-fn in_trash(fs: &dyn Fs, state: &State) -> Result<Vec<String>> {
-    let Some(section) = state.section(fs, Section::Trash)? else { return Ok(Vec::new()) };
+fn in_trash(state: &State) -> Result<Vec<String>> {
+    let Some(section) = state.section(Section::Trash)? else { return Ok(Vec::new()) };
     let mut all = Vec::new();
-    for id in list_ids(fs, &section)? {
-        let Some(folder) = open_transaction(fs, &section, &id)? else { continue };
-        let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
+    for id in list_ids(&state.workspace, &section)? {
+        let Some(folder) = open_transaction(&state.workspace, &section, &id)? else { continue };
+        let stat = state.workspace.stat_handle(&folder)?;
         // Of a copy no program has the files open, and its journal can be long.
         let Some((journal, mark)) =
-            interrupted::read_wanted(fs, &folder, |header| header.folder.is_record_of(&stat.identity))?
+            interrupted::read_wanted(&state.workspace, &folder, |header| header.folder.is_record_of(&stat.identity))?
         else {
             continue;
         };
@@ -225,7 +223,7 @@ fn in_trash(fs: &dyn Fs, state: &State) -> Result<Vec<String>> {
         if mark == Mark::Sealed {
             continue;
         }
-        let slots = Slots::new(fs, state.protocol, &folder, &journal, mark, true)?;
+        let slots = Slots::new(&state.workspace, &folder, &journal, mark, true)?;
         let written = slots.odd()?.into_iter().filter(|(_, found)| matches!(found, Found::Written | Found::Original));
         all.extend(written.map(|(entry, found)| {
             let (path, slot) = (&journal.entries[entry].path, slots.slot_path(entry));

@@ -40,7 +40,7 @@ impl TransactionFolder<'_> {
     pub(crate) fn tidy(&self) -> Tidied {
         let mut tidied = Tidied::default();
         let Some(reverts) = &self.journal.header.reverts else { return tidied };
-        let reverted = match load(self.fs, self.state, reverts) {
+        let reverted = match load(self.state, reverts) {
             Ok(Some(reverted)) => reverted,
             Ok(None) => {
                 tidied.warnings.push(format!("folders that {reverts} had made are left: its journal cannot be read"));
@@ -66,7 +66,7 @@ impl TransactionFolder<'_> {
                 continue;
             }
             let told = |how: &str, why: &str| {
-                let path = self.state.root.path().join(path);
+                let path = self.workspace().root.path().join(path);
                 format!("{} {how}, which the undone transaction had made: {why}", path.display())
             };
             match self.remove_empty(record, |there| is_ours(record, staged, there)) {
@@ -77,7 +77,7 @@ impl TransactionFolder<'_> {
                 }
                 Ok(Removed::IsNotOurs) => {
                     if let Some(Err(error)) = again.get() {
-                        let path = self.state.root.path().join(path);
+                        let path = self.workspace().root.path().join(path);
                         let path = path.display();
                         tidied.warnings.push(format!("{path} stays, which a redo may have made: {error}"));
                     }
@@ -110,7 +110,7 @@ impl TransactionFolder<'_> {
         // The transactions that took away one of the folders, with its path.
         let mut takers: HashSet<(String, PathBuf)> = HashSet::new();
         // Oldest first: what undoes another is newer than that.
-        for loaded in history(self.fs, self.state)? {
+        for loaded in history(self.state)? {
             let journal = loaded?.journal;
             let taken = journal.entries.iter().filter_map(taken_by).filter(|folder| made.contains(folder));
             takers.extend(taken.map(|(path, _)| (journal.header.id.clone(), path)));
@@ -132,20 +132,20 @@ impl TransactionFolder<'_> {
         let folder = record.path.parent();
         let parent = match self.parents.get(folder) {
             Some((_, parent)) => parent.clone(),
-            None => match self.fs.open_beneath(&self.state.root, folder) {
+            None => match self.workspace().fs().open_beneath(&self.workspace().root, folder) {
                 Err(e) if errno::is_missing(&e) => return Ok(Removed::IsGone),
                 other => other?,
             },
         };
         let name = Name::new(&parent, record.path.name());
-        match self.fs.stat(name)? {
+        match self.workspace().fs().stat(name)? {
             None => return Ok(Removed::IsGone),
             Some(stat) if !is_ours(&stat.identity) => return Ok(Removed::IsNotOurs),
             Some(_) => {}
         }
-        match self.fs.remove_folder(name) {
+        match self.workspace().fs().remove_folder(name) {
             // One that is gone was removed, whatever the call said.
-            Err(e) if self.fs.stat(name)?.is_some() => Ok(Removed::Stays(e)),
+            Err(e) if self.workspace().fs().stat(name)?.is_some() => Ok(Removed::Stays(e)),
             _ => Ok(Removed::From(parent)),
         }
     }

@@ -26,9 +26,10 @@ use super::store::private::{self, Opening};
 use super::store::snapshot;
 use super::store::state::{Found, Section, State, list_ids};
 use crate::digest::Digest;
+use crate::engine::store::workspace::Workspace;
 use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{FileKind, Fs, Handle, Name, Stat};
+use crate::fs::{FileKind, Handle, Name, Stat};
 use crate::journal::{self, Change, Extract, Header, Journal, Mark, original_name, slot_name};
 use crate::limits;
 use crate::path::{RelPath, STATE_FOLDER};
@@ -57,34 +58,34 @@ pub(crate) enum Entry {
 
 /// Opens a committed transaction of this workspace; `None` where there is none of that id. Only a journal that
 /// verifies, that is done, and that was born where it is, is history: a repository cannot ship one.
-pub(crate) fn load(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<Loaded>> {
-    match look(fs, state, id)? {
+pub(crate) fn load(state: &State, id: &str) -> Result<Option<Loaded>> {
+    match look(state, id)? {
         Some(Entry::Ours(loaded)) => Ok(Some(loaded)),
         Some(Entry::Doubtful(_)) | None => Ok(None),
     }
 }
 
 /// Looks at what stands in history under an id.
-pub(crate) fn look(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<Entry>> {
-    match state.section(fs, Section::History)?.filter(|_| journal::is_id(id.as_ref())) {
-        Some(section) => look_in(fs, &section, id),
+pub(crate) fn look(state: &State, id: &str) -> Result<Option<Entry>> {
+    match state.section(Section::History)?.filter(|_| journal::is_id(id.as_ref())) {
+        Some(section) => look_in(&state.workspace, &section, id),
         None => Ok(None),
     }
 }
 
 /// The same in the section that is held: opened anew for each, it could be closed by then, and all of it passed over.
-fn look_in(fs: &dyn Fs, section: &Handle, id: &str) -> Result<Option<Entry>> {
+fn look_in(workspace: &Workspace, section: &Handle, id: &str) -> Result<Option<Entry>> {
     let name = Name::new(section, id);
-    let (cause, why, header) = match private::open(fs, name)? {
+    let (cause, why, header) = match private::open(workspace, name)? {
         Opening::Missing => return Ok(None),
         Opening::Refused(refusal) => (Cause::Refused(refusal), refusal.to_string(), None),
-        Opening::Ours(folder, stat) => match read(fs, folder, &stat, id)? {
+        Opening::Ours(folder, stat) => match read(workspace, folder, &stat, id)? {
             Ok(loaded) => return Ok(Some(Entry::Ours(loaded))),
             Err(doubt) => doubt,
         },
     };
     // Another process may have moved it to the trash, and emptied it.
-    if fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?.is_none() {
+    if workspace.stat(name)?.is_none() {
         return Ok(None);
     }
     let (id, path, section) = (id.to_owned(), name.path(), Section::History);
@@ -94,13 +95,13 @@ fn look_in(fs: &dyn Fs, section: &Handle, id: &str) -> Result<Option<Entry>> {
 /// Why a folder is not that of a committed transaction, and the header of its journal where that verifies.
 type Doubt = (Cause, String, Option<Header>);
 
-fn read(fs: &dyn Fs, folder: Handle, stat: &Stat, id: &str) -> Result<std::result::Result<Loaded, Doubt>> {
+fn read(workspace: &Workspace, folder: Handle, stat: &Stat, id: &str) -> Result<std::result::Result<Loaded, Doubt>> {
     let mut header = None;
     let wanted = |found: &Header| {
         header = Some(found.clone());
         is_born_here(stat, id, found)
     };
-    let found = match interrupted::read_of_journal(fs, &folder, |bytes| journal::read_if(bytes, wanted, 0)) {
+    let found = match interrupted::read_of_journal(workspace, &folder, |bytes| journal::read_if(bytes, wanted, 0)) {
         Err(e) if e.os_error().is_some_and(errno::is_missing) => None,
         other => other?,
     };
@@ -118,13 +119,13 @@ fn read(fs: &dyn Fs, folder: Handle, stat: &Stat, id: &str) -> Result<std::resul
 
 /// How many bytes the originals of a committed transaction have. Its journal would tell as well, in ten times the time;
 /// that it is ours, its header tells.
-pub(crate) fn weigh(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<u64>> {
-    let Some(folder) = open_ours(fs, state, id)? else { return Ok(None) };
+pub(crate) fn weigh(state: &State, id: &str) -> Result<Option<u64>> {
+    let Some(folder) = open_ours(state, id)? else { return Ok(None) };
     let mut bytes = 0;
-    for name in fs.list(&folder).map_err(|e| Error::io("list", folder.path(), e))? {
+    for name in state.workspace.list(&folder)? {
         if is_slot(&name) {
             let name = Name::new(&folder, &name);
-            let stat = fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?;
+            let stat = state.workspace.stat(name)?;
             bytes += stat.map_or(0, |stat| stat.size);
         }
     }
@@ -132,13 +133,13 @@ pub(crate) fn weigh(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<u64>>
 }
 
 /// Whether it is a committed transaction of this workspace, as far as its header tells.
-pub(crate) fn is_ours(fs: &dyn Fs, state: &State, id: &str) -> Result<bool> {
-    Ok(open_ours(fs, state, id)?.is_some())
+pub(crate) fn is_ours(state: &State, id: &str) -> Result<bool> {
+    Ok(open_ours(state, id)?.is_some())
 }
 
-fn open_ours(fs: &dyn Fs, state: &State, id: &str) -> Result<Option<Handle>> {
-    let Opening::Ours(folder, stat) = open(fs, state, id)? else { return Ok(None) };
-    let header = interrupted::read_of_journal(fs, &folder, |bytes| journal::header(bytes))?;
+fn open_ours(state: &State, id: &str) -> Result<Option<Handle>> {
+    let Opening::Ours(folder, stat) = open(state, id)? else { return Ok(None) };
+    let header = interrupted::read_of_journal(&state.workspace, &folder, |bytes| journal::header(bytes))?;
     let Some(Ok((header, Mark::Done))) = header else { return Ok(None) };
     Ok(is_born_here(&stat, id, &header).then_some(folder))
 }
@@ -149,12 +150,12 @@ fn is_slot(name: &OsStr) -> bool {
     name.strip_suffix(journal::ORIGINAL.as_bytes()).unwrap_or(name).iter().all(u8::is_ascii_digit)
 }
 
-fn open(fs: &dyn Fs, state: &State, id: &str) -> Result<Opening> {
+fn open(state: &State, id: &str) -> Result<Opening> {
     if !journal::is_id(id.as_ref()) {
         return Ok(Opening::Missing);
     }
-    let Some(section) = state.section(fs, Section::History)? else { return Ok(Opening::Missing) };
-    private::open(fs, Name::new(&section, id))
+    let Some(section) = state.section(Section::History)? else { return Ok(Opening::Missing) };
+    private::open(&state.workspace, Name::new(&section, id))
 }
 
 /// The boot says nothing here, history outlives it: without birth times the inode must do.
@@ -163,11 +164,8 @@ fn is_born_here(folder: &Stat, id: &str, header: &Header) -> bool {
 }
 
 /// All committed transactions of this workspace, oldest first, each opened when its turn comes.
-pub(crate) fn history<'a>(
-    fs: &'a dyn Fs,
-    state: &'a State,
-) -> Result<impl DoubleEndedIterator<Item = Result<Loaded>> + use<'a>> {
-    Ok(entries(fs, state)?.filter_map(|entry| match entry {
+pub(crate) fn history(state: &State) -> Result<impl DoubleEndedIterator<Item = Result<Loaded>>> {
+    Ok(entries(state)?.filter_map(|entry| match entry {
         Ok(Entry::Ours(loaded)) => Some(Ok(loaded)),
         Ok(Entry::Doubtful(_)) => None,
         Err(error) => Some(Err(error)),
@@ -175,23 +173,17 @@ pub(crate) fn history<'a>(
 }
 
 /// The same with what cannot be acted on.
-pub(crate) fn entries<'a>(
-    fs: &'a dyn Fs,
-    state: &State,
-) -> Result<impl DoubleEndedIterator<Item = Result<Entry>> + use<'a>> {
-    let section = state.section(fs, Section::History)?;
-    let ids = section.as_ref().map_or(Ok(Vec::new()), |section| list_ids(fs, section))?;
-    Ok(ids.into_iter().filter_map(move |id| look_in(fs, section.as_ref()?, &id).transpose()))
+pub(crate) fn entries(state: &State) -> Result<impl DoubleEndedIterator<Item = Result<Entry>>> {
+    let section = state.section(Section::History)?;
+    let ids = section.as_ref().map_or(Ok(Vec::new()), |section| list_ids(&state.workspace, section))?;
+    Ok(ids.into_iter().filter_map(move |id| look_in(&state.workspace, section.as_ref()?, &id).transpose()))
 }
 
 /// The same for who must not pass one over. A section that cannot be opened, or is not this user's alone, is an error.
-pub(crate) fn whole_history<'a>(
-    fs: &'a dyn Fs,
-    state: &'a State,
-) -> Result<impl DoubleEndedIterator<Item = Result<Entry>> + use<'a>> {
-    let section = state.whole_section(fs, Section::History)?;
-    let ids = section.as_ref().map_or(Ok(Vec::new()), |section| list_ids(fs, section))?;
-    Ok(ids.into_iter().filter_map(move |id| look_in(fs, section.as_ref()?, &id).transpose()))
+pub(crate) fn whole_history(state: &State) -> Result<impl DoubleEndedIterator<Item = Result<Entry>>> {
+    let section = state.whole_section(Section::History)?;
+    let ids = section.as_ref().map_or(Ok(Vec::new()), |section| list_ids(&state.workspace, section))?;
+    Ok(ids.into_iter().filter_map(move |id| look_in(&state.workspace, section.as_ref()?, &id).transpose()))
 }
 
 impl Loaded {
@@ -200,8 +192,8 @@ impl Loaded {
     }
 
     /// The entries of whose original there is a copy, since its inode had other names.
-    pub(crate) fn copied(&self, fs: &dyn Fs) -> Result<HashSet<usize>> {
-        let names = fs.list(&self.folder).map_err(|e| Error::io("list", self.folder.path(), e))?;
+    pub(crate) fn copied(&self, workspace: &Workspace) -> Result<HashSet<usize>> {
+        let names = workspace.list(&self.folder)?;
         let entry = |name: &OsString| name.to_str()?.strip_suffix(journal::ORIGINAL)?.parse().ok();
         Ok(names.iter().filter_map(entry).collect())
     }
@@ -210,11 +202,11 @@ impl Loaded {
 impl Engine {
     /// The state folder, where there is one that can be trusted.
     pub(crate) fn state(&self) -> Result<Option<State>> {
-        match State::find(&*self.fs, &self.root, self.protocol)? {
+        match State::find(&self.workspace)? {
             Found::State(state) => Ok(Some(state)),
             Found::Nothing => Ok(None),
             Found::Ignored(why) => {
-                let path = self.root.path().join(STATE_FOLDER);
+                let path = self.workspace.root.path().join(STATE_FOLDER);
                 let message = format!("{} {why}", path.display());
                 Err(Error::new(ErrorKind::PermissionDenied, message).at(path))
             }
@@ -227,7 +219,7 @@ impl Engine {
         let path = path.map(|path| self.rel_path(path)).transpose()?;
         let reverted = self.reverted(&state)?;
         let mut log = Vec::new();
-        let mut entries = entries(&*self.fs, &state)?.rev();
+        let mut entries = entries(&state)?.rev();
         while log.len() < limit
             && let Some(entry) = entries.next()
         {
@@ -292,7 +284,7 @@ impl Engine {
             Error::new(ErrorKind::UnknownTransaction, message)
         };
         let state = self.state()?.ok_or_else(unknown)?;
-        let loaded = match look(&*self.fs, &state, id)? {
+        let loaded = match look(&state, id)? {
             Some(Entry::Ours(loaded)) => loaded,
             Some(Entry::Doubtful(doubtful)) => return Err(doubtful.named()),
             // It may be the id that it had before its commit.
@@ -307,7 +299,7 @@ impl Engine {
 
     /// Each committed transaction, oldest first, with the one that it undoes.
     pub(crate) fn reverts(&self, state: &State) -> Result<Vec<(String, Option<String>)>> {
-        history(&*self.fs, state)?
+        history(state)?
             .map(|loaded| loaded.map(|Loaded { journal, .. }| (journal.header.id, journal.header.reverts)))
             .collect()
     }
@@ -328,7 +320,7 @@ impl Engine {
     fn logged(&self, loaded: &Loaded, reverted_by: Option<&String>) -> Result<Logged> {
         let Journal { header, entries, .. } = &loaded.journal;
         let files = entries.iter().map(|record| (record.change.kind().to_owned(), record.path.as_path().to_owned()));
-        let account = Account::read(&*self.fs, &loaded.folder)?;
+        let account = Account::read(&self.workspace, &loaded.folder)?;
         Ok(Logged {
             id: header.id.clone(),
             time: id::time_of(&header.id),
@@ -339,7 +331,7 @@ impl Engine {
             opened: header.opened.clone(),
             check: account.and_then(|account| account.check).map(CheckAccount::into_run),
             files: files.collect(),
-            warnings: late_writes::warnings(&*self.fs, self.protocol, loaded)?,
+            warnings: late_writes::warnings(&self.workspace, loaded)?,
             unreadable: None,
         })
     }
@@ -359,18 +351,17 @@ impl Engine {
 
     /// The content at a path of the workspace; `None` where there is no regular file.
     pub(crate) fn current(&self, path: &RelPath, cancel: &AtomicBool) -> Result<Option<Vec<u8>>> {
-        match self.fs.open_beneath(&self.root, path.parent()) {
+        match self.workspace.fs().open_beneath(&self.workspace.root, path.parent()) {
             Ok(folder) => self.content(Name::new(&folder, path.name()), cancel),
             Err(_) => Ok(None),
         }
     }
 
     pub(crate) fn content(&self, name: Name<'_>, cancel: &AtomicBool) -> Result<Option<Vec<u8>>> {
-        let path = name.path();
-        let stat = self.fs.stat(name).map_err(|e| Error::io("look at", &path, e))?;
+        let stat = self.workspace.stat(name)?;
         let Some(stat) = stat.filter(|stat| stat.kind == FileKind::File) else { return Ok(None) };
-        let file = self.fs.open_file(name).map_err(|e| Error::io("open", &path, e))?;
-        snapshot::read_whole(&*self.fs, &file, &path, stat.size, cancel).map(Some)
+        let file = self.workspace.open_file(name)?;
+        snapshot::read_whole(&self.workspace, &file, stat.size, cancel).map(Some)
     }
 }
 

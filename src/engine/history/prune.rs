@@ -44,7 +44,7 @@ impl Engine {
     pub fn prune(&self, retention: &Retention) -> Result<Pruned> {
         let Some(state) = self.state()? else { return Ok(Pruned::default()) };
         let moved = self.prune_state(&state, retention, Thoroughness::Bytes, None)?;
-        let rescued = trash::sync_and_empty(&*self.fs, &state, Goes::Pruned)?;
+        let rescued = trash::sync_and_empty(&state, Goes::Pruned)?;
         let (left, gone): (Vec<_>, Vec<_>) =
             moved.into_iter().partition(|moved| rescued.iter().any(|rescued| rescued.id == moved.id));
         Ok(Pruned {
@@ -75,11 +75,10 @@ impl Engine {
         thoroughness: Thoroughness,
         known: Option<(&str, u64)>,
     ) -> Result<Vec<Moved>> {
-        let fs = &*self.fs;
-        let Some(section) = state.section(fs, Section::History)? else { return Ok(Vec::new()) };
-        let ids = list_ids(fs, &section)?;
+        let Some(section) = state.section(Section::History)? else { return Ok(Vec::new()) };
+        let ids = list_ids(&self.workspace, &section)?;
         let age = jiff::SignedDuration::try_from(retention.age).unwrap_or(jiff::SignedDuration::MAX);
-        let now = id::instant(fs.now());
+        let now = id::instant(self.workspace.now());
         // By itself only what is older than many others, so that a clock that jumps for a while takes nothing away.
         let now = match known {
             Some(_) => aged_by(&ids).map_or(jiff::Timestamp::MIN, |later| later.min(now)),
@@ -97,25 +96,25 @@ impl Engine {
             }
             let size = match known {
                 Some((known, size)) if known == id => size,
-                _ => match history::weigh(fs, state, id)? {
+                _ => match history::weigh(state, id)? {
                     Some(size) => size,
                     None => continue,
                 },
             };
-            let taken = (self.protocol.room_for)(std::mem::take(&mut is_newest), size);
+            let taken = (self.workspace.protocol.room_for)(std::mem::take(&mut is_newest), size);
             if !by_name && let Some(left) = room.checked_sub(taken) {
                 room = left;
                 continue;
             }
             // One whose records do not verify stays, and takes no room from the others.
-            if history::load(fs, state, id)?.is_none() {
+            if history::load(state, id)?.is_none() {
                 continue;
             }
             moved.push(Moved { id: id.clone(), size, is_heavy: !by_name });
         }
         // The oldest first: where one fails, an undo of what is left takes back the newest.
         for Moved { id, .. } in moved.iter().rev() {
-            state.move_transaction(fs, id, Section::History, Section::Trash)?;
+            state.move_transaction(id, Section::History, Section::Trash)?;
         }
         Ok(moved)
     }

@@ -38,9 +38,9 @@ impl Engine {
         let Some(state) = self.state()? else { return Ok(Search::Nothing) };
         let is_perhaps = |doubtful: &Doubtful| doubtful.header.as_ref().map_or_else(|| may_be(doubtful), &is_it);
         // In this order: what moves from the one to the other meanwhile is seen in one of them.
-        let mut perhaps = untrusted::interrupted(&*self.fs, &state)?;
+        let mut perhaps = untrusted::interrupted(&state)?;
         perhaps.retain(is_perhaps);
-        for entry in whole_history(&*self.fs, &state)?.rev() {
+        for entry in whole_history(&state)?.rev() {
             match entry? {
                 Entry::Ours(loaded) if is_it(&loaded.journal.header) => return Ok(Search::Found(loaded)),
                 Entry::Ours(_) => {}

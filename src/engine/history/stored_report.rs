@@ -13,8 +13,9 @@ use crate::digest::Digest;
 use crate::engine::report::{Extra, FileReport, Operation, Report};
 use crate::engine::store::lock::NEVER;
 use crate::engine::store::snapshot;
-use crate::error::{Error, Result};
-use crate::fs::{FileKind, Fs, Handle, Name};
+use crate::engine::store::workspace::Workspace;
+use crate::error::Result;
+use crate::fs::{FileKind, Handle, Name};
 use crate::limits;
 use crate::path::AskedPath;
 use crate::path::RelPath;
@@ -176,15 +177,14 @@ impl FileAccount {
 
 impl Account {
     /// What stands in the folder of a transaction; `None` where that is nothing that can be read.
-    pub(crate) fn read(fs: &dyn Fs, folder: &Handle) -> Result<Option<Self>> {
+    pub(crate) fn read(workspace: &Workspace, folder: &Handle) -> Result<Option<Self>> {
         let name = Name::new(folder, FILE_NAME);
-        let path = name.path();
-        let Ok(file) = fs.open_file(name) else { return Ok(None) };
-        let stat = fs.stat_handle(&file).map_err(|e| Error::io("look at", &path, e))?;
+        let Ok(file) = workspace.fs().open_file(name) else { return Ok(None) };
+        let stat = workspace.stat_handle(&file)?;
         if stat.kind != FileKind::File || stat.size > limits::REPORT_BYTES {
             return Ok(None);
         }
-        let bytes = snapshot::read_whole(fs, &file, &path, stat.size, &NEVER)?;
+        let bytes = snapshot::read_whole(workspace, &file, stat.size, &NEVER)?;
         Ok(serde_json::from_slice(&bytes).ok())
     }
 

@@ -14,8 +14,9 @@ use crate::engine::store::folder::see;
 use crate::engine::store::interrupted;
 use crate::engine::store::lock::NEVER;
 use crate::engine::store::state::{Section, State, list_ids, open_transaction};
-use crate::error::{Error, Result};
-use crate::fs::{FileKind, Fs, Handle, Name};
+use crate::engine::store::workspace::Workspace;
+use crate::error::Result;
+use crate::fs::{FileKind, Handle, Name};
 use crate::identity::Timestamp;
 use crate::journal::recover::Seen;
 use crate::journal::{self, Journal, Mark, Record, slot_name};
@@ -56,10 +57,10 @@ pub(crate) struct Rescued {
 }
 
 /// What is in the trash now.
-pub(crate) fn list(fs: &dyn Fs, state: &State) -> Result<Trash> {
-    let folder = state.section(fs, Section::Trash)?;
+pub(crate) fn list(state: &State) -> Result<Trash> {
+    let folder = state.section(Section::Trash)?;
     let ids = match &folder {
-        Some(folder) => list_ids(fs, folder)?,
+        Some(folder) => list_ids(&state.workspace, folder)?,
         None => Vec::new(),
     };
     Ok(Trash { folder, ids })
@@ -67,11 +68,11 @@ pub(crate) fn list(fs: &dyn Fs, state: &State) -> Result<Trash> {
 
 /// The trash after a commit. A durable one has just synced; another one does so itself, once it is worth it. Answers what
 /// is to be told.
-pub(crate) fn after_commit(fs: &dyn Fs, state: &State, trash: &Trash, durable: bool, now: Timestamp) -> Vec<String> {
+pub(crate) fn after_commit(state: &State, trash: &Trash, durable: bool, now: Timestamp) -> Vec<String> {
     let rescued = if durable {
-        empty(fs, state, trash, Goes::AllBefore(now))
+        empty(state, trash, Goes::AllBefore(now))
     } else if trash.ids.len() >= limits::TRASH {
-        sync_and_empty(fs, state, Goes::AllBefore(now)).unwrap_or_default()
+        sync_and_empty(state, Goes::AllBefore(now)).unwrap_or_default()
     } else {
         Vec::new()
     };
@@ -79,60 +80,61 @@ pub(crate) fn after_commit(fs: &dyn Fs, state: &State, trash: &Trash, durable: b
 }
 
 /// Empties the trash after a sync of its own.
-pub(crate) fn sync_and_empty(fs: &dyn Fs, state: &State, goes: Goes<'_>) -> Result<Vec<Rescued>> {
-    let trash = list(fs, state)?;
+pub(crate) fn sync_and_empty(state: &State, goes: Goes<'_>) -> Result<Vec<Rescued>> {
+    let trash = list(state)?;
     let Some(folder) = trash.folder() else { return Ok(Vec::new()) };
-    barrier::pass(fs, state, folder, |each| each.sections(state))?;
-    Ok(empty(fs, state, &trash, goes))
+    barrier::pass(state, folder, |each| each.sections(state))?;
+    Ok(empty(state, &trash, goes))
 }
 
 /// Unlinks, after a sync, all that is in one folder of the trash: a person said so.
-pub(crate) fn sync_and_drop(fs: &dyn Fs, state: &State, id: &str) -> Result<()> {
-    let Some(section) = state.section(fs, Section::Trash)? else { return Ok(()) };
-    barrier::pass(fs, state, &section, |each| each.sections(state))?;
-    let folder = fs.open_beneath(&section, id.as_ref()).map_err(|e| Error::io("open", section.path().join(id), e))?;
-    unlink_all(fs, &section, &folder, id);
+pub(crate) fn sync_and_drop(state: &State, id: &str) -> Result<()> {
+    let Some(section) = state.section(Section::Trash)? else { return Ok(()) };
+    barrier::pass(state, &section, |each| each.sections(state))?;
+    let folder = state.workspace.open_beneath(&section, id)?;
+    unlink_all(&state.workspace, &section, &folder, id);
     Ok(())
 }
 
 /// Unlinks what was in the trash: plain unlinks and an rmdir a folder, never recursively. Whatever is left, because
 /// somebody else is at it or put something there, waits for the next time.
-fn empty(fs: &dyn Fs, state: &State, trash: &Trash, goes: Goes<'_>) -> Vec<Rescued> {
+fn empty(state: &State, trash: &Trash, goes: Goes<'_>) -> Vec<Rescued> {
     let Some(section) = &trash.folder else { return Vec::new() };
     // What cannot be looked at now can be looked at the next time.
-    trash.ids.iter().filter_map(|id| empty_one(fs, state, section, id, goes).ok().flatten()).collect()
+    trash.ids.iter().filter_map(|id| empty_one(state, section, id, goes).ok().flatten()).collect()
 }
 
-fn empty_one(fs: &dyn Fs, state: &State, section: &Handle, id: &String, goes: Goes<'_>) -> Result<Option<Rescued>> {
-    let io = |e| Error::io("look into", section.path().join(id), e);
-    let Some(folder) = open_transaction(fs, section, id)? else { return Ok(None) };
+fn empty_one(state: &State, section: &Handle, id: &String, goes: Goes<'_>) -> Result<Option<Rescued>> {
+    let Some(folder) = open_transaction(&state.workspace, section, id)? else { return Ok(None) };
     let is_unswapped = matches!(goes, Goes::Unswapped(ids) if ids.contains(id));
-    let Some(mark) = mark_of(fs, &folder)?.filter(|_| !is_unswapped) else {
-        unlink_all(fs, section, &folder, id);
+    let Some(mark) = mark_of(&state.workspace, &folder)?.filter(|_| !is_unswapped) else {
+        unlink_all(&state.workspace, section, &folder, id);
         return Ok(None);
     };
     let is_due = match (mark, goes) {
         (_, Goes::Unswapped(_)) => false,
         (Mark::Done, _) => true,
         (_, Goes::Pruned) => false,
-        (_, Goes::AllBefore(now)) => is_past(fs.stat_handle(&folder).map_err(io)?.changed, now, state.protocol.grace),
+        (_, Goes::AllBefore(now)) => {
+            is_past(state.workspace.stat_handle(&folder)?.changed, now, state.workspace.protocol.grace)
+        }
     };
     // Of two that empty the trash at a time, one would unlink what the other one has just put aside.
-    if !is_due || !fs.try_lock(&folder).map_err(io)? {
+    if !is_due || !state.workspace.try_lock(&folder)? {
         return Ok(None);
     }
-    match unlink_verified(fs, state, &folder)? {
+    match unlink_verified(state, &folder)? {
         None => {
-            unlink_all(fs, section, &folder, id);
+            unlink_all(&state.workspace, section, &folder, id);
             Ok(None)
         }
-        Some(what) => rescue(fs, state, id, &what).map(Some),
+        Some(what) => rescue(state, id, &what).map(Some),
     }
 }
 
 /// The mark of a folder whose files may be open somewhere; `None` where they were never swapped.
-fn mark_of(fs: &dyn Fs, folder: &Handle) -> Result<Option<Mark>> {
-    let names = fs.list(folder).map_err(|e| Error::io("list", folder.path(), e))?;
+fn mark_of(workspace: &Workspace, folder: &Handle) -> Result<Option<Mark>> {
+    let names = workspace.list(folder)?;
     let begins = |name: &&OsString| name.to_string_lossy().starts_with(Mark::Sealed.file_name());
     let marks: Vec<&OsString> = names.iter().filter(begins).collect();
     Ok(match marks[..] {
@@ -151,13 +153,13 @@ fn is_past(came: Timestamp, now: Timestamp, grace: Duration) -> bool {
 
 /// Unlinks the slots that hold what the journal says, each right after it was looked at. Answers what is not to be
 /// deleted, in a few words.
-fn unlink_verified(fs: &dyn Fs, state: &State, folder: &Handle) -> Result<Option<String>> {
-    let (journal, mark) = match interrupted::read_of_journal(fs, folder, |bytes| journal::read(bytes))? {
+fn unlink_verified(state: &State, folder: &Handle) -> Result<Option<String>> {
+    let (journal, mark) = match interrupted::read_of_journal(&state.workspace, folder, |bytes| journal::read(bytes))? {
         Some(Ok(read)) => read,
         Some(Err(why)) => return Ok(Some(format!("a folder whose content cannot be verified, since {why}"))),
         None => return Ok(None),
     };
-    let slots = Slots::new(fs, state.protocol, folder, &journal, mark, true)?;
+    let slots = Slots::new(&state.workspace, folder, &journal, mark, true)?;
     let mut written = Vec::new();
     for (entry, record) in journal.entries.iter().enumerate() {
         let slot = slot_name(entry);
@@ -166,10 +168,8 @@ fn unlink_verified(fs: &dyn Fs, state: &State, folder: &Handle) -> Result<Option
             Found::Nothing => true,
             Found::Written | Found::Original => false,
             // It is not removed if there is anything in it.
-            Found::AsRecorded if is_folder(record, mark) => fs.remove_folder(name).is_ok(),
-            Found::AsRecorded | Found::Unswapped => {
-                fs.unlink(name).map(|()| true).map_err(|e| Error::io("remove", name.path(), e))?
-            }
+            Found::AsRecorded if is_folder(record, mark) => state.workspace.fs().remove_folder(name).is_ok(),
+            Found::AsRecorded | Found::Unswapped => state.workspace.unlink(name).map(|()| true)?,
         };
         if !is_gone {
             written.push(record.path.to_string());
@@ -178,10 +178,10 @@ fn unlink_verified(fs: &dyn Fs, state: &State, folder: &Handle) -> Result<Option
     // A contended transaction that was interrupted leaves a journal under its hidden name.
     let ours =
         |name: &OsString| name == stored_report::FILE_NAME || name == mark.file_name() || name == journal::HIDDEN_NAME;
-    let left = fs.list(folder).map_err(|e| Error::io("list", folder.path(), e))?;
+    let left = state.workspace.list(folder)?;
     let mut strange = false;
     for name in left.iter().filter(|name| !ours(name)) {
-        strange |= !is_copy(fs, folder, &journal, name)?;
+        strange |= !is_copy(&state.workspace, folder, &journal, name)?;
     }
     Ok(match (written.is_empty(), strange) {
         (true, false) => None,
@@ -202,17 +202,17 @@ fn is_folder(record: &Record, mark: Mark) -> bool {
 }
 
 /// Whether a file is the copy of an original that txedit made itself.
-fn is_copy(fs: &dyn Fs, folder: &Handle, journal: &Journal, name: &OsStr) -> Result<bool> {
+fn is_copy(workspace: &Workspace, folder: &Handle, journal: &Journal, name: &OsStr) -> Result<bool> {
     let entry = name.to_str().and_then(|name| name.strip_suffix(journal::ORIGINAL)?.parse::<usize>().ok());
     let before = entry.and_then(|entry| journal.entries.get(entry)?.change.before());
     let Some(before) = before else { return Ok(false) };
-    Ok(matches!(see(fs, Name::new(folder, name), &NEVER)?, Seen::File { digest, .. } if digest == before.digest))
+    Ok(matches!(see(workspace, Name::new(folder, name), &NEVER)?, Seen::File { digest, .. } if digest == before.digest))
 }
 
 /// Puts a folder of the trash into `kept/`, durably.
-fn rescue(fs: &dyn Fs, state: &State, id: &str, what: &str) -> Result<Rescued> {
-    state.move_transaction(fs, id, Section::Trash, Section::Kept)?;
-    barrier::pass(fs, state, &state.root, |each| {
+fn rescue(state: &State, id: &str, what: &str) -> Result<Rescued> {
+    state.move_transaction(id, Section::Trash, Section::Kept)?;
+    barrier::pass(state, &state.workspace.root, |each| {
         each.folder_with_content(&state.folder, &Path::new(Section::Kept.name()).join(id))?;
         each.sections(state)
     })?;
@@ -222,16 +222,16 @@ fn rescue(fs: &dyn Fs, state: &State, id: &str, what: &str) -> Result<Rescued> {
 }
 
 /// Unlinks whatever is in a folder, and it. The journal goes last: without it the rest would count as never swapped.
-fn unlink_all(fs: &dyn Fs, section: &Handle, folder: &Handle, id: &str) {
-    let mut names = fs.list(folder).unwrap_or_default();
+fn unlink_all(workspace: &Workspace, section: &Handle, folder: &Handle, id: &str) {
+    let mut names = workspace.fs().list(folder).unwrap_or_default();
     names.sort_by_key(|name| name.to_string_lossy().starts_with(Mark::Sealed.file_name()));
     for name in &names {
         let name = Name::new(folder, name);
-        match fs.stat(name) {
+        match workspace.fs().stat(name) {
             // A staged folder is empty, or it is not txedit's any more.
-            Ok(Some(stat)) if stat.kind == FileKind::Folder => drop(fs.remove_folder(name)),
-            _ => drop(fs.unlink(name)),
+            Ok(Some(stat)) if stat.kind == FileKind::Folder => drop(workspace.fs().remove_folder(name)),
+            _ => drop(workspace.fs().unlink(name)),
         }
     }
-    drop(fs.remove_folder(Name::new(section, id)));
+    drop(workspace.fs().remove_folder(Name::new(section, id)));
 }

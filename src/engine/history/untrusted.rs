@@ -10,7 +10,7 @@ use crate::engine::store::interrupted::{self, Doubt, Standing};
 use crate::engine::store::private::Refusal;
 use crate::engine::store::state::{Section, State, list_ids};
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::fs::{Fs, Handle};
+use crate::fs::Handle;
 use crate::journal::{self, Header};
 
 /// Whether a transaction is wanted, by its id and the program that committed it.
@@ -143,22 +143,22 @@ fn way_out(id: &str, cause: Cause, section: Section) -> String {
 }
 
 /// What in `txn/` may have been committed, and is neither at work nor recovered; the newest first.
-pub(crate) fn interrupted(fs: &dyn Fs, state: &State) -> Result<Vec<Doubtful>> {
-    let Some(section) = state.whole_section(fs, Section::Transactions)? else { return Ok(Vec::new()) };
-    let ids = list_ids(fs, &section)?;
-    ids.iter().rev().filter_map(|id| interrupted_one(fs, state, &section, id).transpose()).collect()
+pub(crate) fn interrupted(state: &State) -> Result<Vec<Doubtful>> {
+    let Some(section) = state.whole_section(Section::Transactions)? else { return Ok(Vec::new()) };
+    let ids = list_ids(&state.workspace, &section)?;
+    ids.iter().rev().filter_map(|id| interrupted_one(state, &section, id).transpose()).collect()
 }
 
 /// One of them; `section` is `txn/`.
-pub(crate) fn interrupted_one(fs: &dyn Fs, state: &State, section: &Handle, id: &str) -> Result<Option<Doubtful>> {
-    let (standing, folder) = interrupted::examine(fs, state, id, &|_| false)?;
+pub(crate) fn interrupted_one(state: &State, section: &Handle, id: &str) -> Result<Option<Doubtful>> {
+    let (standing, folder) = interrupted::examine(state, id, &|_| false)?;
     let (cause, why, header) = match standing {
         // What its owner has not acknowledged is not asked for.
         Standing::Running | Standing::Unfinished => return Ok(None),
         Standing::Refused(refusal) => (Cause::Refused(refusal), refusal.to_string(), None),
         Standing::Corrupt(why) => {
             let header = match &folder {
-                Some(folder) => interrupted::read_of_journal(fs, folder, |bytes| journal::header(bytes))?,
+                Some(folder) => interrupted::read_of_journal(&state.workspace, folder, |bytes| journal::header(bytes))?,
                 None => None,
             };
             let header = header.and_then(Result::ok).map(|(header, _)| header);

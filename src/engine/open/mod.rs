@@ -114,7 +114,7 @@ impl Engine {
         let rebased = self.settle_all(opened, &mut request, run)?;
         is_settled.set(true);
         if again {
-            locked.stat_again(&*self.fs)?;
+            locked.stat_again(&self.workspace)?;
         }
         let LockedTargets { places, parents, locks } = locked;
         // The edits may be others now; the paths are the same.
@@ -141,14 +141,14 @@ impl Engine {
 
     /// The folder is emptied with the trash, after a sync.
     fn close(&self, state: &State, opened: Opened) -> Result<()> {
-        state.move_transaction(&*self.fs, &opened.id, Section::Open, Section::Trash)?;
+        state.move_transaction(&opened.id, Section::Open, Section::Trash)?;
         drop(opened);
-        trash::sync_and_empty(&*self.fs, state, Goes::Unswapped(&[])).map(drop)
+        trash::sync_and_empty(state, Goes::Unswapped(&[])).map(drop)
     }
 
     fn opened(&self, id: &str, run: Run<'_>) -> Result<(State, Opened)> {
         let state = self.state()?.ok_or_else(|| self.unknown(id))?;
-        let opened = store::open(&*self.fs, &state, id, self.patience(run))?;
+        let opened = store::open(&state, id, self.patience(run))?;
         Ok((state, opened))
     }
 
@@ -190,7 +190,7 @@ impl Engine {
     }
 
     fn who(&self, run: Run<'_>) -> String {
-        let host = self.fs.host().ok();
+        let host = self.workspace.fs().host().ok();
         let user = host.map_or_else(String::new, |host| format!(", process {} of user {}", host.process, host.user));
         format!("{}{user}", self.program(run))
     }
@@ -223,8 +223,8 @@ fn bases_of(opened: &Opened) -> Result<Vec<Base>> {
 }
 
 /// The open transactions of a workspace, oldest first.
-pub(super) fn list(fs: &dyn crate::fs::Fs, state: &State) -> Result<Vec<OpenTransaction>> {
-    let listed = store::list(fs, state)?.into_iter().map(|(id, stored)| {
+pub(super) fn list(state: &State) -> Result<Vec<OpenTransaction>> {
+    let listed = store::list(state)?.into_iter().map(|(id, stored)| {
         let files = stored.request().map(|request| request.files).unwrap_or_default();
         let files = files.into_iter().map(|file| {
             let word = match &file.change {
@@ -240,7 +240,7 @@ pub(super) fn list(fs: &dyn crate::fs::Fs, state: &State) -> Result<Vec<OpenTran
         OpenTransaction {
             opened: id::time_of(&id),
             expires: store::time(stored.expires),
-            is_expired: store::is_expired(fs, &stored),
+            is_expired: store::is_expired(&state.workspace, &stored),
             owner: stored.owner.clone(),
             label: stored.label.clone(),
             files: files.collect(),
@@ -251,10 +251,10 @@ pub(super) fn list(fs: &dyn crate::fs::Fs, state: &State) -> Result<Vec<OpenTran
 }
 
 /// Drops those that lapsed.
-pub(super) fn sweep(fs: &dyn crate::fs::Fs, state: &State) -> Result<()> {
-    for (id, _) in store::list(fs, state)?.into_iter().filter(|(_, stored)| store::is_expired(fs, stored)) {
+pub(super) fn sweep(state: &State) -> Result<()> {
+    for (id, _) in store::list(state)?.into_iter().filter(|(_, stored)| store::is_expired(&state.workspace, stored)) {
         // Somebody else may sweep it in the same moment.
-        state.move_transaction(fs, &id, Section::Open, Section::Trash).ok();
+        state.move_transaction(&id, Section::Open, Section::Trash).ok();
     }
     Ok(())
 }

@@ -90,7 +90,7 @@ impl Engine {
             return Ok(None);
         }
         let old = match base {
-            Some(digest) => opened.base(&*self.fs, digest)?,
+            Some(digest) => opened.base(&self.workspace, digest)?,
             None => None,
         };
         let rebased = match (&old, &current) {
@@ -118,9 +118,9 @@ impl Engine {
         let path = RelPath::normalised(&entry.path)
             .map_err(|why| Error::new(ErrorKind::OutsideRoot, format!("{}: {why}", entry.path.display())))?;
         match self.current(&path, run.cancel)? {
-            Some(content) if Digest::of(&content) == base => opened.keep(&*self.fs, &content, base),
+            Some(content) if Digest::of(&content) == base => opened.keep(&self.workspace, &content, base),
             // It changed in this moment, or it had changed before and was carried over: the base was kept then.
-            _ if opened.base(&*self.fs, base)?.is_some() => Ok(()),
+            _ if opened.base(&self.workspace, base)?.is_some() => Ok(()),
             _ => Err(crate::engine::store::snapshot::changed(&entry.path, "changed while it was staged")),
         }
     }

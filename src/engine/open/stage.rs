@@ -67,11 +67,10 @@ impl Engine {
         run: Run<'_>,
     ) -> Result<Staged> {
         let mut added = self.in_root(request);
-        let fs = &*self.fs;
-        let found = State::find(fs, &self.root, self.protocol)?;
+        let found = State::find(&self.workspace)?;
         let mut opened = match (&found, id) {
             (Found::State(state), Some(id)) => {
-                let opened = store::open(fs, state, id, self.patience(run));
+                let opened = store::open(state, id, self.patience(run));
                 let opened = opened.map_err(|error| self.or_committed(id, error))?;
                 self.not_committed(id)?;
                 Some(opened)
@@ -85,21 +84,21 @@ impl Engine {
         let tried = self.try_out(opened.as_ref(), &before, &added, warnings, run)?;
         self.look_at_paths_again(request, &added)?;
         let overlaps = match &found {
-            Found::State(state) => overlaps(fs, state, id, &tried.composed.request)?,
+            Found::State(state) => overlaps(state, id, &tried.composed.request)?,
             _ => Vec::new(),
         };
         let report = Report { dry_run: request.dry_run, files: tried.added(), ..Report::default() };
         if request.dry_run {
             return Ok(Staged { id: None, expires: None, report, overlaps });
         }
-        let state = State::ensure(fs, &self.root, self.protocol, found)?;
+        let state = State::ensure(&self.workspace, found)?;
         let opened = match &mut opened {
             Some(opened) => opened,
             None => opened.insert(store::create(self, &state, self.who(run))?),
         };
         opened.stored.files = self.written(opened, &tried, &pinned, run)?;
         opened.stored.label = request.label.clone().or(opened.stored.label.take());
-        opened.save(fs, &state)?;
+        opened.save(&state)?;
         Ok(Staged { id: Some(opened.id.clone()), expires: Some(opened.expires()), report, overlaps })
     }
 
@@ -220,9 +219,9 @@ fn check_stageable(request: &Request) -> Result<()> {
 }
 
 /// Other open transactions that touch the same files.
-fn overlaps(fs: &dyn crate::fs::Fs, state: &State, own: Option<&str>, request: &Request) -> Result<Vec<Overlap>> {
+fn overlaps(state: &State, own: Option<&str>, request: &Request) -> Result<Vec<Overlap>> {
     let mut overlaps = Vec::new();
-    for other in list(fs, state)?.into_iter().filter(|other| Some(other.id.as_str()) != own && !other.is_expired) {
+    for other in list(state)?.into_iter().filter(|other| Some(other.id.as_str()) != own && !other.is_expired) {
         let ours = request.files.iter().map(|file| &file.path);
         for path in ours.filter(|path| other.files.iter().any(|(theirs, _)| theirs.as_path() == path.as_path())) {
             overlaps.push(Overlap { id: other.id.clone(), owner: other.owner.clone(), path: path.to_path_buf() });

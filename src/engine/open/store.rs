@@ -9,11 +9,12 @@ use crate::engine::store::files::{Fresh, replace, write_new};
 use crate::engine::store::lock::{NEVER, Patience};
 use crate::engine::store::snapshot;
 use crate::engine::store::state::{Section, State, list_ids, open_transaction};
+use crate::engine::store::workspace::Workspace;
 use crate::engine::store::{barrier, folder, id};
 use crate::engine::transaction::stage;
 use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{FileKind, Fs, Handle, Name};
+use crate::fs::{FileKind, Handle, Name};
 use crate::journal::is_id;
 use crate::limits;
 
@@ -29,29 +30,29 @@ pub(super) struct Opened {
 
 /// Makes a new one, with nothing in it.
 pub(super) fn create(engine: &Engine, state: &State, owner: String) -> Result<Opened> {
-    let fs = &*engine.fs;
-    let section = state.need_section(fs, Section::Open)?;
-    let (id, folder, _) = stage::make_folder(fs, &section, &|| Ok(id::after(fs.now(), None)))?;
-    let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
+    let section = state.need_section(Section::Open)?;
+    let (id, folder, _) =
+        stage::make_folder(&engine.workspace, &section, &|| Ok(id::after(engine.workspace.now(), None)))?;
+    let stat = engine.workspace.stat_handle(&folder)?;
     let stored =
         Stored { open: VERSION, folder: Folder::of(&stat.identity), owner, expires: 0, label: None, files: Vec::new() };
     Ok(Opened { id, folder, stored })
 }
 
 /// Opens one, as soon as nobody else is at it.
-pub(super) fn open(fs: &dyn Fs, state: &State, id: &str, patience: Patience<'_>) -> Result<Opened> {
-    let section = if is_id(id.as_ref()) { state.section(fs, Section::Open)? } else { None };
-    let Some(section) = section else { return Err(unknown(fs, id)) };
+pub(super) fn open(state: &State, id: &str, patience: Patience<'_>) -> Result<Opened> {
+    let section = if is_id(id.as_ref()) { state.section(Section::Open)? } else { None };
+    let Some(section) = section else { return Err(unknown(&state.workspace, id)) };
     loop {
-        let Some((folder, _)) = folder::lock_folder(fs, &section, id)? else {
-            if open_transaction(fs, &section, id)?.is_none() {
-                return Err(unknown(fs, id));
+        let Some((folder, _)) = folder::lock_folder(&state.workspace, &section, id)? else {
+            if open_transaction(&state.workspace, &section, id)?.is_none() {
+                return Err(unknown(&state.workspace, id));
             }
             patience.pause(&section.path().join(id))?;
             continue;
         };
-        let stored = read(fs, &folder)?.ok_or_else(|| unknown(fs, id))?;
-        if is_expired(fs, &stored) {
+        let stored = read(&state.workspace, &folder)?.ok_or_else(|| unknown(&state.workspace, id))?;
+        if is_expired(&state.workspace, &stored) {
             return Err(expired(id));
         }
         return Ok(Opened { id: id.to_owned(), folder, stored });
@@ -59,12 +60,12 @@ pub(super) fn open(fs: &dyn Fs, state: &State, id: &str, patience: Patience<'_>)
 }
 
 /// All that can be read, without a lock.
-pub(super) fn list(fs: &dyn Fs, state: &State) -> Result<Vec<(String, Stored)>> {
-    let Some(section) = state.section(fs, Section::Open)? else { return Ok(Vec::new()) };
+pub(super) fn list(state: &State) -> Result<Vec<(String, Stored)>> {
+    let Some(section) = state.section(Section::Open)? else { return Ok(Vec::new()) };
     let mut list = Vec::new();
-    for id in list_ids(fs, &section)? {
-        let Some(folder) = open_transaction(fs, &section, &id)? else { continue };
-        if let Some(stored) = read(fs, &folder)? {
+    for id in list_ids(&state.workspace, &section)? {
+        let Some(folder) = open_transaction(&state.workspace, &section, &id)? else { continue };
+        if let Some(stored) = read(&state.workspace, &folder)? {
             list.push((id, stored));
         }
     }
@@ -72,77 +73,77 @@ pub(super) fn list(fs: &dyn Fs, state: &State) -> Result<Vec<(String, Stored)>> 
 }
 
 /// What stands in the folder; `None` where it cannot be used: it is none of ours, or was not made where it is.
-fn read(fs: &dyn Fs, folder: &Handle) -> Result<Option<Stored>> {
-    let stat = fs.stat_handle(folder).map_err(|e| Error::io("look at", folder.path(), e))?;
+fn read(workspace: &Workspace, folder: &Handle) -> Result<Option<Stored>> {
+    let stat = workspace.stat_handle(folder)?;
     // How it begins tells that it was written here, before the rest of it is read.
     let beginning = Stored::start(&Folder::of(&stat.identity));
-    let Some(bytes) = read_file(fs, Name::new(folder, FILE_NAME), &beginning, limits::OPEN_BYTES)? else {
+    let Some(bytes) = read_file(workspace, Name::new(folder, FILE_NAME), &beginning, limits::OPEN_BYTES)? else {
         return Ok(None);
     };
     Ok(serde_json::from_slice(&bytes).ok())
 }
 
 /// A regular file that has this beginning and is not too large; `None` where there is none, or it cannot be opened.
-fn read_file(fs: &dyn Fs, name: Name<'_>, beginning: &[u8], most: u64) -> Result<Option<Vec<u8>>> {
+fn read_file(workspace: &Workspace, name: Name<'_>, beginning: &[u8], most: u64) -> Result<Option<Vec<u8>>> {
     let path = name.path();
-    let file = match fs.open_file(name) {
+    let file = match workspace.fs().open_file(name) {
         Ok(file) => file,
         Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::LOOP | Errno::ACCESS | Errno::NXIO)) => {
             return Ok(None);
         }
         Err(e) => return Err(Error::io("open", &path, e)),
     };
-    let stat = fs.stat_handle(&file).map_err(|e| Error::io("look at", &path, e))?;
+    let stat = workspace.stat_handle(&file)?;
     if stat.kind != FileKind::File || stat.size > most {
         return Ok(None);
     }
-    let found = snapshot::read_whole(fs, &file, &path, stat.size.min(beginning.len() as u64), &NEVER)?;
+    let found = snapshot::read_whole(workspace, &file, stat.size.min(beginning.len() as u64), &NEVER)?;
     if found != beginning {
         return Ok(None);
     }
-    snapshot::read_whole(fs, &file, &path, stat.size, &NEVER).map(Some)
+    snapshot::read_whole(workspace, &file, stat.size, &NEVER).map(Some)
 }
 
 impl Opened {
     /// Writes it down; it lapses some time after its last change. Synced: a staged edit that was acknowledged is there.
-    pub(super) fn save(&mut self, fs: &dyn Fs, state: &State) -> Result<()> {
+    pub(super) fn save(&mut self, state: &State) -> Result<()> {
         let lifetime = limits::OPEN_LIFETIME.as_secs().cast_signed();
-        self.stored.expires = id::instant(fs.now()).as_second().saturating_add(lifetime);
+        self.stored.expires = id::instant(state.workspace.now()).as_second().saturating_add(lifetime);
         let text = serde_json::to_vec(&self.stored).expect("strings and numbers are JSON");
         if text.len() as u64 > limits::OPEN_BYTES {
             let message = format!("all that is staged takes {} bytes, more than {}", text.len(), limits::OPEN_BYTES);
             return Err(Error::new(ErrorKind::FileTooLarge, message).of_transaction(&self.id));
         }
-        let fresh = Fresh::write(fs, &self.folder, FILE_NAME, &text)?;
+        let fresh = Fresh::write(&state.workspace, &self.folder, FILE_NAME, &text)?;
         // What it names must be there as soon as it is, and it must be whole as soon as it has its name.
-        let durable = barrier::pass(fs, state, &self.folder, |each| {
+        let durable = barrier::pass(state, &self.folder, |each| {
             each.with_content(&self.folder)?;
             each.sections(state)
         });
         match durable {
-            Ok(()) => fresh.put_in_place(fs),
+            Ok(()) => fresh.put_in_place(&state.workspace),
             Err(error) => {
-                fresh.discard(fs);
+                fresh.discard(&state.workspace);
                 Err(error)
             }
         }
     }
 
     /// Keeps the content that something was staged upon.
-    pub(super) fn keep(&self, fs: &dyn Fs, content: &[u8], digest: Digest) -> Result<()> {
+    pub(super) fn keep(&self, workspace: &Workspace, content: &[u8], digest: Digest) -> Result<()> {
         let name = base_name(digest);
-        match write_new(fs, Name::new(&self.folder, &name), content) {
+        match write_new(workspace, Name::new(&self.folder, &name), content) {
             // What a process left that was killed, or lost its power, may be a part of it.
-            Err(e) if e.kind() == ErrorKind::FileExists && self.base(fs, digest)?.is_some() => Ok(()),
-            Err(e) if e.kind() == ErrorKind::FileExists => replace(fs, &self.folder, &name, content),
+            Err(e) if e.kind() == ErrorKind::FileExists && self.base(workspace, digest)?.is_some() => Ok(()),
+            Err(e) if e.kind() == ErrorKind::FileExists => replace(workspace, &self.folder, &name, content),
             other => other.map(drop),
         }
     }
 
     /// A content that was kept; `None` where it is gone, or is another.
-    pub(super) fn base(&self, fs: &dyn Fs, digest: Digest) -> Result<Option<Vec<u8>>> {
+    pub(super) fn base(&self, workspace: &Workspace, digest: Digest) -> Result<Option<Vec<u8>>> {
         let name = base_name(digest);
-        let content = read_file(fs, Name::new(&self.folder, &name), b"", limits::EDITED_FILE_BYTES)?;
+        let content = read_file(workspace, Name::new(&self.folder, &name), b"", limits::EDITED_FILE_BYTES)?;
         Ok(content.filter(|content| Digest::of(content) == digest))
     }
 
@@ -161,8 +162,8 @@ pub(super) fn time(seconds: i64) -> String {
     Timestamp::from_second(seconds).unwrap_or(Timestamp::UNIX_EPOCH).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-pub(super) fn is_expired(fs: &dyn Fs, stored: &Stored) -> bool {
-    stored.expires < id::instant(fs.now()).as_second()
+pub(super) fn is_expired(workspace: &Workspace, stored: &Stored) -> bool {
+    stored.expires < id::instant(workspace.now()).as_second()
 }
 
 fn expired(id: &str) -> Error {
@@ -172,10 +173,10 @@ fn expired(id: &str) -> Error {
 }
 
 /// One that is not there. Its id tells when it was opened: it may have lapsed and been swept away.
-fn unknown(fs: &dyn Fs, id: &str) -> Error {
+fn unknown(workspace: &Workspace, id: &str) -> Error {
     let lifetime = limits::OPEN_LIFETIME.as_secs().cast_signed();
     match id::instant_of(id).filter(|_| is_id(id.as_ref())) {
-        Some(opened) if opened.as_second() + lifetime < id::instant(fs.now()).as_second() => expired(id),
+        Some(opened) if opened.as_second() + lifetime < id::instant(workspace.now()).as_second() => expired(id),
         _ => {
             let message = format!("there is no open transaction {id} here");
             Error::new(ErrorKind::UnknownTransaction, message)

@@ -5,11 +5,10 @@
 
 use std::sync::atomic::AtomicBool;
 
-use crate::engine::rollback::folder::open_folder;
 use crate::engine::store::folder::see;
 use crate::engine::store::state::State;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{Fs, Handle, Name};
+use crate::fs::{Handle, Name};
 use crate::journal::recover::{Observed, Seen, adopted};
 use crate::journal::{Journal, Mark, Record, slot_name};
 
@@ -22,15 +21,13 @@ pub(super) struct Found<'a> {
 
 /// The journal as it would have been written here; `None` where it was.
 pub(super) fn adopt(
-    fs: &dyn Fs,
     state: &State,
     found: &Found<'_>,
     journal: &Journal,
     cancel: &AtomicBool,
 ) -> Result<Option<Journal>> {
     let Found { id, folder, mark } = *found;
-    let io = |e| Error::io("ask about", folder.path(), e);
-    let stat = fs.stat_handle(folder).map_err(io)?;
+    let stat = state.workspace.stat_handle(folder)?;
     if journal.header.id == id && journal.header.folder.is_record_of(&stat.identity) {
         return Ok(None);
     }
@@ -44,10 +41,10 @@ pub(super) fn adopt(
     }
     let mut journal = journal.clone();
     id.clone_into(&mut journal.header.id);
-    journal.header.folder = stat.identity.to_record(state.file_system(fs)?.keeps_numbers);
-    journal.header.boot = fs.host().map_err(io)?.boot;
+    journal.header.folder = stat.identity.to_record(state.file_system()?.keeps_numbers);
+    journal.header.boot = state.workspace.host()?.boot;
     for entry in 0..journal.entries.len() {
-        let observed = observe(fs, state, folder, (&journal.entries, entry), cancel)?;
+        let observed = observe(state, folder, (&journal.entries, entry), cancel)?;
         journal.entries[entry] = adopted(&journal.entries[entry], &observed);
     }
     Ok(Some(journal))
@@ -55,22 +52,22 @@ pub(super) fn adopt(
 
 /// What stands at the target of an entry and in its slot, by their names alone.
 fn observe(
-    fs: &dyn Fs,
     state: &State,
     folder: &Handle,
     (entries, entry): (&[Record], usize),
     cancel: &AtomicBool,
 ) -> Result<Observed> {
-    let slot = see(fs, Name::new(folder, &slot_name(entry)), cancel)?;
+    let slot = see(&state.workspace, Name::new(folder, &slot_name(entry)), cancel)?;
     let path = &entries[entry].path;
     let is_made = |record: &Record| record.path.as_path() == path.parent() && record.change.folder_after().is_some();
-    let parent = match (open_folder(fs, &state.root, path.parent())?, entries.iter().position(is_made)) {
-        // Not there yet, or no more.
-        (None, Some(made)) => open_folder(fs, folder, slot_name(made).as_ref())?,
-        (parent, _) => parent,
-    };
+    let parent =
+        match (state.workspace.find_folder(&state.workspace.root, path.parent())?, entries.iter().position(is_made)) {
+            // Not there yet, or no more.
+            (None, Some(made)) => state.workspace.find_folder(folder, slot_name(made))?,
+            (parent, _) => parent,
+        };
     let target = match parent {
-        Some(parent) => see(fs, Name::new(&parent, path.name()), cancel)?,
+        Some(parent) => see(&state.workspace, Name::new(&parent, path.name()), cancel)?,
         None => Seen::Missing,
     };
     Ok(Observed { target, slot })

@@ -10,7 +10,6 @@ use crate::engine::store::state::{Section, State, list_ids};
 use crate::engine::store::sweep;
 use crate::engine::{RecoverOptions, Run};
 use crate::error::{Error, Result};
-use crate::fs::Fs;
 use crate::journal::recover::Class;
 
 /// What came of the recovery of everything.
@@ -40,22 +39,22 @@ impl Recoveries {
 /// Recovers everything in `txn/` of a workspace that can be recovered, sweeps what is unfinished, and empties the
 /// trash. One that fails does not keep the others from their recovery, unless it failed to sync.
 pub(crate) fn recover_all(
-    fs: &dyn Fs,
     state: &State,
     options: RecoverOptions,
     patience: Patience<'_>,
     run: Run<'_>,
 ) -> Result<Recoveries> {
-    sweep::sweep_unfinished(fs, state)?;
+    sweep::sweep_unfinished(state)?;
     let mut recovered = Vec::new();
     let mut failed = None;
     // A power cut may have left the trash without the section that its folders came from.
-    let ids = state.section(fs, Section::Transactions)?.map_or(Ok(Vec::new()), |section| list_ids(fs, &section))?;
+    let ids =
+        state.section(Section::Transactions)?.map_or(Ok(Vec::new()), |section| list_ids(&state.workspace, &section))?;
     for id in ids {
-        match recover_one(fs, state, &id, options, patience, run) {
+        match recover_one(state, &id, options, patience, run) {
             Ok(report) => recovered.push(report),
             // Another process was quicker, or is at it: then it is no failure of this one.
-            Err(_) if state.may_sync() && is_settled(fs, state, &id) => {}
+            Err(_) if state.may_sync() && is_settled(state, &id) => {}
             Err(error) => failed = failed.or(Some(error.of_transaction(&id))),
         }
         // A second sync may succeed and prove nothing: the others wait for the next process.
@@ -64,27 +63,26 @@ pub(crate) fn recover_all(
         }
     }
     if state.may_sync() {
-        let emptied = trash::sync_and_empty(fs, state, Goes::Unswapped(&unswapped(&recovered)));
+        let emptied = trash::sync_and_empty(state, Goes::Unswapped(&unswapped(&recovered)));
         failed = failed.or(emptied.err());
     }
     Ok(Recoveries { recovered, failed })
 }
 
 /// Whether a transaction is gone, or has an owner that is alive.
-fn is_settled(fs: &dyn Fs, state: &State, id: &str) -> bool {
-    matches!(interrupted::examine(fs, state, id, &|_| false), Ok((Standing::Running, _)))
+fn is_settled(state: &State, id: &str) -> bool {
+    matches!(interrupted::examine(state, id, &|_| false), Ok((Standing::Running, _)))
 }
 
 /// What would be done with each, without doing it.
 pub(crate) fn plan_all(
-    fs: &dyn Fs,
     state: &State,
     options: RecoverOptions,
     patience: Patience<'_>,
     run: Run<'_>,
 ) -> Result<Vec<Recovered>> {
-    let Some(section) = state.section(fs, Section::Transactions)? else { return Ok(Vec::new()) };
-    list_ids(fs, &section)?.iter().map(|id| recover_one(fs, state, id, options, patience, run)).collect()
+    let Some(section) = state.section(Section::Transactions)? else { return Ok(Vec::new()) };
+    list_ids(&state.workspace, &section)?.iter().map(|id| recover_one(state, id, options, patience, run)).collect()
 }
 
 /// Those that were dropped, and nobody has been at them: nobody has had their files open.

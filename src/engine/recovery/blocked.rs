@@ -17,8 +17,8 @@ pub(super) fn taken(transaction: &TransactionFolder<'_>, decision: Decision, wis
         (_, Decision::Back | Decision::Drop) => Section::Trash,
     };
     let id = &transaction.journal.header.id;
-    let Some(folder) = transaction.state.section(transaction.fs, section)? else { return Ok(None) };
+    let Some(folder) = transaction.state.section(section)? else { return Ok(None) };
     let name = Name::new(&folder, id);
-    let there = transaction.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?;
+    let there = transaction.workspace().stat(name)?;
     Ok(there.map(|_| section.is_taken(id, name.path())))
 }

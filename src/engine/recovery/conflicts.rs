@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::commit::Protocol;
 use crate::engine::recovery;
 use crate::engine::store::interrupted::{self, Standing};
 use crate::engine::store::state::{Found, Section, State, list_ids, open_transaction};
+use crate::engine::store::workspace::Workspace;
 use crate::errno::{self, Errno};
 use crate::error::{Error, Result};
-use crate::fs::{Fs, Handle};
+use crate::fs::Handle;
 use crate::journal::{Journal, is_id};
 use crate::path::{RelPath, STATE_FOLDER};
 
@@ -22,19 +22,13 @@ pub(crate) struct Touching {
 
 /// Looks for a hot journal that touches `paths`, which are in the workspace at `root`. State folders that cannot be
 /// trusted are named in `warnings`.
-pub(crate) fn find(
-    fs: &dyn Fs,
-    root: &Handle,
-    paths: &[RelPath],
-    protocol: &'static Protocol,
-    warnings: &mut Vec<String>,
-) -> Result<Option<Touching>> {
-    for folder in state_folders(fs, root, paths)? {
-        let state = match State::find(fs, &folder, protocol)? {
+pub(crate) fn find(workspace: &Workspace, paths: &[RelPath], warnings: &mut Vec<String>) -> Result<Option<Touching>> {
+    for folder in state_folders(workspace, paths)? {
+        let state = match State::find(&workspace.at(folder.clone()))? {
             Found::State(state) => state,
             Found::Nothing => continue,
             Found::Ignored(why) => {
-                let name = named(root, &folder);
+                let name = named(&workspace.root, &folder);
                 recovery::tell_once(
                     warnings,
                     format!("{name} {why}: interrupted transactions in it are not looked at"),
@@ -42,17 +36,17 @@ pub(crate) fn find(
                 continue;
             }
         };
-        let Some(section) = state.section(fs, Section::Transactions)? else { continue };
-        for id in list_ids(fs, &section)? {
+        let Some(section) = state.section(Section::Transactions)? else { continue };
+        for id in list_ids(workspace, &section)? {
             // Read without its lock first: whoever only looks at it holds the lock too, and for us, who hold the locks
             // of its targets, a busy lock never means that its owner is alive.
-            let Some(journal) = peek(fs, &section, &id, protocol)? else { continue };
+            let Some(journal) = peek(&state, &section, &id)? else { continue };
             let touches = journal.entries.iter().any(|record| {
                 let theirs = folder.path().join(record.path.as_path());
-                paths.iter().any(|ours| (protocol.touches)(&root.path().join(ours.as_path()), &theirs))
+                paths.iter().any(|ours| (workspace.protocol.touches)(&workspace.path_of(ours.as_path()), &theirs))
             });
             if touches
-                && matches!(interrupted::examine(fs, &state, &id, &|_| false)?.0, Standing::Hot(..) | Standing::Running)
+                && matches!(interrupted::examine(&state, &id, &|_| false)?.0, Standing::Hot(..) | Standing::Running)
             {
                 return Ok(Some(Touching { state, id }));
             }
@@ -62,20 +56,14 @@ pub(crate) fn find(
 }
 
 /// The journal of a running transaction, and the root of its workspace.
-pub(crate) fn journal_of(
-    fs: &dyn Fs,
-    root: &Handle,
-    paths: &[RelPath],
-    protocol: &'static Protocol,
-    id: &str,
-) -> Result<Option<(PathBuf, Journal)>> {
+pub(crate) fn journal_of(workspace: &Workspace, paths: &[RelPath], id: &str) -> Result<Option<(PathBuf, Journal)>> {
     if !is_id(id.as_ref()) {
         return Ok(None);
     }
-    for folder in state_folders(fs, root, paths)? {
-        let Found::State(state) = State::find(fs, &folder, protocol)? else { continue };
-        let Some(section) = state.section(fs, Section::Transactions)? else { continue };
-        if let Some(journal) = peek(fs, &section, id, protocol)? {
+    for folder in state_folders(workspace, paths)? {
+        let Found::State(state) = State::find(&workspace.at(folder.clone()))? else { continue };
+        let Some(section) = state.section(Section::Transactions)? else { continue };
+        if let Some(journal) = peek(&state, &section, id)? {
             return Ok(Some((folder.path().to_owned(), journal)));
         }
     }
@@ -93,9 +81,9 @@ fn named(root: &Handle, folder: &Handle) -> String {
 }
 
 /// The journal of a transaction, where it has one that verifies and was born there: no other can be in the way.
-fn peek(fs: &dyn Fs, section: &Handle, id: &str, protocol: &'static Protocol) -> Result<Option<Journal>> {
-    let Some(folder) = open_transaction(fs, section, id)? else { return Ok(None) };
-    match interrupted::read_born_here(fs, &folder, id, protocol) {
+fn peek(state: &State, section: &Handle, id: &str) -> Result<Option<Journal>> {
+    let Some(folder) = open_transaction(&state.workspace, section, id)? else { return Ok(None) };
+    match interrupted::read_born_here(&state.workspace, &folder, id) {
         // Its owner, or whoever recovers it, moved it on in this moment.
         Err(e) if e.os_error().is_some_and(errno::is_missing) => Ok(None),
         other => other,
@@ -104,35 +92,30 @@ fn peek(fs: &dyn Fs, section: &Handle, id: &str, protocol: &'static Protocol) ->
 
 /// Every folder that has a state folder: the root's ancestors up to the mount's root, the root, and what is between
 /// it and the paths.
-fn state_folders(fs: &dyn Fs, root: &Handle, paths: &[RelPath]) -> Result<Vec<Handle>> {
+fn state_folders(workspace: &Workspace, paths: &[RelPath]) -> Result<Vec<Handle>> {
+    let root = &workspace.root;
     let mut found = Vec::new();
-    let root_stat = fs.stat_handle(root).map_err(|e| Error::io("look at", root.path(), e))?;
+    let root_stat = workspace.stat_handle(root)?;
     for levels in 1..root.path().ancestors().count() {
         // From the held root on: its path may lead elsewhere by now.
-        let Ok(folder) = fs.open_above(root, levels, Path::new(STATE_FOLDER)) else { continue };
-        let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
+        let Ok(folder) = workspace.fs().open_above(root, levels, Path::new(STATE_FOLDER)) else { continue };
+        let stat = workspace.stat_handle(&folder)?;
         if stat.mount != root_stat.mount {
             break;
         }
-        let above = fs.open_above(root, levels, Path::new(""));
+        let above = workspace.fs().open_above(root, levels, Path::new(""));
         found.push(above.map_err(|e| Error::io("open the folder of", folder.path(), e))?);
     }
     for folder in folders_between(paths) {
-        match fs.open_beneath(root, &folder.join(STATE_FOLDER)) {
+        match workspace.fs().open_beneath(root, &folder.join(STATE_FOLDER)) {
             Ok(_) => {
-                let opened = fs.open_beneath(root, folder);
-                found.push(opened.map_err(|e| Error::io("open", beneath(root, folder), e))?);
+                found.push(workspace.open_beneath(root, folder)?);
             }
             Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS)) => {}
-            Err(e) => return Err(Error::io("open", beneath(root, folder), e)),
+            Err(e) => return Err(Error::io("open", workspace.path_of(folder), e)),
         }
     }
     Ok(found)
-}
-
-/// The whole path of a folder in the workspace, the root's own where it is empty.
-pub(crate) fn beneath(root: &Handle, folder: &Path) -> PathBuf {
-    if folder.as_os_str().is_empty() { root.path().to_owned() } else { root.path().join(folder) }
 }
 
 /// The root, as an empty path, and every folder between it and the paths.

@@ -19,7 +19,7 @@ pub(super) fn finish(
     insisted: bool,
 ) -> Result<Option<Vec<String>>> {
     let mut tidied = Tidied::default();
-    for step in (transaction.state.protocol.finish)(ready, transaction.mark) {
+    for step in (transaction.workspace().protocol.finish)(ready, transaction.mark) {
         match step {
             Step::Swap(entry) => transaction.swap(entry)?,
             Step::Look(entry) => {
@@ -40,14 +40,14 @@ pub(super) fn finish(
                 // Every entry once more: a late writer must not end up under a done mark unseen.
                 let classes = transaction.classes(&NEVER)?;
                 if !insisted
-                    && (transaction.state.protocol.decide)(transaction.mark, false, &classes) != Decision::Forward
+                    && (transaction.workspace().protocol.decide)(transaction.mark, false, &classes) != Decision::Forward
                 {
                     return Ok(None);
                 }
                 transaction.set_mark(mark)?;
             }
             Step::Tidy => tidied = transaction.tidy(),
-            Step::SyncTidied => sync_all(transaction.fs, tidied.folders.values())?,
+            Step::SyncTidied => sync_all(transaction.workspace(), tidied.folders.values())?,
             Step::Barrier(_) => transaction.sync_everything()?,
             Step::Archive => transaction.move_to(Section::History)?,
             _ => unreachable!("a recovery stages nothing"),

@@ -27,7 +27,7 @@ use super::store::state::{Section, State};
 use super::{Decision as Wish, RecoverOptions, Run};
 use crate::commit::step::Step;
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::fs::{Fs, Handle};
+use crate::fs::Handle;
 use crate::journal::recover::{Class, Decision};
 use crate::journal::{Beginning, Journal, Mark};
 
@@ -42,7 +42,6 @@ const TRIES: usize = 8;
 
 /// Recovers one transaction. What cannot be recovered is left as it is, and the answer says why.
 pub(crate) fn recover_one(
-    fs: &dyn Fs,
     state: &State,
     id: &str,
     options: RecoverOptions,
@@ -50,20 +49,20 @@ pub(crate) fn recover_one(
     run: Run<'_>,
 ) -> Result<Recovered> {
     // The lock on its folder comes last, after those of its targets, as in a commit.
-    let journal = match look(fs, state, id, options, run)? {
+    let journal = match look(state, id, options, run)? {
         Ok(Looked { journal, .. }) => journal,
-        Err(Left::Running) => return running(fs, state, id),
+        Err(Left::Running) => return running(state, id),
         Err(left) => return Ok(left.into_report(state, id)),
     };
-    let (locks, parents) = lock_targets(fs, state, id, &journal, patience)?;
-    let Looked { folder, journal, mark, is_adopted } = match look(fs, state, id, options, run)? {
+    let (locks, parents) = lock_targets(state, id, &journal, patience)?;
+    let Looked { folder, journal, mark, is_adopted } = match look(state, id, options, run)? {
         // The folders that are locked are those that were found first.
         Ok(looked) if looked.is_adopted && looked.journal != journal => return Err(keeps_writing(id)),
         Ok(looked) => looked,
-        Err(Left::Running) => return running(fs, state, id),
+        Err(Left::Running) => return running(state, id),
         Err(left) => return Ok(left.into_report(state, id)),
     };
-    let transaction = TransactionFolder::new(fs, state, folder, journal, mark, parents);
+    let transaction = TransactionFolder::new(state, folder, journal, mark, parents);
     let mut transaction = TransactionFolder { is_recovery: true, ..transaction };
     if options.plan_only {
         return plan_only(&transaction, options.decision, run.cancel);
@@ -93,14 +92,8 @@ struct Looked {
 }
 
 /// Looks at what stands under an id in `txn/`, and has the lock on it.
-fn look(
-    fs: &dyn Fs,
-    state: &State,
-    id: &str,
-    options: RecoverOptions,
-    run: Run<'_>,
-) -> Result<std::result::Result<Looked, Left>> {
-    let (standing, folder) = interrupted::examine(fs, state, id, &|doubt| dismisses(options, doubt))?;
+fn look(state: &State, id: &str, options: RecoverOptions, run: Run<'_>) -> Result<std::result::Result<Looked, Left>> {
+    let (standing, folder) = interrupted::examine(state, id, &|doubt| dismisses(options, doubt))?;
     let (mut journal, mark) = match actionable(standing) {
         Ok(actionable) => actionable,
         Err(left) => return Ok(Err(left)),
@@ -108,7 +101,7 @@ fn look(
     let Some(folder) = folder else { return Ok(Err(Left::Running)) };
     let adopted = match options.decision {
         Wish::Discard => None,
-        _ => adopt(fs, state, &Found { id, folder: &folder, mark }, &journal, run.cancel)?,
+        _ => adopt(state, &Found { id, folder: &folder, mark }, &journal, run.cancel)?,
     };
     let is_adopted = adopted.is_some();
     journal = adopted.unwrap_or(journal);
@@ -122,8 +115,8 @@ fn required(error: Error) -> Error {
 }
 
 /// The report of one that somebody is at: its owner, or what the check of an owner that is gone has left behind.
-fn running(fs: &dyn Fs, state: &State, id: &str) -> Result<Recovered> {
-    Ok(Recovered { reason: interrupted::at_work(fs, state, id)?, ..Left::Running.into_report(state, id) })
+fn running(state: &State, id: &str) -> Result<Recovered> {
+    Ok(Recovered { reason: interrupted::at_work(state, id)?, ..Left::Running.into_report(state, id) })
 }
 
 /// Why a transaction is left as it is.
@@ -179,7 +172,7 @@ fn dismisses(options: RecoverOptions, doubt: interrupted::Doubt) -> bool {
 
 /// What is to be done, from the classes and what a person wishes.
 fn choose(transaction: &TransactionFolder<'_>, classes: &[Class], wish: Wish) -> Result<Decision> {
-    let table = (transaction.state.protocol.decide)(transaction.mark, transaction.journal.back_on_crash, classes);
+    let table = (transaction.workspace().protocol.decide)(transaction.mark, transaction.journal.back_on_crash, classes);
     match wish {
         Wish::Table | Wish::Discard => Ok(table),
         Wish::Back => Ok(Decision::Back),
@@ -291,7 +284,7 @@ fn rolled_back(transaction: &TransactionFolder<'_>, undone: Undone, mut report: 
 
 fn drop_unswapped(transaction: &mut TransactionFolder<'_>) -> Result<Vec<crate::error::Kept>> {
     let mut kept = Vec::new();
-    for step in (transaction.state.protocol.drop_unswapped)(transaction.mark) {
+    for step in (transaction.workspace().protocol.drop_unswapped)(transaction.mark) {
         match step {
             Step::Mark(mark) => transaction.set_mark(mark)?,
             Step::SyncFolder => transaction.sync_folder()?,

@@ -13,7 +13,7 @@ use crate::engine::store::lock::Patience;
 use crate::engine::store::state::{Section, State, list_ids, open_transaction};
 use crate::engine::{Decision as Wish, RecoverOptions, Run, history};
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{Fs, Handle};
+use crate::fs::Handle;
 
 /// Nothing is interrupted by that name.
 pub(crate) fn unknown(id: &str) -> Error {
@@ -23,25 +23,24 @@ pub(crate) fn unknown(id: &str) -> Error {
 
 /// Recovers the one that a person named.
 pub(crate) fn recover_named(
-    fs: &dyn Fs,
     state: &State,
     id: &str,
     options: RecoverOptions,
     patience: Patience<'_>,
     run: Run<'_>,
 ) -> Result<Vec<Recovered>> {
-    let known = match state.section(fs, Section::Transactions)? {
-        Some(section) => list_ids(fs, &section)?.iter().any(|known| known == id),
+    let known = match state.section(Section::Transactions)? {
+        Some(section) => list_ids(&state.workspace, &section)?.iter().any(|known| known == id),
         None => false,
     };
     if !known {
-        return unreadable_in_history(fs, state, id, options)?.map(|one| vec![one]).ok_or_else(|| unknown(id));
+        return unreadable_in_history(state, id, options)?.map(|one| vec![one]).ok_or_else(|| unknown(id));
     }
-    let mut recovered = discard_unreadable(fs, state, id, options)
+    let mut recovered = discard_unreadable(state, id, options)
         .transpose()
-        .unwrap_or_else(|| recover_one(fs, state, id, options, patience, run))?;
+        .unwrap_or_else(|| recover_one(state, id, options, patience, run))?;
     let unswapped = unswapped(std::slice::from_ref(&recovered));
-    let empty = || trash::sync_and_empty(fs, state, Goes::Unswapped(&unswapped));
+    let empty = || trash::sync_and_empty(state, Goes::Unswapped(&unswapped));
     if let Some(Err(error)) = (!options.plan_only).then(empty) {
         // What was recovered is so, and durable; a later command empties the trash.
         let _ = write!(recovered.reason, "; but the trash could not be emptied: {error}");
@@ -50,29 +49,29 @@ pub(crate) fn recover_named(
 }
 
 /// A folder whose journal does not verify can only be put aside, and only on a person's word.
-fn discard_unreadable(fs: &dyn Fs, state: &State, id: &str, options: RecoverOptions) -> Result<Option<Recovered>> {
-    let (Standing::Corrupt(why), Some(folder)) = interrupted::examine(fs, state, id, &|_| true)? else {
+fn discard_unreadable(state: &State, id: &str, options: RecoverOptions) -> Result<Option<Recovered>> {
+    let (Standing::Corrupt(why), Some(folder)) = interrupted::examine(state, id, &|_| true)? else {
         return Ok(None);
     };
     if options.decision != Wish::Discard {
         return Ok(None);
     }
-    put_aside(fs, state, id, (Section::Transactions, Some(&folder)), why, options).map(Some)
+    put_aside(state, id, (Section::Transactions, Some(&folder)), why, options).map(Some)
 }
 
 /// The same for what stands in history under an id and cannot be read; `None` where nothing does, or a transaction that
 /// can be undone.
-fn unreadable_in_history(fs: &dyn Fs, state: &State, id: &str, options: RecoverOptions) -> Result<Option<Recovered>> {
-    let Some(history::Entry::Doubtful(doubtful)) = history::look(fs, state, id)? else { return Ok(None) };
+fn unreadable_in_history(state: &State, id: &str, options: RecoverOptions) -> Result<Option<Recovered>> {
+    let Some(history::Entry::Doubtful(doubtful)) = history::look(state, id)? else { return Ok(None) };
     if options.decision != Wish::Discard {
         return Ok(Some(left_in_history(&doubtful)));
     }
     let why = format!("it is in history, and {}", doubtful.why);
-    let folder = match state.section(fs, Section::History)? {
-        Some(section) => open_transaction(fs, &section, id)?,
+    let folder = match state.section(Section::History)? {
+        Some(section) => open_transaction(&state.workspace, &section, id)?,
         None => None,
     };
-    put_aside(fs, state, id, (Section::History, folder.as_ref()), why, options).map(Some)
+    put_aside(state, id, (Section::History, folder.as_ref()), why, options).map(Some)
 }
 
 /// What is told of one in history that a person must put aside.
@@ -84,7 +83,6 @@ pub(crate) fn left_in_history(doubtful: &Doubtful) -> Recovered {
 
 /// Moves what cannot be acted on out of its section to `kept/`; its folder may be none that can be opened.
 fn put_aside(
-    fs: &dyn Fs,
     state: &State,
     id: &str,
     (section, folder): (Section, Option<&Handle>),
@@ -92,8 +90,8 @@ fn put_aside(
     options: RecoverOptions,
 ) -> Result<Recovered> {
     if !options.plan_only {
-        state.move_transaction(fs, id, section, Section::Kept)?;
-        barrier::pass(fs, state, &state.root, |each| {
+        state.move_transaction(id, section, Section::Kept)?;
+        barrier::pass(state, &state.workspace.root, |each| {
             folder.map_or(Ok(()), |folder| each.with_content(folder))?;
             each.sections(state)
         })?;

@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::engine::rollback::folder::open_folder;
 use crate::engine::store::lock::{Locks, Patience};
 use crate::engine::store::state::{Section, State};
-use crate::error::{Error, Result};
-use crate::fs::{Fs, Handle, Stat};
+use crate::error::Result;
+use crate::fs::{Handle, Stat};
 use crate::identity::Identity;
 use crate::journal::{Journal, slot_name};
 
@@ -17,40 +16,39 @@ pub(super) type Parents = HashMap<PathBuf, (Identity, Handle)>;
 /// Locks the folders of all targets and all folders that the transaction makes, and looks again whether they are
 /// still where they were.
 pub(super) fn lock_targets(
-    fs: &dyn Fs,
     state: &State,
     id: &str,
     journal: &Journal,
     patience: Patience<'_>,
 ) -> Result<(Locks, Parents)> {
     loop {
-        let before = open_parents(fs, state, id, journal)?;
+        let before = open_parents(state, id, journal)?;
         let found: HashMap<PathBuf, Stat> =
             before.iter().map(|(path, (stat, _))| (path.clone(), stat.clone())).collect();
         let parents = before.iter();
         let parents = parents.map(|(path, (stat, folder))| (path.clone(), (stat.identity, folder.clone()))).collect();
-        let locks = Locks::acquire(fs, before.into_values().collect(), patience)?;
-        if are_there(fs, state, id, journal, &found)? {
+        let locks = Locks::acquire(&state.workspace, before.into_values().collect(), patience)?;
+        if are_there(state, id, journal, &found)? {
             return Ok((locks, parents));
         }
         drop((locks, parents));
-        patience.pause(state.root.path())?;
+        patience.pause(state.workspace.root.path())?;
     }
 }
 
 /// Opens the folder of each target, where it is there: at its path, or still in its slot.
-fn open_parents(fs: &dyn Fs, state: &State, id: &str, journal: &Journal) -> Result<HashMap<PathBuf, (Stat, Handle)>> {
+fn open_parents(state: &State, id: &str, journal: &Journal) -> Result<HashMap<PathBuf, (Stat, Handle)>> {
     let mut open = HashMap::new();
-    each_parent(fs, state, id, journal, |path, stat, handle| {
+    each_parent(state, id, journal, |path, stat, handle| {
         open.insert(path.to_owned(), (stat, handle));
     })?;
     Ok(open)
 }
 
 /// Whether the folders are those that were found. One is opened at a time: as many again as are locked may be too many.
-fn are_there(fs: &dyn Fs, state: &State, id: &str, journal: &Journal, found: &HashMap<PathBuf, Stat>) -> Result<bool> {
+fn are_there(state: &State, id: &str, journal: &Journal, found: &HashMap<PathBuf, Stat>) -> Result<bool> {
     let mut there = HashMap::new();
-    each_parent(fs, state, id, journal, |path, stat, _| {
+    each_parent(state, id, journal, |path, stat, _| {
         there.insert(path.to_owned(), stat.identity);
     })?;
     Ok(there.len() == found.len()
@@ -58,23 +56,17 @@ fn are_there(fs: &dyn Fs, state: &State, id: &str, journal: &Journal, found: &Ha
 }
 
 /// Opens the folder of each target, one after the other.
-fn each_parent(
-    fs: &dyn Fs,
-    state: &State,
-    id: &str,
-    journal: &Journal,
-    mut found: impl FnMut(&Path, Stat, Handle),
-) -> Result<()> {
+fn each_parent(state: &State, id: &str, journal: &Journal, mut found: impl FnMut(&Path, Stat, Handle)) -> Result<()> {
     let mut add = |path: &Path, handle: Option<Handle>| -> Result<()> {
         if let Some(handle) = handle {
-            let stat = fs.stat_handle(&handle).map_err(|e| Error::io("look at", handle.path(), e))?;
+            let stat = state.workspace.stat_handle(&handle)?;
             found(path, stat, handle);
         }
         Ok(())
     };
     for record in &journal.entries {
         let parent = record.path.parent();
-        add(parent, open_folder(fs, &state.root, parent)?)?;
+        add(parent, state.workspace.find_folder(&state.workspace.root, parent)?)?;
     }
     let slot = |entry| Path::new(Section::Transactions.name()).join(id).join(slot_name(entry));
     for (index, record) in journal.entries.iter().enumerate() {
@@ -82,10 +74,10 @@ fn each_parent(
             continue;
         }
         let path = record.path.as_path();
-        let at_target = open_folder(fs, &state.root, path)?;
+        let at_target = state.workspace.find_folder(&state.workspace.root, path)?;
         let handle = match at_target {
             Some(handle) => Some(handle),
-            None => open_folder(fs, &state.folder, &slot(index))?,
+            None => state.workspace.find_folder(&state.folder, &slot(index))?,
         };
         add(path, handle)?;
     }
@@ -96,11 +88,11 @@ fn each_parent(
         let path = record.path.as_path();
         let at_target = match places.get(record.path.parent()) {
             Some((base, parent)) => (*base, parent.join(record.path.name())),
-            None => (&state.root, path.to_owned()),
+            None => (&state.workspace.root, path.to_owned()),
         };
         for (base, place) in [at_target, (&state.folder, slot(index))] {
-            let Some(folder) = open_folder(fs, base, &place)? else { continue };
-            let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
+            let Some(folder) = state.workspace.find_folder(base, &place)? else { continue };
+            let stat = state.workspace.stat_handle(&folder)?;
             if stat.identity == *original {
                 places.insert(path, (base, place));
                 add(path, Some(folder))?;

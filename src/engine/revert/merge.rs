@@ -71,7 +71,7 @@ impl Engine {
         digest: Digest,
         cancel: &AtomicBool,
     ) -> Result<Option<Vec<u8>>> {
-        for other in history(&*self.fs, state)? {
+        for other in history(state)? {
             let other = other?;
             let entry = other.journal.entries.iter().position(|record| {
                 record.path == *path && record.change.before().is_some_and(|before| before.digest == digest)
@@ -84,7 +84,7 @@ impl Engine {
                 return Ok(Some(content));
             }
         }
-        let account = Account::read(&*self.fs, &loaded.folder)?;
+        let account = Account::read(&self.workspace, &loaded.folder)?;
         let left = account.and_then(|account| account.result(path, original));
         Ok(left.filter(|left| Digest::of(left) == digest))
     }
@@ -102,10 +102,10 @@ impl Engine {
 
     /// What stands at a path of the workspace, where it is a regular file.
     fn state_at(&self, path: &RelPath, run: Run<'_>) -> Result<Option<FileState>> {
-        let Ok(folder) = self.fs.open_beneath(&self.root, path.parent()) else { return Ok(None) };
+        let Ok(folder) = self.workspace.fs().open_beneath(&self.workspace.root, path.parent()) else { return Ok(None) };
         let name = Name::new(&folder, path.name());
-        let stat = self.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?;
-        Ok(match (see(&*self.fs, name, run.cancel)?, stat) {
+        let stat = self.workspace.stat(name)?;
+        Ok(match (see(&self.workspace, name, run.cancel)?, stat) {
             (Seen::File { digest, mode, access, .. }, Some(stat)) => {
                 Some(FileState { digest, size: stat.size, mode, access: Some(access) })
             }
@@ -120,7 +120,7 @@ impl Engine {
         };
         let record = &loaded.journal.entries[entry];
         let mut since = Since::new(record.change.after().copied());
-        for other in history(&*self.fs, state)? {
+        for other in history(state)? {
             let other = other?;
             if other.id() <= loaded.id() {
                 continue;

@@ -199,7 +199,7 @@ impl Engine {
     fn newest_not_undone(&self, is_wanted: &Wanting<'_>) -> Result<Option<String>> {
         let Some(state) = self.state()? else { return Ok(None) };
         let undone = self.reverted(&state)?;
-        let newest = whole_history(&*self.fs, &state)?.rev().find_map(|entry| match entry {
+        let newest = whole_history(&state)?.rev().find_map(|entry| match entry {
             Ok(Entry::Ours(Loaded { journal: Journal { header, .. }, .. })) => {
                 let is_open = header.reverts.is_none() && !undone.contains_key(&header.id);
                 (is_open && is_wanted(&header.id, &header.owner.program)).then_some(Ok(header.id))
@@ -218,7 +218,7 @@ impl Engine {
     /// one.
     fn refuse_interrupted(&self, state: &State, than: Option<&str>, is_wanted: &Wanting<'_>) -> Result<()> {
         let is_newer = |doubtful: &Doubtful| than.is_none_or(|than| doubtful.id.as_str() > than);
-        let interrupted = untrusted::interrupted(&*self.fs, state)?;
+        let interrupted = untrusted::interrupted(state)?;
         let newer = interrupted.iter().find(|it| is_newer(it) && untrusted::is_wanted(it, is_wanted));
         newer.map_or(Ok(()), |doubtful| Err(doubtful.may_be_newest()))
     }
@@ -238,7 +238,7 @@ impl Engine {
         let Some(id) = id else {
             let newest = reverts.iter().rev().find(|(id, _)| is_undo(id) && !undone.contains_key(id));
             let newest = newest.map(|(id, _)| id.as_str());
-            let newer = whole_history(&*self.fs, &state)?.rev().find_map(|entry| match entry {
+            let newer = whole_history(&state)?.rev().find_map(|entry| match entry {
                 Ok(Entry::Ours(loaded)) => (Some(loaded.id()) == newest).then_some(Ok(())),
                 Ok(Entry::Doubtful(doubtful)) => Some(Err(doubtful.may_be_newest())),
                 Err(error) => Some(Err(error)),
@@ -263,21 +263,21 @@ impl Engine {
         }
         let (_, folder) = &parents[place.folder()];
         let name = Name::new(folder, path.name());
-        let (snapshot, _) = snapshot::read(&*self.fs, name, stat, Wanted::Nothing, run.cancel)?;
+        let (snapshot, _) = snapshot::read(&self.workspace, name, stat, Wanted::Nothing, run.cancel)?;
         Ok(Some(snapshot))
     }
 
     /// Whether what stands at a place may be replaced. A file that is as the transaction left it may be read-only: the
     /// transaction made it so, or found it so.
     fn check_restorable(&self, place: &Place, now: &Now, parents: &Parents) -> Result<()> {
-        let path = || self.root.path().join(place.path.as_path());
+        let path = || self.workspace.root.path().join(place.path.as_path());
         let (folder_stat, folder) = &parents[place.folder()];
         match &place.stat {
             Some(stat) if stat.kind == FileKind::File => {
                 let name = Name::new(folder, place.path.name());
-                let user = self.fs.host().map_err(|e| Error::io("ask who runs", path(), e))?.user;
+                let user = self.workspace.host()?.user;
                 match now.carried {
-                    Some(_) => snapshot::check_target(&*self.fs, user, name, stat, folder_stat),
+                    Some(_) => snapshot::check_target(&self.workspace, user, name, stat, folder_stat),
                     None => snapshot::check_replaceable(user, name, stat, folder_stat),
                 }
             }
@@ -308,7 +308,7 @@ impl Engine {
     /// The originals in a transaction's slots, verified: an undo stages copies of them.
     fn originals(&self, loaded: &Loaded, run: Run<'_>) -> Result<Sources> {
         let mut sources = Sources::default();
-        let copied = loaded.copied(&*self.fs)?;
+        let copied = loaded.copied(&self.workspace)?;
         for (entry, record) in loaded.journal.entries.iter().enumerate() {
             let Some(before) = record.change.before() else { continue };
             let slot = if copied.contains(&entry) { original_name(entry) } else { slot_name(entry) };
@@ -318,10 +318,10 @@ impl Engine {
                 let message = format!("the original of {} in {} {why}", record.path, path.display());
                 Error::new(ErrorKind::UndoConflict, message).at(record.path.as_path())
             };
-            let stat = self.fs.stat(name).map_err(|e| Error::io("look at", &path, e))?;
+            let stat = self.workspace.stat(name)?;
             let stat = stat.filter(|stat| stat.kind == FileKind::File).ok_or_else(|| damaged("is gone"))?;
             let stat = Arc::new(stat);
-            let (mut snapshot, _) = snapshot::read(&*self.fs, name, &stat, Wanted::Nothing, run.cancel)?;
+            let (mut snapshot, _) = snapshot::read(&self.workspace, name, &stat, Wanted::Nothing, run.cancel)?;
             if snapshot.digest != before.digest {
                 return Err(damaged("was written after the commit, by a program that still had it open"));
             }
@@ -347,11 +347,9 @@ impl Engine {
                 continue;
             }
             let slot = slot_name(entry);
-            let path = loaded.folder.path().join(&slot);
-            let io = |verb: &'static str| move |e| Error::io(verb, path.clone(), e);
-            let folder = self.fs.open_beneath(&loaded.folder, slot.as_ref()).map_err(io.clone()("open"))?;
-            let stat = self.fs.stat_handle(&folder).map_err(io.clone()("look at"))?;
-            let attributes = self.fs.attributes(&folder).map_err(io("read the attributes of"))?;
+            let folder = self.workspace.open_beneath(&loaded.folder, &slot)?;
+            let stat = self.workspace.stat_handle(&folder)?;
+            let attributes = self.workspace.attributes(&folder)?;
             let (mode, user, group) = (stat.mode, stat.user, stat.group);
             dresses.insert(record.path.clone(), Metadata { mode, user, group, attributes, modified: None });
         }

@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::engine::store::folder::TransactionFolder;
-use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{Fs, Handle, Metadata, Name, Rename, Stat};
+use crate::fs::{Handle, Metadata, Name, Rename, Stat};
 use crate::journal::{Record, kept_name, slot_name};
 
 impl TransactionFolder<'_> {
@@ -51,8 +50,8 @@ impl TransactionFolder<'_> {
 
     /// Whether a folder that is known by its name alone is one of the workspace's.
     fn is_of_the_workspace(&self, folder: &Handle) -> Result<bool> {
-        let [folder, root] = [self.look_at(folder)?, self.look_at(&self.state.root)?];
-        Ok((self.state.protocol.is_of_owner)(folder.user, root.user))
+        let [folder, root] = [self.look_at(folder)?, self.look_at(&self.workspace().root)?];
+        Ok((self.workspace().protocol.is_of_owner)(folder.user, root.user))
     }
 
     /// Whether a folder that the transaction made stands in its slot.
@@ -62,7 +61,7 @@ impl TransactionFolder<'_> {
         let Some(entry) = self.journal.entries.iter().position(is_it) else { return Ok(false) };
         let slot = slot_name(entry);
         let slot = Name::new(&self.folder, &slot);
-        let stat = self.fs.stat(slot).map_err(|e| Error::io("look at", slot.path(), e))?;
+        let stat = self.workspace().stat(slot)?;
         Ok(stat.is_some_and(|stat| stat.identity == folder.identity))
     }
 
@@ -70,7 +69,7 @@ impl TransactionFolder<'_> {
     fn sync_way(&self, path: &Path) -> Result<()> {
         for at in path.ancestors() {
             let Some(folder) = self.open_there(at)? else { continue };
-            let synced = self.fs.sync(&folder).map_err(|e| Error::io("sync", folder.path(), e));
+            let synced = self.workspace().sync(&folder);
             self.state.noting(synced)?;
         }
         Ok(())
@@ -80,12 +79,12 @@ impl TransactionFolder<'_> {
         let Some(original) = self.record(entry).change.original() else { return Ok(false) };
         let slot = slot_name(entry);
         let slot = Name::new(&self.folder, &slot);
-        let stat = self.fs.stat(slot).map_err(|e| Error::io("look at", slot.path(), e))?;
+        let stat = self.workspace().stat(slot)?;
         Ok(stat.is_some_and(|stat| stat.identity == *original))
     }
 
     fn look_at(&self, folder: &Handle) -> Result<Stat> {
-        self.fs.stat_handle(folder).map_err(|e| Error::io("look at", folder.path(), e))
+        self.workspace().stat_handle(folder)
     }
 
     /// Makes a folder again, and what is missing above it. It is as it was, as far as that is known; else as its parent
@@ -116,7 +115,7 @@ impl TransactionFolder<'_> {
     }
 
     fn open_there(&self, path: &Path) -> Result<Option<Handle>> {
-        open_folder(self.fs, &self.state.root, path)
+        self.workspace().find_folder(&self.workspace().root, path)
     }
 
     fn make_one_again(
@@ -127,47 +126,38 @@ impl TransactionFolder<'_> {
         before: Option<&(Stat, Handle)>,
     ) -> Result<Handle> {
         let name = Name::new(parent, at.file_name().unwrap_or_default());
-        let io = |verb: &'static str| move |e| Error::io(verb, name.path(), e);
-        if self.fs.stat(name).map_err(io("look at"))?.is_some() {
+        let workspace = self.workspace();
+        if workspace.stat(name)?.is_some() {
             // No folder, or it would have been opened: what the check put there is kept.
             let target = self.record(entry).path.as_path().ancestors();
             let kept = kept_name(entry, target.take_while(|above| *above != at).count());
-            self.fs.rename(name, Name::new(&self.folder, &kept), Rename::NoReplace).map_err(io("set aside"))?;
+            workspace.rename(name, Name::new(&self.folder, &kept), Rename::NoReplace)?;
         }
         let dress = match before {
             Some((stat, folder)) => Metadata {
                 mode: stat.mode,
                 user: stat.user,
                 group: stat.group,
-                attributes: self.fs.attributes(folder).map_err(io("read the attributes of"))?,
+                attributes: workspace.attributes(folder)?,
                 modified: None,
             },
-            None => self.fs.inherited(parent, true).map_err(io("ask what would be inherited by"))?,
+            None => workspace.inherited(parent, true)?,
         };
         // A power cut may take what is given later, owner and attributes, but not this.
-        self.fs.make_folder(name, dress.mode).map_err(io("make again"))?;
-        let made = self.fs.open_beneath(parent, name.name.as_ref()).map_err(io("open"))?;
+        workspace.make_folder(name, dress.mode)?;
+        let made = workspace.open_beneath(parent, name.name)?;
         // Nobody else begins in it before this is through. Whoever was quicker is no worse than one without locks.
-        self.fs.try_lock(&made).map_err(io("lock"))?;
+        workspace.try_lock(&made)?;
         let stat = self.look_at(&made)?;
-        let attributes = self.fs.attributes(&made).map_err(io("read the attributes of"))?;
+        let attributes = workspace.attributes(&made)?;
         let now = Metadata { mode: stat.mode, user: stat.user, group: stat.group, attributes, modified: None };
-        self.fs.set_flags(&made, dress.attributes.flags).map_err(io("set the flags of"))?;
-        self.fs.set_metadata(&made, &now, &dress).map_err(io("set owner, mode and attributes of"))?;
+        workspace.set_flags(&made, dress.attributes.flags)?;
+        workspace.set_metadata(&made, &now, &dress)?;
         Ok(made)
     }
 
     fn unreachable(&self, path: &Path) -> Error {
         let message = format!("the root of {} is gone", path.display());
-        Error::new(ErrorKind::ConcurrentModification, message).at(self.state.root.path())
-    }
-}
-
-/// The folder at a path beneath `base`, without following a symlink; `None` where there is none.
-pub(crate) fn open_folder(fs: &dyn Fs, base: &Handle, path: &Path) -> Result<Option<Handle>> {
-    match fs.open_beneath(base, path) {
-        Ok(handle) => Ok(Some(handle)),
-        Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(None),
-        Err(e) => Err(Error::io("open", base.path().join(path), e)),
+        Error::new(ErrorKind::ConcurrentModification, message).at(self.workspace().root.path())
     }
 }

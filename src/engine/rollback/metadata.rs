@@ -61,11 +61,11 @@ impl TransactionFolder<'_> {
         };
         let io = |verb: &'static str| move |e| Error::io(verb, self.path(entry), e);
         // What somebody put in its place has a mode of its own.
-        let stat = self.fs.stat(new).map_err(io("look at"))?;
+        let stat = self.workspace().fs().stat(new).map_err(io("look at"))?;
         let Some(stat) = stat.filter(|stat| stat.kind == FileKind::File && stat.identity == *staged) else {
             return Ok(before);
         };
-        let there = self.fs.stat(returning).map_err(io("look at"))?;
+        let there = self.workspace().fs().stat(returning).map_err(io("look at"))?;
         if let Place::Slot(went_back) = place
             && there.is_none_or(|there| Some(there.identity) != went_back.identity)
         {
@@ -92,7 +92,7 @@ impl TransactionFolder<'_> {
     /// What is in a slot before it goes back to the target.
     pub(crate) fn returning(&self, entry: usize) -> Result<Returned> {
         let slot = slot_name(entry);
-        let stat = self.fs.stat(Name::new(&self.folder, &slot));
+        let stat = self.workspace().fs().stat(Name::new(&self.folder, &slot));
         let stat = stat.map_err(|e| Error::io("look at", self.path(entry), e))?;
         Ok(Returned { identity: stat.map(|stat| stat.identity), worn: self.worn_in_slot(entry)? })
     }
@@ -102,7 +102,7 @@ impl TransactionFolder<'_> {
         let slot = slot_name(entry);
         let slot = Name::new(&self.folder, &slot);
         let io = |verb: &'static str| move |e| Error::io(verb, self.path(entry), e);
-        let stat = self.fs.stat(slot).map_err(io("look at"))?;
+        let stat = self.workspace().fs().stat(slot).map_err(io("look at"))?;
         let is_edit = matches!(self.record(entry).change, Change::Edit { .. });
         if !is_edit || stat.is_none_or(|stat| stat.kind != FileKind::File) {
             return Ok(None);
@@ -128,19 +128,19 @@ impl TransactionFolder<'_> {
     }
 
     fn wear(&self, name: Name<'_>, now: &Metadata, wanted: &Metadata) -> std::io::Result<()> {
-        let file = self.fs.open_file(name)?;
+        let file = self.workspace().fs().open_file(name)?;
         if wanted.attributes.flags != now.attributes.flags {
-            self.fs.set_flags(&file, wanted.attributes.flags)?;
+            self.workspace().fs().set_flags(&file, wanted.attributes.flags)?;
         }
-        self.fs.set_metadata(&file, now, wanted)?;
+        self.workspace().fs().set_metadata(&file, now, wanted)?;
         // It must be there before its name is: what has its name again nobody looks at any more.
-        self.fs.sync(&file)
+        self.workspace().fs().sync(&file)
     }
 
     fn metadata(&self, name: Name<'_>) -> std::io::Result<Metadata> {
-        let file = self.fs.open_file(name)?;
-        let stat = self.fs.stat_handle(&file)?;
-        let attributes = self.fs.attributes(&file)?;
+        let file = self.workspace().fs().open_file(name)?;
+        let stat = self.workspace().fs().stat_handle(&file)?;
+        let attributes = self.workspace().fs().attributes(&file)?;
         Ok(Metadata { mode: stat.mode, user: stat.user, group: stat.group, attributes, modified: None })
     }
 }

@@ -187,7 +187,7 @@ impl TransactionFolder<'_> {
     fn set_aside(&self, entry: usize, observed: Observed) -> Result<TakenBack> {
         let kept = kept_name(entry, 0);
         let kept = Name::new(&self.folder, &kept);
-        let is_kept = self.fs.stat(kept).map_err(|e| Error::io("look at", kept.path(), e))?.is_some();
+        let is_kept = self.workspace().stat(kept)?.is_some();
         match (is_kept, observed.target == Seen::Missing) {
             (true, true) => return Ok(TakenBack::Aside(ASIDE)),
             (true, false) => return Ok(TakenBack::Left(ASIDE)),
@@ -195,7 +195,7 @@ impl TransactionFolder<'_> {
             (false, false) => {}
         }
         let target = Name::new(self.parent(entry)?, self.record(entry).path.name());
-        let moved = self.fs.rename(target, kept, Rename::NoReplace);
+        let moved = self.workspace().fs().rename(target, kept, Rename::NoReplace);
         moved.map(|()| TakenBack::Aside(ASIDE)).map_err(|e| Error::io("set aside", target.path(), e))
     }
 
@@ -203,7 +203,7 @@ impl TransactionFolder<'_> {
     fn swap_into_place(&self, entry: usize) -> Result<()> {
         let slot = slot_name(entry);
         let target = Name::new(self.parent(entry)?, self.record(entry).path.name());
-        let moved = self.fs.rename(Name::new(&self.folder, &slot), target, Rename::NoReplace);
+        let moved = self.workspace().fs().rename(Name::new(&self.folder, &slot), target, Rename::NoReplace);
         moved.map_err(|e| Error::io("put back", target.path(), e))
     }
 
@@ -216,8 +216,8 @@ impl TransactionFolder<'_> {
 
     /// The content counts more than its time: where the time cannot be set, the file goes back all the same.
     fn touch(&self, name: Name<'_>) {
-        if let Ok(file) = self.fs.open_file(name) {
-            self.fs.touch(&file).ok();
+        if let Ok(file) = self.workspace().fs().open_file(name) {
+            self.workspace().fs().touch(&file).ok();
         }
     }
 
@@ -237,6 +237,6 @@ impl TransactionFolder<'_> {
     }
 
     fn target_folder_is_empty(&self, entry: usize) -> Result<bool> {
-        is_empty_folder(self.fs, self.parent(entry)?, Path::new(self.record(entry).path.name()))
+        is_empty_folder(self.workspace(), self.parent(entry)?, Path::new(self.record(entry).path.name()))
     }
 }

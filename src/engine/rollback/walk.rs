@@ -59,7 +59,7 @@ impl WayBack {
         observer: &Sheltered<'_>,
     ) -> Result<Undone> {
         let total = transaction.journal.entries.len();
-        for step in (transaction.state.protocol.undo)(total, transaction.mark, durable) {
+        for step in (transaction.workspace().protocol.undo)(total, transaction.mark, durable) {
             match step {
                 Step::Mark(mark) => transaction.set_mark(mark)?,
                 Step::VerifyMark => transaction.verify_mark()?,

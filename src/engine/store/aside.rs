@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::error::{Error, Result};
-use crate::fs::{Fs, Handle};
+use super::workspace::Workspace;
+use crate::error::Result;
+use crate::fs::Handle;
 use crate::journal::{self, Journal};
 
 /// What was set aside when an entry was taken back.
@@ -18,12 +19,12 @@ pub(crate) struct Aside<'j> {
 
 /// All that was set aside, by entry.
 pub(crate) fn asides<'j>(
-    fs: &dyn Fs,
+    workspace: &Workspace,
     folder: &Handle,
     journal: &'j Journal,
 ) -> Result<BTreeMap<usize, Vec<Aside<'j>>>> {
     let mut found: BTreeMap<usize, Vec<_>> = BTreeMap::new();
-    for name in fs.list(folder).map_err(|e| Error::io("list", folder.path(), e))? {
+    for name in workspace.list(folder)? {
         let Some((name, (entry, above))) = name.to_str().and_then(|name| Some((name, journal::kept_place(name)?)))
         else {
             continue;

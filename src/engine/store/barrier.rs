@@ -8,31 +8,27 @@
 use std::path::Path;
 
 use super::state::{Section, State};
+use super::workspace::Workspace;
 use crate::errno::{self, Errno};
 use crate::error::{Error, Result};
-use crate::fs::{FileKind, Fs, Handle, Name};
+use crate::fs::{FileKind, Handle, Name};
 
 /// Makes everything on the file system of `folder` durable; where one call cannot do that, what `each` syncs.
-pub(crate) fn pass(
-    fs: &dyn Fs,
-    state: &State,
-    folder: &Handle,
-    each: impl FnOnce(OneByOne<'_>) -> Result<()>,
-) -> Result<()> {
-    let whole = || fs.sync_file_system(folder).map_err(|e| Error::io("sync the file system of", folder.path(), e));
-    let system = state.file_system(fs)?;
-    let synced = if system.syncs_whole { whole() } else { each(OneByOne { fs }) };
+pub(crate) fn pass(state: &State, folder: &Handle, each: impl FnOnce(OneByOne<'_>) -> Result<()>) -> Result<()> {
+    let whole = || state.workspace.sync_file_system(folder);
+    let system = state.file_system()?;
+    let synced = if system.syncs_whole { whole() } else { each(OneByOne { workspace: &state.workspace }) };
     if !system.syncs_folders {
         // After the others, of which it is known what failed.
-        fs.sync_machine();
+        state.workspace.fs().sync_machine();
     }
     state.noting(synced)
 }
 
 /// Syncs each of these once.
-pub(crate) fn sync_all<'h>(fs: &dyn Fs, handles: impl Iterator<Item = &'h Handle>) -> Result<()> {
+pub(crate) fn sync_all<'h>(workspace: &Workspace, handles: impl Iterator<Item = &'h Handle>) -> Result<()> {
     for handle in handles {
-        fs.sync(handle).map_err(|e| Error::io("sync", handle.path(), e))?;
+        workspace.sync(handle)?;
     }
     Ok(())
 }
@@ -40,21 +36,21 @@ pub(crate) fn sync_all<'h>(fs: &dyn Fs, handles: impl Iterator<Item = &'h Handle
 /// Syncs files and folders one by one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OneByOne<'a> {
-    fs: &'a dyn Fs,
+    workspace: &'a Workspace,
 }
 
 impl OneByOne<'_> {
     /// The names in a folder, or the content of a file.
     pub(crate) fn handle(self, handle: &Handle) -> Result<()> {
-        self.fs.sync(handle).map_err(|e| Error::io("sync", handle.path(), e))
+        self.workspace.sync(handle)
     }
 
     /// The file or folder of that name, if there is one. A symlink is durable with its folder.
     pub(crate) fn name(self, name: Name<'_>) -> Result<()> {
-        let stat = self.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?;
+        let stat = self.workspace.stat(name)?;
         match stat.map(|stat| stat.kind) {
             Some(FileKind::Folder) => self.folder(name.folder, name.name.as_ref()),
-            Some(FileKind::File) => match self.fs.open_file(name) {
+            Some(FileKind::File) => match self.workspace.fs().open_file(name) {
                 Ok(file) => self.handle(&file),
                 Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::LOOP)) => Ok(()),
                 Err(e) => Err(Error::io("open", name.path(), e)),
@@ -65,16 +61,12 @@ impl OneByOne<'_> {
 
     /// The folder at a path, if there is one.
     pub(crate) fn folder(self, base: &Handle, path: &Path) -> Result<()> {
-        match self.fs.open_beneath(base, path) {
-            Ok(folder) => self.handle(&folder),
-            Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(()),
-            Err(e) => Err(Error::io("open", base.path().join(path), e)),
-        }
+        self.workspace.find_folder(base, path)?.map_or(Ok(()), |folder| self.handle(&folder))
     }
 
     /// A folder and what is in it.
     pub(crate) fn with_content(self, folder: &Handle) -> Result<()> {
-        for name in self.fs.list(folder).map_err(|e| Error::io("list", folder.path(), e))? {
+        for name in self.workspace.list(folder)? {
             self.name(Name::new(folder, &name))?;
         }
         self.handle(folder)
@@ -82,7 +74,7 @@ impl OneByOne<'_> {
 
     /// The same of the folder at a path, if there is one.
     pub(crate) fn folder_with_content(self, base: &Handle, path: &Path) -> Result<()> {
-        match self.fs.open_beneath(base, path) {
+        match self.workspace.fs().open_beneath(base, path) {
             Ok(folder) => self.with_content(&folder),
             Err(e) if errno::is_missing(&e) => Ok(()),
             Err(e) => Err(Error::io("open", base.path().join(path), e)),
@@ -95,6 +87,6 @@ impl OneByOne<'_> {
             self.folder(&state.folder, section.name().as_ref())?;
         }
         self.handle(&state.folder)?;
-        self.handle(&state.root)
+        self.handle(&state.workspace.root)
     }
 }

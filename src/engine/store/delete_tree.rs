@@ -1,16 +1,17 @@
 //! Deletes folders of other programs with everything in them: only where a person said so.
 
+use super::workspace::Workspace;
 use crate::error::{Detail, Error, ErrorKind, Result};
-use crate::fs::{FileKind, Fs, Handle, Name};
+use crate::fs::{FileKind, Handle, Name};
 use crate::limits;
 
 /// Deletes each folder in `folder`, and what is in it. Before that it is walked: what stands in the way by its depth, or is
 /// the root of another mount, is refused with everything in its place. On another failure the rest is still there.
-pub(crate) fn folders_in(fs: &dyn Fs, folder: &Handle) -> Result<()> {
-    let mount = fs.stat_handle(folder).map_err(|e| Error::io("look at", folder.path(), e))?.mount;
-    let tree = Tree { fs, mount };
+pub(crate) fn folders_in(workspace: &Workspace, folder: &Handle) -> Result<()> {
+    let mount = workspace.stat_handle(folder)?.mount;
+    let tree = Tree { workspace, mount };
     let mut folders = Vec::new();
-    for name in fs.list(folder).map_err(|e| Error::io("list", folder.path(), e))? {
+    for name in workspace.list(folder)? {
         if tree.kind(Name::new(folder, &name))? == Some(FileKind::Folder) {
             folders.push(name);
         }
@@ -23,22 +24,21 @@ pub(crate) fn folders_in(fs: &dyn Fs, folder: &Handle) -> Result<()> {
 
 /// A tree that is deleted.
 struct Tree<'a> {
-    fs: &'a dyn Fs,
+    workspace: &'a Workspace,
     /// The mount that it is on.
     mount: u64,
 }
 
 impl Tree<'_> {
     fn kind(&self, name: Name<'_>) -> Result<Option<FileKind>> {
-        let stat = self.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?;
+        let stat = self.workspace.stat(name)?;
         Ok(stat.map(|stat| stat.kind))
     }
 
     /// Opens a folder of the tree. Each level is held open, and no symlink is followed: nothing outside of it is in reach.
     fn open(&self, name: Name<'_>) -> Result<Handle> {
-        let open = self.fs.open_beneath(name.folder, name.name.as_ref());
-        let folder = open.map_err(|e| Error::io("open", name.path(), e))?;
-        let stat = self.fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
+        let folder = self.workspace.open_beneath(name.folder, name.name)?;
+        let stat = self.workspace.stat_handle(&folder)?;
         if stat.mount_root || stat.mount != self.mount {
             return Err(stays(name, ErrorKind::MountPoint, "is the root of another mount"));
         }
@@ -48,7 +48,7 @@ impl Tree<'_> {
     /// Refuses what cannot be deleted.
     fn survey(&self, name: Name<'_>, levels: usize) -> Result<()> {
         let folder = self.open(name)?;
-        for inner in self.fs.list(&folder).map_err(|e| Error::io("list", folder.path(), e))? {
+        for inner in self.workspace.list(&folder)? {
             let inner = Name::new(&folder, &inner);
             if self.kind(inner)? == Some(FileKind::Folder) {
                 self.survey(inner, deeper(inner, levels)?)?;
@@ -59,15 +59,15 @@ impl Tree<'_> {
 
     fn delete(&self, name: Name<'_>, levels: usize) -> Result<()> {
         let folder = self.open(name)?;
-        for inner in self.fs.list(&folder).map_err(|e| Error::io("list", folder.path(), e))? {
+        for inner in self.workspace.list(&folder)? {
             let inner = Name::new(&folder, &inner);
             match self.kind(inner)? {
                 None => {}
                 Some(FileKind::Folder) => self.delete(inner, deeper(inner, levels)?)?,
-                Some(_) => self.fs.unlink(inner).map_err(|e| Error::io("remove", inner.path(), e))?,
+                Some(_) => self.workspace.unlink(inner)?,
             }
         }
-        self.fs.remove_folder(name).map_err(|e| Error::io("remove", name.path(), e))
+        self.workspace.remove_folder(name)
     }
 }
 

@@ -2,24 +2,25 @@
 
 use std::io;
 
+use super::workspace::Workspace;
 use crate::errno::{self, Errno};
 use crate::error::{Error, Result};
-use crate::fs::{Fs, Handle, Name, Rename};
+use crate::fs::{Handle, Name, Rename};
 use crate::limits;
 
 /// Writes a file whose name must be free, and answers it open.
-pub(crate) fn write_new(fs: &dyn Fs, name: Name<'_>, content: &[u8]) -> Result<Handle> {
-    make(fs, name, |file| write_all(fs, file, 0, content))
+pub(crate) fn write_new(workspace: &Workspace, name: Name<'_>, content: &[u8]) -> Result<Handle> {
+    make(workspace, name, |file| write_all(workspace, file, 0, content))
 }
 
 /// The same of a content that `write` spells out and that is never in memory as a whole.
 pub(crate) fn write_new_by(
-    fs: &dyn Fs,
+    workspace: &Workspace,
     name: Name<'_>,
     write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
 ) -> Result<Handle> {
-    make(fs, name, |file| {
-        let mut appending = Appending { fs, file, offset: 0, buffer: Vec::new(), failed: None };
+    make(workspace, name, |file| {
+        let mut appending = Appending { workspace, file, offset: 0, buffer: Vec::new(), failed: None };
         let written = write(&mut appending);
         appending.finish()?;
         written.map_err(|e| Error::io("write", name.path(), e))
@@ -27,8 +28,8 @@ pub(crate) fn write_new_by(
 }
 
 /// Makes a file, and deletes it again where it cannot be filled.
-fn make(fs: &dyn Fs, name: Name<'_>, write: impl FnOnce(&Handle) -> Result<()>) -> Result<Handle> {
-    let (file, guard, _) = fs.create(name, 0o600).map_err(|e| Error::io("create", name.path(), e))?;
+fn make(workspace: &Workspace, name: Name<'_>, write: impl FnOnce(&Handle) -> Result<()>) -> Result<Handle> {
+    let (file, guard, _) = workspace.create(name, 0o600)?;
     write(&file)?;
     guard.disarm();
     Ok(file)
@@ -36,7 +37,7 @@ fn make(fs: &dyn Fs, name: Name<'_>, write: impl FnOnce(&Handle) -> Result<()>) 
 
 /// A file that is written in chunks.
 struct Appending<'a> {
-    fs: &'a dyn Fs,
+    workspace: &'a Workspace,
     file: &'a Handle,
     offset: u64,
     buffer: Vec<u8>,
@@ -53,7 +54,7 @@ impl Appending<'_> {
     }
 
     fn write_out(&mut self) {
-        self.failed = write_all(self.fs, self.file, self.offset, &self.buffer).err();
+        self.failed = write_all(self.workspace, self.file, self.offset, &self.buffer).err();
         self.offset += self.buffer.len() as u64;
         self.buffer.clear();
     }
@@ -79,15 +80,15 @@ impl io::Write for Appending<'_> {
 
 /// A file that is read in chunks.
 pub(crate) struct Reading<'a> {
-    fs: &'a dyn Fs,
+    workspace: &'a Workspace,
     file: &'a Handle,
     offset: u64,
     failed: Option<Error>,
 }
 
 impl<'a> Reading<'a> {
-    pub(crate) fn new(fs: &'a dyn Fs, file: &'a Handle) -> Self {
-        Self { fs, file, offset: 0, failed: None }
+    pub(crate) fn new(workspace: &'a Workspace, file: &'a Handle) -> Self {
+        Self { workspace, file, offset: 0, failed: None }
     }
 
     /// What `error`, which came of reading, was.
@@ -98,7 +99,7 @@ impl<'a> Reading<'a> {
 
 impl io::Read for Reading<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self.fs.read_at(self.file, self.offset, buffer) {
+        match self.workspace.fs().read_at(self.file, self.offset, buffer) {
             Ok(read) => {
                 self.offset += read as u64;
                 Ok(read)
@@ -113,9 +114,9 @@ impl io::Read for Reading<'_> {
 }
 
 /// Writes all of `content` at `offset`.
-pub(crate) fn write_all(fs: &dyn Fs, file: &Handle, mut offset: u64, mut content: &[u8]) -> Result<()> {
+pub(crate) fn write_all(workspace: &Workspace, file: &Handle, mut offset: u64, mut content: &[u8]) -> Result<()> {
     while !content.is_empty() {
-        let written = fs.write_at(file, offset, content).map_err(|e| Error::io("write", file.path(), e))?;
+        let written = workspace.write_at(file, offset, content)?;
         if written == 0 {
             return Err(Error::io("write", file.path(), Errno::NOSPC.into()));
         }
@@ -136,52 +137,52 @@ pub(crate) struct Fresh<'a> {
 
 impl<'a> Fresh<'a> {
     /// Writes one.
-    pub(crate) fn write(fs: &dyn Fs, folder: &'a Handle, name: &'a str, content: &[u8]) -> Result<Self> {
+    pub(crate) fn write(workspace: &Workspace, folder: &'a Handle, name: &'a str, content: &[u8]) -> Result<Self> {
         let hidden = format!(".{name}-{}", super::id::random_hex(8));
-        let file = write_new(fs, Name::new(folder, &hidden), content)?;
+        let file = write_new(workspace, Name::new(folder, &hidden), content)?;
         Ok(Self { folder, name, hidden, file })
     }
 
     /// Gives it up.
-    pub(crate) fn discard(self, fs: &dyn Fs) {
-        fs.unlink(Name::new(self.folder, &self.hidden)).ok();
+    pub(crate) fn discard(self, workspace: &Workspace) {
+        workspace.fs().unlink(Name::new(self.folder, &self.hidden)).ok();
     }
 
     /// Gives it its name, over what stands there, and makes that durable. Its content must be durable before: a power
     /// loss leaves the old file or the new one. On failure the old one stands there.
-    pub(crate) fn put_in_place(self, fs: &dyn Fs) -> Result<()> {
+    pub(crate) fn put_in_place(self, workspace: &Workspace) -> Result<()> {
         let (fresh, name) = (Name::new(self.folder, &self.hidden), Name::new(self.folder, self.name));
         let failed = |e| Error::io("rename", name.path(), e);
-        let sync = || fs.sync(self.folder).map_err(|e| Error::io("sync", self.folder.path(), e));
-        match fs.rename(fresh, name, Rename::NoReplace) {
+        let sync = || workspace.sync(self.folder);
+        match workspace.fs().rename(fresh, name, Rename::NoReplace) {
             Err(e) if errno::is_taken(&e) => {}
             other => return other.map_err(failed).and_then(|()| sync()),
         }
-        fs.rename(fresh, name, Rename::Exchange).map_err(failed)?;
+        workspace.fs().rename(fresh, name, Rename::Exchange).map_err(failed)?;
         let synced = sync();
         if synced.is_err() {
-            fs.rename(fresh, name, Rename::Exchange).map_err(failed)?;
+            workspace.fs().rename(fresh, name, Rename::Exchange).map_err(failed)?;
         }
-        fs.unlink(fresh).map_err(|e| Error::io("remove", fresh.path(), e))?;
+        workspace.unlink(fresh)?;
         synced
     }
 }
 
 /// Puts a file in place whole and durably, over what stands there.
-pub(crate) fn replace(fs: &dyn Fs, folder: &Handle, name: &str, content: &[u8]) -> Result<()> {
-    let fresh = Fresh::write(fs, folder, name, content)?;
-    fs.sync(&fresh.file).map_err(|e| Error::io("sync", fresh.file.path(), e))?;
-    fresh.put_in_place(fs)
+pub(crate) fn replace(workspace: &Workspace, folder: &Handle, name: &str, content: &[u8]) -> Result<()> {
+    let fresh = Fresh::write(workspace, folder, name, content)?;
+    workspace.sync(&fresh.file)?;
+    fresh.put_in_place(workspace)
 }
 
 /// Reads a file of a few bytes; `None` where it is missing.
-pub(crate) fn read_small(fs: &dyn Fs, name: Name<'_>) -> Result<Option<String>> {
-    let file = match fs.open_file(name) {
+pub(crate) fn read_small(workspace: &Workspace, name: Name<'_>) -> Result<Option<String>> {
+    let file = match workspace.fs().open_file(name) {
         Ok(file) => file,
         Err(e) if errno::is_missing(&e) => return Ok(None),
         Err(e) => return Err(Error::io("open", name.path(), e)),
     };
     let mut buffer = [0; 256];
-    let read = fs.read_at(&file, 0, &mut buffer).map_err(|e| Error::io("read", name.path(), e))?;
+    let read = workspace.read_at(&file, 0, &mut buffer)?;
     Ok(Some(String::from_utf8_lossy(&buffer[..read]).into_owned()))
 }

@@ -12,11 +12,12 @@ use super::lock::NEVER;
 use super::removed_folders::Leaving;
 use super::snapshot;
 use super::state::{Section, State, open_transaction};
+use super::workspace::Workspace;
 use crate::commit::Protocol;
 use crate::digest::Digest;
 use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Kept, Result};
-use crate::fs::{FileKind, Fs, Handle, Name, Rename, Stat};
+use crate::fs::{FileKind, Handle, Name, Rename, Stat};
 use crate::identity::Identity;
 use crate::journal::recover::{Ages, Class, Observed, Seen, is};
 use crate::journal::{self, Change, Journal, Mark, Record, record, slot_name};
@@ -28,7 +29,6 @@ pub(crate) const UNCERTAIN: &str = "what was made beside another program that wa
 /// A transaction in `txn/`, its folder and the folders of its targets locked by this process.
 #[derive(Debug)]
 pub(crate) struct TransactionFolder<'a> {
-    pub fs: &'a dyn Fs,
     pub state: &'a State,
     /// `txn/<id>`, locked.
     pub folder: Handle,
@@ -52,7 +52,6 @@ pub(crate) struct TransactionFolder<'a> {
 impl<'a> TransactionFolder<'a> {
     /// One whose folders of targets were opened by this process.
     pub(crate) fn new(
-        fs: &'a dyn Fs,
         state: &'a State,
         folder: Handle,
         journal: Journal,
@@ -60,7 +59,6 @@ impl<'a> TransactionFolder<'a> {
         parents: HashMap<PathBuf, (Identity, Handle)>,
     ) -> Self {
         Self {
-            fs,
             state,
             folder,
             journal,
@@ -75,13 +73,17 @@ impl<'a> TransactionFolder<'a> {
     }
 }
 
-impl TransactionFolder<'_> {
+impl<'a> TransactionFolder<'a> {
+    pub(crate) fn workspace(&self) -> &'a Workspace {
+        &self.state.workspace
+    }
+
     pub(crate) fn record(&self, entry: usize) -> &Record {
         &self.journal.entries[entry]
     }
 
     pub(crate) fn path(&self, entry: usize) -> PathBuf {
-        self.state.root.path().join(self.record(entry).path.as_path())
+        self.workspace().root.path().join(self.record(entry).path.as_path())
     }
 
     /// The folder of the entry's target.
@@ -95,16 +97,16 @@ impl TransactionFolder<'_> {
 
     /// What stands at a name, read to the end, whoever wants to stop: something was swapped.
     pub(crate) fn see(&self, name: Name<'_>) -> Result<Seen> {
-        see(self.fs, name, &NEVER)
+        see(self.workspace(), name, &NEVER)
     }
 
     /// What stands at the entry's target and in its slot.
     pub(crate) fn observe(&self, entry: usize, cancel: &AtomicBool) -> Result<Observed> {
         let slot = slot_name(entry);
-        let slot = see(self.fs, Name::new(&self.folder, &slot), cancel)?;
+        let slot = see(self.workspace(), Name::new(&self.folder, &slot), cancel)?;
         let record = self.record(entry);
         let target = match self.parents.get(record.path.parent()) {
-            Some((_, parent)) => see(self.fs, Name::new(parent, record.path.name()), cancel)?,
+            Some((_, parent)) => see(self.workspace(), Name::new(parent, record.path.name()), cancel)?,
             // Nothing can be put there any more: that is somebody's doing.
             None if slot != Seen::Missing && matches!(record.change, Change::Create { .. }) => Seen::Other,
             None => Seen::Missing,
@@ -128,7 +130,7 @@ impl TransactionFolder<'_> {
 
     /// The class of an entry that was observed.
     pub(crate) fn class_of(&self, entry: usize, observed: &Observed) -> Class {
-        let Protocol { classify, classify_contended, classify_checked, .. } = self.state.protocol;
+        let Protocol { classify, classify_contended, classify_checked, .. } = self.workspace().protocol;
         let classify = match self.mark {
             _ if self.uncertain => classify_contended,
             Mark::CheckUndo => classify_checked,
@@ -154,7 +156,7 @@ impl TransactionFolder<'_> {
             Change::Create { .. } | Change::Folder { .. } => (slot, target, Rename::NoReplace),
             Change::Delete { .. } | Change::RemoveFolder { .. } => (target, slot, Rename::NoReplace),
         };
-        self.fs.rename(from, to, how).map_err(|e| self.swap_failed(entry, e))
+        self.workspace().fs().rename(from, to, how).map_err(|e| self.swap_failed(entry, e))
     }
 
     /// The reverse of [`swap`](Self::swap).
@@ -169,7 +171,7 @@ impl TransactionFolder<'_> {
             Change::Create { .. } | Change::Folder { .. } => (target, slot, Rename::NoReplace),
             Change::Delete { .. } | Change::RemoveFolder { .. } => (slot, target, Rename::NoReplace),
         };
-        self.fs.rename(from, to, how).map_err(|e| Error::io("put back", self.path(entry), e))
+        self.workspace().fs().rename(from, to, how).map_err(|e| Error::io("put back", self.path(entry), e))
     }
 
     fn swap_failed(&self, entry: usize, error: std::io::Error) -> Error {
@@ -200,7 +202,7 @@ impl TransactionFolder<'_> {
         for (path, (identity, held)) in folders {
             // What came out of the swap of one that goes was looked at.
             if !self.leaving().folders.contains_key(path) && !self.leads_to_held(path, identity, held)? {
-                return Ok(Some(self.state.root.path().join(path)));
+                return Ok(Some(self.workspace().root.path().join(path)));
             }
         }
         Ok(None)
@@ -212,7 +214,7 @@ impl TransactionFolder<'_> {
         if self.leads_to(path, identity)? {
             return Ok(true);
         }
-        let now = self.fs.stat_handle(held).map_err(|e| Error::io("look at", held.path(), e))?;
+        let now = self.workspace().stat_handle(held)?;
         Ok(now.identity != *identity && self.leads_to(path, &now.identity)?)
     }
 
@@ -225,17 +227,17 @@ impl TransactionFolder<'_> {
 
     /// Whether a path of the workspace still leads to this folder.
     pub(crate) fn leads_to(&self, path: &Path, folder: &Identity) -> Result<bool> {
-        let there = self.fs.open_beneath(&self.state.root, path);
-        match there.and_then(|there| self.fs.stat_handle(&there)) {
+        let there = self.workspace().fs().open_beneath(&self.workspace().root, path);
+        match there.and_then(|there| self.workspace().fs().stat_handle(&there)) {
             Ok(there) => Ok(there.identity == *folder),
             // Nothing stands there, or what is no folder.
             Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(false),
-            Err(e) => Err(Error::io("look at", self.state.root.path().join(path), e)),
+            Err(e) => Err(Error::io("look at", self.workspace().root.path().join(path), e)),
         }
     }
 
     fn slot_folder_is_empty(&self, entry: usize) -> Result<bool> {
-        is_empty_folder(self.fs, &self.folder, Path::new(&slot_name(entry)))
+        is_empty_folder(self.workspace(), &self.folder, Path::new(&slot_name(entry)))
     }
 
     /// Whether the slot holds verified new content, or nothing.
@@ -245,9 +247,9 @@ impl TransactionFolder<'_> {
             Seen::Missing => true,
             // A power cut can take the folder's swap and leave what somebody had put into it since.
             Seen::Folder(_) => {
-                (self.state.protocol.is_new)(self.record(entry), seen) && self.slot_folder_is_empty(entry)?
+                (self.workspace().protocol.is_new)(self.record(entry), seen) && self.slot_folder_is_empty(entry)?
             }
-            _ => (self.state.protocol.is_new)(self.record(entry), seen),
+            _ => (self.workspace().protocol.is_new)(self.record(entry), seen),
         })
     }
 
@@ -266,7 +268,7 @@ impl TransactionFolder<'_> {
         let torn = (0..classes.len()).filter(|entry| classes[*entry] == Class::Torn);
         let mut incomplete = BTreeSet::new();
         for entry in torn {
-            if is_incomplete(self.fs, self.state.protocol, &self.folder, &self.journal, (entry, self.mark))? {
+            if is_incomplete(self.workspace(), &self.folder, &self.journal, (entry, self.mark))? {
                 incomplete.insert(entry);
             }
         }
@@ -279,14 +281,14 @@ impl TransactionFolder<'_> {
             return Ok(true);
         }
         Ok(self.incomplete.contains(&entry)
-            && is_incomplete(self.fs, self.state.protocol, &self.folder, &self.journal, (entry, self.mark))?)
+            && is_incomplete(self.workspace(), &self.folder, &self.journal, (entry, self.mark))?)
     }
 
     /// Renames the journal: its name is its state.
     pub(crate) fn set_mark(&mut self, mark: Mark) -> Result<()> {
         let from = Name::new(&self.folder, self.mark.file_name());
         let to = Name::new(&self.folder, mark.file_name());
-        self.fs.rename(from, to, Rename::NoReplace).map_err(|e| Error::io("rename", from.path(), e))?;
+        self.workspace().rename(from, to, Rename::NoReplace)?;
         self.mark = mark;
         Ok(())
     }
@@ -294,7 +296,7 @@ impl TransactionFolder<'_> {
     /// Whether the journal is where its state says.
     pub(crate) fn verify_mark(&self) -> Result<()> {
         let name = Name::new(&self.folder, self.mark.file_name());
-        if self.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?.is_some() {
+        if self.workspace().stat(name)?.is_some() {
             return Ok(());
         }
         let message = format!("{} has another name than it was given", name.path().display());
@@ -304,13 +306,13 @@ impl TransactionFolder<'_> {
     /// Writes the whole journal, sealed, under its hidden name.
     pub(crate) fn write_journal(&self) -> Result<Handle> {
         let name = Name::new(&self.folder, journal::HIDDEN_NAME);
-        write_new_by(self.fs, name, |to| record::write(&self.journal, to))
+        write_new_by(self.workspace(), name, |to| record::write(&self.journal, to))
     }
 
     /// Writes the journal again, as it has become.
     pub(crate) fn rewrite_journal(&self) -> Result<Handle> {
         // It may have been written before what failed.
-        self.fs.unlink(Name::new(&self.folder, journal::HIDDEN_NAME)).ok();
+        self.workspace().fs().unlink(Name::new(&self.folder, journal::HIDDEN_NAME)).ok();
         self.write_journal()
     }
 
@@ -329,20 +331,19 @@ impl TransactionFolder<'_> {
 
     fn exchange_journal(&self) -> Result<()> {
         let written = Name::new(&self.folder, journal::HIDDEN_NAME);
-        let replaced = self.fs.rename(written, Name::new(&self.folder, self.mark.file_name()), Rename::Exchange);
-        replaced.map_err(|e| Error::io("rename", written.path(), e))?;
-        self.fs.unlink(written).map_err(|e| Error::io("remove", written.path(), e))
+        self.workspace().rename(written, Name::new(&self.folder, self.mark.file_name()), Rename::Exchange)?;
+        self.workspace().unlink(written)
     }
 
     /// Makes the names in the transaction's folder durable.
     pub(crate) fn sync_folder(&self) -> Result<()> {
-        let synced = self.fs.sync(&self.folder).map_err(|e| Error::io("sync", self.folder.path(), e));
+        let synced = self.workspace().sync(&self.folder);
         self.state.noting(synced)
     }
 
     /// A barrier: everything that a recovery rests on, and that a report tells of, is durable after it.
     pub(crate) fn sync_everything(&self) -> Result<()> {
-        barrier::pass(self.fs, self.state, &self.state.root, |each| {
+        barrier::pass(self.state, &self.workspace().root, |each| {
             each.with_content(&self.folder)?;
             let mut folders: BTreeSet<&Path> = BTreeSet::new();
             for record in &self.journal.entries {
@@ -354,7 +355,7 @@ impl TransactionFolder<'_> {
             for path in folders {
                 match self.parents.get(path) {
                     Some((_, folder)) => each.handle(folder)?,
-                    None => each.folder(&self.state.root, path)?,
+                    None => each.folder(&self.workspace().root, path)?,
                 }
             }
             each.sections(self.state)
@@ -363,18 +364,18 @@ impl TransactionFolder<'_> {
 
     /// Moves the transaction's folder to another section.
     pub(crate) fn move_to(&self, section: Section) -> Result<()> {
-        self.state.move_transaction(self.fs, &self.journal.header.id, Section::Transactions, section)
+        self.state.move_transaction(&self.journal.header.id, Section::Transactions, section)
     }
 
     /// What the slots hold that is not txedit's to delete.
     pub(crate) fn foreign_slots(&self, conflicts: &HashMap<usize, &'static str>) -> Result<Vec<Kept>> {
         let kept_folder = self.state.folder.path().join(Section::Kept.name()).join(&self.journal.header.id);
         let aside = match self.mark {
-            Mark::CheckUndo => asides(self.fs, &self.folder, &self.journal)?,
+            Mark::CheckUndo => asides(self.workspace(), &self.folder, &self.journal)?,
             _ => BTreeMap::new(),
         };
         let told = |aside: &Aside<'_>| Kept {
-            path: self.state.root.path().join(aside.path),
+            path: self.workspace().root.path().join(aside.path),
             kept_path: kept_folder.join(&aside.name),
             reason: "the check, or another program, wrote it".to_owned(),
         };
@@ -410,16 +411,15 @@ impl TransactionFolder<'_> {
 }
 
 /// What stands at a name, read to the end.
-pub(crate) fn see(fs: &dyn Fs, name: Name<'_>, cancel: &AtomicBool) -> Result<Seen> {
-    let path = name.path();
-    let Some(stat) = fs.stat(name).map_err(|e| Error::io("look at", &path, e))? else { return Ok(Seen::Missing) };
+pub(crate) fn see(workspace: &Workspace, name: Name<'_>, cancel: &AtomicBool) -> Result<Seen> {
+    let Some(stat) = workspace.stat(name)? else { return Ok(Seen::Missing) };
     match stat.kind {
         FileKind::Folder => Ok(Seen::Folder(stat.identity)),
         FileKind::Symlink | FileKind::Special => Ok(Seen::Other),
         FileKind::File => {
-            let file = fs.open_file(name).map_err(|e| Error::io("open", &path, e))?;
-            let digest = snapshot::digest(fs, &file, &path, stat.size, cancel)?;
-            let attributes = fs.attributes(&file).map_err(|e| Error::io("read the attributes of", &path, e))?.digest();
+            let file = workspace.open_file(name)?;
+            let digest = snapshot::digest(workspace, &file, stat.size, cancel)?;
+            let attributes = workspace.attributes(&file)?.digest();
             let access = Access { user: stat.user, group: stat.group, attributes };
             Ok(Seen::File { digest, mode: stat.mode, access, identity: stat.identity })
         }
@@ -428,51 +428,54 @@ pub(crate) fn see(fs: &dyn Fs, name: Name<'_>, cancel: &AtomicBool) -> Result<Se
 
 /// Whether the slot of an entry holds what a power loss left of its new content, in a file that was never swapped.
 pub(crate) fn is_incomplete(
-    fs: &dyn Fs,
-    protocol: &Protocol,
+    workspace: &Workspace,
     folder: &Handle,
     journal: &Journal,
     (entry, mark): (usize, Mark),
 ) -> Result<bool> {
     let slot = slot_name(entry);
     let slot = Name::new(folder, &slot);
-    let seen = see(fs, slot, &NEVER)?;
+    let seen = see(workspace, slot, &NEVER)?;
     if mark == Mark::Contended {
         // It was written anew after its journal, so that times tell nothing; but an empty file is nobody's work.
         let is_staged = journal.entries[entry].change.staged().is_some_and(|staged| is(seen, staged));
         return Ok(is_staged && matches!(seen, Seen::File { digest, .. } if digest == Digest::of(&[])));
     }
-    let stat = |name: Name<'_>| fs.stat(name).map_err(|e| Error::io("look at", name.path(), e));
-    let (Some(slot), Some(sealed)) = (stat(slot)?, stat(Name::new(folder, mark.file_name()))?) else {
+    let (Some(slot), Some(sealed)) = (workspace.stat(slot)?, workspace.stat(Name::new(folder, mark.file_name()))?)
+    else {
         return Ok(false);
     };
-    let host = fs.host().map_err(|e| Error::io("ask who runs", folder.path(), e))?;
+    let host = workspace.host()?;
     // Not by when it was modified: a moved file keeps that time, which a clock that was set back puts in the future.
     let ages = Ages { same_boot: journal.header.boot == host.boot, touched: slot.changed, sealed: sealed.modified };
-    Ok((protocol.is_incomplete)(&journal.entries[entry], seen, ages))
+    Ok((workspace.protocol.is_incomplete)(&journal.entries[entry], seen, ages))
 }
 
-pub(crate) fn is_empty_folder(fs: &dyn Fs, parent: &Handle, name: &Path) -> Result<bool> {
-    let path = parent.path().join(name);
-    let folder = fs.open_beneath(parent, name).map_err(|e| Error::io("open", &path, e))?;
-    Ok(fs.list(&folder).map_err(|e| Error::io("list", &path, e))?.is_empty())
+pub(crate) fn is_empty_folder(workspace: &Workspace, parent: &Handle, name: &Path) -> Result<bool> {
+    let folder = workspace.open_beneath(parent, name)?;
+    Ok(workspace.list(&folder)?.is_empty())
 }
 
 /// Opens and locks `txn/<id>`; `None` where it is not there, is not ours, or its owner is alive.
-pub(crate) fn lock_folder(fs: &dyn Fs, section: &Handle, id: &str) -> Result<Option<(Handle, Stat)>> {
-    match open_transaction(fs, section, id)? {
-        Some(folder) => lock(fs, section, id, folder),
+pub(crate) fn lock_folder(workspace: &Workspace, section: &Handle, id: &str) -> Result<Option<(Handle, Stat)>> {
+    match open_transaction(workspace, section, id)? {
+        Some(folder) => lock(workspace, section, id, folder),
         None => Ok(None),
     }
 }
 
 /// Locks the folder of a transaction that was just opened.
-pub(crate) fn lock(fs: &dyn Fs, section: &Handle, id: &str, folder: Handle) -> Result<Option<(Handle, Stat)>> {
-    if !fs.try_lock(&folder).map_err(|e| Error::io("lock", folder.path(), e))? {
+pub(crate) fn lock(
+    workspace: &Workspace,
+    section: &Handle,
+    id: &str,
+    folder: Handle,
+) -> Result<Option<(Handle, Stat)>> {
+    if !workspace.try_lock(&folder)? {
         return Ok(None);
     }
     // It may have been moved between the opening and the lock.
-    let stat = fs.stat_handle(&folder).map_err(|e| Error::io("look at", folder.path(), e))?;
-    let there = fs.stat(Name::new(section, id)).map_err(|e| Error::io("look at", folder.path(), e))?;
+    let stat = workspace.stat_handle(&folder)?;
+    let there = workspace.stat(Name::new(section, id))?;
     Ok(there.filter(|there| there.identity == stat.identity).map(|_| (folder, stat)))
 }

@@ -6,10 +6,10 @@ use super::files::Reading;
 use super::folder;
 use super::private::{self, Opening, Refusal};
 use super::state::{Section, State, open_transaction};
-use crate::commit::Protocol;
+use super::workspace::Workspace;
 use crate::errno::{self, Errno};
 use crate::error::{Error, Result};
-use crate::fs::{FileSystem, Fs, Handle, Host, Name};
+use crate::fs::{FileSystem, Handle, Host, Name};
 use crate::journal::{self, Beginning, Extract, Header, Journal, Mark, Unreadable};
 use crate::limits;
 
@@ -60,12 +60,12 @@ impl Doubt {
 }
 
 /// Who is at a transaction that runs, and what can be done about it.
-pub(crate) fn at_work(fs: &dyn Fs, state: &State, id: &str) -> Result<String> {
-    let folder = match state.section(fs, Section::Transactions)? {
-        Some(section) => open_transaction(fs, &section, id)?,
+pub(crate) fn at_work(state: &State, id: &str) -> Result<String> {
+    let folder = match state.section(Section::Transactions)? {
+        Some(section) => open_transaction(&state.workspace, &section, id)?,
         None => None,
     };
-    Ok(match folder.and_then(|folder| fs.lock_holder(&folder)) {
+    Ok(match folder.and_then(|folder| state.workspace.lock_holder(&folder)) {
         Some(holder) => format!("{holder} is at it: wait for it, or end it"),
         None => "its owner is alive, or it is gone".to_owned(),
     })
@@ -74,29 +74,28 @@ pub(crate) fn at_work(fs: &dyn Fs, state: &State, id: &str) -> Result<String> {
 /// Looks at the folder of a transaction; the lock on it is held by the handle that comes along. A doubt that a person
 /// has `dismissed` is none.
 pub(crate) fn examine(
-    fs: &dyn Fs,
     state: &State,
     id: &str,
     dismissed: &dyn Fn(Doubt) -> bool,
 ) -> Result<(Standing, Option<Handle>)> {
-    let Some(section) = state.section(fs, Section::Transactions)? else { return Ok((Standing::Running, None)) };
-    let folder = match private::open(fs, Name::new(&section, id))? {
+    let Some(section) = state.section(Section::Transactions)? else { return Ok((Standing::Running, None)) };
+    let folder = match private::open(&state.workspace, Name::new(&section, id))? {
         Opening::Ours(folder, _) => folder,
         Opening::Missing => return Ok((Standing::Running, None)),
         Opening::Refused(refusal) => return Ok((Standing::Refused(refusal), None)),
     };
-    let Some((folder, stat)) = folder::lock(fs, &section, id, folder)? else {
+    let Some((folder, stat)) = folder::lock(&state.workspace, &section, id, folder)? else {
         return Ok((Standing::Running, None));
     };
-    let io = |e| Error::io("ask about", folder.path(), e);
-    let (host, system) = (fs.host().map_err(io)?, fs.file_system(&folder).map_err(io)?);
+    let (host, system) = (state.workspace.host()?, state.workspace.file_system(&folder)?);
     let mut doubted = None;
     let wanted = |header: &Header| {
-        let born_here = (state.protocol.is_born_here)(header, id, &stat.identity, &host.boot);
+        let born_here = (state.workspace.protocol.is_born_here)(header, id, &stat.identity, &host.boot);
         doubted = doubt(born_here, header, &host, &system).filter(|doubt| !dismissed(*doubt));
         doubted.is_none()
     };
-    let found = read_of_journal(fs, &folder, |bytes| journal::read_if(bytes, wanted, limits::FOREIGN_FILES))?;
+    let found =
+        read_of_journal(&state.workspace, &folder, |bytes| journal::read_if(bytes, wanted, limits::FOREIGN_FILES))?;
     let standing = match found {
         None => Standing::Unfinished,
         Some(Err(why)) => Standing::Corrupt(why),
@@ -118,36 +117,30 @@ fn doubt(born_here: bool, header: &Header, host: &Host, system: &FileSystem) -> 
 
 /// The journal in a folder, where there is one that verifies and whose header is `wanted`. What is not, is not read.
 pub(crate) fn read_wanted(
-    fs: &dyn Fs,
+    workspace: &Workspace,
     folder: &Handle,
     wanted: impl FnOnce(&Header) -> bool,
 ) -> Result<Option<(Journal, Mark)>> {
-    Ok(match read_of_journal(fs, folder, |bytes| journal::read_if(bytes, wanted, 0))? {
+    Ok(match read_of_journal(workspace, folder, |bytes| journal::read_if(bytes, wanted, 0))? {
         Some(Ok((Extract::Whole(journal), mark))) => Some((journal, mark)),
         _ => None,
     })
 }
 
 /// The journal in the folder of a transaction, where it verifies and was born there.
-pub(crate) fn read_born_here(
-    fs: &dyn Fs,
-    folder: &Handle,
-    id: &str,
-    protocol: &'static Protocol,
-) -> Result<Option<Journal>> {
-    let io = |e| Error::io("ask about", folder.path(), e);
-    let (stat, host) = (fs.stat_handle(folder).map_err(io)?, fs.host().map_err(io)?);
-    let wanted = |header: &Header| (protocol.is_born_here)(header, id, &stat.identity, &host.boot);
-    Ok(read_wanted(fs, folder, wanted)?.map(|(journal, _)| journal))
+pub(crate) fn read_born_here(workspace: &Workspace, folder: &Handle, id: &str) -> Result<Option<Journal>> {
+    let (stat, host) = (workspace.stat_handle(folder)?, workspace.host()?);
+    let wanted = |header: &Header| (workspace.protocol.is_born_here)(header, id, &stat.identity, &host.boot);
+    Ok(read_wanted(workspace, folder, wanted)?.map(|(journal, _)| journal))
 }
 
 /// What stands under a journal's names: nothing, what `read` makes of it, or why it is none.
 pub(crate) fn read_of_journal<T>(
-    fs: &dyn Fs,
+    workspace: &Workspace,
     folder: &Handle,
     read: impl FnOnce(&mut dyn BufRead) -> Result<T, Unreadable>,
 ) -> Result<Option<Result<(T, Mark), String>>> {
-    let names = fs.list(folder).map_err(|e| Error::io("list", folder.path(), e))?;
+    let names = workspace.list(folder)?;
     let mut marks = names.iter().filter(|name| name.to_string_lossy().starts_with(Mark::Sealed.file_name()));
     let Some(name) = marks.next() else { return Ok(None) };
     if marks.next().is_some() {
@@ -156,17 +149,17 @@ pub(crate) fn read_of_journal<T>(
     let Some(mark) = Mark::ALL.into_iter().find(|mark| name == mark.file_name()) else {
         return Ok(Some(Err(format!("this program does not know the state {}", name.to_string_lossy()))));
     };
-    Ok(Some(read_marked(fs, Name::new(folder, name), read)?.map(|read| (read, mark))))
+    Ok(Some(read_marked(workspace, Name::new(folder, name), read)?.map(|read| (read, mark))))
 }
 
 /// The same of one name.
 pub(crate) fn read_marked<T>(
-    fs: &dyn Fs,
+    workspace: &Workspace,
     name: Name<'_>,
     read: impl FnOnce(&mut dyn BufRead) -> Result<T, Unreadable>,
 ) -> Result<Result<T, String>> {
     let path = name.path();
-    let file = match fs.open_file(name) {
+    let file = match workspace.fs().open_file(name) {
         Ok(file) => file,
         Err(e) if errno::of(&e) == Some(Errno::LOOP) => return Ok(Err("its journal is a symlink".to_owned())),
         Err(e) if matches!(errno::of(&e), Some(Errno::ACCESS | Errno::PERM | Errno::NXIO)) => {
@@ -174,11 +167,11 @@ pub(crate) fn read_marked<T>(
         }
         Err(e) => return Err(Error::io("open", &path, e)),
     };
-    let stat = fs.stat_handle(&file).map_err(|e| Error::io("look at", &path, e))?;
+    let stat = workspace.stat_handle(&file)?;
     if stat.kind != crate::fs::FileKind::File || stat.size > limits::JOURNAL_BYTES {
         return Ok(Err("its journal is not a regular file of a bounded size".to_owned()));
     }
-    let mut reading = Reading::new(fs, &file);
+    let mut reading = Reading::new(workspace, &file);
     let room = usize::try_from(stat.size).unwrap_or(usize::MAX).min(limits::CHUNK_BYTES);
     match read(&mut BufReader::with_capacity(room, (&mut reading).take(stat.size))) {
         Ok(read) => Ok(Ok(read)),

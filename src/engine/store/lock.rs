@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::workspace::Workspace;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{Fs, Handle, Stat};
+use crate::fs::{Handle, Stat};
 
 /// Locks on folders. A lock dies with its process; before that it is released when the last handle of its folder is
 /// dropped, so whoever releases locks drops the handles that were locked along with them.
@@ -58,14 +59,14 @@ impl<'a> Patience<'a> {
 impl Locks {
     /// Takes the locks of all `folders`, each once, in ascending order of device and inode, so that no two processes
     /// wait for each other. The handles must have been opened for this: a lock belongs to its open file.
-    pub(crate) fn acquire(fs: &dyn Fs, folders: Vec<(Stat, Handle)>, patience: Patience<'_>) -> Result<Self> {
+    pub(crate) fn acquire(workspace: &Workspace, folders: Vec<(Stat, Handle)>, patience: Patience<'_>) -> Result<Self> {
         let mut wanted = BTreeMap::new();
         for (stat, handle) in folders {
             wanted.entry((stat.device, stat.identity.inode)).or_insert(handle);
         }
         let mut locks = Self { held: BTreeMap::new() };
         for (key, handle) in wanted {
-            wait_for(fs, &handle, patience)?;
+            wait_for(workspace, &handle, patience)?;
             locks.held.insert(key, handle);
         }
         Ok(locks)
@@ -108,16 +109,16 @@ impl Pauses {
 }
 
 /// Polls: a blocking wait could neither time out nor be cancelled.
-fn wait_for(fs: &dyn Fs, folder: &Handle, patience: Patience<'_>) -> Result<()> {
+fn wait_for(workspace: &Workspace, folder: &Handle, patience: Patience<'_>) -> Result<()> {
     let mut pauses = Pauses::new();
     loop {
-        if fs.try_lock(folder).map_err(|e| Error::io("lock", folder.path(), e))? {
+        if workspace.try_lock(folder)? {
             return Ok(());
         }
         patience.check_cancelled()?;
         let left = patience.left();
         if left.is_zero() {
-            let holder = fs.lock_holder(folder).unwrap_or_else(|| "another process".to_owned());
+            let holder = workspace.lock_holder(folder).unwrap_or_else(|| "another process".to_owned());
             let message = format!(
                 "{holder} holds the lock of {} for longer than {} s; wait for it, or raise the lock timeout",
                 folder.path().display(),

@@ -15,3 +15,4 @@ pub(super) mod removed_folders;
 pub(crate) mod snapshot;
 pub(super) mod state;
 pub(super) mod sweep;
+pub(super) mod workspace;

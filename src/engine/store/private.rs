@@ -6,11 +6,12 @@
 use std::fmt;
 use std::path::Path;
 
+use super::workspace::Workspace;
 use crate::commit::Protocol;
 use crate::commit::protocol::{PROTOCOL, is_private};
 use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{Fs, Handle, Name, Stat};
+use crate::fs::{Handle, Name, Stat};
 
 /// What came of opening a folder.
 #[derive(Debug)]
@@ -48,24 +49,23 @@ impl fmt::Display for Refusal {
 }
 
 /// Opens a folder in the state folder, and judges what was opened.
-pub(crate) fn open(fs: &dyn Fs, name: Name<'_>) -> Result<Opening> {
-    open_by(fs, name, &PROTOCOL)
+pub(crate) fn open(workspace: &Workspace, name: Name<'_>) -> Result<Opening> {
+    open_by(workspace, name, &PROTOCOL)
 }
 
 /// Opens a folder, and judges what was opened by a protocol.
-pub(crate) fn open_by(fs: &dyn Fs, name: Name<'_>, protocol: &Protocol) -> Result<Opening> {
-    let io = |verb: &'static str| move |e| Error::io(verb, name.path(), e);
-    let folder = match fs.open_beneath(name.folder, name.name.as_ref()) {
+pub(crate) fn open_by(workspace: &Workspace, name: Name<'_>, protocol: &Protocol) -> Result<Opening> {
+    let folder = match workspace.fs().open_beneath(name.folder, name.name.as_ref()) {
         Ok(folder) => folder,
         Err(e) => match errno::of(&e) {
             Some(Errno::NOENT) => return Ok(Opening::Missing),
             Some(Errno::NOTDIR | Errno::LOOP) => return Ok(Opening::Refused(Refusal::NoFolder)),
-            Some(Errno::ACCESS | Errno::PERM) => return barred(fs, name),
-            _ => return Err(io("open")(e)),
+            Some(Errno::ACCESS | Errno::PERM) => return barred(workspace, name),
+            _ => return Err(Error::io("open", name.path(), e)),
         },
     };
-    let stat = fs.stat_handle(&folder).map_err(io("look at"))?;
-    let user = fs.host().map_err(io("ask who opens"))?.user;
+    let stat = workspace.stat_handle(&folder)?;
+    let user = workspace.host()?.user;
     if (protocol.is_private)(stat.user, stat.mode, user) {
         return Ok(Opening::Ours(folder, stat));
     }
@@ -88,9 +88,8 @@ fn refused(stat: &Stat, user: u32) -> Refusal {
 }
 
 /// Why a folder cannot be opened, by its name: it is not acted on, so this need not be true for long.
-fn barred(fs: &dyn Fs, name: Name<'_>) -> Result<Opening> {
-    let io = |e| Error::io("look at", name.path(), e);
-    let (stat, user) = (fs.stat(name).map_err(io)?, fs.host().map_err(io)?.user);
+fn barred(workspace: &Workspace, name: Name<'_>) -> Result<Opening> {
+    let (stat, user) = (workspace.stat(name)?, workspace.host()?.user);
     Ok(match stat {
         Some(stat) if !is_private(stat.user, stat.mode, user) => Opening::Refused(refused(&stat, user)),
         _ => Opening::Refused(Refusal::Shut),

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use super::folder::TransactionFolder;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fs::{Name, Stat};
 use crate::identity::Identity;
 use crate::journal::recover::Seen;
@@ -43,9 +43,8 @@ impl TransactionFolder<'_> {
 
     /// A folder that an entry takes away, and whether there is anything in it but what is still to be taken out of it.
     pub(crate) fn look_into(&self, entry: usize, name: Name<'_>, folder: Identity) -> Result<Seen> {
-        let path = name.path();
-        let there = self.fs.open_beneath(name.folder, name.name.as_ref()).map_err(|e| Error::io("open", &path, e))?;
-        for inner in self.fs.list(&there).map_err(|e| Error::io("list", &path, e))? {
+        let there = self.workspace().open_beneath(name.folder, name.name)?;
+        for inner in self.workspace().list(&there)? {
             let own = self.leaving().inside.get(&self.record(entry).path.as_path().join(inner));
             // With its slot taken it was taken out before: this is another one.
             let is_own = match own {
@@ -63,7 +62,7 @@ impl TransactionFolder<'_> {
     /// out.
     pub(crate) fn is_clear(&self, entry: usize, name: Name<'_>) -> Result<bool> {
         let Some(folder) = self.record(entry).change.folder_before() else { return Ok(false) };
-        let stat = self.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?;
+        let stat = self.workspace().stat(name)?;
         if stat.is_none_or(|stat| stat.identity != *folder) {
             return Ok(false);
         }
@@ -85,6 +84,6 @@ impl TransactionFolder<'_> {
     fn slot_stat(&self, entry: usize) -> Result<Option<Stat>> {
         let slot = slot_name(entry);
         let slot = Name::new(&self.folder, &slot);
-        self.fs.stat(slot).map_err(|e| Error::io("look at", slot.path(), e))
+        self.workspace().stat(slot)
     }
 }

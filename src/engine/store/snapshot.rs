@@ -6,9 +6,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::lock::check_cancelled;
+use super::workspace::Workspace;
 use crate::digest::{Digest, Digester};
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{Attributes, FileKind, Fs, Handle, Name, Stat};
+use crate::fs::{Attributes, FileKind, Handle, Name, Stat};
 use crate::identity::Timestamp;
 use crate::limits;
 use crate::plan::{Access, FileState};
@@ -86,7 +87,7 @@ pub(crate) fn check_folder(path: impl Fn() -> PathBuf, folder: &Stat) -> Result<
 }
 
 /// Whether a file can be edited, replaced, moved or deleted at all by this user; `folder` is what it is in.
-pub(crate) fn check_target(fs: &dyn Fs, user: u32, name: Name<'_>, stat: &Stat, folder: &Stat) -> Result<()> {
+pub(crate) fn check_target(workspace: &Workspace, user: u32, name: Name<'_>, stat: &Stat, folder: &Stat) -> Result<()> {
     check_replaceable(user, name, stat, folder)?;
     let refuse = |why| refuse(name, ErrorKind::PermissionDenied, why);
     if stat.mode & 0o222 == 0 {
@@ -99,7 +100,7 @@ pub(crate) fn check_target(fs: &dyn Fs, user: u32, name: Name<'_>, stat: &Stat, 
     if stat.mode & 0o400 == 0 {
         return refuse("cannot be read by you (chmod u+r to allow edits)");
     }
-    if !fs.may_write(name).map_err(|e| Error::io("ask for access to", name.path(), e))? {
+    if !workspace.may_write(name)? {
         return refuse("cannot be written by you");
     }
     Ok(())
@@ -153,13 +154,13 @@ pub(crate) enum Wanted<'a> {
 /// Reads a file: `stat` is what its name stood for. Fails where the file changes meanwhile, and where the caller wants
 /// to stop.
 pub(crate) fn read(
-    fs: &dyn Fs,
+    workspace: &Workspace,
     name: Name<'_>,
     stat: &Arc<Stat>,
     wanted: Wanted<'_>,
     cancel: &AtomicBool,
 ) -> Result<(Snapshot, Vec<u8>)> {
-    let file = fs.open_file(name).map_err(|e| Error::io("open", name.path(), e))?;
+    let file = workspace.open_file(name)?;
     let path = file.path();
     if !matches!(wanted, Wanted::Nothing) {
         check_size(path, stat.size)?;
@@ -167,14 +168,14 @@ pub(crate) fn read(
     let is_whole = matches!(wanted, Wanted::Whole);
     let (digest, bytes) = match wanted {
         Wanted::Whole => {
-            let bytes = read_whole(fs, &file, path, stat.size, cancel)?;
+            let bytes = read_whole(workspace, &file, stat.size, cancel)?;
             (digest_of(&bytes, cancel)?, bytes)
         }
-        Wanted::Pieces(look) => (each_piece(fs, &file, path, stat.size, cancel, look)?, Vec::new()),
-        Wanted::Nothing => (digest(fs, &file, path, stat.size, cancel)?, Vec::new()),
+        Wanted::Pieces(look) => (each_piece(workspace, &file, stat.size, cancel, look)?, Vec::new()),
+        Wanted::Nothing => (digest(workspace, &file, stat.size, cancel)?, Vec::new()),
     };
-    let attributes = fs.attributes(&file).map_err(|e| Error::io("read the attributes of", path, e))?;
-    let after = fs.stat_handle(&file).map_err(|e| Error::io("look at", path, e))?;
+    let attributes = workspace.attributes(&file)?;
+    let after = workspace.stat_handle(&file)?;
     let attributes = (attributes != Attributes::default()).then(|| Box::new(attributes));
     let snapshot = Snapshot { stat: Arc::clone(stat), digest, attributes, file: Some(file) };
     if !snapshot.is_same(&after, false) || (is_whole && bytes.len() as u64 != stat.size) {
@@ -192,21 +193,15 @@ fn check_size(path: &Path, size: u64) -> Result<()> {
 }
 
 /// The whole content of an open file.
-pub(crate) fn read_whole(
-    fs: &dyn Fs,
-    file: &Handle,
-    path: &Path,
-    expected: u64,
-    cancel: &AtomicBool,
-) -> Result<Vec<u8>> {
-    check_size(path, expected)?;
+pub(crate) fn read_whole(workspace: &Workspace, file: &Handle, expected: u64, cancel: &AtomicBool) -> Result<Vec<u8>> {
+    check_size(file.path(), expected)?;
     let expected = usize::try_from(expected).unwrap_or(usize::MAX);
     let mut bytes = vec![0; expected];
     let mut filled = 0;
     while filled < expected {
         check_cancelled(cancel)?;
         let end = expected.min(filled + limits::CANCEL_EVERY_BYTES);
-        match fs.read_at(file, filled as u64, &mut bytes[filled..end]).map_err(|e| Error::io("read", path, e))? {
+        match workspace.read_at(file, filled as u64, &mut bytes[filled..end])? {
             0 => break,
             read => filled += read,
         }
@@ -217,8 +212,8 @@ pub(crate) fn read_whole(
 
 /// The digest of an open file's content, without keeping it. It has as many bytes as it has; that some are `expected`
 /// saves a small file a large buffer.
-pub(crate) fn digest(fs: &dyn Fs, file: &Handle, path: &Path, expected: u64, cancel: &AtomicBool) -> Result<Digest> {
-    each_piece(fs, file, path, expected, cancel, &mut |_| {})
+pub(crate) fn digest(workspace: &Workspace, file: &Handle, expected: u64, cancel: &AtomicBool) -> Result<Digest> {
+    each_piece(workspace, file, expected, cancel, &mut |_| {})
 }
 
 /// The digest of a content in memory.
@@ -236,9 +231,8 @@ fn digest_of(bytes: &[u8], cancel: &AtomicBool) -> Result<Digest> {
 
 /// The same, with a look at each piece.
 fn each_piece(
-    fs: &dyn Fs,
+    workspace: &Workspace,
     file: &Handle,
-    path: &Path,
     expected: u64,
     cancel: &AtomicBool,
     look: &mut dyn FnMut(&[u8]),
@@ -249,7 +243,7 @@ fn each_piece(
     let mut offset = 0;
     loop {
         check_cancelled(cancel)?;
-        match fs.read_at(file, offset, &mut buffer).map_err(|e| Error::io("read", path, e))? {
+        match workspace.read_at(file, offset, &mut buffer)? {
             0 => return Ok(digester.finish()),
             read => {
                 digester.update(&buffer[..read]);

@@ -7,10 +7,10 @@ use std::sync::{Arc, OnceLock};
 
 use super::files::{read_small, replace};
 use super::private::{self, Opening};
-use crate::commit::Protocol;
+use super::workspace::Workspace;
 use crate::errno;
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::fs::{FileSystem, Fs, Handle, Name, Rename, Stat, probe};
+use crate::fs::{FileSystem, Handle, Name, Rename, Stat, probe};
 use crate::identity::Identity;
 use crate::path::STATE_FOLDER;
 
@@ -65,8 +65,8 @@ impl Section {
 /// An open state folder that is this user's alone.
 #[derive(Debug, Clone)]
 pub(crate) struct State {
-    /// The workspace.
-    pub root: Handle,
+    /// The folder that it is in.
+    pub workspace: Workspace,
     /// `.txedit`.
     pub folder: Handle,
     /// What `.txedit` is.
@@ -78,8 +78,6 @@ pub(crate) struct State {
     probed: [Identity; 2],
     /// Whether something of it was made just now, so that its own names are not durable yet.
     pub fresh: bool,
-    /// What is followed in it.
-    pub protocol: &'static Protocol,
     /// What it is on, once that was asked for.
     system: OnceLock<FileSystem>,
     /// Whether a sync failed while this was in use.
@@ -108,28 +106,28 @@ const TAG_TEXT: &str = "Signature: 8a477f597d28d172789f06886806bc55\n\
 
 impl State {
     /// Looks for the state folder of `root`.
-    pub(crate) fn find(fs: &dyn Fs, root: &Handle, protocol: &'static Protocol) -> Result<Found> {
-        let (folder, stat) = match private::open_by(fs, Name::new(root, STATE_FOLDER), protocol)? {
+    pub(crate) fn find(workspace: &Workspace) -> Result<Found> {
+        let root = &workspace.root;
+        let (folder, stat) = match private::open_by(workspace, Name::new(root, STATE_FOLDER), workspace.protocol)? {
             Opening::Missing => return Ok(Found::Nothing),
             Opening::Refused(refusal) => return Ok(Found::Ignored(refusal.to_string())),
             Opening::Ours(folder, stat) => (folder, stat),
         };
-        let root_stat = fs.stat_handle(root).map_err(|e| Error::io("look at", root.path(), e))?;
+        let root_stat = workspace.stat_handle(root)?;
         let probed = [stat.identity, root_stat.identity];
         let mut state = Self {
-            root: root.clone(),
+            workspace: workspace.clone(),
             folder,
             stat,
             id: String::new(),
             probed,
             fresh: false,
-            protocol,
             system: OnceLock::new(),
             sync_failed: Arc::default(),
         };
         if private::is_shared(&root_stat, state.stat.user) {
-            state.read_id(fs)?;
-            if let Some(why) = state.brought_here(fs)? {
+            state.read_id()?;
+            if let Some(why) = state.brought_here()? {
                 return Ok(Found::Ignored(why.to_owned()));
             }
         }
@@ -138,7 +136,7 @@ impl State {
 
     /// Why a state folder that is ours, and that somebody else may have put where it is, is not to be acted on: its
     /// transactions would change files that they are not about, and a folder that is none would become one.
-    fn brought_here(&self, fs: &dyn Fs) -> Result<Option<&'static str>> {
+    fn brought_here(&self) -> Result<Option<&'static str>> {
         if self.is_probed() {
             return Ok(None);
         }
@@ -147,7 +145,7 @@ impl State {
                 "was made for another folder; if you moved or copied it here yourself, remove the file `id` in it";
             return Ok(Some(why));
         }
-        let names = fs.list(&self.folder).map_err(|e| Error::io("list", self.folder.path(), e))?;
+        let names = self.workspace.list(&self.folder)?;
         let ours = |name: &OsString| {
             let name = name.to_string_lossy();
             name == ".gitignore"
@@ -160,18 +158,19 @@ impl State {
         Ok((!names.iter().all(ours)).then_some("has no file `id`, and holds what txedit did not put there"))
     }
 
-    fn read_id(&mut self, fs: &dyn Fs) -> Result<()> {
-        let id = read_small(fs, Name::new(&self.folder, "id"))?.unwrap_or_default();
+    fn read_id(&mut self) -> Result<()> {
+        let id = read_small(&self.workspace, Name::new(&self.folder, "id"))?.unwrap_or_default();
         id.trim_end().clone_into(&mut self.id);
         Ok(())
     }
 
     /// The state folder of `root`, made where none was found. On failure nothing of it is left behind.
-    pub(crate) fn ensure(fs: &dyn Fs, root: &Handle, protocol: &'static Protocol, found: Found) -> Result<Self> {
+    pub(crate) fn ensure(workspace: &Workspace, found: Found) -> Result<Self> {
+        let root = &workspace.root;
         match found {
             Found::State(mut state) => {
-                state.read_id(fs)?;
-                return if state.is_probed() { Ok(state) } else { state.complete(fs) };
+                state.read_id()?;
+                return if state.is_probed() { Ok(state) } else { state.complete() };
             }
             Found::Ignored(why) => {
                 let path = root.path().join(STATE_FOLDER);
@@ -182,31 +181,31 @@ impl State {
             Found::Nothing => {}
         }
         let name = Name::new(root, STATE_FOLDER);
-        match fs.make_folder(name, PRIVATE) {
-            Err(e) if errno::is_taken(&e) => return Self::ensure_again(fs, root, protocol),
+        match workspace.fs().make_folder(name, PRIVATE) {
+            Err(e) if errno::is_taken(&e) => return Self::ensure_again(workspace),
             other => other.map_err(|e| Error::io("make the state folder", name.path(), e))?,
         }
         // What was made is looked for like any other: somebody else may have put something in its place.
-        let Found::State(state) = Self::find(fs, root, protocol)? else { return Err(came_and_went(root)) };
+        let Found::State(state) = Self::find(workspace)? else { return Err(came_and_went(root)) };
         let state = Self { fresh: true, ..state };
-        state.complete(fs).inspect_err(|_| {
+        state.complete().inspect_err(|_| {
             // Only where it is still empty: a probe that failed leaves nothing, and anything else is not ours.
-            drop(fs.remove_folder(name));
+            drop(workspace.fs().remove_folder(name));
         })
     }
 
     /// Another process made it in this moment; its `id` may be a moment away.
-    fn ensure_again(fs: &dyn Fs, root: &Handle, protocol: &'static Protocol) -> Result<Self> {
-        match Self::find(fs, root, protocol)? {
-            Found::State(state) => state.complete(fs),
-            _ => Err(came_and_went(root)),
+    fn ensure_again(workspace: &Workspace) -> Result<Self> {
+        match Self::find(workspace)? {
+            Found::State(state) => state.complete(),
+            _ => Err(came_and_went(&workspace.root)),
         }
     }
 
     /// Whether exchanging names was tried out in this very folder, for this very root. A copy of a workspace brings the
     /// id of the original along, not the identities.
     fn is_probed(&self) -> bool {
-        let is_bound = |keeps_numbers| (self.protocol.is_bound)(&self.id, &self.spell_probed(keeps_numbers));
+        let is_bound = |keeps_numbers| (self.workspace.protocol.is_bound)(&self.id, &self.spell_probed(keeps_numbers));
         is_bound(true) || is_bound(false)
     }
 
@@ -215,52 +214,53 @@ impl State {
     }
 
     /// Tries out what a commit needs, then writes what belongs into a state folder.
-    fn complete(mut self, fs: &dyn Fs) -> Result<Self> {
+    fn complete(mut self) -> Result<Self> {
         let path = self.folder.path().to_owned();
-        if !probe::exchanges(fs, &self.folder).map_err(|e| Error::io("try to exchange names in", &path, e))? {
+        if !probe::exchanges(self.workspace.fs(), &self.folder)
+            .map_err(|e| Error::io("try to exchange names in", &path, e))?
+        {
             let message = format!(
                 "the file system of {} cannot exchange two names (renameat2 RENAME_EXCHANGE); `txedit doctor` explains",
-                self.root.path().display()
+                self.workspace.root.path().display()
             );
-            return Err(Error::new(ErrorKind::UnsupportedFileSystem, message).at(self.root.path()));
+            return Err(Error::new(ErrorKind::UnsupportedFileSystem, message).at(self.workspace.root.path()));
         }
         self.fresh = true;
         // Before the id, which says that all is there. One that is empty was left by somebody who was killed; any other
         // is as its owner wants it.
-        let ignored = read_small(fs, Name::new(&self.folder, ".gitignore"));
+        let ignored = read_small(&self.workspace, Name::new(&self.folder, ".gitignore"));
         let is_whole = |text: &String| !text.trim_matches('\0').is_empty();
         if matches!(&ignored, Ok(found) if !found.as_ref().is_some_and(is_whole)) {
-            replace(fs, &self.folder, ".gitignore", b"*\n")?;
+            replace(&self.workspace, &self.folder, ".gitignore", b"*\n")?;
         }
         for section in Section::ALL {
-            make_folder_once(fs, Name::new(&self.folder, section.name()))?;
+            make_folder_once(&self.workspace, Name::new(&self.folder, section.name()))?;
         }
         let random: String = super::id::random_hex(32);
-        let text = format!("{random} {}\n", self.spell_probed(self.file_system(fs)?.keeps_numbers));
+        let text = format!("{random} {}\n", self.spell_probed(self.file_system()?.keeps_numbers));
         text.trim_end().clone_into(&mut self.id);
         // Whoever finds the id takes the folder for durable: so is its name, though who made it may be killed at once.
-        fs.sync(&self.root).map_err(|e| Error::io("sync", self.root.path(), e))?;
-        replace(fs, &self.folder, "id", text.as_bytes())?;
+        self.workspace.sync(&self.workspace.root)?;
+        replace(&self.workspace, &self.folder, "id", text.as_bytes())?;
         Ok(self)
     }
 
     /// Tags the folder after the first commit in it, for programs that leave tagged folders out; so that is the commit
     /// that answers `true`.
-    pub(crate) fn tag(&self, fs: &dyn Fs) -> Result<bool> {
+    pub(crate) fn tag(&self) -> Result<bool> {
         let name = Name::new(&self.folder, TAG);
-        if fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?.is_some() {
+        if self.workspace.stat(name)?.is_some() {
             return Ok(false);
         }
-        replace(fs, &self.folder, TAG, TAG_TEXT.as_bytes()).map(|()| true)
+        replace(&self.workspace, &self.folder, TAG, TAG_TEXT.as_bytes()).map(|()| true)
     }
 
     /// What the state folder is on.
-    pub(crate) fn file_system(&self, fs: &dyn Fs) -> Result<&FileSystem> {
+    pub(crate) fn file_system(&self) -> Result<&FileSystem> {
         if let Some(system) = self.system.get() {
             return Ok(system);
         }
-        let asked = fs.file_system(&self.folder);
-        let system = asked.map_err(|e| Error::io("ask for the file system of", self.folder.path(), e))?;
+        let system = self.workspace.file_system(&self.folder)?;
         Ok(self.system.get_or_init(|| system))
     }
 
@@ -280,16 +280,16 @@ impl State {
     }
 
     /// Opens a section; `None` where it is not there, or is not ours.
-    pub(crate) fn section(&self, fs: &dyn Fs, section: Section) -> Result<Option<Handle>> {
-        match private::open(fs, Name::new(&self.folder, section.name()))? {
+    pub(crate) fn section(&self, section: Section) -> Result<Option<Handle>> {
+        match private::open(&self.workspace, Name::new(&self.folder, section.name()))? {
             Opening::Ours(folder, _) => Ok(Some(folder)),
             Opening::Missing | Opening::Refused(_) => Ok(None),
         }
     }
 
     /// The same for who must not pass over what is in it: what is not ours, or cannot be opened, is an error.
-    pub(crate) fn whole_section(&self, fs: &dyn Fs, section: Section) -> Result<Option<Handle>> {
-        match private::open(fs, Name::new(&self.folder, section.name()))? {
+    pub(crate) fn whole_section(&self, section: Section) -> Result<Option<Handle>> {
+        match private::open(&self.workspace, Name::new(&self.folder, section.name()))? {
             Opening::Ours(folder, _) => Ok(Some(folder)),
             Opening::Missing => Ok(None),
             Opening::Refused(refusal) => Err(private::to_be_mended(&self.folder.path().join(section.name()), refusal)),
@@ -297,32 +297,32 @@ impl State {
     }
 
     /// Moves a transaction's folder from one section to another.
-    pub(crate) fn move_transaction(&self, fs: &dyn Fs, id: &str, from: Section, to: Section) -> Result<()> {
-        let (from, into) = (self.need_section(fs, from)?, self.need_section(fs, to)?);
+    pub(crate) fn move_transaction(&self, id: &str, from: Section, to: Section) -> Result<()> {
+        let (from, into) = (self.need_section(from)?, self.need_section(to)?);
         let (name, goal) = (Name::new(&from, id), Name::new(&into, id));
-        fs.rename(name, goal, Rename::NoReplace).map_err(|e| {
+        self.workspace.fs().rename(name, goal, Rename::NoReplace).map_err(|e| {
             if errno::is_taken(&e) { to.is_taken(id, goal.path()) } else { Error::io("rename", name.path(), e) }
         })
     }
 
     /// Opens a section, making it where somebody removed it.
-    pub(crate) fn need_section(&self, fs: &dyn Fs, section: Section) -> Result<Handle> {
-        if let Some(handle) = self.section(fs, section)? {
+    pub(crate) fn need_section(&self, section: Section) -> Result<Handle> {
+        if let Some(handle) = self.section(section)? {
             return Ok(handle);
         }
-        make_folder_once(fs, Name::new(&self.folder, section.name()))?;
+        make_folder_once(&self.workspace, Name::new(&self.folder, section.name()))?;
         // Durable before anything is moved into it: a power cut that takes its name would take the originals along.
-        fs.sync(&self.folder).map_err(|e| Error::io("sync", self.folder.path(), e))?;
-        self.whole_section(fs, section)?.ok_or_else(|| came_and_went(&self.root))
+        self.workspace.sync(&self.folder)?;
+        self.whole_section(section)?.ok_or_else(|| came_and_went(&self.workspace.root))
     }
 
     /// What stands in the sections under the name of a transaction and is not ours, with the reason: it is left alone. For
     /// a section it is said what to do, since nothing can be moved into it.
-    pub(crate) fn strangers(&self, fs: &dyn Fs) -> Result<Vec<String>> {
+    pub(crate) fn strangers(&self) -> Result<Vec<String>> {
         let mut strangers = Vec::new();
         for section in Section::ALL {
             let name = Name::new(&self.folder, section.name());
-            let folder = match private::open(fs, name)? {
+            let folder = match private::open(&self.workspace, name)? {
                 Opening::Ours(folder, _) => folder,
                 Opening::Missing => continue,
                 Opening::Refused(refusal) => {
@@ -331,10 +331,10 @@ impl State {
                 }
             };
             // Of these each is listed by itself.
-            let ids = if section == Section::Transactions { Vec::new() } else { list_ids(fs, &folder)? };
+            let ids = if section == Section::Transactions { Vec::new() } else { list_ids(&self.workspace, &folder)? };
             for id in ids {
                 let name = Name::new(&folder, &id);
-                if let Opening::Refused(refusal) = private::open(fs, name)? {
+                if let Opening::Refused(refusal) = private::open(&self.workspace, name)? {
                     strangers.push(format!("{} {refusal}; it is left alone", name.path().display()));
                 }
             }
@@ -349,16 +349,16 @@ fn spell(identity: &Identity) -> String {
 }
 
 /// Makes a folder unless it is there.
-fn make_folder_once(fs: &dyn Fs, name: Name<'_>) -> Result<()> {
-    match fs.make_folder(name, PRIVATE) {
+fn make_folder_once(workspace: &Workspace, name: Name<'_>) -> Result<()> {
+    match workspace.fs().make_folder(name, PRIVATE) {
         Err(e) if errno::is_taken(&e) => Ok(()),
         other => other.map_err(|e| Error::io("make", name.path(), e)),
     }
 }
 
 /// The names in a folder that can be transactions, oldest first.
-pub(crate) fn list_ids(fs: &dyn Fs, folder: &Handle) -> Result<Vec<String>> {
-    let names = fs.list(folder).map_err(|e| Error::io("list", folder.path(), e))?;
+pub(crate) fn list_ids(workspace: &Workspace, folder: &Handle) -> Result<Vec<String>> {
+    let names = workspace.list(folder)?;
     let mut ids: Vec<String> = names
         .into_iter()
         .filter(|name| crate::journal::is_id(Path::new(name)))
@@ -375,11 +375,11 @@ fn came_and_went(root: &Handle) -> Error {
 
 /// Opens the folder of a transaction in a section; `None` where it is not there, or is not ours.
 pub(crate) fn open_transaction(
-    fs: &dyn Fs,
+    workspace: &Workspace,
     section: &Handle,
     id: &(impl AsRef<OsStr> + ?Sized),
 ) -> Result<Option<Handle>> {
-    match private::open(fs, Name::new(section, id))? {
+    match private::open(workspace, Name::new(section, id))? {
         Opening::Ours(folder, _) => Ok(Some(folder)),
         Opening::Missing | Opening::Refused(_) => Ok(None),
     }

@@ -94,10 +94,10 @@ impl Walk<'_> {
         self.run.observer.progress(Phase::Check, 0, 1);
         let output = |bytes: &[u8]| self.run.observer.check_output(bytes);
         let folder = &transaction.folder;
-        let held = transaction.fs.descriptor(folder).map_err(|e| Error::io("share", folder.path(), e))?;
+        let held = transaction.workspace().fs().descriptor(folder).map_err(|e| Error::io("share", folder.path(), e))?;
         let ended = checker.run(&Call {
             check,
-            folder: &transaction.fs.path_to(&transaction.state.root),
+            folder: &transaction.workspace().fs().path_to(&transaction.workspace().root),
             transaction: &transaction.journal.header.id,
             held: held.as_ref().map(AsFd::as_fd),
             cancel: self.run.cancel,

@@ -21,9 +21,10 @@ use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::lock::{Locks, check_cancelled};
 use crate::engine::store::snapshot;
 use crate::engine::store::state::{Section, State};
+use crate::engine::store::workspace::Workspace;
 use crate::engine::{Phase as Progress, Run, Unobserved};
 use crate::error::{Error, ErrorKind, NotOld, Outcome, Result};
-use crate::fs::{Fs, Handle};
+use crate::fs::Handle;
 use crate::identity::Timestamp;
 
 /// A commit that succeeded.
@@ -39,7 +40,6 @@ pub(crate) struct Committed {
 
 /// Commits what is prepared. On failure everything is as it was, or the error says that recovery is required.
 pub(crate) fn commit(
-    fs: &dyn Fs,
     state: &State,
     mut prepared: Prepared,
     locks: Locks,
@@ -47,7 +47,7 @@ pub(crate) fn commit(
     teller: Teller<'_>,
     run: Run<'_>,
 ) -> Result<Committed> {
-    let trash = trash::list(fs, state)?;
+    let trash = trash::list(state)?;
     let contended = prepared.contended.is_some();
     debug_assert!(!contended || durable, "without power loss there is no sync to be quicker than");
     let terms = Terms {
@@ -58,8 +58,8 @@ pub(crate) fn commit(
         contended,
     };
     // A check may write anywhere: what it makes of the new files is durable only with all else.
-    let each = durable && !terms.checked && syncs_each(fs, state, &prepared)?;
-    let staging = Staging::begin(fs, state, &prepared, teller.program)?;
+    let each = durable && !terms.checked && syncs_each(state, &prepared)?;
+    let staging = Staging::begin(state, &prepared, teller.program)?;
     let id = staging.id().to_owned();
     let (read_at, begun) = (staging.read_at(&prepared), staging.born());
     let mut committed = Committed { id: id.clone(), warnings: Vec::new(), check: None, rewritten: Vec::new() };
@@ -80,16 +80,16 @@ pub(crate) fn commit(
     // The others need not wait until the trash is emptied.
     drop((locks, prepared));
     result.map_err(|e| e.of_transaction(&id))?;
-    committed.warnings.extend(trash::after_commit(fs, state, &trash, durable, begun));
+    committed.warnings.extend(trash::after_commit(state, &trash, durable, begun));
     Ok(committed)
 }
 
 /// Whether syncing each file is quicker here than syncing the file system.
-fn syncs_each(fs: &dyn Fs, state: &State, prepared: &Prepared) -> Result<bool> {
+fn syncs_each(state: &State, prepared: &Prepared) -> Result<bool> {
     if state.fresh || prepared.plan.entries.len() > crate::limits::SYNC_EACH_UP_TO {
         return Ok(false);
     }
-    let system = state.file_system(fs)?;
+    let system = state.file_system()?;
     Ok(system.sync_each && system.syncs_whole)
 }
 
@@ -110,7 +110,7 @@ pub(crate) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn phases(&mut self, terms: Terms) -> Result<()> {
-        for phase in (self.transaction().state.protocol.commit)(self.prepared.plan.entries.len(), terms) {
+        for phase in (self.transaction().workspace().protocol.commit)(self.prepared.plan.entries.len(), terms) {
             let steps = || phase.steps.iter().find_map(|step| self.perform(*step).err());
             let failed = panic::catch_unwind(AssertUnwindSafe(steps)).unwrap_or_else(|panic| {
                 self.settle(phase.on_failure, terms.durable);
@@ -194,7 +194,7 @@ impl<'a> Walk<'a> {
                 self.committed.warnings.append(&mut self.tidied.warnings);
                 Ok(())
             }
-            Step::SyncTidied => sync_all(self.transaction().fs, self.tidied.folders.values()),
+            Step::SyncTidied => sync_all(self.transaction().workspace(), self.tidied.folders.values()),
             Step::Archive => self.transaction().move_to(Section::History),
             Step::FindFolder(_) | Step::TakeBack(_) | Step::VerifyMark | Step::Drop => {
                 unreachable!("a commit only goes forward")
@@ -224,7 +224,11 @@ impl<'a> Walk<'a> {
         // Whoever made the state folder may have been killed between naming its id and syncing that name.
         let folders = [&transaction.folder, &transaction.state.folder];
         let all = files.iter().chain(originals).chain(texts).chain(folders).chain(&sections);
-        if self.prepared.again { sync_together(transaction.fs, all) } else { sync_all(transaction.fs, all) }
+        if self.prepared.again {
+            sync_together(transaction.workspace(), all)
+        } else {
+            sync_all(transaction.workspace(), all)
+        }
     }
 
     /// Every name that was swapped, and the names in the transaction's folder, are durable after this.
@@ -234,7 +238,7 @@ impl<'a> Walk<'a> {
             return transaction.sync_everything();
         }
         let folders = transaction.parents.values().map(|(_, folder)| folder).chain([&transaction.folder]);
-        sync_all(transaction.fs, self.staging.report().into_iter().chain(folders))
+        sync_all(transaction.workspace(), self.staging.report().into_iter().chain(folders))
     }
 
     /// Takes back what was swapped, and says what is true of the files now.
@@ -266,12 +270,12 @@ impl<'a> Walk<'a> {
 }
 
 /// Syncs each of these once, by a thread for each: beside a program that keeps writing the time until the last one counts.
-fn sync_together<'h>(fs: &dyn Fs, handles: impl Iterator<Item = &'h Handle>) -> Result<()> {
-    if !fs.is_parallel() {
-        return sync_all(fs, handles);
+fn sync_together<'h>(workspace: &Workspace, handles: impl Iterator<Item = &'h Handle>) -> Result<()> {
+    if !workspace.is_parallel() {
+        return sync_all(workspace, handles);
     }
     std::thread::scope(|scope| {
-        let sync = |handle: &'h Handle| sync_all(fs, std::iter::once(handle));
+        let sync = |handle: &'h Handle| sync_all(workspace, std::iter::once(handle));
         let begin = |handle| match Builder::new().spawn_scoped(scope, move || sync(handle)) {
             Ok(thread) => Ok(thread),
             // Where there is no thread to be had, it is done here.

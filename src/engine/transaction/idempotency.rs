@@ -97,7 +97,7 @@ impl Engine {
 
     /// The answer of a committed transaction, with what is true of its files now.
     fn told_again(&self, loaded: &Loaded, is_checked: bool, run: Run<'_>) -> Result<Report> {
-        let account = Account::read(&*self.fs, &loaded.folder)?;
+        let account = Account::read(&self.workspace, &loaded.folder)?;
         let mut report = account.map_or_else(|| of_journal(&loaded.journal), Account::into_report);
         let id = loaded.id();
         report.transaction = Some(id.to_owned());
@@ -131,8 +131,8 @@ impl Engine {
     }
 
     fn seen_at(&self, path: &RelPath, cancel: &AtomicBool) -> Result<Seen> {
-        match self.fs.open_beneath(&self.root, path.parent()) {
-            Ok(parent) => see(&*self.fs, Name::new(&parent, path.name()), cancel),
+        match self.workspace.fs().open_beneath(&self.workspace.root, path.parent()) {
+            Ok(parent) => see(&self.workspace, Name::new(&parent, path.name()), cancel),
             Err(_) => Ok(Seen::Missing),
         }
     }

@@ -74,20 +74,19 @@ impl<'a> Transaction<'a> {
     /// Commits under locks, then bounds history.
     fn execute(&mut self, prepared: Prepared, locks: Locks) -> Result<Committed> {
         let engine = self.engine;
-        let fs = &*engine.fs;
-        let found = State::find(fs, &engine.root, engine.protocol)?;
+        let found = State::find(&engine.workspace)?;
         engine.check_possible(&prepared, &found)?;
-        let state = State::ensure(fs, &engine.root, engine.protocol, found)?;
+        let state = State::ensure(&engine.workspace, found)?;
         let durable = engine.settings.durability == Durability::Power;
         let bytes = prepared.bytes_before();
         let program = engine.program(self.run);
         let teller = Teller { program: &program, files: &mut self.report.files };
-        let mut committed = execute::commit(fs, &state, prepared, locks, durable, teller, self.run)?;
+        let mut committed = execute::commit(&state, prepared, locks, durable, teller, self.run)?;
         match engine.prune_by_the_way(&state, &committed.id, bytes) {
             Ok(warnings) => committed.warnings.extend(warnings),
             Err(error) => committed.warnings.push(format!("history could not be pruned: {error}")),
         }
-        match state.tag(fs) {
+        match state.tag() {
             Ok(is_first) => committed.warnings.extend(is_first.then(|| keeps_history(engine.root()))),
             Err(error) => committed.warnings.push(format!("the state folder could not be tagged: {error}")),
         }
@@ -208,7 +207,7 @@ impl Engine {
         }
         self.refuse_key_at_work(request)?;
         if again {
-            locked.stat_again(&*self.fs)?;
+            locked.stat_again(&self.workspace)?;
         }
         let LockedTargets { places, parents, locks } = locked;
         let (mut prepared, files) = match self.prepare(request, paths, places, parents, run) {
@@ -222,7 +221,7 @@ impl Engine {
         prepared.marks.key.clone_from(&request.idempotency_key);
         prepared.again = again;
         if attempt > self.contended_after && self.settings.durability == Durability::Power {
-            prepared.contended = prepare::reapplicable::edits(self.protocol, request, &prepared);
+            prepared.contended = prepare::reapplicable::edits(self.workspace.protocol, request, &prepared);
         }
         Ok(Transaction::new(self, prepared, locks, Report { files, ..Report::default() }, run))
     }

@@ -15,9 +15,10 @@ use crate::engine::store::folder;
 use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::snapshot;
 use crate::engine::store::state::{Section, State};
+use crate::engine::store::workspace::Workspace;
 use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{Attributes, Fs, Guard, Handle, Metadata, Name, Rename, Stat};
+use crate::fs::{Attributes, Guard, Handle, Metadata, Name, Rename, Stat};
 use crate::identity::{Identity, Timestamp};
 use crate::journal::{self, Header, Journal, Mark, Owner, Record, original_name, slot_name};
 use crate::limits;
@@ -70,16 +71,16 @@ pub(crate) struct Staging<'a> {
 
 impl<'a> Staging<'a> {
     /// Makes and locks the transaction's folder.
-    pub(crate) fn begin(fs: &'a dyn Fs, state: &'a State, prepared: &Prepared, program: &str) -> Result<Self> {
-        let section = state.need_section(fs, Section::Transactions)?;
-        let (id, folder, stat) = make_folder(fs, &section, &|| id_order::next_id(fs, state))?;
-        project::leave(fs, &folder)?;
-        let host = fs.host().map_err(|e| Error::io("ask who runs", folder.path(), e))?;
+    pub(crate) fn begin(state: &'a State, prepared: &Prepared, program: &str) -> Result<Self> {
+        let section = state.need_section(Section::Transactions)?;
+        let (id, folder, stat) = make_folder(&state.workspace, &section, &|| id_order::next_id(state))?;
+        project::leave(&state.workspace, &folder)?;
+        let host = state.workspace.host()?;
         let header = Header {
             version: journal::VERSION,
             id,
             workspace: state.workspace_id().to_owned(),
-            folder: stat.identity.to_record(state.file_system(fs)?.keeps_numbers),
+            folder: stat.identity.to_record(state.file_system()?.keeps_numbers),
             boot: host.boot,
             owner: Owner { program: program.to_owned(), process: host.process, user: host.user, host: host.name },
             reverts: prepared.marks.reverts.clone(),
@@ -95,7 +96,7 @@ impl<'a> Staging<'a> {
         let parents = parents.map(|(path, (stat, folder))| (path.clone(), (stat.identity, folder.clone()))).collect();
         let born = stat.modified;
         Ok(Self {
-            transaction: TransactionFolder::new(fs, state, folder, journal, Mark::Sealed, parents),
+            transaction: TransactionFolder::new(state, folder, journal, Mark::Sealed, parents),
             section,
             born,
             unnamed: 0..0,
@@ -197,10 +198,10 @@ impl<'a> Staging<'a> {
 
     /// An empty folder, locked before it appears: nobody can edit beneath it before the commit is through.
     fn stage_folder(&mut self, entry: usize, planned: &Entry, prepared: &Prepared) -> Result<Identity> {
-        let fs = self.transaction.fs;
+        let workspace = self.transaction.workspace();
         let slot = slot_name(entry);
         let name = Name::new(&self.transaction.folder, &slot);
-        let path = self.transaction.state.root.path().join(planned.path.as_path());
+        let path = self.transaction.workspace().root.path().join(planned.path.as_path());
         let io = |verb: &'static str| {
             let path = path.clone();
             move |e| Error::io(verb, &path, e)
@@ -208,18 +209,18 @@ impl<'a> Staging<'a> {
         let (_, parent) = self.transaction.parents.get(planned.path.parent()).ok_or_else(|| missing_parent(planned))?;
         let dress = match prepared.dresses.get(&planned.path) {
             Some(dress) => dress.clone(),
-            None => fs.inherited(parent, true).map_err(io("ask what would be inherited by"))?,
+            None => workspace.fs().inherited(parent, true).map_err(io("ask what would be inherited by"))?,
         };
-        fs.make_folder(name, 0o700).map_err(io("stage"))?;
-        let folder = fs.open_beneath(&self.transaction.folder, slot.as_ref()).map_err(io("open staged"))?;
-        if !fs.try_lock(&folder).map_err(io("lock staged"))? {
+        workspace.fs().make_folder(name, 0o700).map_err(io("stage"))?;
+        let folder = workspace.fs().open_beneath(&self.transaction.folder, slot.as_ref()).map_err(io("open staged"))?;
+        if !workspace.fs().try_lock(&folder).map_err(io("lock staged"))? {
             return Err(Error::new(ErrorKind::LockTimeout, "somebody locked a folder that is not there yet").at(path));
         }
-        let stat = fs.stat_handle(&folder).map_err(io("look at staged"))?;
-        let handed_on = fs.attributes(&folder).map_err(io("read the attributes of staged"))?;
+        let stat = workspace.fs().stat_handle(&folder).map_err(io("look at staged"))?;
+        let handed_on = workspace.fs().attributes(&folder).map_err(io("read the attributes of staged"))?;
         let now = worn(&stat, handed_on);
-        fs.set_flags(&folder, dress.attributes.flags).map_err(io("set the flags of staged"))?;
-        fs.set_metadata(&folder, &now, &dress).map_err(io("set owner, mode and attributes of staged"))?;
+        workspace.fs().set_flags(&folder, dress.attributes.flags).map_err(io("set the flags of staged"))?;
+        workspace.fs().set_metadata(&folder, &now, &dress).map_err(io("set owner, mode and attributes of staged"))?;
         self.files.push(folder.clone());
         let made = (stat.identity, folder.renamed(path));
         self.transaction.parents.insert(planned.path.as_path().to_owned(), made);
@@ -262,7 +263,7 @@ impl<'a> Staging<'a> {
             |entry: &&Entry| matches!(entry.change, Change::Edit(..) | Change::Create(_) | Change::FolderToFile(_));
         let count = entries[entry..].iter().take(TOGETHER).take_while(is_file).count();
         // The first one finds out what the folder hands on.
-        if self.handed_on.is_none() || count < TOGETHER / 4 || !self.transaction.fs.is_parallel() {
+        if self.handed_on.is_none() || count < TOGETHER / 4 || !self.transaction.workspace().is_parallel() {
             return VecDeque::from([one(entry)]);
         }
         let (half, end) = (entry + count / 2, entry + count);
@@ -285,13 +286,14 @@ impl<'a> Staging<'a> {
         prepared: &Prepared,
         cancel: &AtomicBool,
     ) -> Result<Staged> {
-        let fs = self.transaction.fs;
+        let workspace = self.transaction.workspace();
         let dress = self.dress(planned, new, prepared)?;
         self.fill(&slot_name(entry), planned, &dress, prepared, |file| match &new.content {
-            Content::Bytes(bytes) => write_all(fs, file, 0, bytes),
+            Content::Bytes(bytes) => write_all(workspace, file, 0, bytes),
             Content::Spliced(source, splices) => {
                 let (source, digest) = (&prepared.sources[*source], new.state.digest);
-                Filling { fs, slot: file, source, splices, digest, read_at: self.read_at(prepared), cancel }.fill()
+                Filling { workspace, slot: file, source, splices, digest, read_at: self.read_at(prepared), cancel }
+                    .fill()
             }
         })
     }
@@ -301,7 +303,7 @@ impl<'a> Staging<'a> {
         let Some(snapshot) = prepared.targets[entry].as_ref().filter(|snapshot| snapshot.stat.links > 1) else {
             return Ok(());
         };
-        let fs = self.transaction.fs;
+        let workspace = self.transaction.workspace();
         let (_, folder) = self.transaction.parents.get(planned.path.parent()).ok_or_else(|| missing_parent(planned))?;
         let (folder, path) = (folder.clone(), planned.path.clone());
         let source = Source { folder, path, snapshot: Arc::clone(snapshot), bytes: None };
@@ -310,7 +312,7 @@ impl<'a> Staging<'a> {
         let dress = Metadata { mode, user, group, attributes, modified: Some(stat.modified) };
         let (source, splices, digest) = (&source, &Splices::none(), snapshot.digest);
         let copy = self.fill(&original_name(entry), planned, &dress, prepared, |file| {
-            Filling { fs, slot: file, source, splices, digest, read_at: self.read_at(prepared), cancel }.fill()
+            Filling { workspace, slot: file, source, splices, digest, read_at: self.read_at(prepared), cancel }.fill()
         })?;
         copy.guard.disarm();
         self.copies.push(entry);
@@ -327,26 +329,26 @@ impl<'a> Staging<'a> {
         prepared: &Prepared,
         write: impl FnOnce(&Handle) -> Result<()>,
     ) -> Result<Staged> {
-        let fs = self.transaction.fs;
+        let workspace = self.transaction.workspace();
         let name = Name::new(&self.transaction.folder, name);
-        let root = self.transaction.state.root.path();
+        let root = self.transaction.workspace().root.path();
         let io = |verb: &'static str| move |e| Error::io(verb, root.join(planned.path.as_path()), e);
         // Set-id bits wait for the owner.
-        let (file, guard, stat) = fs.create(name, dress.mode & 0o777).map_err(io("stage"))?;
+        let (file, guard, stat) = workspace.fs().create(name, dress.mode & 0o777).map_err(io("stage"))?;
         let handed_on = match &self.handed_on {
             Some(handed_on) => handed_on.clone(),
-            None => fs.attributes(&file).map_err(io("read the attributes of staged"))?,
+            None => workspace.fs().attributes(&file).map_err(io("read the attributes of staged"))?,
         };
         if handed_on.flags != dress.attributes.flags {
-            fs.set_flags(&file, dress.attributes.flags).map_err(io("set the flags of staged"))?;
+            workspace.fs().set_flags(&file, dress.attributes.flags).map_err(io("set the flags of staged"))?;
         }
         write(&file)?;
         let now = worn(&stat, handed_on);
-        fs.set_metadata(&file, &now, dress).map_err(io("set owner, mode and attributes of staged"))?;
+        workspace.fs().set_metadata(&file, &now, dress).map_err(io("set owner, mode and attributes of staged"))?;
         let mut access = dress.access();
         if access.attributes.is_some() {
             // A mode that it did not have changes its ACL.
-            access.attributes = fs.attributes(&file).map_err(io("read the attributes of staged"))?.digest();
+            access.attributes = workspace.fs().attributes(&file).map_err(io("read the attributes of staged"))?.digest();
         }
         let is_kept = prepared.plan.entries.len() <= limits::SYNC_EACH_UP_TO || prepared.contended.is_some();
         Ok(Staged { file: is_kept.then_some(file), guard, identity: stat.identity, access, handed_on: now.attributes })
@@ -358,7 +360,7 @@ impl<'a> Staging<'a> {
             let (_, parent) =
                 self.transaction.parents.get(planned.path.parent()).ok_or_else(|| missing_parent(planned))?;
             let path = planned.path.as_path();
-            let mut dress = self.transaction.fs.inherited(parent, false);
+            let mut dress = self.transaction.workspace().fs().inherited(parent, false);
             if let Ok(dress) = &mut dress {
                 dress.mode = new.state.mode;
             }
@@ -369,7 +371,7 @@ impl<'a> Staging<'a> {
         if prepared.sources[source].path != planned.path {
             let (_, parent) =
                 self.transaction.parents.get(planned.path.parent()).ok_or_else(|| missing_parent(planned))?;
-            project::join(self.transaction.fs, parent, &mut attributes)?;
+            project::join(self.transaction.workspace(), parent, &mut attributes)?;
         }
         Ok(Metadata {
             mode: new.state.mode,
@@ -391,12 +393,12 @@ impl<'a> Staging<'a> {
     fn delete_unnamed(&mut self) {
         self.ready.clear();
         for entry in std::mem::take(&mut self.copies) {
-            self.transaction.fs.unlink(Name::new(&self.transaction.folder, &original_name(entry))).ok();
+            self.transaction.workspace().fs().unlink(Name::new(&self.transaction.folder, &original_name(entry))).ok();
         }
         for entry in std::mem::take(&mut self.unnamed) {
             let change = &self.transaction.record(entry).change;
             if change.after().is_some() {
-                self.transaction.fs.unlink(Name::new(&self.transaction.folder, &slot_name(entry))).ok();
+                self.transaction.workspace().fs().unlink(Name::new(&self.transaction.folder, &slot_name(entry))).ok();
             }
         }
     }
@@ -425,7 +427,7 @@ fn missing_parent(planned: &Entry) -> Error {
 
 /// Makes `txn/.<id>`, locks it and only then gives it its name: what has its name has had an owner.
 pub(crate) fn make_folder(
-    fs: &dyn Fs,
+    workspace: &Workspace,
     section: &Handle,
     new_id: &dyn Fn() -> Result<String>,
 ) -> Result<(String, Handle, Stat)> {
@@ -433,9 +435,9 @@ pub(crate) fn make_folder(
         let id = new_id()?;
         let hidden = format!(".{id}");
         let name = Name::new(section, &hidden);
-        fs.make_folder(name, 0o700).map_err(|e| Error::io("make", name.path(), e))?;
-        let Some((folder, stat)) = folder::lock_folder(fs, section, &hidden)? else { continue };
-        match fs.rename(name, Name::new(section, &id), Rename::NoReplace) {
+        workspace.make_folder(name, 0o700)?;
+        let Some((folder, stat)) = folder::lock_folder(workspace, section, &hidden)? else { continue };
+        match workspace.fs().rename(name, Name::new(section, &id), Rename::NoReplace) {
             Ok(()) => {
                 let folder = folder.renamed(section.path().join(&id));
                 return Ok((id, folder, stat));

@@ -9,7 +9,7 @@ use crate::digest::Digest;
 use crate::engine::store::files::write_all;
 use crate::engine::store::lock::{NEVER, check_cancelled};
 use crate::engine::store::snapshot::{self, Snapshot, Wanted};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::fs::{FileKind, Name};
 use crate::journal;
 use crate::limits;
@@ -52,7 +52,7 @@ impl Walk<'_> {
         let Some((snapshot, bytes)) = self.read_anew(entry)? else { return Ok(false) };
         let Ok(Edited { splices, applied }) = text::edit(&bytes, edits) else { return Ok(false) };
         let new = splices.apply(&bytes);
-        let fs = self.transaction().fs;
+        let workspace = self.transaction().workspace();
         let Change::Edit(before, planned) = &mut self.prepared.plan.entries[entry].change else {
             unreachable!("only edits are made anew")
         };
@@ -65,7 +65,7 @@ impl Walk<'_> {
             Content::Spliced(source, _) => *source,
             Content::Bytes(_) => unreachable!("only edits are made anew"),
         };
-        if let Err(error) = write_all(fs, &slot, 0, &new) {
+        if let Err(error) = write_all(workspace, &slot, 0, &new) {
             // Half of a content that nobody else has seen: it takes room on a full disk, and would be kept as somebody's.
             self.transaction().unlink_staged(entry);
             return Err(error);
@@ -91,13 +91,13 @@ impl Walk<'_> {
         let transaction = self.transaction();
         let Some(was) = &self.prepared.targets[entry] else { return Ok(None) };
         let name = Name::new(transaction.parent(entry)?, transaction.record(entry).path.name());
-        let stat = transaction.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?;
+        let stat = transaction.workspace().stat(name)?;
         let is_plain = |stat: &crate::fs::Stat| {
             stat.kind == FileKind::File && !stat.mount_root && stat.links <= 1 && stat.size <= limits::CONTENDED_BYTES
         };
         let Some(stat) = stat.filter(is_plain) else { return Ok(None) };
         let (snapshot, bytes) =
-            snapshot::read(transaction.fs, name, &Arc::new(stat), Wanted::Whole, self.heeded(entry))?;
+            snapshot::read(transaction.workspace(), name, &Arc::new(stat), Wanted::Whole, self.heeded(entry))?;
         let now = snapshot.state();
         Ok(was.state().is_dressed_as(now.mode, now.access).then_some((snapshot, bytes)))
     }
@@ -106,7 +106,7 @@ impl Walk<'_> {
 impl crate::engine::store::folder::TransactionFolder<'_> {
     /// Deletes what was staged for an entry and never swapped. What cannot be deleted goes with the folder.
     fn unlink_staged(&self, entry: usize) {
-        self.fs.unlink(Name::new(&self.folder, &journal::slot_name(entry))).ok();
+        self.workspace().fs().unlink(Name::new(&self.folder, &journal::slot_name(entry))).ok();
     }
 
     /// Notes what the target of an edit is now, and what was staged for it.

@@ -28,7 +28,7 @@ impl Walk<'_> {
             let is_clear = transaction.is_clear(entry, Name::new(parent, record.path.name()))?;
             return if is_clear { Ok(()) } else { Err(changed("was exchanged, or something was put into it")) };
         }
-        let stat = transaction.fs.stat(Name::new(parent, record.path.name())).map_err(io)?;
+        let stat = transaction.workspace().fs().stat(Name::new(parent, record.path.name())).map_err(io)?;
         match (&self.prepared.targets[entry], stat) {
             (None, None) => Ok(()),
             (Some(snapshot), Some(stat)) if snapshot.is_same(&stat, false) => Ok(()),
@@ -48,23 +48,23 @@ impl Walk<'_> {
         }
         let Some(snapshot) = &self.prepared.targets[entry] else { return Ok(true) };
         let path = || transaction.path(entry);
-        let stat = transaction.fs.stat(slot).map_err(|e| Error::io("look at", path(), e))?;
+        let stat = transaction.workspace().fs().stat(slot).map_err(|e| Error::io("look at", path(), e))?;
         let Some(stat) = stat.filter(|stat| snapshot.is_alike(stat)) else { return Ok(false) };
         let is_same = snapshot.is_same(&stat, true);
         let file = match &snapshot.file {
             Some(file) if is_same => file.clone(),
-            _ => transaction.fs.open_file(slot).map_err(|e| Error::io("open", path(), e))?,
+            _ => transaction.workspace().fs().open_file(slot).map_err(|e| Error::io("open", path(), e))?,
         };
-        let attributes = transaction.fs.attributes(&file);
+        let attributes = transaction.workspace().fs().attributes(&file);
         if !snapshot.wears(&attributes.map_err(|e| Error::io("read the attributes of", path(), e))?) {
             return Ok(false);
         }
-        let is_told_by_time = transaction.state.protocol.is_told_by_time;
+        let is_told_by_time = transaction.workspace().protocol.is_told_by_time;
         // The change time, which nobody can set back, was moved by the rename.
         if is_same && is_told_by_time(stat.size, snapshot.stat.modified, self.read_at) {
             return Ok(true);
         }
-        Ok(snapshot::digest(transaction.fs, &file, &path(), stat.size, &NEVER)? == snapshot.digest)
+        Ok(snapshot::digest(transaction.workspace(), &file, stat.size, &NEVER)? == snapshot.digest)
     }
 
     /// Looks at what a swap brought out. The file that came out is what was there: no check before it could tell.

@@ -10,9 +10,10 @@ use crate::engine::recovery;
 use crate::engine::recovery::conflicts;
 use crate::engine::report::RecoveryAction;
 use crate::engine::store::lock::{Locks, Patience};
+use crate::engine::store::workspace::Workspace;
 use crate::engine::{Engine, RecoverOptions, Run};
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::fs::{Fs, Name};
+use crate::fs::Name;
 use crate::path::{AskedPath, RelPath};
 
 /// The folders of places, by their path in the workspace.
@@ -30,11 +31,11 @@ pub(crate) struct LockedTargets {
 impl LockedTargets {
     /// Asks again what stands at each place: beside a program that keeps writing, what was seen before the locks
     /// were taken and other transactions looked for is old already.
-    pub(crate) fn stat_again(&mut self, fs: &dyn Fs) -> Result<()> {
+    pub(crate) fn stat_again(&mut self, workspace: &Workspace) -> Result<()> {
         for place in &mut self.places {
             let (Some(before), Some((_, folder))) = (&place.stat, self.parents.get(place.folder())) else { continue };
             let name = Name::new(folder, place.path.name());
-            let now = fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?;
+            let now = workspace.stat(name)?;
             // What is gone, or something else by now, is found when it is read.
             if let Some(now) = now.filter(|now| now.kind == before.kind) {
                 place.stat = Some(Arc::new(now));
@@ -64,12 +65,11 @@ impl Engine {
         let patience = Patience::new(self.settings.lock_timeout, run.cancel);
         loop {
             patience.check_cancelled()?;
-            let fs = &*self.fs;
             let (before, parents) = resolve(self.resolver(), targets)?;
             self.refuse_own_locks(&before, &parents)?;
             // That much tells the folder too; what stands there is looked at again.
             let before: Vec<_> = before.into_iter().map(|place| (place.path, place.missing.len())).collect();
-            let locks = Locks::acquire(fs, parents.values().cloned().collect(), patience)?;
+            let locks = Locks::acquire(&self.workspace, parents.values().cloned().collect(), patience)?;
             let (places, again) = resolve(self.resolver().knowing(&parents), targets)?;
             let same = before
                 .iter()
@@ -82,7 +82,7 @@ impl Engine {
                 continue;
             }
             let ours: Vec<RelPath> = places.iter().map(|place| place.path.clone()).collect();
-            let Some(touching) = conflicts::find(fs, &self.root, &ours, self.protocol, warnings)? else {
+            let Some(touching) = conflicts::find(&self.workspace, &ours, warnings)? else {
                 return Ok(LockedTargets { places, parents, locks });
             };
             // Its owner is dead. Recovering needs the locks that we hold, and what we looked at is about to change.
@@ -99,7 +99,7 @@ impl Engine {
     ) -> Result<(Vec<Place>, Parents)> {
         let (places, parents) = resolve(self.resolver(), targets)?;
         let ours: Vec<RelPath> = places.iter().map(|place| place.path.clone()).collect();
-        match conflicts::find(&*self.fs, &self.root, &ours, self.protocol, warnings)? {
+        match conflicts::find(&self.workspace, &ours, warnings)? {
             None => Ok((places, parents)),
             Some(touching) => Err(in_the_way(&touching.id, "a dry run recovers nothing")),
         }
@@ -109,7 +109,7 @@ impl Engine {
     fn refuse_own_locks(&self, places: &[Place], parents: &Parents) -> Result<()> {
         let Some(id) = &self.inside else { return Ok(()) };
         let paths: Vec<RelPath> = places.iter().map(|place| place.path.clone()).collect();
-        let Some((root, journal)) = conflicts::journal_of(&*self.fs, &self.root, &paths, self.protocol, id)? else {
+        let Some((root, journal)) = conflicts::journal_of(&self.workspace, &paths, id)? else {
             return Ok(());
         };
         let locked = journal.entries.iter().flat_map(|record| {
@@ -117,7 +117,8 @@ impl Engine {
             [Some(record.path.parent()), is_folder.then(|| record.path.as_path())].into_iter().flatten()
         });
         let locked: HashSet<PathBuf> = locked.map(|folder| root.join(folder)).collect();
-        let Some(folder) = parents.keys().map(|folder| self.root.path().join(folder)).find(|it| locked.contains(it))
+        let Some(folder) =
+            parents.keys().map(|folder| self.workspace.root.path().join(folder)).find(|it| locked.contains(it))
         else {
             return Ok(());
         };
@@ -137,7 +138,7 @@ impl Engine {
         run: Run<'_>,
     ) -> Result<()> {
         let options = RecoverOptions::default();
-        let done = recovery::recover_one(&*self.fs, &touching.state, &touching.id, options, patience, run);
+        let done = recovery::recover_one(&touching.state, &touching.id, options, patience, run);
         let done = done.map_err(|error| match error.kind() {
             // Of the files of this request none was touched, and the next command finds the other one as it was.
             ErrorKind::Cancelled => error.outcome_is(Outcome::Unchanged),
@@ -147,14 +148,18 @@ impl Engine {
             _ if done.required => Err(in_the_way(&touching.id, &done.reason)),
             // Its owner cannot be alive, since we had its locks: another process is looking at it, or recovering it, or what
             // its check has started still runs.
-            RecoveryAction::Running => patience.pause(touching.state.root.path()).map_err(|error| match error.kind() {
-                ErrorKind::LockTimeout => {
-                    let message =
-                        format!("an interrupted transaction, {}, touches these files: {}", done.id, done.reason);
-                    Error::new(ErrorKind::LockTimeout, message).at(touching.state.root.path()).of_transaction(&done.id)
-                }
-                _ => error,
-            }),
+            RecoveryAction::Running => {
+                patience.pause(touching.state.workspace.root.path()).map_err(|error| match error.kind() {
+                    ErrorKind::LockTimeout => {
+                        let message =
+                            format!("an interrupted transaction, {}, touches these files: {}", done.id, done.reason);
+                        Error::new(ErrorKind::LockTimeout, message)
+                            .at(touching.state.workspace.root.path())
+                            .of_transaction(&done.id)
+                    }
+                    _ => error,
+                })
+            }
             _ => {
                 recovery::tell(warnings, &done);
                 Ok(())

@@ -32,7 +32,7 @@ impl<'a> Permissions<'a> {
         let (folder_stat, folder) = &parents[place.folder()];
         let name = Name::new(folder, place.path.name());
         match &place.stat {
-            Some(stat) => snapshot::check_target(&*engine.fs, *user, name, stat, folder_stat)?,
+            Some(stat) => snapshot::check_target(&engine.workspace, *user, name, stat, folder_stat)?,
             None => snapshot::check_folder(path, folder_stat)?,
         }
         let leaving: Vec<RelPath> = match place.folders_within() {
@@ -62,9 +62,8 @@ fn closed_folders<'p>(engine: &Engine, user: u32, parents: &'p Parents) -> Resul
     }
     for folder in parents.keys() {
         let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else { continue };
-        let io = |e| Error::io("ask for access to", engine.root().join(folder), e);
-        let parent = engine.fs.open_beneath(&engine.root, parent).map_err(io)?;
-        if !engine.fs.may_write(Name::new(&parent, name)).map_err(io)? {
+        let parent = engine.workspace.open_beneath(&engine.workspace.root, parent)?;
+        if !engine.workspace.may_write(Name::new(&parent, name))? {
             closed.insert(folder.as_path());
         }
     }

@@ -19,7 +19,7 @@ impl Engine {
     pub(crate) fn check_possible(&self, prepared: &Prepared, found: &Found) -> Result<()> {
         self.check_one_file_system(prepared, found)?;
         self.check_open_files(prepared)?;
-        project::check(&*self.fs, prepared)?;
+        project::check(&self.workspace, prepared)?;
         self.check_repositories(prepared)?;
         self.check_groups(prepared, found)
     }
@@ -45,7 +45,7 @@ impl Engine {
                 }
                 let Some((_, folder)) = prepared.parents.get(folder) else { return Ok(false) };
                 let name = Name::new(folder, name);
-                Ok(self.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?.is_some())
+                Ok(self.workspace.stat(name)?.is_some())
             })?;
             if is_repository {
                 let (entry, folder) = (entries[0], self.root().join(folder));
@@ -68,7 +68,7 @@ impl Engine {
         let place = if let Found::State(state) = found {
             &state.stat
         } else {
-            root = self.fs.stat_handle(&self.root).map_err(|e| Error::io("look at", self.root(), e))?;
+            root = self.workspace.stat_handle(&self.workspace.root)?;
             &root
         };
         let same = |stat: &Stat| (stat.device, stat.mount) == (place.device, place.mount);
@@ -103,7 +103,7 @@ impl Engine {
     /// Whether each new file can be given to its group: only to one of this process, unless the file system gives all files
     /// the group of their folder (`grpid`), which the state folder shows.
     fn check_groups(&self, prepared: &Prepared, found: &Found) -> Result<()> {
-        let host = self.fs.host().map_err(|e| Error::io("ask who runs", self.root(), e))?;
+        let host = self.workspace.host()?;
         let Some(groups) = host.groups else { return Ok(()) };
         let handed_on = if let Found::State(state) = found { Some(state.stat.group) } else { None };
         let group_of = |new: &New| match new.dressed_as {

@@ -3,16 +3,17 @@
 use std::collections::HashMap;
 
 use super::prepared::Prepared;
+use crate::engine::store::workspace::Workspace;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{Attributes, Fs, Handle, Project};
+use crate::fs::{Attributes, Handle, Project};
 
 /// Whether what a transaction takes out of its folders could go back there.
-pub(crate) fn check(fs: &dyn Fs, prepared: &Prepared) -> Result<()> {
+pub(crate) fn check(workspace: &Workspace, prepared: &Prepared) -> Result<()> {
     let mut handed_on = HashMap::new();
     for (path, (_, folder)) in &prepared.parents {
-        let project = of(fs, folder)?;
+        let project = workspace.project(folder)?;
         // What an overlay tells is of a file beneath it, and it takes a name of any project.
-        if project.hands_on && fs.file_system(folder).is_ok_and(|known| known.name != "overlay") {
+        if project.hands_on && workspace.fs().file_system(folder).is_ok_and(|known| known.name != "overlay") {
             handed_on.insert(path.as_path(), project.id);
         }
     }
@@ -34,8 +35,8 @@ pub(crate) fn check(fs: &dyn Fs, prepared: &Prepared) -> Result<()> {
 }
 
 /// What comes to another place is in the project that the folder there hands on, if it does.
-pub(crate) fn join(fs: &dyn Fs, folder: &Handle, attributes: &mut Attributes) -> Result<()> {
-    let theirs = of(fs, folder)?;
+pub(crate) fn join(workspace: &Workspace, folder: &Handle, attributes: &mut Attributes) -> Result<()> {
+    let theirs = workspace.project(folder)?;
     if theirs.hands_on {
         attributes.project = Project { hands_on: false, ..theirs };
     }
@@ -43,15 +44,11 @@ pub(crate) fn join(fs: &dyn Fs, folder: &Handle, attributes: &mut Attributes) ->
 }
 
 /// A transaction's folder takes files of every project: those that are swapped out keep theirs.
-pub(crate) fn leave(fs: &dyn Fs, folder: &Handle) -> Result<()> {
-    let project = of(fs, folder)?;
+pub(crate) fn leave(workspace: &Workspace, folder: &Handle) -> Result<()> {
+    let project = workspace.project(folder)?;
     if project.hands_on {
         // In a user namespace nobody may: there it takes what is in its own project, which mostly is all there is.
-        fs.set_project(folder, Project { hands_on: false, ..project }).ok();
+        workspace.fs().set_project(folder, Project { hands_on: false, ..project }).ok();
     }
     Ok(())
-}
-
-fn of(fs: &dyn Fs, folder: &Handle) -> Result<Project> {
-    fs.project(folder).map_err(|e| Error::io("ask for the project of", folder.path(), e))
 }

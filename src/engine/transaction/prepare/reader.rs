@@ -50,7 +50,7 @@ impl<'a> Reader<'a> {
     {
         let targets = targets.map(|target| (target, self.size(target)));
         let targets: Vec<_> = targets.filter(|(_, size)| matches!(size, 1..=limits::AHEAD_BYTES)).collect();
-        if targets.len() >= limits::AHEAD_FILES && self.engine.fs.is_parallel() {
+        if targets.len() >= limits::AHEAD_FILES && self.engine.workspace.is_parallel() {
             let (engine, places, parents, cancel) = (self.engine, self.places, self.parents, self.cancel);
             let read = move |target: usize| {
                 let place: &Place = &places[target];
@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
         }
         let (_, folder) = &self.parents[place.folder()];
         let name = Name::new(folder, place.path.name());
-        let (snapshot, large) = streaming::read(&*self.engine.fs, name, stat, edits, self.cancel)?;
+        let (snapshot, large) = streaming::read(&self.engine.workspace, name, stat, edits, self.cancel)?;
         self.remember(target, snapshot);
         Ok(large)
     }
@@ -174,5 +174,5 @@ fn snapshot_of(
     wanted: Wanted<'_>,
     cancel: &AtomicBool,
 ) -> Result<(Snapshot, Vec<u8>)> {
-    snapshot::read(&*engine.fs, Name::new(folder, place.path.name()), stat, wanted, cancel)
+    snapshot::read(&engine.workspace, Name::new(folder, place.path.name()), stat, wanted, cancel)
 }

@@ -35,7 +35,7 @@ impl Engine {
         let paths = RequestPaths::of(request);
         let (places, parents) = self.resolve_unlocked(&paths, warnings)?;
         let prepared = self.prepare(request, paths, places, parents, run)?;
-        self.check_possible(&prepared.0, &State::find(&*self.fs, &self.root, self.protocol)?)?;
+        self.check_possible(&prepared.0, &State::find(&self.workspace)?)?;
         Ok(prepared)
     }
 
@@ -48,7 +48,7 @@ impl Engine {
         parents: Parents,
         run: Run<'_>,
     ) -> Result<(Prepared, Vec<FileReport>)> {
-        let user = self.fs.host().map_err(|e| Error::io("ask who runs", self.root.path(), e))?.user;
+        let user = self.workspace.host()?.user;
         let resolved = paths.resolve(request, places, &Permissions::of(self, user, &parents)?)?;
         if !self.allows_set_id {
             set_id::check(request, &resolved)?;
@@ -108,8 +108,7 @@ impl Engine {
 
     /// What a folder gives a new file.
     fn given(&self, folder: &Handle) -> Result<(u32, Option<Access>)> {
-        let inherited = self.fs.inherited(folder, false);
-        let inherited = inherited.map_err(|e| Error::io("ask what a new file gets in", folder.path(), e))?;
+        let inherited = self.workspace.inherited(folder, false)?;
         Ok((inherited.mode, Some(inherited.access())))
     }
 }

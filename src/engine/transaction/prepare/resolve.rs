@@ -6,11 +6,11 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::engine::recovery::conflicts::beneath;
 use crate::engine::store::snapshot;
+use crate::engine::store::workspace::Workspace;
 use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{FileKind, Fs, Handle, Name, Stat};
+use crate::fs::{FileKind, Handle, Name, Stat};
 use crate::limits;
 use crate::path::bounds::{Barred, Bounds, is_repository, leads_to};
 use crate::path::{AskedPath, PathProblem, RelPath, STATE_FOLDER};
@@ -60,8 +60,7 @@ impl Place {
 /// Resolves paths, and keeps every folder on the way that it opened.
 #[derive(Debug)]
 pub(crate) struct Resolver<'a> {
-    fs: &'a dyn Fs,
-    root: &'a Handle,
+    workspace: &'a Workspace,
     bounds: &'a Bounds,
     /// By their paths in the workspace, which are in their normal form: as texts they are found quicker.
     folders: HashMap<OsString, Folder>,
@@ -83,8 +82,8 @@ enum Folder {
 }
 
 impl<'a> Resolver<'a> {
-    pub(crate) fn new(fs: &'a dyn Fs, root: &'a Handle, bounds: &'a Bounds) -> Self {
-        Self { fs, root, bounds, folders: HashMap::new(), repositories: HashMap::new(), known: None }
+    pub(crate) fn new(workspace: &'a Workspace, bounds: &'a Bounds) -> Self {
+        Self { workspace, bounds, folders: HashMap::new(), repositories: HashMap::new(), known: None }
     }
 
     /// The same for paths that were resolved before.
@@ -129,11 +128,11 @@ impl<'a> Resolver<'a> {
             let Folder::Open(folder, _) = self.open(path.as_path())?.clone() else {
                 return Err(snapshot::changed(path.as_path(), "was moved or removed"));
             };
-            for name in self.fs.list(&folder).map_err(|e| Error::io("list", folder.path(), e))? {
+            for name in self.workspace.list(&folder)? {
                 let inner = path.as_path().join(&name);
                 let inner = RelPath::new(&inner).map_err(|problem| refused(problem, &inner))?;
                 let name = Name::new(&folder, &name);
-                let stat = self.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?;
+                let stat = self.workspace.stat(name)?;
                 let Some(stat) = stat else { continue };
                 let kind = if stat.mount_root { FileKind::Special } else { stat.kind };
                 if kind == FileKind::Folder {
@@ -169,12 +168,12 @@ impl<'a> Resolver<'a> {
                     return Ok(place);
                 }
                 Step::LinkedFolder => {
-                    let folder = self.canonical(&self.root.path().join(rel.parent()))?;
+                    let folder = self.canonical(&self.workspace.root.path().join(rel.parent()))?;
                     rel = self.inside(&folder.join(rel.name()), path)?;
                 }
                 Step::Link => {
                     is_link = true;
-                    let target = self.canonical(&self.root.path().join(rel.as_path()))?;
+                    let target = self.canonical(&self.workspace.root.path().join(rel.as_path()))?;
                     rel = self.inside(&target, path)?;
                 }
             }
@@ -190,16 +189,16 @@ impl<'a> Resolver<'a> {
         if !path.is_absolute() {
             return RelPath::normalised(path).map_err(|problem| refused(problem, path));
         }
-        if let Ok(beneath) = path.strip_prefix(self.root.path()) {
+        if let Ok(beneath) = path.strip_prefix(self.workspace.root.path()) {
             return RelPath::normalised(beneath).map_err(|problem| refused(problem, path));
         }
         let (folder, name) = path.parent().zip(path.file_name()).ok_or_else(|| self.outside(path))?;
-        let folder = self.fs.canonical(folder).map_err(|_| self.outside(path))?;
+        let folder = self.workspace.fs().canonical(folder).map_err(|_| self.outside(path))?;
         self.inside(&folder.join(name), path)
     }
 
     fn inside(&self, real: &Path, path: &Path) -> Result<RelPath> {
-        let beneath = real.strip_prefix(self.root.path()).map_err(|_| self.outside(path))?;
+        let beneath = real.strip_prefix(self.workspace.root.path()).map_err(|_| self.outside(path))?;
         // What a symlink leads to is held to the rule for what a request names.
         if beneath.iter().any(|name| leads_to(name.as_bytes(), STATE_FOLDER)) {
             return Err(refused(PathProblem::StateFolder, path));
@@ -231,28 +230,29 @@ impl<'a> Resolver<'a> {
         }
         let handle = match self.folders.get(folder.as_os_str()) {
             Some(Folder::Open(handle, _)) => handle.clone(),
-            _ => match self.fs.open_beneath(self.root, folder) {
+            _ => match self.workspace.fs().open_beneath(&self.workspace.root, folder) {
                 Ok(handle) => handle,
                 // One that may be passed through and not be opened: git could not either.
                 Err(e) if errno::of(&e) == Some(Errno::ACCESS) => return Ok(false),
-                Err(e) => return Err(Error::io("open", beneath(self.root, folder), e)),
+                Err(e) => return Err(Error::io("open", self.workspace.path_of(folder), e)),
             },
         };
         let is_repository = is_repository(|name| {
             let name = Name::new(&handle, name);
-            Ok(self.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?.is_some())
+            Ok(self.workspace.stat(name)?.is_some())
         })?;
         self.repositories.insert(folder.into(), is_repository);
         Ok(is_repository)
     }
 
     fn outside(&self, path: &Path) -> Error {
-        let message = format!("{} is outside the root {}", path.display(), self.root.path().display());
+        let message = format!("{} is outside the root {}", path.display(), self.workspace.root.path().display());
         Error::new(ErrorKind::OutsideRoot, message).at(path)
     }
 
     fn canonical(&self, path: &Path) -> Result<PathBuf> {
-        self.fs
+        self.workspace
+            .fs()
             .canonical(path)
             .map_err(|e| if errno::is_missing(&e) { leads_nowhere(path) } else { Error::io("resolve", path, e) })
     }
@@ -280,7 +280,7 @@ impl<'a> Resolver<'a> {
         if place.missing.is_empty() {
             let (handle, _) = self.folder(&place);
             let name = Name::new(handle, rel.name());
-            place.stat = self.fs.stat(name).map_err(|e| Error::io("look at", rel.as_path(), e))?.map(Arc::new);
+            place.stat = self.workspace.stat(name)?.map(Arc::new);
         }
         let is_symlink = place.stat.as_ref().is_some_and(|stat| stat.kind == FileKind::Symlink);
         Ok(if is_symlink { Step::Link } else { Step::There(place) })
@@ -288,12 +288,9 @@ impl<'a> Resolver<'a> {
 
     fn open(&mut self, folder: &Path) -> Result<&Folder> {
         if !self.folders.contains_key(folder.as_os_str()) {
-            let opened = match self.fs.open_beneath(self.root, folder) {
+            let opened = match self.workspace.fs().open_beneath(&self.workspace.root, folder) {
                 Ok(handle) => {
-                    let stat = self
-                        .fs
-                        .stat_handle(&handle)
-                        .map_err(|e| Error::io("look at", beneath(self.root, folder), e))?;
+                    let stat = self.workspace.stat_handle(&handle)?;
                     let is_same = |known: &Stat| (known.device, known.identity) == (stat.device, stat.identity);
                     match self.known.and_then(|known| known.get(folder)) {
                         Some((known, open)) if is_same(known) => Folder::Open(open.clone(), stat),
@@ -304,7 +301,7 @@ impl<'a> Resolver<'a> {
                     Some(Errno::NOENT) => Folder::Missing,
                     Some(Errno::LOOP) => Folder::ThroughLink,
                     Some(Errno::NOTDIR) => self.not_a_folder(folder)?,
-                    _ => return Err(Error::io("open", beneath(self.root, folder), e)),
+                    _ => return Err(Error::io("open", self.workspace.path_of(folder), e)),
                 },
             };
             self.folders.insert(folder.into(), opened);
@@ -315,9 +312,10 @@ impl<'a> Resolver<'a> {
     /// A symlink as the last segment is reported as "not a directory" by some kernels: look again.
     fn not_a_folder(&self, folder: &Path) -> Result<Folder> {
         let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else { return Ok(Folder::Obstacle) };
-        let Ok(parent) = self.fs.open_beneath(self.root, parent) else { return Ok(Folder::Obstacle) };
-        let stat =
-            self.fs.stat(Name::new(&parent, name)).map_err(|e| Error::io("look at", beneath(self.root, folder), e))?;
+        let Ok(parent) = self.workspace.fs().open_beneath(&self.workspace.root, parent) else {
+            return Ok(Folder::Obstacle);
+        };
+        let stat = self.workspace.stat(Name::new(&parent, name))?;
         let is_symlink = stat.is_some_and(|stat| stat.kind == FileKind::Symlink);
         Ok(if is_symlink { Folder::ThroughLink } else { Folder::Obstacle })
     }
@@ -325,10 +323,12 @@ impl<'a> Resolver<'a> {
 
 /// Whether a root is in what git takes for a repository, or is one. What is in a work tree is not git's own, wherever the
 /// tree is.
-pub(crate) fn is_in_repository(fs: &dyn Fs, root: &Handle) -> Result<bool> {
+pub(crate) fn is_in_repository(workspace: &Workspace) -> Result<bool> {
+    let root = &workspace.root;
     for (levels, folder) in root.path().ancestors().enumerate() {
         // From the held root on, as everywhere.
-        let opened = if levels == 0 { Ok(root.clone()) } else { fs.open_above(root, levels, Path::new("")) };
+        let opened =
+            if levels == 0 { Ok(root.clone()) } else { workspace.fs().open_above(root, levels, Path::new("")) };
         let handle = match opened {
             Ok(handle) => handle,
             Err(e) if errno::of(&e) == Some(Errno::ACCESS) => continue,
@@ -336,7 +336,7 @@ pub(crate) fn is_in_repository(fs: &dyn Fs, root: &Handle) -> Result<bool> {
         };
         let has = |name: &str| {
             let name = Name::new(&handle, name);
-            Ok::<_, Error>(fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))?.is_some())
+            Ok::<_, Error>(workspace.stat(name)?.is_some())
         };
         if is_repository(has)? {
             return Ok(true);

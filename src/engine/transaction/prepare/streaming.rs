@@ -1,7 +1,6 @@
 //! Files that are too large to be edited in memory.
 
 use std::ops::Range;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -10,8 +9,9 @@ use memchr::memchr_iter;
 use crate::digest::{Digest, Digester};
 use crate::engine::store::lock::check_cancelled;
 use crate::engine::store::snapshot::{self, Snapshot, Wanted, read_whole};
-use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{Fs, Handle, Name, Stat};
+use crate::engine::store::workspace::Workspace;
+use crate::error::{ErrorKind, Result};
+use crate::fs::{Handle, Name, Stat};
 use crate::limits;
 use crate::plan::build::Base;
 use crate::request::edit::Edit;
@@ -22,9 +22,8 @@ use crate::text::{self, Edited, Refused};
 /// What of it the edits can touch; the rest is read as often as it is needed.
 #[derive(Debug)]
 pub(crate) struct Large<'a> {
-    fs: &'a dyn Fs,
+    workspace: &'a Workspace,
     file: Handle,
-    path: PathBuf,
     size: u64,
     excerpt: Excerpt,
     cancel: &'a AtomicBool,
@@ -32,29 +31,28 @@ pub(crate) struct Large<'a> {
 
 /// Reads a file as far as `edits` need it. Without [`Large`] they need all of it.
 pub(crate) fn read<'a>(
-    fs: &'a dyn Fs,
+    workspace: &'a Workspace,
     name: Name<'_>,
     stat: &Arc<Stat>,
     edits: &[Edit],
     cancel: &'a AtomicBool,
 ) -> Result<(Snapshot, Option<Large<'a>>)> {
     let Some(mut survey) = Survey::new(edits) else {
-        return Ok((snapshot::read(fs, name, stat, Wanted::Nothing, cancel)?.0, None));
+        return Ok((snapshot::read(workspace, name, stat, Wanted::Nothing, cancel)?.0, None));
     };
     let wanted = Wanted::Pieces(&mut |piece| survey.feed(piece));
-    let (snapshot, _) = snapshot::read(fs, name, stat, wanted, cancel)?;
-    let path = name.path();
+    let (snapshot, _) = snapshot::read(workspace, name, stat, wanted, cancel)?;
     let Some(file) = snapshot.file.clone() else { unreachable!("it was just read") };
     let read = |range: Range<usize>| {
         let mut bytes = Vec::with_capacity(range.len());
-        each_chunk(fs, &file, &path, range, cancel, |chunk| bytes.extend_from_slice(chunk)).map(|()| bytes)
+        each_chunk(workspace, &file, range, cancel, |chunk| bytes.extend_from_slice(chunk)).map(|()| bytes)
     };
     let feeds = |range: Range<usize>| {
         let mut feeds = 0;
-        each_chunk(fs, &file, &path, range, cancel, |chunk| feeds += memchr_iter(b'\n', chunk).count()).map(|()| feeds)
+        each_chunk(workspace, &file, range, cancel, |chunk| feeds += memchr_iter(b'\n', chunk).count()).map(|()| feeds)
     };
     let excerpt = survey.excerpt(read, feeds)?;
-    let large = excerpt.map(|excerpt| Large { fs, file, path, size: stat.size, excerpt, cancel });
+    let large = excerpt.map(|excerpt| Large { workspace, file, size: stat.size, excerpt, cancel });
     Ok((snapshot, large))
 }
 
@@ -67,7 +65,7 @@ impl Base for Large<'_> {
         match self.excerpt.edit(edits) {
             // Only all of it tells what stands there instead.
             Err(refused) if refused.kind == ErrorKind::MatchNotFound => {
-                Ok(text::edit(&read_whole(self.fs, &self.file, &self.path, self.size, self.cancel)?, edits))
+                Ok(text::edit(&read_whole(self.workspace, &self.file, self.size, self.cancel)?, edits))
             }
             result => Ok(result),
         }
@@ -78,7 +76,7 @@ impl Base for Large<'_> {
         for piece in splices.pieces(self.size()) {
             match piece {
                 Piece::Old(range) => {
-                    each_chunk(self.fs, &self.file, &self.path, range, self.cancel, |chunk| digester.update(chunk))?;
+                    each_chunk(self.workspace, &self.file, range, self.cancel, |chunk| digester.update(chunk))?;
                 }
                 Piece::New(bytes) => digester.update(bytes),
             }
@@ -89,9 +87,8 @@ impl Base for Large<'_> {
 
 /// Reads a range, which must be there, piece by piece.
 fn each_chunk(
-    fs: &dyn Fs,
+    workspace: &Workspace,
     file: &Handle,
-    path: &std::path::Path,
     range: Range<usize>,
     cancel: &AtomicBool,
     mut look: impl FnMut(&[u8]),
@@ -101,8 +98,8 @@ fn each_chunk(
     while at < range.end {
         check_cancelled(cancel)?;
         let most = buffer.len().min(range.end - at);
-        match fs.read_at(file, at as u64, &mut buffer[..most]).map_err(|e| Error::io("read", path, e))? {
-            0 => return Err(snapshot::changed(path, "became shorter while it was read")),
+        match workspace.read_at(file, at as u64, &mut buffer[..most])? {
+            0 => return Err(snapshot::changed(file.path(), "became shorter while it was read")),
             read => {
                 look(&buffer[..read]);
                 at += read;

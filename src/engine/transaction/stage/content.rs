@@ -8,9 +8,10 @@ use crate::digest::Digest;
 use crate::engine::store::files::write_all;
 use crate::engine::store::lock::check_cancelled;
 use crate::engine::store::snapshot::{self, read_whole};
+use crate::engine::store::workspace::Workspace;
 use crate::engine::transaction::prepare::prepared::Source;
 use crate::error::{Error, Result};
-use crate::fs::{Fs, Handle};
+use crate::fs::Handle;
 use crate::identity::Timestamp;
 use crate::journal::recover::is_young;
 use crate::limits;
@@ -18,7 +19,7 @@ use crate::text::splice::{Piece, Splices};
 
 /// A slot to be filled.
 pub(super) struct Filling<'a> {
-    pub fs: &'a dyn Fs,
+    pub workspace: &'a Workspace,
     pub slot: &'a Handle,
     pub source: &'a Source,
     pub splices: &'a Splices,
@@ -36,15 +37,15 @@ impl Filling<'_> {
         }
         let name = self.source.name();
         let path = name.path();
-        let file = self.fs.open_file(name).map_err(|e| Error::io("open", &path, e))?;
+        let file = self.workspace.open_file(name)?;
         let size = self.source.snapshot.stat.size;
         if self.splices.is_empty() || size > limits::WHOLE_BYTES {
             let written = self.copy(&file, &path, size)?;
             return self.check(&file, &path, || {
-                Ok(snapshot::digest(self.fs, self.slot, &path, written, self.cancel)? == self.digest)
+                Ok(snapshot::digest(self.workspace, self.slot, written, self.cancel)? == self.digest)
             });
         }
-        let bytes = read_whole(self.fs, &file, &path, size, self.cancel)?;
+        let bytes = read_whole(self.workspace, &file, size, self.cancel)?;
         self.check(&file, &path, || Ok(Digest::of(&bytes) == self.source.snapshot.digest))?;
         self.write(&bytes)
     }
@@ -52,7 +53,7 @@ impl Filling<'_> {
     fn write(&self, bytes: &[u8]) -> Result<()> {
         let mut offset = 0;
         self.splices.in_chunks(bytes, limits::CHUNK_BYTES, |chunk| {
-            write_all(self.fs, self.slot, offset, chunk)?;
+            write_all(self.workspace, self.slot, offset, chunk)?;
             offset += chunk.len() as u64;
             Ok(())
         })
@@ -64,7 +65,7 @@ impl Filling<'_> {
         for piece in self.splices.pieces(usize::try_from(size).unwrap_or(usize::MAX)) {
             match piece {
                 Piece::New(bytes) => {
-                    write_all(self.fs, self.slot, written, bytes)?;
+                    write_all(self.workspace, self.slot, written, bytes)?;
                     written += bytes.len() as u64;
                 }
                 Piece::Old(range) => {
@@ -72,7 +73,7 @@ impl Filling<'_> {
                     while at < end {
                         check_cancelled(self.cancel)?;
                         let length = (end - at).min(limits::CANCEL_EVERY_BYTES as u64);
-                        let copied = self.fs.copy_range(from, at, self.slot, written, length);
+                        let copied = self.workspace.fs().copy_range(from, at, self.slot, written, length);
                         match copied.map_err(|e| Error::io("copy", path, e))? {
                             0 => return Err(snapshot::changed(path, "became shorter since it was read")),
                             copied => (at, written) = (at + copied, written + copied),
@@ -86,7 +87,7 @@ impl Filling<'_> {
 
     /// Fails where the source changed since it was planned for. Where its time proves nothing, the `bytes` do.
     fn check(&self, file: &Handle, path: &Path, bytes: impl FnOnce() -> Result<bool>) -> Result<()> {
-        let now = self.fs.stat_handle(file).map_err(|e| Error::io("look at", path, e))?;
+        let now = self.workspace.stat_handle(file)?;
         let before = &self.source.snapshot;
         if before.is_same(&now, false) && (!is_young(before.stat.modified, self.read_at) || bytes()?) {
             return Ok(());

@@ -5,7 +5,7 @@ use std::io;
 use super::Staging;
 use crate::engine::history::stored_report;
 use crate::engine::store::files::write_new_by;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fs::{Name, Rename};
 use crate::journal;
 
@@ -18,7 +18,7 @@ impl Staging<'_> {
 
     pub(crate) fn sync_journal(&self) -> Result<()> {
         let Some(hidden) = &self.hidden else { unreachable!("the journal is written before it is synced") };
-        self.transaction.fs.sync(hidden).map_err(|e| Error::io("sync", hidden.path(), e))
+        self.transaction.workspace().sync(hidden)
     }
 
     /// Gives the journal its name. From here on it says what the slots are for, and they stay.
@@ -26,8 +26,7 @@ impl Staging<'_> {
         let folder = &self.transaction.folder;
         let from = Name::new(folder, journal::HIDDEN_NAME);
         let to = Name::new(folder, self.transaction.mark.file_name());
-        let renamed = self.transaction.fs.rename(from, to, Rename::NoReplace);
-        renamed.map_err(|e| Error::io("rename", from.path(), e))?;
+        self.transaction.workspace().rename(from, to, Rename::NoReplace)?;
         self.unnamed = 0..0;
         self.copies.clear();
         Ok(())
@@ -36,7 +35,7 @@ impl Staging<'_> {
     /// Writes what was done, for the log. No decision ever rests on it.
     pub(crate) fn write_report(&mut self, tell: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> Result<()> {
         let name = Name::new(&self.transaction.folder, stored_report::FILE_NAME);
-        self.report = Some(write_new_by(self.transaction.fs, name, tell)?);
+        self.report = Some(write_new_by(self.transaction.workspace(), name, tell)?);
         Ok(())
     }
 }

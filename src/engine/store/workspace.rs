@@ -1,0 +1,168 @@
+//! The folder that an engine works in: its root, the file system that it is on, and the protocol that is followed there.
+//!
+//! The methods are those of [`Fs`], with an error that says what was tried and where: the verb and the path are added here
+//! and nowhere else. Callers that act on the number of an error, or name another path than that of the call, ask
+//! [`Workspace::fs`].
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::commit::Protocol;
+use crate::errno::{self, Errno};
+use crate::error::{Error, Result};
+use crate::fs::{Attributes, FileSystem, Fs, Guard, Handle, Host, Metadata, Name, Project, Rename, Stat};
+use crate::identity::Timestamp;
+
+/// A root folder, the file system beneath it, and the protocol. Clones share them.
+#[derive(Debug, Clone)]
+pub(crate) struct Workspace {
+    fs: Arc<dyn Fs>,
+    /// The root, open: its path may lead elsewhere by now.
+    pub root: Handle,
+    /// The protocol that is followed in it.
+    pub protocol: &'static Protocol,
+}
+
+impl Workspace {
+    pub(crate) fn new(fs: Arc<dyn Fs>, root: Handle, protocol: &'static Protocol) -> Self {
+        Self { fs, root, protocol }
+    }
+
+    /// The workspace of another root, on the same file system.
+    pub(crate) fn at(&self, root: Handle) -> Self {
+        Self { root, ..self.clone() }
+    }
+
+    /// The file system, whose errors are the system's own.
+    pub(crate) fn fs(&self) -> &dyn Fs {
+        &*self.fs
+    }
+
+    /// The whole path of a folder or file of the workspace; that of the root where `path` is empty.
+    pub(crate) fn path_of(&self, path: impl AsRef<Path>) -> PathBuf {
+        joined(&self.root, path.as_ref())
+    }
+
+    pub(crate) fn open_beneath(&self, folder: &Handle, path: impl AsRef<Path>) -> Result<Handle> {
+        let path = path.as_ref();
+        self.fs.open_beneath(folder, path).map_err(|e| Error::io("open", joined(folder, path), e))
+    }
+
+    /// The folder at a path beneath another, without following a symlink; `None` where there is no folder.
+    pub(crate) fn find_folder(&self, folder: &Handle, path: impl AsRef<Path>) -> Result<Option<Handle>> {
+        let path = path.as_ref();
+        match self.fs.open_beneath(folder, path) {
+            Ok(handle) => Ok(Some(handle)),
+            Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(None),
+            Err(e) => Err(Error::io("open", joined(folder, path), e)),
+        }
+    }
+
+    pub(crate) fn open_file(&self, name: Name<'_>) -> Result<Handle> {
+        self.fs.open_file(name).map_err(|e| Error::io("open", name.path(), e))
+    }
+
+    pub(crate) fn stat(&self, name: Name<'_>) -> Result<Option<Stat>> {
+        self.fs.stat(name).map_err(|e| Error::io("look at", name.path(), e))
+    }
+
+    pub(crate) fn stat_handle(&self, handle: &Handle) -> Result<Stat> {
+        self.fs.stat_handle(handle).map_err(|e| Error::io("look at", handle.path(), e))
+    }
+
+    pub(crate) fn may_write(&self, name: Name<'_>) -> Result<bool> {
+        self.fs.may_write(name).map_err(|e| Error::io("ask for access to", name.path(), e))
+    }
+
+    pub(crate) fn list(&self, folder: &Handle) -> Result<Vec<OsString>> {
+        self.fs.list(folder).map_err(|e| Error::io("list", folder.path(), e))
+    }
+
+    pub(crate) fn read_at(&self, file: &Handle, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        self.fs.read_at(file, offset, buffer).map_err(|e| Error::io("read", file.path(), e))
+    }
+
+    pub(crate) fn attributes(&self, handle: &Handle) -> Result<Attributes> {
+        self.fs.attributes(handle).map_err(|e| Error::io("read the attributes of", handle.path(), e))
+    }
+
+    pub(crate) fn project(&self, handle: &Handle) -> Result<Project> {
+        self.fs.project(handle).map_err(|e| Error::io("ask for the project of", handle.path(), e))
+    }
+
+    pub(crate) fn file_system(&self, folder: &Handle) -> Result<FileSystem> {
+        self.fs.file_system(folder).map_err(|e| Error::io("ask for the file system of", folder.path(), e))
+    }
+
+    pub(crate) fn host(&self) -> Result<Host> {
+        self.fs.host().map_err(|e| Error::io("ask who runs in", self.root.path(), e))
+    }
+
+    /// What the system would give to a new file, or folder, in `folder`.
+    pub(crate) fn inherited(&self, folder: &Handle, is_folder: bool) -> Result<Metadata> {
+        self.fs.inherited(folder, is_folder).map_err(|e| Error::io("ask what would be inherited in", folder.path(), e))
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.fs.now()
+    }
+
+    pub(crate) fn make_folder(&self, name: Name<'_>, mode: u32) -> Result<()> {
+        self.fs.make_folder(name, mode).map_err(|e| Error::io("make", name.path(), e))
+    }
+
+    pub(crate) fn create(&self, name: Name<'_>, mode: u32) -> Result<(Handle, Guard, Stat)> {
+        self.fs.create(name, mode).map_err(|e| Error::io("create", name.path(), e))
+    }
+
+    pub(crate) fn write_at(&self, file: &Handle, offset: u64, bytes: &[u8]) -> Result<usize> {
+        self.fs.write_at(file, offset, bytes).map_err(|e| Error::io("write", file.path(), e))
+    }
+
+    pub(crate) fn set_flags(&self, file: &Handle, flags: u32) -> Result<()> {
+        self.fs.set_flags(file, flags).map_err(|e| Error::io("set the flags of", file.path(), e))
+    }
+
+    pub(crate) fn set_metadata(&self, handle: &Handle, now: &Metadata, wanted: &Metadata) -> Result<()> {
+        let set = self.fs.set_metadata(handle, now, wanted);
+        set.map_err(|e| Error::io("set owner, mode and attributes of", handle.path(), e))
+    }
+
+    pub(crate) fn rename(&self, from: Name<'_>, to: Name<'_>, how: Rename) -> Result<()> {
+        self.fs.rename(from, to, how).map_err(|e| Error::io("rename", from.path(), e))
+    }
+
+    pub(crate) fn unlink(&self, name: Name<'_>) -> Result<()> {
+        self.fs.unlink(name).map_err(|e| Error::io("remove", name.path(), e))
+    }
+
+    pub(crate) fn remove_folder(&self, name: Name<'_>) -> Result<()> {
+        self.fs.remove_folder(name).map_err(|e| Error::io("remove", name.path(), e))
+    }
+
+    pub(crate) fn sync(&self, handle: &Handle) -> Result<()> {
+        self.fs.sync(handle).map_err(|e| Error::io("sync", handle.path(), e))
+    }
+
+    pub(crate) fn sync_file_system(&self, folder: &Handle) -> Result<()> {
+        self.fs.sync_file_system(folder).map_err(|e| Error::io("sync the file system of", folder.path(), e))
+    }
+
+    pub(crate) fn try_lock(&self, folder: &Handle) -> Result<bool> {
+        self.fs.try_lock(folder).map_err(|e| Error::io("lock", folder.path(), e))
+    }
+
+    pub(crate) fn lock_holder(&self, folder: &Handle) -> Option<String> {
+        self.fs.lock_holder(folder)
+    }
+
+    pub(crate) fn is_parallel(&self) -> bool {
+        self.fs.is_parallel()
+    }
+}
+
+/// A path in a folder, the folder's own where it is empty.
+fn joined(folder: &Handle, path: &Path) -> PathBuf {
+    if path.as_os_str().is_empty() { folder.path().to_owned() } else { folder.path().join(path) }
+}
