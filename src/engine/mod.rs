@@ -351,8 +351,8 @@ impl Engine {
 
     /// Recovers whatever is interrupted in this workspace before something else is written. What cannot be recovered
     /// blocks only those whose files it touches.
-    fn recover_own(&self, warnings: &mut Vec<String>, run: Run<'_>) -> Result<recovery::InFront> {
-        let failure = self.try_to_recover(warnings, run)?;
+    fn recover_own(&self, found: &Found, warnings: &mut Vec<String>, run: Run<'_>) -> Result<recovery::InFront> {
+        let failure = self.try_to_recover(found, warnings, run)?;
         let in_front = recovery::InFront::of(failure.as_ref());
         if let Some(error) = failure {
             recovery::tell_once(warnings, recovery::not_recovered(&error));
@@ -361,19 +361,16 @@ impl Engine {
     }
 
     /// Recovers what is interrupted; answers why, if that failed.
-    fn try_to_recover(&self, warnings: &mut Vec<String>, run: Run<'_>) -> Result<Option<Error>> {
-        let state = match State::find(&self.workspace)? {
-            Found::State(state) => state,
-            Found::Nothing | Found::Ignored(_) => return Ok(None),
-        };
-        open::sweep(&state)?;
+    fn try_to_recover(&self, found: &Found, warnings: &mut Vec<String>, run: Run<'_>) -> Result<Option<Error>> {
+        let Found::State(state) = found else { return Ok(None) };
+        open::sweep(state)?;
         let Some(section) = state.section(Section::Transactions)? else { return Ok(None) };
         let names = self.workspace.list(&section)?;
         if names.is_empty() {
             return Ok(None);
         }
         let patience = Patience::new(self.settings.lock_timeout, run.cancel);
-        match recovery::recover_all(&state, RecoverOptions::default(), patience, run) {
+        match recovery::recover_all(state, RecoverOptions::default(), patience, run) {
             Ok(recovery::Recoveries { recovered, failed }) => {
                 for one in &recovered {
                     recovery::tell(warnings, one);

@@ -9,7 +9,7 @@ use crate::engine::Engine;
 use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::interrupted;
 use crate::engine::store::private::{self, Opening};
-use crate::engine::store::state::{Section, State, list_ids};
+use crate::engine::store::state::{Found, Section, State, list_ids};
 use crate::engine::store::workspace::Workspace;
 use crate::errno;
 use crate::error::{Detail, Error, ErrorKind, Result};
@@ -29,10 +29,10 @@ pub(crate) fn refuse_another(transaction: &TransactionFolder<'_>) -> Result<()> 
 
 impl Engine {
     /// The same of what is at work, before anything is staged.
-    pub(crate) fn refuse_key_at_work(&self, request: &Request) -> Result<()> {
+    pub(crate) fn refuse_key_at_work(&self, request: &Request, found: &Found) -> Result<()> {
         let Some(key) = &request.idempotency_key else { return Ok(()) };
-        let Some(state) = self.state()? else { return Ok(()) };
-        refuse_in(&state, Section::Transactions, (key, None))
+        let Some(state) = found.trusted(&self.workspace)? else { return Ok(()) };
+        refuse_in(state, Section::Transactions, (key, None))
     }
 }
 

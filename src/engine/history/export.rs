@@ -14,7 +14,7 @@ impl Engine {
     /// It has all of the transaction or is refused: where a content is no longer known, or is not text. Of permissions
     /// it has what git knows: whether a file can be executed.
     pub fn git_patch(&self, id: &str) -> Result<Vec<u8>> {
-        let (state, loaded) = self.committed(id)?;
+        let (state, loaded) = self.committed(&self.found()?, id)?;
         let mut text = Vec::new();
         for (entry, record) in loaded.journal.entries.iter().enumerate() {
             if matches!(record.change, Change::Folder { .. } | Change::RemoveFolder { .. }) {

@@ -32,7 +32,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Handle, Name, Stat};
 use crate::journal::{self, Change, Extract, Header, Journal, Mark, original_name, slot_name};
 use crate::limits;
-use crate::path::{RelPath, STATE_FOLDER};
+use crate::path::RelPath;
 use crate::text::diff;
 use search::Search;
 use stored_report::{Account, CheckAccount};
@@ -200,17 +200,14 @@ impl Loaded {
 }
 
 impl Engine {
+    /// Looks for the state folder: once in a call, which passes on what was found.
+    pub(crate) fn found(&self) -> Result<Found> {
+        State::find(&self.workspace)
+    }
+
     /// The state folder, where there is one that can be trusted.
     pub(crate) fn state(&self) -> Result<Option<State>> {
-        match State::find(&self.workspace)? {
-            Found::State(state) => Ok(Some(state)),
-            Found::Nothing => Ok(None),
-            Found::Ignored(why) => {
-                let path = self.workspace.root.path().join(STATE_FOLDER);
-                let message = format!("{} {why}", path.display());
-                Err(Error::new(ErrorKind::PermissionDenied, message).at(path))
-            }
-        }
+        Ok(State::find(&self.workspace)?.trusted(&self.workspace)?.cloned())
     }
 
     /// Committed transactions, newest first.
@@ -242,7 +239,7 @@ impl Engine {
     /// One transaction with its diff. The new content is known as long as the file is as the transaction left it, or
     /// a later transaction holds it as an original.
     pub fn show(&self, id: &str) -> Result<Shown> {
-        let (state, loaded) = self.committed(id)?;
+        let (state, loaded) = self.committed(&self.found()?, id)?;
         let reverted = self.reverted(&state)?;
         let mut files = Vec::new();
         for (entry, record) in loaded.journal.entries.iter().enumerate() {
@@ -278,17 +275,17 @@ impl Engine {
     }
 
     /// A committed transaction, by its id or by the one that it had while it was open.
-    pub(crate) fn committed(&self, id: &str) -> Result<(State, Loaded)> {
+    pub(crate) fn committed(&self, found: &Found, id: &str) -> Result<(State, Loaded)> {
         let unknown = || {
             let message = format!("there is no committed transaction {id} here");
             Error::new(ErrorKind::UnknownTransaction, message)
         };
-        let state = self.state()?.ok_or_else(unknown)?;
+        let state = found.trusted(&self.workspace)?.ok_or_else(unknown)?.clone();
         let loaded = match look(&state, id)? {
             Some(Entry::Ours(loaded)) => loaded,
             Some(Entry::Doubtful(doubtful)) => return Err(doubtful.named()),
             // It may be the id that it had before its commit.
-            None => match self.committed_open(id, |_| false)? {
+            None => match self.committed_open(found, id, |_| false)? {
                 Search::Found(loaded) => loaded,
                 Search::Perhaps(doubtful) => return Err(doubtful.named()),
                 Search::Nothing => return Err(unknown()),

@@ -3,6 +3,7 @@
 use super::untrusted::{self, Doubtful};
 use super::{Entry, Loaded, whole_history};
 use crate::engine::Engine;
+use crate::engine::store::state::Found;
 use crate::error::Result;
 use crate::journal::Header;
 
@@ -24,23 +25,28 @@ pub(crate) enum Search {
 
 impl Engine {
     /// What became of an open transaction by its commit.
-    pub(crate) fn committed_open(&self, opened: &str, may_be: impl Fn(&Doubtful) -> bool) -> Result<Search> {
-        self.search(Wanted { is_it: |header: &Header| header.opened.as_deref() == Some(opened), may_be })
+    pub(crate) fn committed_open(
+        &self,
+        found: &Found,
+        opened: &str,
+        may_be: impl Fn(&Doubtful) -> bool,
+    ) -> Result<Search> {
+        self.search(found, Wanted { is_it: |header: &Header| header.opened.as_deref() == Some(opened), may_be })
     }
 
     /// Looks for the newest committed transaction that is it. Of those that cannot be acted on, a header that can be read
     /// decides.
-    pub(crate) fn search<I, M>(&self, Wanted { is_it, may_be }: Wanted<I, M>) -> Result<Search>
+    pub(crate) fn search<I, M>(&self, found: &Found, Wanted { is_it, may_be }: Wanted<I, M>) -> Result<Search>
     where
         I: Fn(&Header) -> bool,
         M: Fn(&Doubtful) -> bool,
     {
-        let Some(state) = self.state()? else { return Ok(Search::Nothing) };
+        let Some(state) = found.trusted(&self.workspace)? else { return Ok(Search::Nothing) };
         let is_perhaps = |doubtful: &Doubtful| doubtful.header.as_ref().map_or_else(|| may_be(doubtful), &is_it);
         // In this order: what moves from the one to the other meanwhile is seen in one of them.
-        let mut perhaps = untrusted::interrupted(&state)?;
+        let mut perhaps = untrusted::interrupted(state)?;
         perhaps.retain(is_perhaps);
-        for entry in whole_history(&state)?.rev() {
+        for entry in whole_history(state)?.rev() {
             match entry? {
                 Entry::Ours(loaded) if is_it(&loaded.journal.header) => return Ok(Search::Found(loaded)),
                 Entry::Ours(_) => {}

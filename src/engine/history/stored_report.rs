@@ -44,7 +44,7 @@ pub(crate) struct Account {
 #[derive(Debug)]
 pub(crate) struct Teller<'a> {
     pub program: &'a str,
-    pub files: &'a mut [FileReport],
+    pub files: Vec<FileReport>,
 }
 
 /// The text as it is written: it can be long, and nothing of it is copied for that.
@@ -218,7 +218,7 @@ impl Teller<'_> {
         check: Option<&CheckRun>,
         to: impl io::Write,
     ) -> io::Result<()> {
-        let (files, splices) = (Files(self.files), Remembered(plan));
+        let (files, splices) = (Files(&self.files), Remembered(plan));
         let told = Told { program: self.program, label, check: check.map(CheckAccount::of), files, splices };
         Ok(serde_json::to_writer(to, &told)?)
     }

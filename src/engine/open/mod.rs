@@ -17,12 +17,12 @@ use super::history::trash::{self, Goes};
 use super::report::{OpenTransaction, Preview, Report};
 use super::store::id;
 use super::store::lock::Patience;
-use super::store::state::{Section, State};
-use super::transaction::Transaction;
+use super::store::state::{Found, Section, State};
 use super::transaction::idempotency::{Commit, check_plan};
 use super::transaction::prepare::lock_targets::LockedTargets;
 use super::transaction::prepare::request_paths::{RequestPaths, vacates};
 use super::transaction::retry::telling;
+use super::transaction::{Ready, Transaction};
 use super::{Engine, Run};
 use crate::check::Check;
 use crate::digest::Digest;
@@ -35,15 +35,16 @@ use stored::Base;
 impl Engine {
     /// What a commit would do now, and the hash over all of it. Nothing is written.
     pub fn preview(&self, id: &str, run: Run<'_>) -> Result<Preview> {
-        let (_, opened) = self.still_open(id, run)?;
-        self.preview_of(&opened, run)
+        let mut found = self.found()?;
+        let (_, opened) = self.still_open(&found, id, run)?;
+        self.preview_of(&opened, &mut found, run)
     }
 
-    fn preview_of(&self, opened: &Opened, run: Run<'_>) -> Result<Preview> {
+    fn preview_of(&self, opened: &Opened, found: &mut Found, run: Run<'_>) -> Result<Preview> {
         let mut request = Request { dry_run: true, ..request_of(opened)? };
         let rebased = self.settle_all(opened, &mut request, run)?;
         let mut warnings = Vec::new();
-        let (prepared, mut files) = self.prepare_unlocked(&request, &mut warnings, run)?;
+        let (prepared, mut files) = self.prepare_unlocked(&request, found, &mut warnings, run)?;
         settle::tell(&mut files, &rebased);
         let report = Report { dry_run: true, files, warnings, ..Report::default() };
         Ok(Preview { id: opened.id.clone(), expires: opened.expires(), plan_hash: prepared.plan.hash(), report })
@@ -60,9 +61,9 @@ impl Engine {
         run: Run<'_>,
     ) -> Result<Report> {
         self.check_allowed(check.as_ref())?;
-        let mut warnings = Vec::new();
-        let failed = self.recover_own(&mut warnings, run)?;
-        let committed = self.commit_opened(id, plan_hash, check, &mut warnings, run);
+        let (mut found, mut warnings) = (self.found()?, Vec::new());
+        let failed = self.recover_own(&found, &mut warnings, run)?;
+        let committed = self.commit_opened(id, plan_hash, check, &mut found, &mut warnings, run);
         telling(committed.map_err(|error| failed.in_front_of(error)), warnings)
     }
 
@@ -71,18 +72,21 @@ impl Engine {
         id: &str,
         plan_hash: Option<Digest>,
         check: Option<Check>,
+        found: &mut Found,
         warnings: &mut Vec<String>,
         run: Run<'_>,
     ) -> Result<Report> {
         let is_checked = self.is_checked(check.as_ref());
-        let again = |is_gone| self.committed_again(&Commit { opened: id, is_gone, plan_hash, is_checked }, run);
-        let (state, opened) = match self.opened(id, run) {
+        let again = |found: &Found, is_gone| {
+            self.committed_again(found, &Commit { opened: id, is_gone, plan_hash, is_checked }, run)
+        };
+        let (state, opened) = match self.opened(found, id, run) {
             Err(error) if is_gone(&error) => {
-                return again(error.kind() == ErrorKind::UnknownTransaction)?.ok_or(error);
+                return again(found, error.kind() == ErrorKind::UnknownTransaction)?.ok_or(error);
             }
             other => other?,
         };
-        if let Some(report) = again(false)? {
+        if let Some(report) = again(found, false)? {
             // The process died between its commit and this.
             return Ok(self.closed(&state, opened, report));
         }
@@ -91,7 +95,7 @@ impl Engine {
         let is_settled = Cell::new(false);
         let attempt = |attempt| {
             let (staged, is_settled) = (staged.clone(), (&is_settled, attempt > 1));
-            self.commit_once(&opened, staged, plan_hash, is_settled, warnings, run)
+            self.commit_once(&opened, staged, plan_hash, is_settled, found, warnings, run)
         };
         let report = self.try_again(staged.check.as_ref(), attempt, |_| is_settled.get(), run)?;
         Ok(self.closed(&state, opened, report))
@@ -105,12 +109,13 @@ impl Engine {
         mut request: Request,
         plan_hash: Option<Digest>,
         (is_settled, again): (&Cell<bool>, bool),
+        found: &mut Found,
         warnings: &mut Vec<String>,
         run: Run<'_>,
     ) -> Result<Report> {
         is_settled.set(false);
         let paths = RequestPaths::of(&request);
-        let mut locked = self.lock_targets(&paths, warnings, run)?;
+        let mut locked = self.lock_targets(&paths, found, warnings, run)?;
         let rebased = self.settle_all(opened, &mut request, run)?;
         is_settled.set(true);
         if again {
@@ -126,7 +131,8 @@ impl Engine {
         settle::tell(&mut files, &rebased);
         prepared.marks.opened = Some(opened.id.clone());
         prepared.again = again;
-        Transaction::new(self, prepared, locks, Report { files, ..Report::default() }, run).commit()
+        let ready = Ready { prepared, locks, found: found.clone() };
+        Transaction::new(self, ready, Report { files, ..Report::default() }, run).commit()
     }
 
     /// Closes what is committed. A failure of that changes nothing of the commit: it is told, and the open transaction
@@ -146,8 +152,8 @@ impl Engine {
         trash::sync_and_empty(state, Goes::Unswapped(&[])).map(drop)
     }
 
-    fn opened(&self, id: &str, run: Run<'_>) -> Result<(State, Opened)> {
-        let state = self.state()?.ok_or_else(|| self.unknown(id))?;
+    fn opened(&self, found: &Found, id: &str, run: Run<'_>) -> Result<(State, Opened)> {
+        let state = found.trusted(&self.workspace)?.ok_or_else(|| self.unknown(id))?.clone();
         let opened = store::open(&state, id, self.patience(run))?;
         Ok((state, opened))
     }

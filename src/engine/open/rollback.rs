@@ -5,7 +5,7 @@ use super::store::Opened;
 use crate::engine::history::Loaded;
 use crate::engine::history::search::Search;
 use crate::engine::history::untrusted::Doubtful;
-use crate::engine::store::state::{Section, State};
+use crate::engine::store::state::{Found, Section, State};
 use crate::engine::{Engine, Run};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -13,21 +13,21 @@ impl Engine {
     /// Drops an open transaction, by which no file is changed. What is interrupted is recovered first, for it may be its
     /// commit: one that is committed after that cannot be dropped any more. Answers what is to be told besides.
     pub fn roll_back(&self, id: &str, run: Run<'_>) -> Result<Vec<String>> {
-        let mut warnings = Vec::new();
-        let failed = self.recover_own(&mut warnings, run)?;
-        match self.drop_open(id, &mut warnings, run) {
+        let (found, mut warnings) = (self.found()?, Vec::new());
+        let failed = self.recover_own(&found, &mut warnings, run)?;
+        match self.drop_open(&found, id, &mut warnings, run) {
             Ok(()) => Ok(warnings),
             Err(error) => Err(failed.in_front_of(error).warning_of(warnings)),
         }
     }
 
-    fn drop_open(&self, id: &str, warnings: &mut Vec<String>, run: Run<'_>) -> Result<()> {
-        let (state, opened) = self.opened(id, run).map_err(|error| self.or_committed(id, error))?;
+    fn drop_open(&self, found: &Found, id: &str, warnings: &mut Vec<String>, run: Run<'_>) -> Result<()> {
+        let (state, opened) = self.opened(found, id, run).map_err(|error| self.or_committed(found, id, error))?;
         // In doubt it is not said that nothing was changed.
         let may_be = |doubtful: &Doubtful| {
             doubtful.section == Section::Transactions && doubtful.id.as_str() > id && !doubtful.is_foreign()
         };
-        match self.committed_open(id, may_be)? {
+        match self.committed_open(found, id, may_be)? {
             Search::Nothing => self.close(&state, opened),
             Search::Perhaps(doubtful) => Err(doubtful.may_be_the_commit(id, "roll it back again")),
             Search::Found(loaded) => {
@@ -41,15 +41,15 @@ impl Engine {
     }
 
     /// The same for what makes no sense after its commit, nor while that is interrupted.
-    pub(super) fn still_open(&self, id: &str, run: Run<'_>) -> Result<(State, Opened)> {
-        let (state, opened) = self.opened(id, run).map_err(|error| self.or_committed(id, error))?;
-        self.not_committed(id)?;
+    pub(super) fn still_open(&self, found: &Found, id: &str, run: Run<'_>) -> Result<(State, Opened)> {
+        let (state, opened) = self.opened(found, id, run).map_err(|error| self.or_committed(found, id, error))?;
+        self.not_committed(found, id)?;
         Ok((state, opened))
     }
 
     /// Refuses where the commit of what is still open is interrupted, or through.
-    pub(super) fn not_committed(&self, id: &str) -> Result<()> {
-        match self.committed_open(id, |_| false)? {
+    pub(super) fn not_committed(&self, found: &Found, id: &str) -> Result<()> {
+        match self.committed_open(found, id, |_| false)? {
             Search::Nothing => Ok(()),
             Search::Perhaps(doubtful) => Err(doubtful.is_the_commit(id)),
             Search::Found(loaded) => Err(was_committed(id, &loaded)),
@@ -57,8 +57,8 @@ impl Engine {
     }
 
     /// Where an open transaction is gone since it was committed, says so.
-    pub(super) fn or_committed(&self, id: &str, error: Error) -> Error {
-        match self.committed_open(id, |_| false) {
+    pub(super) fn or_committed(&self, found: &Found, id: &str, error: Error) -> Error {
+        match self.committed_open(found, id, |_| false) {
             Ok(Search::Perhaps(doubtful)) if is_gone(&error) => doubtful.may_be_the_commit(id, "stage them again"),
             Ok(Search::Found(loaded)) if is_gone(&error) => was_committed(id, &loaded),
             _ => error,

@@ -48,9 +48,9 @@ impl Engine {
     /// what was staged before is as it was. A request that is a dry run is only tried.
     pub fn stage(&self, request: &Request, id: Option<&str>, run: Run<'_>) -> Result<Staged> {
         check_stageable(request)?;
-        let mut warnings = Vec::new();
-        let failed = if request.dry_run { InFront::default() } else { self.recover_own(&mut warnings, run)? };
-        match self.stage_in(request, id, &mut warnings, run) {
+        let (mut found, mut warnings) = (self.found()?, Vec::new());
+        let failed = if request.dry_run { InFront::default() } else { self.recover_own(&found, &mut warnings, run)? };
+        match self.stage_in(request, id, &mut found, &mut warnings, run) {
             Ok(mut staged) => {
                 staged.report.warnings = warnings;
                 Ok(staged)
@@ -63,27 +63,27 @@ impl Engine {
         &self,
         request: &Request,
         id: Option<&str>,
+        found: &mut Found,
         warnings: &mut Vec<String>,
         run: Run<'_>,
     ) -> Result<Staged> {
         let mut added = self.in_root(request);
-        let found = State::find(&self.workspace)?;
-        let mut opened = match (&found, id) {
+        let mut opened = match (&*found, id) {
             (Found::State(state), Some(id)) => {
                 let opened = store::open(state, id, self.patience(run));
-                let opened = opened.map_err(|error| self.or_committed(id, error))?;
-                self.not_committed(id)?;
+                let opened = opened.map_err(|error| self.or_committed(found, id, error))?;
+                self.not_committed(found, id)?;
                 Some(opened)
             }
             (_, Some(id)) => return Err(self.unknown(id)),
             (_, None) => None,
         };
         let before = Before::of(opened.as_ref())?;
-        let pinned = self.check_staged_hashes(opened.as_ref(), &mut added, run)?;
+        let pinned = self.check_staged_hashes(opened.as_ref(), &mut added, found, run)?;
         self.place_edits(&before.request, &mut added, run)?;
-        let tried = self.try_out(opened.as_ref(), &before, &added, warnings, run)?;
+        let tried = self.try_out(opened.as_ref(), &before, &added, found, warnings, run)?;
         self.look_at_paths_again(request, &added)?;
-        let overlaps = match &found {
+        let overlaps = match &*found {
             Found::State(state) => overlaps(state, id, &tried.composed.request)?,
             _ => Vec::new(),
         };
@@ -91,7 +91,7 @@ impl Engine {
         if request.dry_run {
             return Ok(Staged { id: None, expires: None, report, overlaps });
         }
-        let state = State::ensure(&self.workspace, found)?;
+        let state = State::ensure(&self.workspace, found.clone())?;
         let opened = match &mut opened {
             Some(opened) => opened,
             None => opened.insert(store::create(self, &state, self.who(run))?),
@@ -120,6 +120,7 @@ impl Engine {
         opened: Option<&Opened>,
         before: &Before,
         added: &Request,
+        found: &mut Found,
         warnings: &mut Vec<String>,
         run: Run<'_>,
     ) -> Result<Tried> {
@@ -131,7 +132,7 @@ impl Engine {
             Some(opened) => self.settle(opened, &mut request, &bases, run)?,
             None => vec![None; bases.len()],
         };
-        let (_, mut files) = self.prepare_unlocked(&request, warnings, run).map_err(|e| composed.name(e))?;
+        let (_, mut files) = self.prepare_unlocked(&request, found, warnings, run).map_err(|e| composed.name(e))?;
         settle::tell(&mut files, &rebased);
         Ok(Tried { composed, bases, files })
     }
@@ -152,10 +153,16 @@ impl Engine {
 
     /// What a `hash_after` of an earlier stage is expected to be, it must be; then nothing is left for the commit to
     /// compare but the base. Answers which entries were pinned.
-    fn check_staged_hashes(&self, opened: Option<&Opened>, added: &mut Request, run: Run<'_>) -> Result<Vec<bool>> {
+    fn check_staged_hashes(
+        &self,
+        opened: Option<&Opened>,
+        added: &mut Request,
+        found: &mut Found,
+        run: Run<'_>,
+    ) -> Result<Vec<bool>> {
         let pinned: Vec<bool> = added.files.iter().map(|file| file.expected_hash.is_some()).collect();
         let Some(opened) = opened.filter(|_| pinned.contains(&true)) else { return Ok(pinned) };
-        let staged = self.preview_of(opened, run)?.report.files;
+        let staged = self.preview_of(opened, found, run)?.report.files;
         for (index, file) in added.files.iter_mut().enumerate() {
             let of_file =
                 |report: &&FileReport| report.extras.renamed_to.as_ref().unwrap_or(&report.path) == &file.path;

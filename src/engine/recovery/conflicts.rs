@@ -20,50 +20,78 @@ pub(crate) struct Touching {
     pub id: String,
 }
 
-/// Looks for a hot journal that touches `paths`, which are in the workspace at `root`. State folders that cannot be
-/// trusted are named in `warnings`.
-pub(crate) fn find(workspace: &Workspace, paths: &[RelPath], warnings: &mut Vec<String>) -> Result<Option<Touching>> {
-    for folder in state_folders(workspace, paths)? {
-        let state = match State::find(&workspace.at(folder.clone()))? {
-            Found::State(state) => state,
-            Found::Nothing => continue,
-            Found::Ignored(why) => {
-                let name = named(&workspace.root, &folder);
-                recovery::tell_once(
-                    warnings,
-                    format!("{name} {why}: interrupted transactions in it are not looked at"),
-                );
-                continue;
-            }
-        };
-        let Some(section) = state.section(Section::Transactions)? else { continue };
-        for id in list_ids(workspace, &section)? {
-            // Read without its lock first: whoever only looks at it holds the lock too, and for us, who hold the locks
-            // of its targets, a busy lock never means that its owner is alive.
-            let Some(journal) = peek(&state, &section, &id)? else { continue };
-            let touches = journal.entries.iter().any(|record| {
-                let theirs = folder.path().join(record.path.as_path());
-                paths.iter().any(|ours| (workspace.protocol.touches)(&workspace.path_of(ours.as_path()), &theirs))
-            });
-            if touches
-                && matches!(interrupted::examine(&state, &id, &|_| false)?.0, Standing::Hot(..) | Standing::Running)
-            {
-                return Ok(Some(Touching { state, id }));
-            }
+/// Looks for an interrupted transaction that touches `paths`: in the state folder of the workspace, which is verified
+/// again for that, and in those of the folders above its root and beneath it. State folders that cannot be trusted are
+/// named in `warnings`.
+pub(crate) fn find(
+    workspace: &Workspace,
+    own: &mut Found,
+    paths: &[RelPath],
+    warnings: &mut Vec<String>,
+) -> Result<Option<Touching>> {
+    for folder in others(workspace, paths)? {
+        let other = workspace.at(folder);
+        if let Some(touching) = find_in(workspace, &other, &State::find(&other)?, paths, warnings)? {
+            return Ok(Some(touching));
+        }
+    }
+    // A transaction may have begun there, and been interrupted, since it was looked for.
+    own.verify(workspace)?;
+    find_in(workspace, workspace, own, paths, warnings)
+}
+
+/// The same in the state folder of one workspace.
+fn find_in(
+    workspace: &Workspace,
+    other: &Workspace,
+    found: &Found,
+    paths: &[RelPath],
+    warnings: &mut Vec<String>,
+) -> Result<Option<Touching>> {
+    let state = match found {
+        Found::State(state) => state,
+        Found::Nothing => return Ok(None),
+        Found::Ignored(why) => {
+            let name = named(&workspace.root, &other.root);
+            recovery::tell_once(warnings, format!("{name} {why}: interrupted transactions in it are not looked at"));
+            return Ok(None);
+        }
+    };
+    let Some(section) = state.section(Section::Transactions)? else { return Ok(None) };
+    for id in list_ids(workspace, &section)? {
+        // Read without its lock first: whoever only looks at it holds the lock too, and for us, who hold the locks
+        // of its targets, a busy lock never means that its owner is alive.
+        let Some(journal) = peek(state, &section, &id)? else { continue };
+        let touches = journal.entries.iter().any(|record| {
+            let theirs = other.path_of(record.path.as_path());
+            paths.iter().any(|ours| (workspace.protocol.touches)(&workspace.path_of(ours.as_path()), &theirs))
+        });
+        if touches && matches!(interrupted::examine(state, &id, &|_| false)?.0, Standing::Hot(..) | Standing::Running) {
+            return Ok(Some(Touching { state: state.clone(), id }));
         }
     }
     Ok(None)
 }
 
 /// The journal of a running transaction, and the root of its workspace.
-pub(crate) fn journal_of(workspace: &Workspace, paths: &[RelPath], id: &str) -> Result<Option<(PathBuf, Journal)>> {
+pub(crate) fn journal_of(
+    workspace: &Workspace,
+    own: &Found,
+    paths: &[RelPath],
+    id: &str,
+) -> Result<Option<(PathBuf, Journal)>> {
     if !is_id(id.as_ref()) {
         return Ok(None);
     }
-    for folder in state_folders(workspace, paths)? {
-        let Found::State(state) = State::find(&workspace.at(folder.clone()))? else { continue };
-        let Some(section) = state.section(Section::Transactions)? else { continue };
-        if let Some(journal) = peek(&state, &section, id)? {
+    let in_one = |found: &Found| -> Result<Option<Journal>> {
+        let Found::State(state) = found else { return Ok(None) };
+        state.section(Section::Transactions)?.map_or(Ok(None), |section| peek(state, &section, id))
+    };
+    if let Some(journal) = in_one(own)? {
+        return Ok(Some((workspace.root.path().to_owned(), journal)));
+    }
+    for folder in others(workspace, paths)? {
+        if let Some(journal) = in_one(&State::find(&workspace.at(folder.clone()))?)? {
             return Ok(Some((folder.path().to_owned(), journal)));
         }
     }
@@ -90,9 +118,9 @@ fn peek(state: &State, section: &Handle, id: &str) -> Result<Option<Journal>> {
     }
 }
 
-/// Every folder that has a state folder: the root's ancestors up to the mount's root, the root, and what is between
-/// it and the paths.
-fn state_folders(workspace: &Workspace, paths: &[RelPath]) -> Result<Vec<Handle>> {
+/// Every other folder that has a state folder: the root's ancestors up to the mount's root, and what is between it and the
+/// paths.
+fn others(workspace: &Workspace, paths: &[RelPath]) -> Result<Vec<Handle>> {
     let root = &workspace.root;
     let mut found = Vec::new();
     let root_stat = workspace.stat_handle(root)?;
@@ -106,7 +134,7 @@ fn state_folders(workspace: &Workspace, paths: &[RelPath]) -> Result<Vec<Handle>
         let above = workspace.fs().open_above(root, levels, Path::new(""));
         found.push(above.map_err(|e| Error::io("open the folder of", folder.path(), e))?);
     }
-    for folder in folders_between(paths) {
+    for folder in folders_between(paths).into_iter().filter(|folder| !folder.as_os_str().is_empty()) {
         match workspace.fs().open_beneath(root, &folder.join(STATE_FOLDER)) {
             Ok(_) => {
                 found.push(workspace.open_beneath(root, folder)?);

@@ -11,12 +11,12 @@ use crate::engine::recovery::{self, InFront};
 use crate::engine::report::{Extra, FileReport, Operation, Report, Reverted};
 use crate::engine::store::snapshot::{self, Snapshot, Wanted};
 use crate::engine::store::state::{Found, State};
-use crate::engine::transaction::Transaction;
 use crate::engine::transaction::prepare::lock_targets::{LockedTargets, Parents, Targets};
 use crate::engine::transaction::prepare::prepared::{Marks, Prepared, Source, Sources};
 use crate::engine::transaction::prepare::request_paths::is_about_the_path;
 use crate::engine::transaction::prepare::resolve::Place;
 use crate::engine::transaction::retry::telling;
+use crate::engine::transaction::{Ready, Transaction};
 use crate::engine::{Engine, Run};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Metadata, Name};
@@ -52,7 +52,11 @@ impl Engine {
     /// The same with more to say about how.
     pub fn undo_with(&self, id: Option<&str>, options: &UndoOptions, run: Run<'_>) -> Result<Report> {
         match id {
-            Some(id) => self.take_back_by(id, options, self.recover_for(Some(id), &[], options, run)?, run),
+            Some(id) => {
+                let mut found = self.found()?;
+                let warnings = self.recover_for(&found, Some(id), &[], options, run)?;
+                self.take_back_by(&mut found, id, options, warnings, run)
+            }
             None => self.undo_newest(&[&|_, _| true], nothing_to_undo, options, run),
         }
     }
@@ -66,10 +70,11 @@ impl Engine {
         options: &UndoOptions,
         run: Run<'_>,
     ) -> Result<Report> {
-        let warnings = self.recover_for(None, wanted, options, run)?;
+        let mut found = self.found()?;
+        let warnings = self.recover_for(&found, None, wanted, options, run)?;
         for is_wanted in wanted {
-            match self.newest_not_undone(is_wanted) {
-                Ok(Some(id)) => return self.take_back_by(&id, options, warnings, run),
+            match self.newest_not_undone(&found, is_wanted) {
+                Ok(Some(id)) => return self.take_back_by(&mut found, &id, options, warnings, run),
                 Ok(None) => {}
                 Err(error) => return Err(error.warning_of(warnings)),
             }
@@ -80,9 +85,10 @@ impl Engine {
     /// Undoes an undo: the transaction's changes are there again. Without an id: the newest undo that is not taken back.
     /// `id` may be the transaction or its undo. On failure nothing is changed, or the error's outcome says so.
     pub fn redo(&self, id: Option<&str>, options: &UndoOptions, run: Run<'_>) -> Result<Report> {
-        let warnings = self.recover_for(id, &[&|_, _| true], options, run)?;
-        match self.undo_of(id) {
-            Ok(undo) => self.take_back_by(&undo, options, warnings, run),
+        let mut found = self.found()?;
+        let warnings = self.recover_for(&found, id, &[&|_, _| true], options, run)?;
+        match self.undo_of(&found, id) {
+            Ok(undo) => self.take_back_by(&mut found, &undo, options, warnings, run),
             Err(error) => Err(error.warning_of(warnings)),
         }
     }
@@ -90,6 +96,7 @@ impl Engine {
     /// Where no id is given, what could not be recovered may be the newest itself, if it is wanted.
     fn recover_for(
         &self,
+        found: &Found,
         id: Option<&str>,
         wanted: &[&Wanting<'_>],
         options: &UndoOptions,
@@ -100,10 +107,10 @@ impl Engine {
             return Ok(warnings);
         }
         if id.is_some() {
-            self.recover_own(&mut warnings, run)?;
+            self.recover_own(found, &mut warnings, run)?;
             return Ok(warnings);
         }
-        let Some(error) = self.try_to_recover(&mut warnings, run)? else { return Ok(warnings) };
+        let Some(error) = self.try_to_recover(found, &mut warnings, run)? else { return Ok(warnings) };
         let is_another = |id: &str| !wanted.iter().any(|is_wanted| is_wanted(id, ""));
         if error.transaction().is_some_and(is_another) {
             warnings.push(recovery::not_recovered(&error));
@@ -119,21 +126,29 @@ impl Engine {
 
     /// Tries it again where another program came in between and other lines may change. Else what it wrote is a conflict,
     /// and would be one the next time.
-    fn take_back_by(&self, id: &str, options: &UndoOptions, mut warnings: Vec<String>, run: Run<'_>) -> Result<Report> {
-        let attempt = |attempt| self.take_back(id, options, attempt > 1, &mut warnings, run);
+    fn take_back_by(
+        &self,
+        found: &mut Found,
+        id: &str,
+        options: &UndoOptions,
+        mut warnings: Vec<String>,
+        run: Run<'_>,
+    ) -> Result<Report> {
+        let attempt = |attempt| self.take_back(found, id, options, attempt > 1, &mut warnings, run);
         let report = self.try_again(options.check.as_ref(), attempt, |_| options.rebase, run);
         telling(report, warnings)
     }
 
     fn take_back(
         &self,
+        found: &mut Found,
         id: &str,
         options: &UndoOptions,
         again: bool,
         warnings: &mut Vec<String>,
         run: Run<'_>,
     ) -> Result<Report> {
-        let (state, loaded) = self.committed(id)?;
+        let (state, loaded) = self.committed(found, id)?;
         let id = loaded.id().to_owned();
         if let Some(by) = self.reverted(&state)?.get(&id) {
             let message = format!("{id} is undone already, by {by}; redo it to have its changes again");
@@ -141,10 +156,10 @@ impl Engine {
         }
         let targets = RevertPaths::of(&loaded.journal);
         let (places, parents, locks) = if options.dry_run {
-            let (places, parents) = self.resolve_unlocked(&targets, warnings)?;
+            let (places, parents) = self.resolve_unlocked(&targets, found, warnings)?;
             (places, parents, None)
         } else {
-            let LockedTargets { places, parents, locks } = self.lock_targets(&targets, warnings, run)?;
+            let LockedTargets { places, parents, locks } = self.lock_targets(&targets, found, warnings, run)?;
             (places, parents, Some(locks))
         };
         let read_at = Instant::now();
@@ -155,14 +170,14 @@ impl Engine {
             if let Some(snapshot) = snapshot.as_mut().filter(|_| places.len() > limits::SYNC_EACH_UP_TO) {
                 snapshot.file = None;
             }
-            let found = snapshot.as_ref().map(Snapshot::state);
-            let obstructed = place.stat.is_some() && found.is_none();
-            let carried = match found {
-                Some(found) if options.rebase => self.carry_back(&state, &loaded, entry, found, run)?,
+            let there = snapshot.as_ref().map(Snapshot::state);
+            let obstructed = place.stat.is_some() && there.is_none();
+            let carried = match there {
+                Some(there) if options.rebase => self.carry_back(&state, &loaded, entry, there, run)?,
                 _ => None,
             };
             now.push(Now {
-                state: found,
+                state: there,
                 obstructed,
                 missing: place.missing.clone(),
                 within: place.folders_within(),
@@ -187,19 +202,19 @@ impl Engine {
         let prepared =
             Prepared { plan, sources, targets, parents, dresses, read_at, marks, gate, again, contended: None };
         let Some(locks) = locks else {
-            self.check_possible(&prepared, &Found::State(state))?;
+            self.check_possible(&prepared, found)?;
             return Ok(Report { dry_run: true, files, reverts, ..Report::default() });
         };
-        drop(state);
-        Transaction::new(self, prepared, locks, Report { files, reverts, ..Report::default() }, run).commit()
+        let ready = Ready { prepared, locks, found: found.clone() };
+        Transaction::new(self, ready, Report { files, reverts, ..Report::default() }, run).commit()
     }
 
     /// The newest transaction that is neither undone nor itself an undo, and that is wanted by its id and the program that
     /// committed it.
-    fn newest_not_undone(&self, is_wanted: &Wanting<'_>) -> Result<Option<String>> {
-        let Some(state) = self.state()? else { return Ok(None) };
-        let undone = self.reverted(&state)?;
-        let newest = whole_history(&state)?.rev().find_map(|entry| match entry {
+    fn newest_not_undone(&self, found: &Found, is_wanted: &Wanting<'_>) -> Result<Option<String>> {
+        let Some(state) = found.trusted(&self.workspace)? else { return Ok(None) };
+        let undone = self.reverted(state)?;
+        let newest = whole_history(state)?.rev().find_map(|entry| match entry {
             Ok(Entry::Ours(Loaded { journal: Journal { header, .. }, .. })) => {
                 let is_open = header.reverts.is_none() && !undone.contains_key(&header.id);
                 (is_open && is_wanted(&header.id, &header.owner.program)).then_some(Ok(header.id))
@@ -210,7 +225,7 @@ impl Engine {
             Err(error) => Some(Err(error)),
         });
         let newest = newest.transpose()?;
-        self.refuse_interrupted(&state, newest.as_deref(), is_wanted)?;
+        self.refuse_interrupted(state, newest.as_deref(), is_wanted)?;
         Ok(newest)
     }
 
@@ -224,33 +239,33 @@ impl Engine {
     }
 
     /// The undo that a redo takes back.
-    fn undo_of(&self, id: Option<&str>) -> Result<String> {
+    fn undo_of(&self, found: &Found, id: Option<&str>) -> Result<String> {
         let nothing = |what: &str| {
             let message = format!("{what}; there is nothing to redo (`txedit log`)");
             Error::new(ErrorKind::UnknownTransaction, message)
         };
-        let state = self.state()?.ok_or_else(|| nothing("nothing was committed here"))?;
-        let reverts = self.reverts(&state)?;
-        let undone = self.reverted(&state)?;
+        let state = found.trusted(&self.workspace)?.ok_or_else(|| nothing("nothing was committed here"))?;
+        let reverts = self.reverts(state)?;
+        let undone = self.reverted(state)?;
         // An undo takes back a transaction that is none; a redo takes back an undo.
         let target = |id: &str| reverts.iter().find(|(it, _)| it == id).and_then(|(_, reverts)| reverts.clone());
         let is_undo = |id: &str| target(id).is_some_and(|undone| target(&undone).is_none());
         let Some(id) = id else {
             let newest = reverts.iter().rev().find(|(id, _)| is_undo(id) && !undone.contains_key(id));
             let newest = newest.map(|(id, _)| id.as_str());
-            let newer = whole_history(&state)?.rev().find_map(|entry| match entry {
+            let newer = whole_history(state)?.rev().find_map(|entry| match entry {
                 Ok(Entry::Ours(loaded)) => (Some(loaded.id()) == newest).then_some(Ok(())),
                 Ok(Entry::Doubtful(doubtful)) => Some(Err(doubtful.may_be_newest())),
                 Err(error) => Some(Err(error)),
             });
             newer.transpose()?;
-            self.refuse_interrupted(&state, newest, &|_, _| true)?;
+            self.refuse_interrupted(state, newest, &|_, _| true)?;
             return newest.map(str::to_owned).ok_or_else(|| nothing("no undo is left to take back"));
         };
         if is_undo(id) {
             return Ok(id.to_owned());
         }
-        let (_, loaded) = self.committed(id)?;
+        let (_, loaded) = self.committed(found, id)?;
         undone.get(loaded.id()).cloned().ok_or_else(|| nothing(&format!("{id} is not undone")))
     }
 

@@ -85,13 +85,38 @@ pub(crate) struct State {
 }
 
 /// What stands at `.txedit`.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 #[expect(clippy::large_enum_variant, reason = "there is one of it in a call, and it is taken apart at once")]
 pub(crate) enum Found {
     Nothing,
     State(State),
     /// Not to be trusted, and why: what follows its name.
     Ignored(String),
+}
+
+impl Found {
+    /// The state folder; `None` where there is none. One that is not to be trusted is an error.
+    pub(crate) fn trusted(&self, workspace: &Workspace) -> Result<Option<&State>> {
+        match self {
+            Self::State(state) => Ok(Some(state)),
+            Self::Nothing => Ok(None),
+            Self::Ignored(why) => {
+                let path = workspace.path_of(STATE_FOLDER);
+                let message = format!("{} {why}", path.display());
+                Err(Error::new(ErrorKind::PermissionDenied, message).at(path))
+            }
+        }
+    }
+
+    /// Verifies that this is still what stands at `.txedit`, and looks for it again where it is not. What was found before
+    /// locks were taken, or before a caller looked at a plan, may be gone, or be somebody else's by now.
+    pub(crate) fn verify(&mut self, workspace: &Workspace) -> Result<()> {
+        match self {
+            Self::State(state) if state.is_in_place()? => {}
+            _ => *self = State::find(workspace)?,
+        }
+        Ok(())
+    }
 }
 
 /// The mode of everything in a state folder: it holds old contents of files that others may not read.
@@ -132,6 +157,15 @@ impl State {
             }
         }
         Ok(Found::State(state))
+    }
+
+    /// True if the name `.txedit` still stands for this folder, and that is still this user's alone.
+    fn is_in_place(&self) -> Result<bool> {
+        let there = self.workspace.stat(Name::new(&self.workspace.root, STATE_FOLDER))?;
+        // Its owner was this user when it was opened.
+        let user = self.stat.user;
+        let is_private = |there: &Stat| (self.workspace.protocol.is_private)(there.user, there.mode, user);
+        Ok(there.is_some_and(|there| there.identity == self.stat.identity && is_private(&there)))
     }
 
     /// Why a state folder that is ours, and that somebody else may have put where it is, is not to be acted on: its

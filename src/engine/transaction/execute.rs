@@ -15,6 +15,7 @@ use crate::engine::history::concurrent_key;
 use crate::engine::history::made_folders::Tidied;
 use crate::engine::history::stored_report::Teller;
 use crate::engine::history::trash::{self, Trash};
+use crate::engine::report::FileReport;
 use crate::engine::rollback::walk::undo;
 use crate::engine::store::barrier::sync_all;
 use crate::engine::store::folder::TransactionFolder;
@@ -32,9 +33,11 @@ use crate::identity::Timestamp;
 pub(crate) struct Committed {
     pub id: String,
     pub warnings: Vec<String>,
+    /// What became of each file.
+    pub files: Vec<FileReport>,
     /// The check that it passed.
     pub check: Option<CheckRun>,
-    /// What that made of the new files.
+    /// What that made of the new files, as long as it is not told in `files`.
     pub rewritten: Vec<Rewritten>,
 }
 
@@ -62,7 +65,8 @@ pub(crate) fn commit(
     let staging = Staging::begin(state, &prepared, teller.program)?;
     let id = staging.id().to_owned();
     let (read_at, begun) = (staging.read_at(&prepared), staging.born());
-    let mut committed = Committed { id: id.clone(), warnings: Vec::new(), check: None, rewritten: Vec::new() };
+    let mut committed =
+        Committed { id: id.clone(), warnings: Vec::new(), files: Vec::new(), check: None, rewritten: Vec::new() };
     let tidied = Tidied::default();
     let mut walk = Walk {
         staging,
@@ -76,10 +80,14 @@ pub(crate) fn commit(
         committed: &mut committed,
     };
     let result = walk.phases(terms);
-    drop(walk);
+    let files = walk.into_files();
     // The others need not wait until the trash is emptied.
     drop((locks, prepared));
     result.map_err(|e| e.of_transaction(&id))?;
+    committed.files = files;
+    for rewritten in std::mem::take(&mut committed.rewritten) {
+        rewritten.tell(&mut committed.files);
+    }
     committed.warnings.extend(trash::after_commit(state, &trash, durable, begun));
     Ok(committed)
 }
@@ -109,6 +117,11 @@ pub(crate) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
+    /// The reports of the files, once everything else of it may go.
+    fn into_files(self) -> Vec<FileReport> {
+        self.teller.files
+    }
+
     fn phases(&mut self, terms: Terms) -> Result<()> {
         for phase in (self.transaction().workspace().protocol.commit)(self.prepared.plan.entries.len(), terms) {
             let steps = || phase.steps.iter().find_map(|step| self.perform(*step).err());

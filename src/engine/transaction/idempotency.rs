@@ -12,6 +12,7 @@ use crate::engine::history::stored_report::Account;
 use crate::engine::history::untrusted::Doubtful;
 use crate::engine::report::{Extra, FileReport, Operation, Report};
 use crate::engine::store::folder::see;
+use crate::engine::store::state::Found;
 use crate::engine::{Engine, Run};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::Name;
@@ -27,10 +28,11 @@ impl Engine {
         &self,
         request: &Request,
         fingerprint: Digest,
+        found: &Found,
         run: Run<'_>,
     ) -> Result<Option<Report>> {
         if let Some(key) = &request.idempotency_key
-            && let Some(loaded) = match self.search(having_key(key))? {
+            && let Some(loaded) = match self.search(found, having_key(key))? {
                 Search::Found(loaded) => Some(loaded),
                 Search::Perhaps(doubtful) => return Err(doubtful.may_have_key(key)),
                 Search::Nothing => None,
@@ -44,13 +46,13 @@ impl Engine {
                 );
                 return Err(Error::new(ErrorKind::ValidationFailed, message));
             }
-            return self.told_again(&loaded, self.is_checked(request.check.as_ref()), run).map(Some);
+            return self.told_again(found, &loaded, self.is_checked(request.check.as_ref()), run).map(Some);
         }
         if !request.idempotent {
             return Ok(None);
         }
         // A header is what tells; without one, what somebody else put there stops nobody.
-        self.repeated(request, fingerprint, |doubtful| !doubtful.is_foreign(), run)
+        self.repeated(request, fingerprint, found, |doubtful| !doubtful.is_foreign(), run)
     }
 
     /// The answer of the transaction that did the very same, where every file still is as it left it. One without a
@@ -59,11 +61,12 @@ impl Engine {
         &self,
         request: &Request,
         fingerprint: Digest,
+        found: &Found,
         may_be: impl Fn(&Doubtful) -> bool,
         run: Run<'_>,
     ) -> Result<Option<Report>> {
         let wanted = Wanted { is_it: |header: &Header| header.request == Some(fingerprint), may_be };
-        let loaded = match self.search(wanted)? {
+        let loaded = match self.search(found, wanted)? {
             Search::Found(loaded) => loaded,
             Search::Perhaps(doubtful) => return Err(doubtful.may_be_the_same("this very request")),
             Search::Nothing => return Ok(None),
@@ -71,7 +74,7 @@ impl Engine {
         let is_in_place =
             loaded.journal.entries.iter().zip(self.seen(&loaded, run.cancel)?).all(|(it, seen)| is_left(it, seen));
         if is_in_place {
-            self.told_again(&loaded, self.is_checked(request.check.as_ref()), run).map(Some)
+            self.told_again(found, &loaded, self.is_checked(request.check.as_ref()), run).map(Some)
         } else {
             Ok(None)
         }
@@ -79,10 +82,10 @@ impl Engine {
 
     /// The answer of the commit of an open transaction, where that is through. A plan that is named must be the one that
     /// was committed.
-    pub(crate) fn committed_again(&self, commit: &Commit<'_>, run: Run<'_>) -> Result<Option<Report>> {
+    pub(crate) fn committed_again(&self, found: &Found, commit: &Commit<'_>, run: Run<'_>) -> Result<Option<Report>> {
         let Commit { opened, is_gone, plan_hash, is_checked } = *commit;
         // As long as it is open, what is staged tells by itself whether it still fits the files.
-        let loaded = match self.committed_open(opened, |doubtful| is_gone && doubtful.id.as_str() > opened)? {
+        let loaded = match self.committed_open(found, opened, |doubtful| is_gone && doubtful.id.as_str() > opened)? {
             Search::Found(loaded) => loaded,
             Search::Perhaps(doubtful) => {
                 // Of one that is gone, nothing commits what was staged any more.
@@ -92,18 +95,18 @@ impl Engine {
             Search::Nothing => return Ok(None),
         };
         check_plan(plan_hash, loaded.journal.plan_hash(), false)?;
-        self.told_again(&loaded, is_checked, run).map(Some)
+        self.told_again(found, &loaded, is_checked, run).map(Some)
     }
 
     /// The answer of a committed transaction, with what is true of its files now.
-    fn told_again(&self, loaded: &Loaded, is_checked: bool, run: Run<'_>) -> Result<Report> {
+    fn told_again(&self, found: &Found, loaded: &Loaded, is_checked: bool, run: Run<'_>) -> Result<Report> {
         let account = Account::read(&self.workspace, &loaded.folder)?;
         let mut report = account.map_or_else(|| of_journal(&loaded.journal), Account::into_report);
         let id = loaded.id();
         report.transaction = Some(id.to_owned());
         report.already_applied = true;
-        if let Some(state) = self.state()? {
-            report.undone_by = self.reverted(&state)?.remove(id);
+        if let Some(state) = found.trusted(&self.workspace)? {
+            report.undone_by = self.reverted(state)?.remove(id);
         }
         let now = Now { loaded, seen: self.seen(loaded, run.cancel)? };
         for file in &mut report.files {

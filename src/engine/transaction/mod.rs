@@ -13,9 +13,9 @@ pub(super) mod stage;
 use std::path::Path;
 
 use super::history::stored_report::Teller;
-use super::report::Report;
+use super::report::{FileReport, Report};
 use super::store::lock::Locks;
-use super::store::state::State;
+use super::store::state::{Found, State};
 use super::{Durability, Engine, Run};
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::path::{STATE_FOLDER, shown};
@@ -36,61 +36,46 @@ pub struct Transaction<'a> {
     engine: &'a Engine,
     run: Run<'a>,
     /// `None` where there is nothing to do: a dry run, or the very same was committed before.
-    prepared: Option<(Prepared, Locks)>,
-    report: Report,
+    ready: Option<Ready>,
+    plan: Report,
+}
+
+/// What a commit needs.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    pub prepared: Prepared,
+    pub locks: Locks,
+    /// The state folder as it was under the locks.
+    pub found: Found,
 }
 
 impl<'a> Transaction<'a> {
-    pub(crate) fn new(engine: &'a Engine, prepared: Prepared, locks: Locks, report: Report, run: Run<'a>) -> Self {
-        Self { engine, run, prepared: Some((prepared, locks)), report }
+    pub(crate) fn new(engine: &'a Engine, ready: Ready, plan: Report, run: Run<'a>) -> Self {
+        Self { engine, run, ready: Some(ready), plan }
     }
 
     /// One that changes nothing, and answers this.
-    fn done(engine: &'a Engine, report: Report, run: Run<'a>) -> Self {
-        Self { engine, run, prepared: None, report }
+    pub(crate) fn done(engine: &'a Engine, plan: Report, run: Run<'a>) -> Self {
+        Self { engine, run, ready: None, plan }
     }
 
     /// What [`commit`](Self::commit) will do to each file; it has no id yet. Where `already_applied` says so, the very same
     /// was committed before, and this is its answer.
     #[must_use]
     pub fn plan(&self) -> &Report {
-        &self.report
+        &self.plan
     }
 
     /// Carries it out, all of it or nothing. On failure the error's outcome says what is true of the files: `Unchanged` and
     /// `RolledBack` both mean that all of them are as they were.
-    pub fn commit(mut self) -> Result<Report> {
-        let Some((prepared, locks)) = self.prepared.take().filter(|(prepared, _)| !prepared.plan.is_empty()) else {
-            return Ok(self.report);
-        };
-        let Committed { id, warnings, check, rewritten } = self.execute(prepared, locks)?;
-        for rewritten in rewritten {
-            rewritten.tell(&mut self.report.files);
-        }
-        self.report.warnings.extend(warnings);
-        Ok(Report { transaction: Some(id), check, ..self.report })
-    }
-
-    /// Commits under locks, then bounds history.
-    fn execute(&mut self, prepared: Prepared, locks: Locks) -> Result<Committed> {
-        let engine = self.engine;
-        let found = State::find(&engine.workspace)?;
-        engine.check_possible(&prepared, &found)?;
-        let state = State::ensure(&engine.workspace, found)?;
-        let durable = engine.settings.durability == Durability::Power;
-        let bytes = prepared.bytes_before();
-        let program = engine.program(self.run);
-        let teller = Teller { program: &program, files: &mut self.report.files };
-        let mut committed = execute::commit(&state, prepared, locks, durable, teller, self.run)?;
-        match engine.prune_by_the_way(&state, &committed.id, bytes) {
-            Ok(warnings) => committed.warnings.extend(warnings),
-            Err(error) => committed.warnings.push(format!("history could not be pruned: {error}")),
-        }
-        match state.tag() {
-            Ok(is_first) => committed.warnings.extend(is_first.then(|| keeps_history(engine.root()))),
-            Err(error) => committed.warnings.push(format!("the state folder could not be tagged: {error}")),
-        }
-        Ok(committed)
+    pub fn commit(self) -> Result<Report> {
+        let Self { engine, run, ready, plan } = self;
+        let Some(ready) = ready.filter(|ready| !ready.prepared.plan.is_empty()) else { return Ok(plan) };
+        let Report { files, mut warnings, reverts, .. } = plan;
+        let committed = engine.execute(ready, files, run)?;
+        warnings.extend(committed.warnings);
+        let (transaction, files, check) = (Some(committed.id), committed.files, committed.check);
+        Ok(Report { transaction, files, check, warnings, reverts, ..Report::default() })
     }
 }
 
@@ -101,18 +86,38 @@ fn keeps_history(root: &Path) -> String {
 }
 
 impl Engine {
+    /// Commits under locks, then bounds history.
+    fn execute(&self, ready: Ready, files: Vec<FileReport>, run: Run<'_>) -> Result<Committed> {
+        let Ready { prepared, locks, mut found } = ready;
+        // Whoever began it may have taken their time: what stands at `.txedit` by now is what counts.
+        found.verify(&self.workspace)?;
+        self.check_possible(&prepared, &found)?;
+        let state = State::ensure(&self.workspace, found)?;
+        let durable = self.settings.durability == Durability::Power;
+        let bytes = prepared.bytes_before();
+        let program = self.program(run);
+        let teller = Teller { program: &program, files };
+        let mut committed = execute::commit(&state, prepared, locks, durable, teller, run)?;
+        match self.prune_by_the_way(&state, &committed.id, bytes) {
+            Ok(warnings) => committed.warnings.extend(warnings),
+            Err(error) => committed.warnings.push(format!("history could not be pruned: {error}")),
+        }
+        match state.tag() {
+            Ok(is_first) => committed.warnings.extend(is_first.then(|| keeps_history(self.root()))),
+            Err(error) => committed.warnings.push(format!("the state folder could not be tagged: {error}")),
+        }
+        Ok(committed)
+    }
+
     /// Locks the targets of a request, reads them and plans what will be done. What is interrupted and in the way is
     /// recovered first, which the plan's warnings tell. On failure no file is changed, but by such a recovery. Of a dry run
     /// nothing is locked, and its commit changes nothing. Unlike [`apply`](Self::apply) it is tried once.
     pub fn begin<'a>(&'a self, request: &Request, run: Run<'a>) -> Result<Transaction<'a>> {
         self.admit(request)?;
-        if request.dry_run {
-            return Ok(Transaction::done(self, self.dry_run(request, run)?, run));
-        }
-        let mut warnings = Vec::new();
-        match self.begin_attempt(request, 1, &mut warnings, run) {
+        let (mut found, mut warnings) = (self.found()?, Vec::new());
+        match self.begin_attempt(request, 1, &mut found, &mut warnings, run) {
             Ok(mut transaction) => {
-                transaction.report.warnings.splice(0..0, warnings);
+                transaction.plan.warnings.splice(0..0, warnings);
                 Ok(transaction)
             }
             Err(error) => Err(error.warning_of(warnings)),
@@ -125,12 +130,12 @@ impl Engine {
     /// Where another program writes one of the files meanwhile, a request that means the same for any content is tried
     /// again, for as long as it would wait for a lock.
     pub fn apply(&self, request: &Request, run: Run<'_>) -> Result<Report> {
-        self.admit(request)?;
         if request.dry_run {
-            return self.dry_run(request, run);
+            return self.begin(request, run)?.commit();
         }
-        let mut warnings = Vec::new();
-        let attempt = |attempt| self.attempt(request, attempt, &mut warnings, run);
+        self.admit(request)?;
+        let (mut found, mut warnings) = (self.found()?, Vec::new());
+        let attempt = |attempt| self.begin_attempt(request, attempt, &mut found, &mut warnings, run)?.commit();
         let report =
             self.try_again(request.check.as_ref(), attempt, |error| retry::means_the_same(request, error), run);
         retry::telling(report, warnings)
@@ -143,13 +148,13 @@ impl Engine {
     }
 
     /// What would be done, decided without a lock.
-    fn dry_run(&self, request: &Request, run: Run<'_>) -> Result<Report> {
+    fn dry_run(&self, request: &Request, found: &mut Found, run: Run<'_>) -> Result<Report> {
         // What a key was used for answers the commit, too.
-        if let Some(report) = self.answered_before(request, request.fingerprint(self.root()), run)? {
+        if let Some(report) = self.answered_before(request, request.fingerprint(self.root()), found, run)? {
             return Ok(Report { dry_run: true, ..report });
         }
         let mut warnings = Vec::new();
-        let (_, files) = self.prepare_unlocked(request, &mut warnings, run)?;
+        let (_, files) = self.prepare_unlocked(request, found, &mut warnings, run)?;
         Ok(Report { dry_run: true, files, warnings, ..Report::default() })
     }
 
@@ -160,7 +165,7 @@ impl Engine {
         find: impl Fn() -> Result<T>,
         run: Run<'_>,
     ) -> (Option<T>, Result<Report>) {
-        let (mut last, mut warnings) = (None, Vec::new());
+        let (mut last, mut warnings, mut state) = (None, Vec::new(), None);
         let attempt = |attempt| {
             let found: &T = last.insert(find()?);
             let request = found.as_ref();
@@ -168,44 +173,44 @@ impl Engine {
                 return Ok(Report { dry_run: request.dry_run, ..Report::default() });
             }
             validate::check(request, PathRule::Absolute)?;
-            if request.dry_run {
-                self.dry_run(request, run)
-            } else {
-                self.attempt(request, attempt, &mut warnings, run)
-            }
+            let state = match &mut state {
+                Some(state) => state,
+                None => state.insert(self.found()?),
+            };
+            self.begin_attempt(request, attempt, state, &mut warnings, run)?.commit()
         };
         let report = self.try_again(None, attempt, |_| true, run);
         (last, retry::telling(report, warnings))
     }
 
-    /// Tries it for the `attempt`th time: all before came to nothing, since another program came in between.
-    fn attempt(&self, request: &Request, attempt: usize, warnings: &mut Vec<String>, run: Run<'_>) -> Result<Report> {
-        self.begin_attempt(request, attempt, warnings, run)?.commit()
-    }
-
+    /// Begins it for the `attempt`th time: all before came to nothing, since another program came in between.
     fn begin_attempt<'a>(
         &'a self,
         request: &Request,
         attempt: usize,
+        found: &mut Found,
         warnings: &mut Vec<String>,
         run: Run<'a>,
     ) -> Result<Transaction<'a>> {
+        if request.dry_run {
+            return Ok(Transaction::done(self, self.dry_run(request, found, run)?, run));
+        }
         let again = attempt > 1;
         let paths = RequestPaths::of(request);
-        self.recover_own(warnings, run)?;
+        self.recover_own(found, warnings, run)?;
         let fingerprint = request.fingerprint(self.root());
         let done = |report| Transaction::done(self, report, run);
-        let mut locked = match self.lock_targets(&paths, warnings, run) {
+        let mut locked = match self.lock_targets(&paths, found, warnings, run) {
             // What made a folder of a file, or a file of a folder, has paths that lead nowhere once it is done.
             Err(error) if leads_nowhere(&error) => {
-                return self.answered_before(request, fingerprint, run).ok().flatten().map(done).ok_or(error);
+                return self.answered_before(request, fingerprint, found, run).ok().flatten().map(done).ok_or(error);
             }
             locked => locked?,
         };
-        if let Some(report) = self.answered_before(request, fingerprint, run)? {
+        if let Some(report) = self.answered_before(request, fingerprint, found, run)? {
             return Ok(done(report));
         }
-        self.refuse_key_at_work(request)?;
+        self.refuse_key_at_work(request, found)?;
         if again {
             locked.stat_again(&self.workspace)?;
         }
@@ -213,7 +218,7 @@ impl Engine {
         let (mut prepared, files) = match self.prepare(request, paths, places, parents, run) {
             // A file that is no longer what the request expects may be what the request makes of it.
             Err(error) if carries_hashes(request) => {
-                return self.repeated(request, fingerprint, |_| false, run)?.map(done).ok_or(error);
+                return self.repeated(request, fingerprint, found, |_| false, run)?.map(done).ok_or(error);
             }
             other => other?,
         };
@@ -223,7 +228,8 @@ impl Engine {
         if attempt > self.contended_after && self.settings.durability == Durability::Power {
             prepared.contended = prepare::reapplicable::edits(self.workspace.protocol, request, &prepared);
         }
-        Ok(Transaction::new(self, prepared, locks, Report { files, ..Report::default() }, run))
+        let ready = Ready { prepared, locks, found: found.clone() };
+        Ok(Transaction::new(self, ready, Report { files, ..Report::default() }, run))
     }
 }
 

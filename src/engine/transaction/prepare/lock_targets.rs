@@ -10,6 +10,7 @@ use crate::engine::recovery;
 use crate::engine::recovery::conflicts;
 use crate::engine::report::RecoveryAction;
 use crate::engine::store::lock::{Locks, Patience};
+use crate::engine::store::state::Found;
 use crate::engine::store::workspace::Workspace;
 use crate::engine::{Engine, RecoverOptions, Run};
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -59,6 +60,7 @@ impl Engine {
     pub(crate) fn lock_targets(
         &self,
         targets: &impl Targets,
+        found: &mut Found,
         warnings: &mut Vec<String>,
         run: Run<'_>,
     ) -> Result<LockedTargets> {
@@ -66,7 +68,7 @@ impl Engine {
         loop {
             patience.check_cancelled()?;
             let (before, parents) = resolve(self.resolver(), targets)?;
-            self.refuse_own_locks(&before, &parents)?;
+            self.refuse_own_locks(found, &before, &parents)?;
             // That much tells the folder too; what stands there is looked at again.
             let before: Vec<_> = before.into_iter().map(|place| (place.path, place.missing.len())).collect();
             let locks = Locks::acquire(&self.workspace, parents.values().cloned().collect(), patience)?;
@@ -82,7 +84,7 @@ impl Engine {
                 continue;
             }
             let ours: Vec<RelPath> = places.iter().map(|place| place.path.clone()).collect();
-            let Some(touching) = conflicts::find(&self.workspace, &ours, warnings)? else {
+            let Some(touching) = conflicts::find(&self.workspace, found, &ours, warnings)? else {
                 return Ok(LockedTargets { places, parents, locks });
             };
             // Its owner is dead. Recovering needs the locks that we hold, and what we looked at is about to change.
@@ -95,21 +97,22 @@ impl Engine {
     pub(crate) fn resolve_unlocked(
         &self,
         targets: &impl Targets,
+        found: &mut Found,
         warnings: &mut Vec<String>,
     ) -> Result<(Vec<Place>, Parents)> {
         let (places, parents) = resolve(self.resolver(), targets)?;
         let ours: Vec<RelPath> = places.iter().map(|place| place.path.clone()).collect();
-        match conflicts::find(&self.workspace, &ours, warnings)? {
+        match conflicts::find(&self.workspace, found, &ours, warnings)? {
             None => Ok((places, parents)),
             Some(touching) => Err(in_the_way(&touching.id, "a dry run recovers nothing")),
         }
     }
 
     /// A check of a transaction cannot have the locks that the transaction holds until the check is through.
-    fn refuse_own_locks(&self, places: &[Place], parents: &Parents) -> Result<()> {
+    fn refuse_own_locks(&self, found: &Found, places: &[Place], parents: &Parents) -> Result<()> {
         let Some(id) = &self.inside else { return Ok(()) };
         let paths: Vec<RelPath> = places.iter().map(|place| place.path.clone()).collect();
-        let Some((root, journal)) = conflicts::journal_of(&self.workspace, &paths, id)? else {
+        let Some((root, journal)) = conflicts::journal_of(&self.workspace, found, &paths, id)? else {
             return Ok(());
         };
         let locked = journal.entries.iter().flat_map(|record| {

@@ -15,7 +15,7 @@ use super::resolve::Place;
 use super::set_id;
 use crate::engine::report::FileReport;
 use crate::engine::store::snapshot::Snapshot;
-use crate::engine::store::state::State;
+use crate::engine::store::state::Found;
 use crate::engine::{Engine, Run};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::Handle;
@@ -29,13 +29,14 @@ impl Engine {
     pub(crate) fn prepare_unlocked(
         &self,
         request: &Request,
+        found: &mut Found,
         warnings: &mut Vec<String>,
         run: Run<'_>,
     ) -> Result<(Prepared, Vec<FileReport>)> {
         let paths = RequestPaths::of(request);
-        let (places, parents) = self.resolve_unlocked(&paths, warnings)?;
+        let (places, parents) = self.resolve_unlocked(&paths, found, warnings)?;
         let prepared = self.prepare(request, paths, places, parents, run)?;
-        self.check_possible(&prepared.0, &State::find(&self.workspace)?)?;
+        self.check_possible(&prepared.0, found)?;
         Ok(prepared)
     }
 
