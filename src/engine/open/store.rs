@@ -6,12 +6,12 @@ use super::stored::{Folder, Stored, VERSION};
 use crate::digest::Digest;
 use crate::engine::Engine;
 use crate::engine::store::files::{Fresh, replace, write_new};
+use crate::engine::store::folder::owner;
 use crate::engine::store::lock::{NEVER, Patience};
 use crate::engine::store::snapshot;
 use crate::engine::store::state::{Section, State, list_ids, open_transaction};
 use crate::engine::store::workspace::Workspace;
-use crate::engine::store::{barrier, folder, id};
-use crate::engine::transaction::stage;
+use crate::engine::store::{barrier, id};
 use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Handle, Name};
@@ -32,7 +32,7 @@ pub(super) struct Opened {
 pub(super) fn create(engine: &Engine, state: &State, owner: String) -> Result<Opened> {
     let section = state.need_section(Section::Open)?;
     let (id, folder, _) =
-        stage::make_folder(&engine.workspace, &section, &|| Ok(id::after(engine.workspace.now(), None)))?;
+        owner::make_folder(&engine.workspace, &section, &|| Ok(id::after(engine.workspace.now(), None)))?;
     let stat = engine.workspace.stat_handle(&folder)?;
     let stored =
         Stored { open: VERSION, folder: Folder::of(&stat.identity), owner, expires: 0, label: None, files: Vec::new() };
@@ -44,7 +44,7 @@ pub(super) fn open(state: &State, id: &str, patience: Patience<'_>) -> Result<Op
     let section = if is_id(id.as_ref()) { state.section(Section::Open)? } else { None };
     let Some(section) = section else { return Err(unknown(&state.workspace, id)) };
     loop {
-        let Some((folder, _)) = folder::lock_folder(&state.workspace, &section, id)? else {
+        let Some((folder, _)) = owner::lock_folder(&state.workspace, &section, id)? else {
             if open_transaction(&state.workspace, &section, id)?.is_none() {
                 return Err(unknown(&state.workspace, id));
             }

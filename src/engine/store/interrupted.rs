@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 
 use super::files::Reading;
-use super::folder;
+use super::folder::owner;
 use super::private::{self, Opening, Refusal};
 use super::state::{Section, State, open_transaction};
 use super::workspace::Workspace;
@@ -84,7 +84,7 @@ pub(crate) fn examine(
         Opening::Missing => return Ok((Standing::Running, None)),
         Opening::Refused(refusal) => return Ok((Standing::Refused(refusal), None)),
     };
-    let Some((folder, stat)) = folder::lock(&state.workspace, &section, id, folder)? else {
+    let Some((folder, stat)) = owner::lock(&state.workspace, &section, id, folder)? else {
         return Ok((Standing::Running, None));
     };
     let (host, system) = (state.workspace.host()?, state.workspace.file_system(&folder)?);

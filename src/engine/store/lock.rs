@@ -66,6 +66,10 @@ impl Locks {
         }
         let mut locks = Self { held: BTreeMap::new() };
         for (key, handle) in wanted {
+            debug_assert!(
+                locks.held.last_key_value().is_none_or(|(last, _)| *last < key),
+                "locks are taken in ascending order"
+            );
             wait_for(workspace, &handle, patience)?;
             locks.held.insert(key, handle);
         }

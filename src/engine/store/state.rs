@@ -310,6 +310,7 @@ impl State {
 
     /// The workspace's id without what was probed.
     pub(crate) fn workspace_id(&self) -> &str {
+        assert!(!self.id.is_empty(), "the id is read before something is committed");
         self.id.split(' ').next().unwrap_or_default()
     }
 
@@ -332,6 +333,7 @@ impl State {
 
     /// Moves a transaction's folder from one section to another.
     pub(crate) fn move_transaction(&self, id: &str, from: Section, to: Section) -> Result<()> {
+        assert_ne!(from, to, "a transaction is moved to another section");
         let (from, into) = (self.need_section(from)?, self.need_section(to)?);
         let (name, goal) = (Name::new(&from, id), Name::new(&into, id));
         self.workspace.fs().rename(name, goal, Rename::NoReplace).map_err(|e| {

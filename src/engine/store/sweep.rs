@@ -1,6 +1,6 @@
 //! Removes folders whose transaction never got a journal.
 
-use super::folder;
+use super::folder::owner;
 use super::state::{Section, State};
 use super::workspace::Workspace;
 use crate::error::Result;
@@ -16,7 +16,7 @@ pub(crate) fn sweep_unfinished(state: &State) -> Result<()> {
         if !crate::journal::is_id(id.as_ref()) {
             continue;
         }
-        let Some((folder, _)) = folder::lock_folder(&state.workspace, &section, name)? else { continue };
+        let Some((folder, _)) = owner::lock_folder(&state.workspace, &section, name)? else { continue };
         if name == id && has_journal(&state.workspace, &folder)? {
             continue;
         }

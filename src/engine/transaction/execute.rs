@@ -50,6 +50,11 @@ pub(crate) fn commit(
     teller: Teller<'_>,
     run: Run<'_>,
 ) -> Result<Committed> {
+    // The promise to others who lock rests on these: what is swapped is in a folder that this process has locked, and each
+    // entry has what was read of its target.
+    assert!(prepared.parents.values().all(|(stat, _)| locks.holds(stat)), "the folder of each target is locked");
+    assert_eq!(prepared.targets.len(), prepared.plan.entries.len(), "each entry has its target");
+    // Before anything is staged: what is in the trash by now may be deleted after the barrier of this commit.
     let trash = trash::list(state)?;
     let contended = prepared.contended.is_some();
     debug_assert!(!contended || durable, "without power loss there is no sync to be quicker than");
@@ -168,7 +173,11 @@ impl<'a> Walk<'a> {
                 self.run.observer.progress(Progress::Stage, entry, total);
                 self.staging.stage(entry, self.prepared, self.run.cancel)
             }
-            Step::WriteJournal => self.staging.write_journal(),
+            Step::WriteJournal => {
+                let slots = self.transaction().journal.entries.len();
+                assert_eq!(slots, total, "the journal names a slot for each entry of the plan");
+                self.staging.write_journal()
+            }
             Step::SyncJournal => self.staging.sync_journal(),
             Step::NameJournal => self.staging.name_journal(),
             Step::LookForKey => concurrent_key::refuse_another(self.transaction()),

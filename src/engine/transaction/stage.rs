@@ -1,51 +1,28 @@
 //! Stages new contents in the slots of a transaction's folder, then its journal.
 
+mod content;
+mod dress;
+mod file;
+mod new_folder;
+mod texts;
+
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::thread::Builder;
 
-use super::prepare::prepared::{Prepared, Source};
+use super::prepare::prepared::Prepared;
 use super::prepare::project;
 use crate::engine::history::id_order;
 use crate::engine::history::trash::Trash;
-use crate::engine::store::files::write_all;
-use crate::engine::store::folder;
-use crate::engine::store::folder::TransactionFolder;
+use crate::engine::store::folder::{TransactionFolder, owner};
 use crate::engine::store::snapshot;
 use crate::engine::store::state::{Section, State};
-use crate::engine::store::workspace::Workspace;
-use crate::errno;
-use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{Attributes, Guard, Handle, Metadata, Name, Rename, Stat};
+use crate::error::{Error, Result};
+use crate::fs::{Attributes, Handle, Name};
 use crate::identity::{Identity, Timestamp};
 use crate::journal::{self, Header, Journal, Mark, Owner, Record, original_name, slot_name};
-use crate::limits;
-use crate::plan::{Access, Change, Content, Entry, FileState, New};
-use crate::text::splice::Splices;
-
-mod content;
-mod texts;
-
-use content::Filling;
-
-/// How often the folder is made anew where a sweeper was quicker.
-const TRIES: usize = 16;
-
-/// Files that are staged together by two threads.
-const TOGETHER: usize = 128;
-
-/// A staged file, deleted when this is dropped.
-#[derive(Debug)]
-struct Staged {
-    /// Where it is to be synced by itself.
-    file: Option<Handle>,
-    guard: Guard,
-    identity: Identity,
-    access: Access,
-    handed_on: Attributes,
-}
+use crate::plan::{Change, Entry, FileState};
+use file::Staged;
 
 /// A transaction that is being staged: its slots are deleted when this is dropped, until the journal has its name.
 #[derive(Debug)]
@@ -73,7 +50,7 @@ impl<'a> Staging<'a> {
     /// Makes and locks the transaction's folder.
     pub(crate) fn begin(state: &'a State, prepared: &Prepared, program: &str) -> Result<Self> {
         let section = state.need_section(Section::Transactions)?;
-        let (id, folder, stat) = make_folder(&state.workspace, &section, &|| id_order::next_id(state))?;
+        let (id, folder, stat) = owner::make_folder(&state.workspace, &section, &|| id_order::next_id(state))?;
         project::leave(&state.workspace, &folder)?;
         let host = state.workspace.host()?;
         let header = Header {
@@ -157,7 +134,11 @@ impl<'a> Staging<'a> {
 
     /// Fills the slot of the next entry, and remembers what was staged.
     pub(crate) fn stage(&mut self, entry: usize, prepared: &Prepared, cancel: &AtomicBool) -> Result<()> {
-        debug_assert_eq!(entry, self.transaction.journal.entries.len(), "entries are staged in order");
+        assert_eq!(
+            entry,
+            self.transaction.journal.entries.len(),
+            "entries are staged in order, each in a slot of its own"
+        );
         let planned = &prepared.plan.entries[entry];
         let original = prepared.targets[entry].as_ref();
         let original = || original.unwrap_or_else(|| unreachable!("what is edited or deleted was read"));
@@ -196,192 +177,6 @@ impl<'a> Staging<'a> {
         Ok(())
     }
 
-    /// An empty folder, locked before it appears: nobody can edit beneath it before the commit is through.
-    fn stage_folder(&mut self, entry: usize, planned: &Entry, prepared: &Prepared) -> Result<Identity> {
-        let workspace = self.transaction.workspace();
-        let slot = slot_name(entry);
-        let name = Name::new(&self.transaction.folder, &slot);
-        let path = self.transaction.workspace().root.path().join(planned.path.as_path());
-        let io = |verb: &'static str| {
-            let path = path.clone();
-            move |e| Error::io(verb, &path, e)
-        };
-        let (_, parent) = self.transaction.parents.get(planned.path.parent()).ok_or_else(|| missing_parent(planned))?;
-        let dress = match prepared.dresses.get(&planned.path) {
-            Some(dress) => dress.clone(),
-            None => workspace.fs().inherited(parent, true).map_err(io("ask what would be inherited by"))?,
-        };
-        workspace.fs().make_folder(name, 0o700).map_err(io("stage"))?;
-        let folder = workspace.fs().open_beneath(&self.transaction.folder, slot.as_ref()).map_err(io("open staged"))?;
-        if !workspace.fs().try_lock(&folder).map_err(io("lock staged"))? {
-            return Err(Error::new(ErrorKind::LockTimeout, "somebody locked a folder that is not there yet").at(path));
-        }
-        let stat = workspace.fs().stat_handle(&folder).map_err(io("look at staged"))?;
-        let handed_on = workspace.fs().attributes(&folder).map_err(io("read the attributes of staged"))?;
-        let now = worn(&stat, handed_on);
-        workspace.fs().set_flags(&folder, dress.attributes.flags).map_err(io("set the flags of staged"))?;
-        workspace.fs().set_metadata(&folder, &now, &dress).map_err(io("set owner, mode and attributes of staged"))?;
-        self.files.push(folder.clone());
-        let made = (stat.identity, folder.renamed(path));
-        self.transaction.parents.insert(planned.path.as_path().to_owned(), made);
-        Ok(stat.identity)
-    }
-
-    /// The staged file of an entry, and with it, where that is quicker, those of the entries after it.
-    fn stage_file(
-        &mut self,
-        entry: usize,
-        new: &New,
-        prepared: &Prepared,
-        cancel: &AtomicBool,
-    ) -> Result<(Identity, FileState)> {
-        if self.ready.is_empty() {
-            self.ready = self.stage_some(entry, prepared, cancel);
-        }
-        let Some(staged) = self.ready.pop_front() else { unreachable!("it was just staged") };
-        let Staged { file, guard, identity, access, handed_on } = staged?;
-        // From here on it is one of those that are unnamed: a guard for each of many files takes too much memory.
-        guard.disarm();
-        if let Some(file) = file.as_ref().filter(|_| prepared.contended.is_some()) {
-            self.open.insert(entry, file.clone());
-        }
-        self.files.extend(file);
-        self.handed_on = Some(handed_on);
-        Ok((identity, FileState { access: Some(access), ..new.state }))
-    }
-
-    /// Stages the files of a few entries from `entry` on, half of them in another thread.
-    fn stage_some(&self, entry: usize, prepared: &Prepared, cancel: &AtomicBool) -> VecDeque<Result<Staged>> {
-        let entries = &prepared.plan.entries;
-        let one = |entry: usize| match &entries[entry].change {
-            Change::Edit(_, new) | Change::Create(new) | Change::FolderToFile(new) => {
-                self.stage_one(entry, &entries[entry], new, prepared, cancel)
-            }
-            _ => unreachable!("only files are staged together"),
-        };
-        let is_file =
-            |entry: &&Entry| matches!(entry.change, Change::Edit(..) | Change::Create(_) | Change::FolderToFile(_));
-        let count = entries[entry..].iter().take(TOGETHER).take_while(is_file).count();
-        // The first one finds out what the folder hands on.
-        if self.handed_on.is_none() || count < TOGETHER / 4 || !self.transaction.workspace().is_parallel() {
-            return VecDeque::from([one(entry)]);
-        }
-        let (half, end) = (entry + count / 2, entry + count);
-        std::thread::scope(|scope| {
-            let others = Builder::new().spawn_scoped(scope, || (half..end).map(one).collect::<Vec<_>>());
-            let mut staged: VecDeque<_> = (entry..half).map(one).collect();
-            // Where there was no thread to be had, their turn comes.
-            if let Ok(others) = others {
-                staged.extend(others.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            }
-            staged
-        })
-    }
-
-    fn stage_one(
-        &self,
-        entry: usize,
-        planned: &Entry,
-        new: &New,
-        prepared: &Prepared,
-        cancel: &AtomicBool,
-    ) -> Result<Staged> {
-        let workspace = self.transaction.workspace();
-        let dress = self.dress(planned, new, prepared)?;
-        self.fill(&slot_name(entry), planned, &dress, prepared, |file| match &new.content {
-            Content::Bytes(bytes) => write_all(workspace, file, 0, bytes),
-            Content::Spliced(source, splices) => {
-                let (source, digest) = (&prepared.sources[*source], new.state.digest);
-                Filling { workspace, slot: file, source, splices, digest, read_at: self.read_at(prepared), cancel }
-                    .fill()
-            }
-        })
-    }
-
-    /// A copy of an original that has other names: through them its inode can be written as long as history holds it.
-    fn copy_original(&mut self, entry: usize, planned: &Entry, prepared: &Prepared, cancel: &AtomicBool) -> Result<()> {
-        let Some(snapshot) = prepared.targets[entry].as_ref().filter(|snapshot| snapshot.stat.links > 1) else {
-            return Ok(());
-        };
-        let workspace = self.transaction.workspace();
-        let (_, folder) = self.transaction.parents.get(planned.path.parent()).ok_or_else(|| missing_parent(planned))?;
-        let (folder, path) = (folder.clone(), planned.path.clone());
-        let source = Source { folder, path, snapshot: Arc::clone(snapshot), bytes: None };
-        let stat = &snapshot.stat;
-        let (mode, user, group, attributes) = (stat.mode, stat.user, stat.group, snapshot.attributes());
-        let dress = Metadata { mode, user, group, attributes, modified: Some(stat.modified) };
-        let (source, splices, digest) = (&source, &Splices::none(), snapshot.digest);
-        let copy = self.fill(&original_name(entry), planned, &dress, prepared, |file| {
-            Filling { workspace, slot: file, source, splices, digest, read_at: self.read_at(prepared), cancel }.fill()
-        })?;
-        copy.guard.disarm();
-        self.copies.push(entry);
-        self.files.extend(copy.file);
-        Ok(())
-    }
-
-    /// A new file in the transaction's folder, with content and all.
-    fn fill(
-        &self,
-        name: &str,
-        planned: &Entry,
-        dress: &Metadata,
-        prepared: &Prepared,
-        write: impl FnOnce(&Handle) -> Result<()>,
-    ) -> Result<Staged> {
-        let workspace = self.transaction.workspace();
-        let name = Name::new(&self.transaction.folder, name);
-        let root = self.transaction.workspace().root.path();
-        let io = |verb: &'static str| move |e| Error::io(verb, root.join(planned.path.as_path()), e);
-        // Set-id bits wait for the owner.
-        let (file, guard, stat) = workspace.fs().create(name, dress.mode & 0o777).map_err(io("stage"))?;
-        let handed_on = match &self.handed_on {
-            Some(handed_on) => handed_on.clone(),
-            None => workspace.fs().attributes(&file).map_err(io("read the attributes of staged"))?,
-        };
-        if handed_on.flags != dress.attributes.flags {
-            workspace.fs().set_flags(&file, dress.attributes.flags).map_err(io("set the flags of staged"))?;
-        }
-        write(&file)?;
-        let now = worn(&stat, handed_on);
-        workspace.fs().set_metadata(&file, &now, dress).map_err(io("set owner, mode and attributes of staged"))?;
-        let mut access = dress.access();
-        if access.attributes.is_some() {
-            // A mode that it did not have changes its ACL.
-            access.attributes = workspace.fs().attributes(&file).map_err(io("read the attributes of staged"))?.digest();
-        }
-        let is_kept = prepared.plan.entries.len() <= limits::SYNC_EACH_UP_TO || prepared.contended.is_some();
-        Ok(Staged { file: is_kept.then_some(file), guard, identity: stat.identity, access, handed_on: now.attributes })
-    }
-
-    /// What the staged file is dressed in: as its source, or as its folder would dress a new file.
-    fn dress(&self, planned: &Entry, new: &New, prepared: &Prepared) -> Result<Metadata> {
-        let Some(source) = new.dressed_as else {
-            let (_, parent) =
-                self.transaction.parents.get(planned.path.parent()).ok_or_else(|| missing_parent(planned))?;
-            let path = planned.path.as_path();
-            let mut dress = self.transaction.workspace().fs().inherited(parent, false);
-            if let Ok(dress) = &mut dress {
-                dress.mode = new.state.mode;
-            }
-            return dress.map_err(|e| Error::io("ask what would be inherited by", path, e));
-        };
-        let snapshot = &prepared.sources[source].snapshot;
-        let mut attributes = snapshot.attributes();
-        if prepared.sources[source].path != planned.path {
-            let (_, parent) =
-                self.transaction.parents.get(planned.path.parent()).ok_or_else(|| missing_parent(planned))?;
-            project::join(self.transaction.workspace(), parent, &mut attributes)?;
-        }
-        Ok(Metadata {
-            mode: new.state.mode,
-            user: snapshot.stat.user,
-            group: snapshot.stat.group,
-            attributes,
-            modified: new.keeps_time.then_some(snapshot.stat.modified),
-        })
-    }
-
     /// Nothing was swapped: the folder goes to the trash. Where even that fails it stays, and the next command,
     /// finding it without an owner, drops it.
     pub(crate) fn forget(&mut self) {
@@ -410,11 +205,6 @@ impl Drop for Staging<'_> {
     }
 }
 
-/// What a file that was just made is dressed in.
-fn worn(stat: &Stat, attributes: Attributes) -> Metadata {
-    Metadata { mode: stat.mode, user: stat.user, group: stat.group, attributes, modified: None }
-}
-
 /// The folder at the target of an entry that takes it away.
 fn leaving(planned: &Entry, prepared: &Prepared) -> Identity {
     let folder = prepared.parents.get(planned.path.as_path());
@@ -423,28 +213,4 @@ fn leaving(planned: &Entry, prepared: &Prepared) -> Identity {
 
 fn missing_parent(planned: &Entry) -> Error {
     snapshot::changed(planned.path.as_path(), "lost its folder")
-}
-
-/// Makes `txn/.<id>`, locks it and only then gives it its name: what has its name has had an owner.
-pub(crate) fn make_folder(
-    workspace: &Workspace,
-    section: &Handle,
-    new_id: &dyn Fn() -> Result<String>,
-) -> Result<(String, Handle, Stat)> {
-    for _ in 0..TRIES {
-        let id = new_id()?;
-        let hidden = format!(".{id}");
-        let name = Name::new(section, &hidden);
-        workspace.make_folder(name, 0o700)?;
-        let Some((folder, stat)) = folder::lock_folder(workspace, section, &hidden)? else { continue };
-        match workspace.fs().rename(name, Name::new(section, &id), Rename::NoReplace) {
-            Ok(()) => {
-                let folder = folder.renamed(section.path().join(&id));
-                return Ok((id, folder, stat));
-            }
-            Err(e) if errno::is_missing(&e) => {}
-            Err(e) => return Err(Error::io("rename", name.path(), e)),
-        }
-    }
-    Err(Error::new(ErrorKind::WriteFailed, "another process keeps removing the staging folder; try again"))
 }

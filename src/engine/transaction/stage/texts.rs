@@ -23,6 +23,7 @@ impl Staging<'_> {
 
     /// Gives the journal its name. From here on it says what the slots are for, and they stay.
     pub(crate) fn name_journal(&mut self) -> Result<()> {
+        assert!(self.hidden.is_some(), "the journal is written before it gets its name");
         let folder = &self.transaction.folder;
         let from = Name::new(folder, journal::HIDDEN_NAME);
         let to = Name::new(folder, self.transaction.mark.file_name());

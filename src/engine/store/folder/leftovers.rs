@@ -1,0 +1,56 @@
+//! What the slots of a transaction hold that is not txedit's to delete.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::TransactionFolder;
+use crate::engine::store::aside::{Aside, asides};
+use crate::engine::store::state::Section;
+use crate::error::{Kept, Result};
+use crate::journal::{Mark, slot_name};
+
+/// What a contended transaction left that was interrupted.
+pub(crate) const UNCERTAIN: &str = "what was made beside another program that was writing, not known to be whole";
+
+impl TransactionFolder<'_> {
+    /// What the slots hold that is not txedit's to delete.
+    pub(crate) fn foreign_slots(&self, conflicts: &HashMap<usize, &'static str>) -> Result<Vec<Kept>> {
+        let kept_folder = self.state.folder.path().join(Section::Kept.name()).join(&self.journal.header.id);
+        let aside = match self.mark {
+            Mark::CheckUndo => asides(self.workspace(), &self.folder, &self.journal)?,
+            _ => BTreeMap::new(),
+        };
+        let told = |aside: &Aside<'_>| Kept {
+            path: self.workspace().root.path().join(aside.path),
+            kept_path: kept_folder.join(&aside.name),
+            reason: "the check, or another program, wrote it".to_owned(),
+        };
+        let mut kept = Vec::new();
+        for entry in 0..self.journal.entries.len() {
+            let ours = self.slot_may_go(entry)?;
+            let before = kept.len();
+            kept.extend(aside.get(&entry).into_iter().flatten().map(told));
+            if ours && kept.len() > before {
+                continue;
+            }
+            let reason = match conflicts.get(&entry) {
+                Some(reason) => reason,
+                None if ours => continue,
+                None if self.uncertain => UNCERTAIN,
+                None => "another program's content came out of the swap",
+            };
+            // What stays of a folder may have gone aside with the one that it is in.
+            if let Some(folder) = self.record(entry).change.folder_after().filter(|_| ours)
+                && !self.leads_to(self.record(entry).path.as_path(), folder)?
+            {
+                continue;
+            }
+            // What stays in a folder that was moved away is not where its path says.
+            if ours && !self.has_its_place(entry)? {
+                continue;
+            }
+            let kept_path = if ours { self.path(entry) } else { kept_folder.join(slot_name(entry)) };
+            kept.push(Kept { path: self.path(entry), kept_path, reason: (*reason).to_owned() });
+        }
+        Ok(kept)
+    }
+}

@@ -1,0 +1,205 @@
+//! What stands at the targets of a transaction and in its slots, read and classified. Nothing is changed here.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use super::TransactionFolder;
+use crate::commit::Protocol;
+use crate::digest::Digest;
+use crate::engine::store::lock::NEVER;
+use crate::engine::store::snapshot;
+use crate::engine::store::workspace::Workspace;
+use crate::errno::{self, Errno};
+use crate::error::{Error, Result};
+use crate::fs::{FileKind, Handle, Name};
+use crate::identity::Identity;
+use crate::journal::recover::{Ages, Class, Observed, Seen, is};
+use crate::journal::{Change, Journal, Mark, slot_name};
+use crate::plan::Access;
+
+impl TransactionFolder<'_> {
+    /// What stands at a name, read to the end, whoever wants to stop: something was swapped.
+    pub(crate) fn see(&self, name: Name<'_>) -> Result<Seen> {
+        see(self.workspace(), name, &NEVER)
+    }
+
+    /// What stands at the entry's target and in its slot.
+    pub(crate) fn observe(&self, entry: usize, cancel: &AtomicBool) -> Result<Observed> {
+        let slot = slot_name(entry);
+        let slot = see(self.workspace(), Name::new(&self.folder, &slot), cancel)?;
+        let record = self.record(entry);
+        let target = match self.parents.get(record.path.parent()) {
+            Some((_, parent)) => see(self.workspace(), Name::new(parent, record.path.name()), cancel)?,
+            // Nothing can be put there any more: that is somebody's doing.
+            None if slot != Seen::Missing && matches!(record.change, Change::Create { .. }) => Seen::Other,
+            None => Seen::Missing,
+        };
+        let filled = |seen, name: Name<'_>| match seen {
+            Seen::Folder(folder) if record.change.folder_before() == Some(&folder) => {
+                self.look_into(entry, name, folder)
+            }
+            seen => Ok(seen),
+        };
+        let target = match self.parents.get(record.path.parent()) {
+            Some((_, parent)) => filled(target, Name::new(parent, record.path.name()))?,
+            None => target,
+        };
+        Ok(Observed { target, slot: filled(slot, Name::new(&self.folder, &slot_name(entry)))? })
+    }
+
+    pub(crate) fn classify(&self, entry: usize) -> Result<Class> {
+        Ok(self.class_of(entry, &self.observe(entry, &NEVER)?))
+    }
+
+    /// The class of an entry that was observed.
+    pub(crate) fn class_of(&self, entry: usize, observed: &Observed) -> Class {
+        let Protocol { classify, classify_contended, classify_checked, .. } = self.workspace().protocol;
+        let classify = match self.mark {
+            _ if self.uncertain => classify_contended,
+            Mark::CheckUndo => classify_checked,
+            _ => classify,
+        };
+        classify(self.record(entry), observed)
+    }
+
+    pub(crate) fn classes(&self, cancel: &AtomicBool) -> Result<Vec<Class>> {
+        let class = |entry| Ok(self.class_of(entry, &self.observe(entry, cancel)?));
+        (0..self.journal.entries.len()).map(class).collect()
+    }
+
+    /// A folder that its path does not lead to any more: it was moved, with all that was swapped in it.
+    pub(crate) fn moved_folder(&self) -> Result<Option<PathBuf>> {
+        let mut folders: Vec<_> = self.parents.iter().collect();
+        folders.sort_unstable_by_key(|(path, _)| *path);
+        for (path, (identity, held)) in folders {
+            // What came out of the swap of one that goes was looked at.
+            if !self.leaving().folders.contains_key(path) && !self.leads_to_held(path, identity, held)? {
+                return Ok(Some(self.workspace().root.path().join(path)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a path of the workspace still leads to a folder that is held, and had this identity when it was opened: an
+    /// overlay gives it another one when something in it is changed for the first time.
+    pub(crate) fn leads_to_held(&self, path: &Path, identity: &Identity, held: &Handle) -> Result<bool> {
+        if self.leads_to(path, identity)? {
+            return Ok(true);
+        }
+        let now = self.workspace().stat_handle(held)?;
+        Ok(now.identity != *identity && self.leads_to(path, &now.identity)?)
+    }
+
+    /// Whether the path of an entry still leads into the folder that is held for it.
+    pub(super) fn has_its_place(&self, entry: usize) -> Result<bool> {
+        let folder = self.record(entry).path.parent();
+        let held = self.parents.get(folder);
+        held.map_or(Ok(true), |(identity, held)| self.leads_to_held(folder, identity, held))
+    }
+
+    /// Whether a path of the workspace still leads to this folder.
+    pub(crate) fn leads_to(&self, path: &Path, folder: &Identity) -> Result<bool> {
+        let there = self.workspace().fs().open_beneath(&self.workspace().root, path);
+        match there.and_then(|there| self.workspace().fs().stat_handle(&there)) {
+            Ok(there) => Ok(there.identity == *folder),
+            // Nothing stands there, or what is no folder.
+            Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(false),
+            Err(e) => Err(Error::io("look at", self.workspace().root.path().join(path), e)),
+        }
+    }
+
+    fn slot_folder_is_empty(&self, entry: usize) -> Result<bool> {
+        is_empty_folder(self.workspace(), &self.folder, Path::new(&slot_name(entry)))
+    }
+
+    /// Whether the slot holds verified new content, or nothing.
+    pub(crate) fn slot_is_ours(&self, entry: usize) -> Result<bool> {
+        let seen = self.see(Name::new(&self.folder, &slot_name(entry)))?;
+        Ok(match seen {
+            Seen::Missing => true,
+            // A power cut can take the folder's swap and leave what somebody had put into it since.
+            Seen::Folder(_) => {
+                (self.workspace().protocol.is_new)(self.record(entry), seen) && self.slot_folder_is_empty(entry)?
+            }
+            _ => (self.workspace().protocol.is_new)(self.record(entry), seen),
+        })
+    }
+
+    /// Whether what came back into the slot of an entry is what was staged for it.
+    pub(crate) fn slot_came_back(&self, entry: usize) -> Result<bool> {
+        if !self.uncertain || !matches!(self.record(entry).change, Change::Edit { .. }) {
+            return self.slot_is_ours(entry);
+        }
+        // Its content cannot be compared: whatever it is stays, and is told.
+        let seen = self.see(Name::new(&self.folder, &slot_name(entry)))?;
+        Ok(self.record(entry).change.staged().is_some_and(|staged| is(seen, staged)))
+    }
+
+    /// The entries of these classes whose new content a power loss left incomplete, in a file that was never swapped.
+    pub(crate) fn incomplete(&self, classes: &[Class]) -> Result<BTreeSet<usize>> {
+        let torn = (0..classes.len()).filter(|entry| classes[*entry] == Class::Torn);
+        let mut incomplete = BTreeSet::new();
+        for entry in torn {
+            if is_incomplete(self.workspace(), &self.folder, &self.journal, (entry, self.mark))? {
+                incomplete.insert(entry);
+            }
+        }
+        Ok(incomplete)
+    }
+
+    /// Whether what is in the slot may be deleted.
+    pub(super) fn slot_may_go(&self, entry: usize) -> Result<bool> {
+        if self.slot_is_ours(entry)? {
+            return Ok(true);
+        }
+        Ok(self.incomplete.contains(&entry)
+            && is_incomplete(self.workspace(), &self.folder, &self.journal, (entry, self.mark))?)
+    }
+}
+
+/// What stands at a name, read to the end.
+pub(crate) fn see(workspace: &Workspace, name: Name<'_>, cancel: &AtomicBool) -> Result<Seen> {
+    let Some(stat) = workspace.stat(name)? else { return Ok(Seen::Missing) };
+    match stat.kind {
+        FileKind::Folder => Ok(Seen::Folder(stat.identity)),
+        FileKind::Symlink | FileKind::Special => Ok(Seen::Other),
+        FileKind::File => {
+            let file = workspace.open_file(name)?;
+            let digest = snapshot::digest(workspace, &file, stat.size, cancel)?;
+            let attributes = workspace.attributes(&file)?.digest();
+            let access = Access { user: stat.user, group: stat.group, attributes };
+            Ok(Seen::File { digest, mode: stat.mode, access, identity: stat.identity })
+        }
+    }
+}
+
+/// Whether the slot of an entry holds what a power loss left of its new content, in a file that was never swapped.
+pub(crate) fn is_incomplete(
+    workspace: &Workspace,
+    folder: &Handle,
+    journal: &Journal,
+    (entry, mark): (usize, Mark),
+) -> Result<bool> {
+    let slot = slot_name(entry);
+    let slot = Name::new(folder, &slot);
+    let seen = see(workspace, slot, &NEVER)?;
+    if mark == Mark::Contended {
+        // It was written anew after its journal, so that times tell nothing; but an empty file is nobody's work.
+        let is_staged = journal.entries[entry].change.staged().is_some_and(|staged| is(seen, staged));
+        return Ok(is_staged && matches!(seen, Seen::File { digest, .. } if digest == Digest::of(&[])));
+    }
+    let (Some(slot), Some(sealed)) = (workspace.stat(slot)?, workspace.stat(Name::new(folder, mark.file_name()))?)
+    else {
+        return Ok(false);
+    };
+    let host = workspace.host()?;
+    // Not by when it was modified: a moved file keeps that time, which a clock that was set back puts in the future.
+    let ages = Ages { same_boot: journal.header.boot == host.boot, touched: slot.changed, sealed: sealed.modified };
+    Ok((workspace.protocol.is_incomplete)(&journal.entries[entry], seen, ages))
+}
+
+pub(crate) fn is_empty_folder(workspace: &Workspace, parent: &Handle, name: &Path) -> Result<bool> {
+    let folder = workspace.open_beneath(parent, name)?;
+    Ok(workspace.list(&folder)?.is_empty())
+}

@@ -1,0 +1,58 @@
+//! The folders of transactions, each with the one process that owns it: made, opened and locked.
+
+use crate::engine::store::state::open_transaction;
+use crate::engine::store::workspace::Workspace;
+use crate::errno;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::{Handle, Name, Rename, Stat};
+
+/// How often the folder is made anew where a sweeper was quicker.
+const TRIES: usize = 16;
+
+/// Opens and locks `txn/<id>`; `None` where it is not there, is not ours, or its owner is alive.
+pub(crate) fn lock_folder(workspace: &Workspace, section: &Handle, id: &str) -> Result<Option<(Handle, Stat)>> {
+    match open_transaction(workspace, section, id)? {
+        Some(folder) => lock(workspace, section, id, folder),
+        None => Ok(None),
+    }
+}
+
+/// Locks the folder of a transaction that was just opened.
+pub(crate) fn lock(
+    workspace: &Workspace,
+    section: &Handle,
+    id: &str,
+    folder: Handle,
+) -> Result<Option<(Handle, Stat)>> {
+    if !workspace.try_lock(&folder)? {
+        return Ok(None);
+    }
+    // It may have been moved between the opening and the lock.
+    let stat = workspace.stat_handle(&folder)?;
+    let there = workspace.stat(Name::new(section, id))?;
+    Ok(there.filter(|there| there.identity == stat.identity).map(|_| (folder, stat)))
+}
+
+/// Makes `txn/.<id>`, locks it and only then gives it its name: what has its name has had an owner.
+pub(crate) fn make_folder(
+    workspace: &Workspace,
+    section: &Handle,
+    new_id: &dyn Fn() -> Result<String>,
+) -> Result<(String, Handle, Stat)> {
+    for _ in 0..TRIES {
+        let id = new_id()?;
+        let hidden = format!(".{id}");
+        let name = Name::new(section, &hidden);
+        workspace.make_folder(name, 0o700)?;
+        let Some((folder, stat)) = lock_folder(workspace, section, &hidden)? else { continue };
+        match workspace.fs().rename(name, Name::new(section, &id), Rename::NoReplace) {
+            Ok(()) => {
+                let folder = folder.renamed(section.path().join(&id));
+                return Ok((id, folder, stat));
+            }
+            Err(e) if errno::is_missing(&e) => {}
+            Err(e) => return Err(Error::io("rename", name.path(), e)),
+        }
+    }
+    Err(Error::new(ErrorKind::WriteFailed, "another process keeps removing the staging folder; try again"))
+}

@@ -1,0 +1,168 @@
+//! Stages new files, and copies of originals: made, filled, dressed.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread::Builder;
+
+use super::content::Filling;
+use super::dress::worn;
+use super::{Staging, missing_parent};
+use crate::engine::store::files::write_all;
+use crate::engine::transaction::prepare::prepared::{Prepared, Source};
+use crate::error::{Error, Result};
+use crate::fs::{Attributes, Guard, Handle, Metadata, Name};
+use crate::identity::Identity;
+use crate::journal::{original_name, slot_name};
+use crate::limits;
+use crate::plan::{Access, Change, Content, Entry, FileState, New};
+use crate::text::splice::Splices;
+
+/// Files that are staged together by two threads.
+const TOGETHER: usize = 128;
+
+/// A staged file, deleted when this is dropped.
+#[derive(Debug)]
+pub(super) struct Staged {
+    /// Where it is to be synced by itself.
+    file: Option<Handle>,
+    guard: Guard,
+    identity: Identity,
+    access: Access,
+    handed_on: Attributes,
+}
+
+impl Staging<'_> {
+    /// The staged file of an entry, and with it, where that is quicker, those of the entries after it.
+    pub(super) fn stage_file(
+        &mut self,
+        entry: usize,
+        new: &New,
+        prepared: &Prepared,
+        cancel: &AtomicBool,
+    ) -> Result<(Identity, FileState)> {
+        if self.ready.is_empty() {
+            self.ready = self.stage_some(entry, prepared, cancel);
+        }
+        let Some(staged) = self.ready.pop_front() else { unreachable!("it was just staged") };
+        let Staged { file, guard, identity, access, handed_on } = staged?;
+        // From here on it is one of those that are unnamed: a guard for each of many files takes too much memory.
+        guard.disarm();
+        if let Some(file) = file.as_ref().filter(|_| prepared.contended.is_some()) {
+            self.open.insert(entry, file.clone());
+        }
+        self.files.extend(file);
+        self.handed_on = Some(handed_on);
+        Ok((identity, FileState { access: Some(access), ..new.state }))
+    }
+
+    /// Stages the files of a few entries from `entry` on, half of them in another thread.
+    fn stage_some(&self, entry: usize, prepared: &Prepared, cancel: &AtomicBool) -> VecDeque<Result<Staged>> {
+        let entries = &prepared.plan.entries;
+        let one = |entry: usize| match &entries[entry].change {
+            Change::Edit(_, new) | Change::Create(new) | Change::FolderToFile(new) => {
+                self.stage_one(entry, &entries[entry], new, prepared, cancel)
+            }
+            _ => unreachable!("only files are staged together"),
+        };
+        let is_file =
+            |entry: &&Entry| matches!(entry.change, Change::Edit(..) | Change::Create(_) | Change::FolderToFile(_));
+        let count = entries[entry..].iter().take(TOGETHER).take_while(is_file).count();
+        // The first one finds out what the folder hands on.
+        if self.handed_on.is_none() || count < TOGETHER / 4 || !self.transaction.workspace().is_parallel() {
+            return VecDeque::from([one(entry)]);
+        }
+        let (half, end) = (entry + count / 2, entry + count);
+        std::thread::scope(|scope| {
+            let others = Builder::new().spawn_scoped(scope, || (half..end).map(one).collect::<Vec<_>>());
+            let mut staged: VecDeque<_> = (entry..half).map(one).collect();
+            // Where there was no thread to be had, their turn comes.
+            if let Ok(others) = others {
+                staged.extend(others.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            }
+            staged
+        })
+    }
+
+    fn stage_one(
+        &self,
+        entry: usize,
+        planned: &Entry,
+        new: &New,
+        prepared: &Prepared,
+        cancel: &AtomicBool,
+    ) -> Result<Staged> {
+        let workspace = self.transaction.workspace();
+        let dress = self.dress(planned, new, prepared)?;
+        self.fill(&slot_name(entry), planned, &dress, prepared, |file| match &new.content {
+            Content::Bytes(bytes) => write_all(workspace, file, 0, bytes),
+            Content::Spliced(source, splices) => {
+                let (source, digest) = (&prepared.sources[*source], new.state.digest);
+                Filling { workspace, slot: file, source, splices, digest, read_at: self.read_at(prepared), cancel }
+                    .fill()
+            }
+        })
+    }
+
+    /// A copy of an original that has other names: through them its inode can be written as long as history holds it.
+    pub(super) fn copy_original(
+        &mut self,
+        entry: usize,
+        planned: &Entry,
+        prepared: &Prepared,
+        cancel: &AtomicBool,
+    ) -> Result<()> {
+        let Some(snapshot) = prepared.targets[entry].as_ref().filter(|snapshot| snapshot.stat.links > 1) else {
+            return Ok(());
+        };
+        let workspace = self.transaction.workspace();
+        let (_, folder) = self.transaction.parents.get(planned.path.parent()).ok_or_else(|| missing_parent(planned))?;
+        let (folder, path) = (folder.clone(), planned.path.clone());
+        let source = Source { folder, path, snapshot: Arc::clone(snapshot), bytes: None };
+        let stat = &snapshot.stat;
+        let (mode, user, group, attributes) = (stat.mode, stat.user, stat.group, snapshot.attributes());
+        let dress = Metadata { mode, user, group, attributes, modified: Some(stat.modified) };
+        let (source, splices, digest) = (&source, &Splices::none(), snapshot.digest);
+        let copy = self.fill(&original_name(entry), planned, &dress, prepared, |file| {
+            Filling { workspace, slot: file, source, splices, digest, read_at: self.read_at(prepared), cancel }.fill()
+        })?;
+        copy.guard.disarm();
+        self.copies.push(entry);
+        self.files.extend(copy.file);
+        Ok(())
+    }
+
+    /// A new file in the transaction's folder, with content and all.
+    fn fill(
+        &self,
+        name: &str,
+        planned: &Entry,
+        dress: &Metadata,
+        prepared: &Prepared,
+        write: impl FnOnce(&Handle) -> Result<()>,
+    ) -> Result<Staged> {
+        let workspace = self.transaction.workspace();
+        let name = Name::new(&self.transaction.folder, name);
+        let root = self.transaction.workspace().root.path();
+        let io = |verb: &'static str| move |e| Error::io(verb, root.join(planned.path.as_path()), e);
+        // Set-id bits wait for the owner.
+        let (file, guard, stat) = workspace.fs().create(name, dress.mode & 0o777).map_err(io("stage"))?;
+        let handed_on = match &self.handed_on {
+            Some(handed_on) => handed_on.clone(),
+            None => workspace.fs().attributes(&file).map_err(io("read the attributes of staged"))?,
+        };
+        if handed_on.flags != dress.attributes.flags {
+            workspace.fs().set_flags(&file, dress.attributes.flags).map_err(io("set the flags of staged"))?;
+        }
+        write(&file)?;
+        let now = worn(&stat, handed_on);
+        workspace.fs().set_metadata(&file, &now, dress).map_err(io("set owner, mode and attributes of staged"))?;
+        let mut access = dress.access();
+        if access.attributes.is_some() {
+            // A mode that it did not have changes its ACL.
+            access.attributes = workspace.fs().attributes(&file).map_err(io("read the attributes of staged"))?.digest();
+        }
+        let is_kept = prepared.plan.entries.len() <= limits::SYNC_EACH_UP_TO || prepared.contended.is_some();
+        Ok(Staged { file: is_kept.then_some(file), guard, identity: stat.identity, access, handed_on: now.attributes })
+    }
+}
