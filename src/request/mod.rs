@@ -59,6 +59,50 @@ pub struct FileRequest {
     pub mode: Option<Mode>,
 }
 
+impl FileRequest {
+    /// The edits that are asked for, in order; none where the change is another.
+    #[must_use]
+    pub fn edits(&self) -> &[Edit] {
+        match &self.change {
+            Change::Edit { edits, .. } | Change::Copy { edits, .. } => edits,
+            Change::Write { .. } | Change::Delete | Change::Rename(_) | Change::Mode => &[],
+        }
+    }
+
+    /// The place that the file is moved to, if it is moved.
+    #[must_use]
+    pub const fn destination(&self) -> Option<&RenameTo> {
+        match &self.change {
+            Change::Rename(to) | Change::Edit { rename: Some(to), .. } => Some(to),
+            _ => None,
+        }
+    }
+
+    /// The file that this one is made a copy of, if it is.
+    #[must_use]
+    pub const fn origin(&self) -> Option<&AskedPath> {
+        match &self.change {
+            Change::Copy { from, .. } => Some(from),
+            _ => None,
+        }
+    }
+
+    /// The path of the result; `None` where the file is deleted.
+    #[must_use]
+    pub fn result(&self) -> Option<&AskedPath> {
+        match &self.change {
+            Change::Delete => None,
+            _ => Some(self.destination().map_or(&self.path, |to| &to.path)),
+        }
+    }
+
+    /// True if the file leaves its path, which is free for another file of the request then.
+    #[must_use]
+    pub const fn vacates(&self) -> bool {
+        matches!(self.change, Change::Delete) || self.destination().is_some()
+    }
+}
+
 /// What becomes of a file's permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {

@@ -37,7 +37,8 @@ pub(super) fn compose(staged: Request, added: &Request, is_there: &dyn Fn(&Path)
     let mut composed = Composed { request: staged, origins, staged: indices };
     let mut findings = Findings::new();
     // Entries of one request know nothing of each other: only what was staged before is under them.
-    let results = composed.request.files.iter().filter_map(|entry| result(entry).map(Path::to_owned)).collect();
+    let results =
+        composed.request.files.iter().filter_map(|entry| entry.result().map(|path| path.to_path_buf())).collect();
     for (file, entry) in added.files.iter().enumerate() {
         composed.add(file, entry, &results, is_there, &mut findings)?;
     }
@@ -71,7 +72,7 @@ impl Composed {
             refuse(findings, "copy_from", ErrorKind::ValidationFailed, message);
             return Ok(());
         }
-        let to = destination(entry);
+        let to = entry.destination();
         if to.is_some_and(|to| to.path == entry.path) {
             let message = format!("{} is the file itself: it cannot be moved onto itself", entry.path.display());
             refuse(findings, "rename_to", ErrorKind::DuplicateFilePath, message);
@@ -87,11 +88,11 @@ impl Composed {
         }
         let under = results
             .contains(entry.path.as_path())
-            .then(|| self.request.files.iter().position(|staged| result(staged) == Some(&entry.path)))
+            .then(|| self.request.files.iter().position(|staged| staged.result() == Some(&entry.path)))
             .flatten();
         let Some(at) = under else {
             let mut staged = self.request.files.iter().zip(&self.origins).filter(|(_, origin)| origin.is_none());
-            let is_gone = staged.any(|(staged, _)| leaves(staged) && staged.path == entry.path);
+            let is_gone = staged.any(|(staged, _)| staged.vacates() && staged.path == entry.path);
             if is_gone && !matches!(entry.change, Change::Write { .. } | Change::Copy { .. }) {
                 let message = format!("{} is deleted or moved by what is staged", entry.path.display());
                 refuse(findings, "file_path", ErrorKind::FileNotFound, message);
@@ -123,27 +124,8 @@ impl Composed {
     }
 }
 
-/// Where the result of an entry is; `None` where it leaves none.
-fn result(entry: &FileRequest) -> Option<&Path> {
-    match &entry.change {
-        Change::Delete => None,
-        _ => Some(destination(entry).map_or(&entry.path, |to| &to.path)),
-    }
-}
-
-fn destination(entry: &FileRequest) -> Option<&RenameTo> {
-    match &entry.change {
-        Change::Rename(to) | Change::Edit { rename: Some(to), .. } => Some(to),
-        _ => None,
-    }
-}
-
-fn leaves(entry: &FileRequest) -> bool {
-    matches!(entry.change, Change::Delete) || destination(entry).is_some()
-}
-
 fn touches(entry: &FileRequest, path: &Path) -> bool {
-    entry.path == path.into() || result(entry) == Some(path)
+    entry.path.as_path() == path || entry.result().is_some_and(|result| result.as_path() == path)
 }
 
 /// `new` on the result of `old`.

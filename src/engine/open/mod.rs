@@ -20,7 +20,7 @@ use super::store::lock::Patience;
 use super::store::state::{Found, Section, State};
 use super::transaction::idempotency::{Commit, check_plan};
 use super::transaction::prepare::lock_targets::LockedTargets;
-use super::transaction::prepare::request_paths::{RequestPaths, vacates};
+use super::transaction::prepare::request_paths::RequestPaths;
 use super::transaction::retry::telling;
 use super::transaction::{Ready, Transaction};
 use super::{Engine, Run};
@@ -184,7 +184,7 @@ impl Engine {
             // Of a symlink only what it leads to can be changed; to move or delete it is refused by its own name, and so
             // is a new file there, which what it leads to may have made free by then.
             let is_new = matches!(file.change, Change::Write { if_exists: IfExists::Fail, .. });
-            let stays = !vacates(file) && !is_new;
+            let stays = !file.vacates() && !is_new;
             name(&mut file.path, stays);
             match &mut file.change {
                 Change::Rename(to) | Change::Edit { rename: Some(to), .. } => name(&mut to.path, false),

@@ -8,7 +8,6 @@ use super::store::Opened;
 use super::stored::Base;
 use crate::digest::Digest;
 use crate::engine::report::FileReport;
-use crate::engine::transaction::prepare::request_paths::vacates;
 use crate::engine::{Engine, Run};
 use crate::error::{Detail, Diverged, Error, ErrorKind, Result};
 use crate::limits;
@@ -51,7 +50,7 @@ impl Engine {
     ) -> Result<Vec<Option<Rebased>>> {
         // What leaves a path is no business of the new file that takes it.
         let free: HashSet<PathBuf> =
-            request.files.iter().filter(|entry| vacates(entry)).map(|entry| entry.path.to_path_buf()).collect();
+            request.files.iter().filter(|entry| entry.vacates()).map(|entry| entry.path.to_path_buf()).collect();
         let entries = request.files.iter_mut().zip(bases);
         entries
             .map(|(entry, base)| match base {
@@ -148,11 +147,7 @@ impl Engine {
 
     /// The content of a file as it is staged.
     fn staged_content(&self, staged: &Request, path: &std::path::Path, run: Run<'_>) -> Result<Option<Vec<u8>>> {
-        let result = |entry: &&FileRequest| match &entry.change {
-            Change::Rename(to) | Change::Edit { rename: Some(to), .. } => to.path == path.into(),
-            Change::Delete => false,
-            _ => entry.path == path.into(),
-        };
+        let result = |entry: &&FileRequest| entry.result().is_some_and(|result| result.as_path() == path);
         let on_disk = |path: &std::path::Path| match RelPath::normalised(path) {
             Ok(path) => self.current(&path, run.cancel),
             Err(_) => Ok(None),

@@ -13,7 +13,7 @@ use crate::engine::{Engine, Run};
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::AskedPath;
 use crate::request::validate::Findings;
-use crate::request::{Change, FileRequest, Request};
+use crate::request::{FileRequest, Request};
 
 /// What is staged so far.
 #[derive(Debug, Default)]
@@ -204,12 +204,7 @@ impl Composed {
 
 /// The paths that an entry names.
 fn names(entry: &FileRequest) -> impl Iterator<Item = &AskedPath> {
-    let other = match &entry.change {
-        Change::Rename(to) | Change::Edit { rename: Some(to), .. } => Some(&to.path),
-        Change::Copy { from, .. } => Some(from),
-        _ => None,
-    };
-    [Some(&entry.path), other].into_iter().flatten()
+    [Some(&entry.path), entry.destination().map(|to| &to.path), entry.origin()].into_iter().flatten()
 }
 
 fn check_stageable(request: &Request) -> Result<()> {

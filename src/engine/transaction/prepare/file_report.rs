@@ -45,10 +45,7 @@ impl Asked<'_> {
         if links > 1 && operation != Operation::None {
             warnings.push(format!("{} had {links} hard links; the other names keep the old content", subject.path));
         }
-        let renamed_to = match &entry.change {
-            Change::Rename(to) | Change::Edit { rename: Some(to), .. } => Some(to.path.clone()),
-            _ => None,
-        };
+        let renamed_to = entry.destination().map(|to| to.path.clone());
         let destination = renamed_to.as_ref().map_or(&entry.path, |path| path);
         let diff = self.request.dry_run.then(|| {
             let old_name = if before.is_some() { entry.path.display().to_string() } else { "/dev/null".to_owned() };

@@ -20,12 +20,9 @@ pub(crate) fn elsewhere(request: &Request, target_ids: &[TargetIds], reader: &mu
     let (Detail::NoMatch(diagnosis), Some(file), Some(edit)) = (error.details(), error.file(), error.edit()) else {
         return error;
     };
-    let anchor = match &request.files[file].change {
-        Change::Edit { edits, .. } | Change::Copy { edits, .. } => match edits.get(edit).map(|edit| &edit.anchor) {
-            Some(Anchor::Text { text, .. }) => text.clone(),
-            Some(Anchor::Hunk(hunk)) => hunk.old(),
-            _ => return error,
-        },
+    let anchor = match request.files[file].edits().get(edit).map(|edit| &edit.anchor) {
+        Some(Anchor::Text { text, .. }) => text.clone(),
+        Some(Anchor::Hunk(hunk)) => hunk.old(),
         _ => return error,
     };
     // A brace stands in every file, and says nothing.

@@ -10,7 +10,7 @@ use super::permissions::Permissions;
 use super::prepared::{Marks, Prepared, Sources};
 use super::read_files::ReadFiles;
 use super::reader::Reader;
-use super::request_paths::{RequestPaths, vacates};
+use super::request_paths::RequestPaths;
 use super::resolve::Place;
 use super::set_id;
 use crate::engine::report::FileReport;
@@ -56,7 +56,7 @@ impl Engine {
         }
         let read_at = Instant::now();
         let leaving =
-            request.files.iter().zip(&resolved.target_ids).enumerate().filter(|(_, (entry, _))| vacates(entry));
+            request.files.iter().zip(&resolved.target_ids).enumerate().filter(|(_, (entry, _))| entry.vacates());
         let vacated: HashMap<usize, usize> =
             leaving.map(|(file, (_, target_ids))| (target_ids.subject, file)).collect();
         let mut builder = Builder::new(self.targets(&resolved.places, &vacated, &parents)?);

@@ -42,29 +42,17 @@ const DESTINATION: &str = "rename_to";
 const BACKUP: &str = "backup";
 const ORIGIN: &str = "copy_from";
 
-/// Whether an entry leaves its path: the path is free for another entry.
-pub(crate) fn vacates(entry: &FileRequest) -> bool {
-    matches!(entry.change, Change::Delete | Change::Rename(_) | Change::Edit { rename: Some(_), .. })
-}
-
-fn destination(entry: &FileRequest) -> Option<(&AskedPath, IfExists)> {
-    match &entry.change {
-        Change::Rename(to) | Change::Edit { rename: Some(to), .. } => Some((&to.path, to.if_exists)),
-        _ => None,
-    }
-}
-
 impl RequestPaths {
     pub(crate) fn of(request: &Request) -> Self {
         let mut parts = Vec::with_capacity(request.files.len());
         for (file, entry) in request.files.iter().enumerate() {
             let is_new = matches!(entry.change, Change::Write { .. } | Change::Copy { .. });
-            parts.push(Part { file, field: SUBJECT, path: entry.path.clone(), is_left: vacates(entry), is_new });
+            parts.push(Part { file, field: SUBJECT, path: entry.path.clone(), is_left: entry.vacates(), is_new });
             let part = |field, path, is_new| Part { file, field, path, is_left: false, is_new };
-            if let Some((path, _)) = destination(entry) {
-                parts.push(part(DESTINATION, path.clone(), true));
+            if let Some(to) = entry.destination() {
+                parts.push(part(DESTINATION, to.path.clone(), true));
             }
-            if let Change::Copy { from, .. } = &entry.change {
+            if let Some(from) = entry.origin() {
                 parts.push(part(ORIGIN, from.clone(), false));
             }
             if request.backup {
@@ -83,7 +71,7 @@ impl RequestPaths {
         places: Vec<Place>,
         permissions: &Permissions<'_>,
     ) -> Result<ResolvedRequest> {
-        let leaving = request.files.iter().enumerate().filter(|(_, entry)| vacates(entry));
+        let leaving = request.files.iter().enumerate().filter(|(_, entry)| entry.vacates());
         let leaving: HashSet<usize> = leaving.map(|(file, _)| file).collect();
         let vacated: HashSet<&RelPath> = self
             .parts
@@ -172,7 +160,7 @@ impl RequestPaths {
             }
             let is_source =
                 part.field == SUBJECT && !matches!(entry.change, Change::Write { .. } | Change::Copy { .. });
-            let is_result = part.field != SUBJECT || !vacates(entry);
+            let is_result = part.field != SUBJECT || !entry.vacates();
             let earlier = [
                 is_source.then(|| sources.insert(&place.path, part.file)),
                 is_result.then(|| results.insert(&place.path, part.file)),
@@ -270,7 +258,7 @@ impl Part {
     /// Whether a file will be there.
     fn is_result(&self, entry: &FileRequest) -> bool {
         match self.field {
-            SUBJECT => !vacates(entry),
+            SUBJECT => !entry.vacates(),
             field => field != ORIGIN,
         }
     }
@@ -290,11 +278,11 @@ impl Part {
             (SUBJECT, _) if place.stat.is_none() => {
                 return Some((ErrorKind::FileNotFound, format!("{path} is not there")));
             }
-            (SUBJECT, _) if place.is_link && vacates(entry) => {
+            (SUBJECT, _) if place.is_link && entry.vacates() => {
                 let message = format!("{path} is a symlink; only what it leads to can be deleted or renamed");
                 return Some((ErrorKind::NotARegularFile, message));
             }
-            (DESTINATION, _) => destination(entry).map_or(IfExists::Fail, |(_, if_exists)| if_exists),
+            (DESTINATION, _) => entry.destination().map_or(IfExists::Fail, |to| to.if_exists),
             (BACKUP, _) => return self.refuse_backup(place, is_free),
             _ => IfExists::Replace,
         };
