@@ -20,7 +20,7 @@ pub(super) struct Composed {
     pub staged: Vec<Option<usize>>,
 }
 
-/// What of a file entry was just added.
+/// The part of a file entry that was just added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Origin {
     /// The entry of the request that was added.
@@ -46,7 +46,7 @@ pub(super) fn compose(staged: Request, added: &Request, is_there: &dyn Fn(&Path)
     Ok(composed)
 }
 
-/// What becomes of an entry that something was added to.
+/// The result of adding a change to a staged entry.
 enum Merged {
     Into(FileRequest, usize),
     Gone,

@@ -33,7 +33,7 @@ use store::Opened;
 use stored::Base;
 
 impl Engine {
-    /// What a commit would do now, and the hash over all of it. Nothing is written.
+    /// The changes that a commit would make now, and the hash over all of them. Nothing is written.
     pub fn preview(&self, id: &str, run: Run<'_>) -> Result<Preview> {
         let mut found = self.found()?;
         let (_, opened) = self.still_open(&found, id, run)?;
@@ -202,7 +202,7 @@ impl Engine {
     }
 }
 
-/// Whether there is no open transaction of an id any more.
+/// True if there is no open transaction of an id any more.
 fn is_gone(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::UnknownTransaction | ErrorKind::TransactionExpired)
 }
@@ -212,7 +212,7 @@ fn unreadable(opened: &Opened, what: &str) -> Error {
     Error::new(ErrorKind::UnknownTransaction, message).of_transaction(&opened.id)
 }
 
-/// What is staged. Its paths are checked like those of any request.
+/// The request that is staged. Its paths are validated like those of any request.
 fn request_of(opened: &Opened) -> Result<Request> {
     let request = opened.stored.request().map_err(|what| unreadable(opened, what))?;
     if request.files.is_empty() {
@@ -223,7 +223,7 @@ fn request_of(opened: &Opened) -> Result<Request> {
     Ok(request)
 }
 
-/// What each entry stands upon.
+/// The content that each entry was staged upon.
 fn bases_of(opened: &Opened) -> Result<Vec<Base>> {
     opened.stored.bases().map_err(|what| unreadable(opened, what))
 }

@@ -56,7 +56,7 @@ impl Engine {
         }
     }
 
-    /// Where an open transaction is gone since it was committed, says so.
+    /// Returns the error that names its commit if an open transaction is gone because it was committed.
     pub(super) fn or_committed(&self, found: &Found, id: &str, error: Error) -> Error {
         match self.committed_open(found, id, |_| false) {
             Ok(Search::Perhaps(doubtful)) if is_gone(&error) => doubtful.may_be_the_commit(id, "stage them again"),

@@ -21,9 +21,9 @@ use crate::text::{self, Applied, diff};
 /// Edits that were carried over to another content.
 #[derive(Debug, Clone)]
 pub(super) struct Rebased {
-    /// What the other program changed.
+    /// The changes of the other program, as a diff.
     foreign_diff: String,
-    /// What each edit did, as it was staged.
+    /// The effect of each edit, as it was staged.
     applied: Option<Vec<Applied>>,
 }
 

@@ -15,7 +15,7 @@ use crate::path::AskedPath;
 use crate::request::validate::Findings;
 use crate::request::{FileRequest, Request};
 
-/// What is staged so far.
+/// The request that is staged so far, with the bases of its files.
 #[derive(Debug, Default)]
 struct Before {
     request: Request,
@@ -28,7 +28,7 @@ impl Before {
         Ok(Self { request: request_of(opened)?, bases: bases_of(opened)? })
     }
 
-    /// Whether a file was at this path when something was staged for it.
+    /// True if a file was at this path when something was staged for it.
     fn was_there(&self, path: &std::path::Path) -> bool {
         let mut entries = self.request.files.iter().zip(&self.bases);
         entries.any(|(file, base)| file.path == path.into() && base.digest.is_some())
@@ -38,7 +38,7 @@ impl Before {
 /// All of it together, tried out.
 struct Tried {
     composed: Composed,
-    /// What those entries stand upon that were there before.
+    /// The bases of the entries that were staged before.
     bases: Vec<Option<Base>>,
     files: Vec<FileReport>,
 }
@@ -102,7 +102,7 @@ impl Engine {
         Ok(Staged { id: Some(opened.id.clone()), expires: Some(opened.expires()), report, overlaps })
     }
 
-    /// Whether the paths of a request still are those that it was tried with: they were looked at one after the other.
+    /// Verifies that the paths of a request still are those that it was tried with: they were resolved one after the other.
     fn look_at_paths_again(&self, request: &Request, added: &Request) -> Result<()> {
         let now = self.in_root(request);
         for (now, before) in now.files.iter().zip(&added.files) {

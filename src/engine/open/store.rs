@@ -72,7 +72,7 @@ pub(super) fn list(state: &State) -> Result<Vec<(String, Stored)>> {
     Ok(list)
 }
 
-/// What stands in the folder; `None` where it cannot be used: it is none of ours, or was not made where it is.
+/// The open transaction in a folder; `None` if it cannot be used: it is not ours, or was not made where it is.
 fn read(workspace: &Workspace, folder: &Handle) -> Result<Option<Stored>> {
     let stat = workspace.stat_handle(folder)?;
     // How it begins tells that it was written here, before the rest of it is read.

@@ -19,7 +19,7 @@ pub(super) struct Stored {
     pub open: u32,
     /// The folder that it was written into: a copy of it is not acted on.
     pub folder: Folder,
-    /// Who opened it.
+    /// The program and process that opened it.
     pub owner: String,
     /// When it lapses, in seconds since 1970.
     pub expires: i64,
@@ -28,12 +28,12 @@ pub(super) struct Stored {
     pub files: Vec<StoredFile>,
 }
 
-/// What an entry stands upon.
+/// The content that an entry was staged upon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Base {
-    /// What the file was when it was staged; `None` where it was not there.
+    /// The digest of the file when it was staged; `None` if there was no file.
     pub digest: Option<Digest>,
-    /// Whether the caller said which content it must be: then edits are never carried over to another.
+    /// True if the caller said which content it must be: then edits are never carried over to another.
     pub is_pinned: bool,
 }
 
@@ -59,9 +59,9 @@ pub(super) const VERSION: u32 = 1;
 #[serde(deny_unknown_fields)]
 pub(super) struct StoredFile {
     path: Bytes,
-    /// What the file was when it was staged; `None` where it was not there.
+    /// The digest of the file when it was staged; `None` if there was no file.
     base: Option<String>,
-    /// Whether the caller said which content it must be: then edits are never carried over to another.
+    /// True if the caller said which content it must be: then edits are never carried over to another.
     #[serde(default)]
     pinned: bool,
     change: StoredChange,
@@ -108,7 +108,7 @@ enum StoredEdit {
     At { start: usize, old: Bytes, new: Bytes },
 }
 
-/// What is wrong with a file that was read.
+/// The part of a stored transaction that is missing or invalid.
 pub(super) type Unreadable = &'static str;
 
 impl Bytes {
@@ -252,13 +252,13 @@ impl Stored {
         format!(r#"{{"open":{VERSION},"folder":{folder},"#).into_bytes()
     }
 
-    /// What is staged.
+    /// The request that is staged.
     pub(super) fn request(&self) -> Result<Request, Unreadable> {
         let files = self.files.iter().cloned().map(StoredFile::read).collect::<Result<Vec<_>, _>>()?;
         Ok(Request { files, label: self.label.clone(), ..Request::default() })
     }
 
-    /// What each entry stands upon.
+    /// The content that each entry was staged upon.
     pub(super) fn bases(&self) -> Result<Vec<Base>, Unreadable> {
         let read = |file: &StoredFile| {
             let digest = file.base.as_ref().map(|hex| hex.parse().map_err(|_| "a digest")).transpose()?;

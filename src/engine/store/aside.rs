@@ -8,10 +8,10 @@ use crate::error::Result;
 use crate::fs::Handle;
 use crate::journal::{self, Journal};
 
-/// What was set aside when an entry was taken back.
+/// A content that was set aside when an entry was rolled back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Aside<'j> {
-    /// Where it stood, in the workspace: at the target, or in the place of one of its folders.
+    /// Its path in the workspace before that: the target, or one of the target's folders.
     pub path: &'j Path,
     /// Its name in the folder of the transaction.
     pub name: String,

@@ -91,7 +91,7 @@ impl<'a> Reading<'a> {
         Self { workspace, file, offset: 0, failed: None }
     }
 
-    /// What `error`, which came of reading, was.
+    /// The error of the file system behind `error`, which came of reading.
     pub(crate) fn failure(self, error: io::Error) -> Error {
         self.failed.unwrap_or_else(|| Error::io("read", self.file.path(), error))
     }

@@ -1,6 +1,6 @@
 //! A transaction's folder with its journal: the handle that commit, rollback and recovery share.
 //!
-//! What stands in it is observed in `observe`, exchanged in `swap`, and told in `leftovers`.
+//! `observe` classifies its entries, `swap` exchanges slots and targets, `leftovers` lists what stays.
 
 mod leftovers;
 mod observe;
@@ -39,7 +39,7 @@ pub(crate) struct TransactionFolder<'a> {
     /// Which of them, by their path, were found by their names alone and may be somebody else's: what is in them is not
     /// ours to replace unseen.
     pub strange: BTreeSet<PathBuf>,
-    /// Whether all of them were found by their names: a recovery does not know what was opened before.
+    /// True if all of them were found by their names: a recovery does not know what was opened before.
     pub is_recovery: bool,
     /// Entries whose slot held, before a recovery touched anything, what a power loss left of their new content.
     pub incomplete: BTreeSet<usize>,
@@ -103,7 +103,7 @@ impl<'a> TransactionFolder<'a> {
         Ok(())
     }
 
-    /// Whether the journal is where its state says.
+    /// Verifies that the journal is where its state says.
     pub(crate) fn verify_mark(&self) -> Result<()> {
         let name = Name::new(&self.folder, self.mark.file_name());
         if self.workspace().stat(name)?.is_some() {

@@ -19,7 +19,7 @@ pub(crate) fn instant(time: Timestamp) -> jiff::Timestamp {
     jiff::Timestamp::new(time.seconds, nanoseconds).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
 }
 
-/// What ids of that time begin with: earlier ids sort before it, later ones behind.
+/// The beginning of all ids of that time: earlier ids sort before it, later ones behind.
 #[must_use]
 pub(crate) fn time_part(time: jiff::Timestamp) -> String {
     time.strftime("%Y%m%dT%H%M%S.%6fZ").to_string()

@@ -13,7 +13,7 @@ use crate::fs::{FileSystem, Handle, Host, Name};
 use crate::journal::{self, Beginning, Extract, Header, Journal, Mark, Unreadable};
 use crate::limits;
 
-/// What a folder in `txn/` is.
+/// The state of a folder in `txn/`.
 #[derive(Debug)]
 pub(crate) enum Standing {
     /// It is gone, or its owner is alive.
@@ -30,7 +30,7 @@ pub(crate) enum Standing {
     Hot(Journal, Mark),
 }
 
-/// Why a journal is not acted on.
+/// The reason for not acting on a journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Doubt {
     /// Its folder is not the one it was written in.
@@ -59,7 +59,7 @@ impl Doubt {
     }
 }
 
-/// Who is at a transaction that runs, and what can be done about it.
+/// A sentence about the process that runs a transaction, and what can be done about it.
 pub(crate) fn at_work(state: &State, id: &str) -> Result<String> {
     let folder = match state.section(Section::Transactions)? {
         Some(section) => open_transaction(&state.workspace, &section, id)?,
@@ -107,7 +107,7 @@ pub(crate) fn examine(
     Ok((standing, Some(folder)))
 }
 
-/// Why a journal is not acted on: it was not born where it is, or somebody else can be at it.
+/// The reason for not acting on a journal: it was not written where it is, or another machine can be at it.
 fn doubt(born_here: bool, header: &Header, host: &Host, system: &FileSystem) -> Option<Doubt> {
     if !born_here {
         return Some(Doubt::Copied);
@@ -134,7 +134,7 @@ pub(crate) fn read_born_here(workspace: &Workspace, folder: &Handle, id: &str) -
     Ok(read_wanted(workspace, folder, wanted)?.map(|(journal, _)| journal))
 }
 
-/// What stands under a journal's names: nothing, what `read` makes of it, or why it is none.
+/// The journal of a folder: none, the result of `read`, or the reason why it cannot be read.
 pub(crate) fn read_of_journal<T>(
     workspace: &Workspace,
     folder: &Handle,

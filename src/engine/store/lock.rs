@@ -17,7 +17,7 @@ pub(crate) struct Locks {
     held: BTreeMap<(u64, u64), Handle>,
 }
 
-/// How long to wait, and what stops the wait.
+/// The limit of a wait for locks, and the flag that cancels it.
 #[derive(Clone, Copy)]
 pub(crate) struct Patience<'a> {
     /// `None` where that is later than the clock can tell: for ever.
@@ -35,7 +35,7 @@ impl<'a> Patience<'a> {
         check_cancelled(self.cancel)
     }
 
-    /// How long it lasts.
+    /// The time that is left of it.
     fn left(&self) -> Duration {
         self.until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()))
     }
@@ -76,16 +76,16 @@ impl Locks {
         Ok(locks)
     }
 
-    /// Whether this folder is locked.
+    /// True if this folder is locked.
     pub(crate) fn holds(&self, stat: &Stat) -> bool {
         self.held.contains_key(&(stat.device, stat.identity.inode))
     }
 }
 
-/// What is set for nobody: from the first swap on, a call that was cancelled finishes all the same.
+/// A flag that is never set: from the first swap on, a call that was cancelled finishes all the same.
 pub(crate) static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// Whether the caller wants to stop; asked only as long as nothing was swapped.
+/// Fails if the caller wants to stop; asked only as long as nothing was swapped.
 pub(crate) fn check_cancelled(cancel: &AtomicBool) -> Result<()> {
     if cancel.load(Ordering::Relaxed) {
         return Err(Error::new(ErrorKind::Cancelled, "cancelled before anything was changed"));

@@ -1,4 +1,4 @@
-//! Whether an open folder belongs to this user alone.
+//! True if an open folder belongs to this user alone.
 //!
 //! Whoever may rename in a folder may exchange a name between a look and the opening. So a folder is opened first, and
 //! what was opened is judged; everything in it is reached through that handle.
@@ -13,7 +13,7 @@ use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Name, Stat};
 
-/// What came of opening a folder.
+/// The result of opening a folder.
 #[derive(Debug)]
 pub(crate) enum Opening {
     /// It is this user's alone.
@@ -24,7 +24,7 @@ pub(crate) enum Opening {
     Refused(Refusal),
 }
 
-/// Why a folder is never acted on. Displayed it is what follows its name.
+/// The reason for not acting on a folder. Displayed it is what follows its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// It is no folder.
@@ -82,12 +82,12 @@ pub(crate) fn to_be_mended(path: &Path, refusal: Refusal) -> Error {
     Error::new(ErrorKind::PermissionDenied, message).at(path)
 }
 
-/// Why a folder is not this user's alone.
+/// The reason why a folder is not this user's alone.
 fn refused(stat: &Stat, user: u32) -> Refusal {
     if stat.user == user { Refusal::Shared(stat.mode) } else { Refusal::Foreign { owner: stat.user, user } }
 }
 
-/// Why a folder cannot be opened, by its name: it is not acted on, so this need not be true for long.
+/// The reason why a folder cannot be opened, by its name: it is not acted on, so this need not be true for long.
 fn barred(workspace: &Workspace, name: Name<'_>) -> Result<Opening> {
     let (stat, user) = (workspace.stat(name)?, workspace.host()?.user);
     Ok(match stat {
@@ -96,7 +96,7 @@ fn barred(workspace: &Workspace, name: Name<'_>) -> Result<Opening> {
     })
 }
 
-/// Whether somebody else may exchange the names in a folder, this user's among them.
+/// True if somebody else may exchange the names in a folder, this user's among them.
 pub(crate) fn is_shared(folder: &Stat, user: u32) -> bool {
     let sticky = folder.mode & 0o1000 != 0;
     ![0, user].contains(&folder.user) || folder.mode & 0o022 != 0 && !sticky

@@ -1,6 +1,6 @@
 //! Folders that a transaction removes, since a file takes their place.
 //!
-//! What is in them goes by entries of its own, before them. Nothing else may be in one that goes, and only a listing tells.
+//! Their contents are removed by entries of their own, before them. Nothing else may be in one, and only a listing tells.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -58,7 +58,7 @@ impl TransactionFolder<'_> {
         Ok(Seen::Folder(folder))
     }
 
-    /// Whether a name stands for the folder that an entry takes away, and nothing is in that but what is still to be taken
+    /// True if a name stands for the folder that an entry takes away, and nothing is in that but what is still to be taken
     /// out.
     pub(crate) fn is_clear(&self, entry: usize, name: Name<'_>) -> Result<bool> {
         let Some(folder) = self.record(entry).change.folder_before() else { return Ok(false) };
@@ -69,7 +69,7 @@ impl TransactionFolder<'_> {
         Ok(self.look_into(entry, name, *folder)? == Seen::Folder(*folder))
     }
 
-    /// Whether the folder of an entry is there, and one that goes where it was: into one that cannot come back nothing is put.
+    /// True if the folder of an entry is there, and one that goes where it was: into one that cannot come back nothing is put.
     pub(crate) fn has_its_folder(&self, entry: usize) -> Result<bool> {
         let path = self.record(entry).path.parent();
         match self.parents.get(path) {

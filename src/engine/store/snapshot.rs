@@ -17,7 +17,7 @@ use crate::plan::{Access, FileState};
 /// A file as it was read.
 #[derive(Debug, Clone)]
 pub(crate) struct Snapshot {
-    /// What it was.
+    /// Its metadata before it was read.
     pub stat: Arc<Stat>,
     /// The digest of what was read.
     pub digest: Digest,
@@ -40,18 +40,18 @@ impl Snapshot {
         self.attributes.as_deref().cloned().unwrap_or_default()
     }
 
-    /// Whether these are its attributes and flags.
+    /// True if these are its attributes and flags.
     pub(crate) fn wears(&self, attributes: &Attributes) -> bool {
         self.attributes.as_ref().and_then(|own| own.digest()) == attributes.digest()
     }
 
-    /// Whether `stat` is this very file, unchanged as far as its metadata tell. `changed` moves with every rename,
+    /// True if `stat` is this very file, unchanged as far as its metadata tell. `changed` moves with every rename,
     /// so it counts only where the file was not moved.
     pub(crate) fn is_same(&self, stat: &Stat, moved: bool) -> bool {
         self.stat.identity == stat.identity && self.is_alike(stat) && (moved || self.stat.changed == stat.changed)
     }
 
-    /// Whether `stat` tells of the same content and permissions, perhaps in another inode (overlay copies a file up
+    /// True if `stat` tells of the same content and permissions, perhaps in another inode (overlay copies a file up
     /// when it is renamed).
     pub(crate) fn is_alike(&self, stat: &Stat) -> bool {
         let Stat { kind, size, modified, mode, user, group, links, .. } = &*self.stat;
@@ -70,7 +70,7 @@ pub(crate) fn earlier(now: Timestamp, by: Duration) -> Timestamp {
     Timestamp::new(seconds, 0)
 }
 
-/// Whether names in a folder can be swapped at all; `path` tells the one in question.
+/// Verifies that names in a folder can be swapped at all; `path` tells the one in question.
 pub(crate) fn check_folder(path: impl Fn() -> PathBuf, folder: &Stat) -> Result<()> {
     let refuse = |why: &str| {
         let path = path();
@@ -79,14 +79,14 @@ pub(crate) fn check_folder(path: impl Fn() -> PathBuf, folder: &Stat) -> Result<
     if folder.immutable {
         return refuse("is in an immutable folder (chattr +i); clear the flag first");
     }
-    // New names it would take, but what was made there could not be taken back.
+    // New names it would take, but what was made there could not be removed by a rollback.
     if folder.append_only {
         return refuse("is in an append-only folder (chattr +a); clear the flag first");
     }
     Ok(())
 }
 
-/// Whether a file can be edited, replaced, moved or deleted at all by this user; `folder` is what it is in.
+/// Verifies that a file can be edited, replaced, moved or deleted at all by this user; `folder` is what it is in.
 pub(crate) fn check_target(workspace: &Workspace, user: u32, name: Name<'_>, stat: &Stat, folder: &Stat) -> Result<()> {
     check_replaceable(user, name, stat, folder)?;
     let refuse = |why| refuse(name, ErrorKind::PermissionDenied, why);
@@ -141,11 +141,11 @@ pub(crate) fn check_replaceable(user: u32, name: Name<'_>, stat: &Stat, folder: 
     Ok(())
 }
 
-/// What is done with a content as it is read.
+/// The use that is made of a content as it is read.
 pub(crate) enum Wanted<'a> {
     /// All of it comes along.
     Whole,
-    /// Each piece is looked at.
+    /// Each piece is passed to this.
     Pieces(&'a mut dyn FnMut(&[u8])),
     /// Only its digest counts.
     Nothing,

@@ -23,9 +23,9 @@ pub(crate) enum Section {
     Open,
     /// Committed ones, with their originals.
     History,
-    /// What a rollback must not delete.
+    /// Contents that a rollback must not delete.
     Kept,
-    /// What is about to go.
+    /// Folders that are about to be deleted.
     Trash,
 }
 
@@ -69,22 +69,22 @@ pub(crate) struct State {
     pub workspace: Workspace,
     /// `.txedit`.
     pub folder: Handle,
-    /// What `.txedit` is.
+    /// The metadata of `.txedit` when it was opened.
     pub stat: Stat,
     /// The workspace's random id, and what was probed; read where something is to be committed, or where somebody else
     /// may have put the state folder where it is.
     id: String,
-    /// What was probed, if it was this: the state folder for this root.
+    /// The identities of the state folder and of the root, for which the exchange of names is probed once.
     probed: [Identity; 2],
-    /// Whether something of it was made just now, so that its own names are not durable yet.
+    /// True if something of it was made just now, so that its own names are not durable yet.
     pub fresh: bool,
-    /// What it is on, once that was asked for.
+    /// The file system that it is on, once that was asked for.
     system: OnceLock<FileSystem>,
-    /// Whether a sync failed while this was in use.
+    /// True if a sync failed while this was in use.
     sync_failed: Arc<AtomicBool>,
 }
 
-/// What stands at `.txedit`.
+/// The result of looking for `.txedit`.
 #[derive(Debug, Clone)]
 #[expect(clippy::large_enum_variant, reason = "there is one of it in a call, and it is taken apart at once")]
 pub(crate) enum Found {
@@ -125,7 +125,7 @@ const PRIVATE: u32 = 0o700;
 /// The file by which programs that back up or pack know a folder that they may leave out: <https://bford.info/cachedir/>.
 const TAG: &str = "CACHEDIR.TAG";
 
-/// What it holds. The first line is the one that counts.
+/// The content of the tag. The first line is the one that counts.
 const TAG_TEXT: &str = "Signature: 8a477f597d28d172789f06886806bc55\n\
     # Old contents of the files around this folder, kept by txedit for undo. Leave it out of archives.\n";
 
@@ -168,7 +168,7 @@ impl State {
         Ok(there.is_some_and(|there| there.identity == self.stat.identity && is_private(&there)))
     }
 
-    /// Why a state folder that is ours, and that somebody else may have put where it is, is not to be acted on: its
+    /// The reason not to act on a state folder that is ours, and that somebody else may have put where it is: its
     /// transactions would change files that they are not about, and a folder that is none would become one.
     fn brought_here(&self) -> Result<Option<&'static str>> {
         if self.is_probed() {
@@ -236,7 +236,7 @@ impl State {
         }
     }
 
-    /// Whether exchanging names was tried out in this very folder, for this very root. A copy of a workspace brings the
+    /// True if exchanging names was tried out in this very folder, for this very root. A copy of a workspace brings the
     /// id of the original along, not the identities.
     fn is_probed(&self) -> bool {
         let is_bound = |keeps_numbers| (self.workspace.protocol.is_bound)(&self.id, &self.spell_probed(keeps_numbers));
@@ -289,7 +289,7 @@ impl State {
         replace(&self.workspace, &self.folder, TAG, TAG_TEXT.as_bytes()).map(|()| true)
     }
 
-    /// What the state folder is on.
+    /// The file system of the state folder.
     pub(crate) fn file_system(&self) -> Result<&FileSystem> {
         if let Some(system) = self.system.get() {
             return Ok(system);
@@ -303,7 +303,7 @@ impl State {
         synced.inspect_err(|_| self.sync_failed.store(true, Ordering::Relaxed))
     }
 
-    /// Whether no sync has failed so far.
+    /// True if no sync has failed so far.
     pub(crate) fn may_sync(&self) -> bool {
         !self.sync_failed.load(Ordering::Relaxed)
     }
@@ -352,7 +352,7 @@ impl State {
         self.whole_section(section)?.ok_or_else(|| came_and_went(&self.workspace.root))
     }
 
-    /// What stands in the sections under the name of a transaction and is not ours, with the reason: it is left alone. For
+    /// Everything in the sections that has the name of a transaction and is not ours, with the reason: it is left alone. For
     /// a section it is said what to do, since nothing can be moved into it.
     pub(crate) fn strangers(&self) -> Result<Vec<String>> {
         let mut strangers = Vec::new();

@@ -16,7 +16,7 @@ use crate::journal::Change;
 use crate::journal::recover::Seen;
 use crate::path::RelPath;
 
-/// What decides, and who runs it.
+/// The checks that decide on a commit, and the checker that runs them.
 #[derive(Debug, Clone)]
 pub(crate) struct Gate {
     /// In the order in which they run; one at least.
@@ -24,14 +24,14 @@ pub(crate) struct Gate {
     pub checker: Arc<dyn Checker>,
 }
 
-/// What a check that passed made of a new file, a formatter perhaps: it stands, and is told.
+/// A new file that a check which passed has rewritten, a formatter perhaps: it stays, and is reported.
 #[derive(Debug, Clone)]
 pub(crate) struct Rewritten {
-    /// Where, in the workspace.
+    /// Its path in the workspace.
     pub path: RelPath,
     /// The file of the request that asked for it.
     pub asked_by: Option<usize>,
-    /// What stands there now; `None` where no file does.
+    /// The digest of the file there now; `None` if there is no file.
     pub digest: Option<Digest>,
 }
 
@@ -55,7 +55,7 @@ impl Rewritten {
 }
 
 impl Engine {
-    /// What decides whether a commit stays, if anything does: the check of this engine, then the one that a call names.
+    /// The checks of a commit, if there are any: that of this engine, then the one that a call names.
     pub(crate) fn gate(&self, named: Option<&Check>) -> Result<Option<Gate>> {
         self.check_allowed(named)?;
         let checks: Vec<Check> = self.check.iter().chain(named).cloned().collect();
@@ -72,7 +72,7 @@ impl Engine {
         Err(Error::new(ErrorKind::ChecksNotAllowed, message))
     }
 
-    /// Whether a commit with or without a check of its own is checked.
+    /// True if a commit with or without a check of its own is checked.
     pub(crate) fn is_checked(&self, named: Option<&Check>) -> bool {
         self.check.is_some() || named.is_some()
     }

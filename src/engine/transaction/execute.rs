@@ -33,11 +33,11 @@ use crate::identity::Timestamp;
 pub(crate) struct Committed {
     pub id: String,
     pub warnings: Vec<String>,
-    /// What became of each file.
+    /// The report of each file.
     pub files: Vec<FileReport>,
     /// The check that it passed.
     pub check: Option<CheckRun>,
-    /// What that made of the new files, as long as it is not told in `files`.
+    /// The new files that the check has rewritten, until `files` tells of them.
     pub rewritten: Vec<Rewritten>,
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn commit(
     Ok(committed)
 }
 
-/// Whether syncing each file is quicker here than syncing the file system.
+/// True if syncing each file is quicker here than syncing the file system.
 fn syncs_each(state: &State, prepared: &Prepared) -> Result<bool> {
     if state.fresh || prepared.plan.entries.len() > crate::limits::SYNC_EACH_UP_TO {
         return Ok(false);
@@ -117,7 +117,7 @@ pub(crate) struct Walk<'a> {
     pub run: Run<'a>,
     /// The folders from which others were removed.
     tidied: Tidied,
-    /// What is to be told once it is through.
+    /// The result, filled while the steps are performed.
     pub committed: &'a mut Committed,
 }
 
@@ -158,7 +158,7 @@ impl<'a> Walk<'a> {
             OnFailure::Forget => self.staging.forget(),
             OnFailure::Undo => {
                 let run = Run { observer: &Unobserved, ..self.run };
-                // What cannot be taken back now waits in the folder for a recovery, as after a crash.
+                // What cannot be rolled back now waits in the folder for a recovery, as after a crash.
                 undo(self.staging.transaction_mut(), durable, run).ok();
             }
             OnFailure::Leave | OnFailure::Warn => {}

@@ -128,7 +128,7 @@ impl Engine {
         Ok(report)
     }
 
-    /// What stands at the path of each entry.
+    /// Observes the path of each entry.
     fn seen(&self, loaded: &Loaded, cancel: &AtomicBool) -> Result<Vec<Seen>> {
         loaded.journal.entries.iter().map(|record| self.seen_at(&record.path, cancel)).collect()
     }
@@ -180,11 +180,11 @@ impl Engine {
 pub(crate) struct Commit<'a> {
     /// The open transaction.
     pub opened: &'a str,
-    /// Whether that is no longer open.
+    /// True if that is no longer open.
     pub is_gone: bool,
     /// The plan that is to be committed.
     pub plan_hash: Option<Digest>,
-    /// Whether a check is to decide on it.
+    /// True if a check is to decide on it.
     pub is_checked: bool,
 }
 
@@ -194,7 +194,7 @@ struct Now<'a> {
     seen: Vec<Seen>,
 }
 
-/// Whether an entry is as the transaction left it.
+/// True if an entry is as the transaction left it.
 fn is_left(record: &Record, seen: Seen) -> bool {
     match (&record.change, seen) {
         (Change::Delete { .. } | Change::RemoveFolder { .. }, Seen::Missing)
@@ -206,7 +206,7 @@ fn is_left(record: &Record, seen: Seen) -> bool {
     }
 }
 
-/// What a journal alone tells of a transaction.
+/// The report of a transaction as far as its journal alone tells it.
 fn of_journal(journal: &Journal) -> Report {
     let files = journal.entries.iter().filter_map(|record| {
         let operation = match record.change {
@@ -228,7 +228,7 @@ fn of_journal(journal: &Journal) -> Report {
     Report { files: files.collect(), ..Report::default() }
 }
 
-/// Whether the plan is the one that the caller saw.
+/// Verifies that the plan is the one that the caller saw.
 pub(crate) fn check_plan(expected: Option<Digest>, found: Digest, is_rebased: bool) -> Result<()> {
     match expected {
         None => Ok(()),

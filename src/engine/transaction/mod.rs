@@ -40,7 +40,7 @@ pub struct Transaction<'a> {
     plan: Report,
 }
 
-/// What a commit needs.
+/// Everything that a commit needs.
 #[derive(Debug)]
 pub(crate) struct Ready {
     pub prepared: Prepared,
@@ -59,8 +59,8 @@ impl<'a> Transaction<'a> {
         Self { engine, run, ready: None, plan }
     }
 
-    /// What [`commit`](Self::commit) will do to each file; it has no id yet. Where `already_applied` says so, the very same
-    /// was committed before, and this is its answer.
+    /// The changes that [`commit`](Self::commit) will make to each file; there is no id yet. If `already_applied` is set,
+    /// the same was committed before, and this is its answer.
     #[must_use]
     pub fn plan(&self) -> &Report {
         &self.plan
@@ -79,7 +79,7 @@ impl<'a> Transaction<'a> {
     }
 }
 
-/// What a first commit leaves in a folder goes along with whatever packs that folder.
+/// The warning of a first commit: the state folder goes along with whatever packs the workspace.
 fn keeps_history(root: &Path) -> String {
     let state = shown(&root.join(STATE_FOLDER));
     format!("{state} keeps old contents for undo: leave it out of what packs this folder (.dockerignore, sdist)")
@@ -141,13 +141,13 @@ impl Engine {
         retry::telling(report, warnings)
     }
 
-    /// Refuses what is wrong with a request by itself, before any file is looked at.
+    /// Refuses what is wrong with a request by itself, before any file is read.
     fn admit(&self, request: &Request) -> Result<()> {
         self.check_allowed(request.check.as_ref())?;
         validate::check(request, PathRule::AbsoluteOrRelative)
     }
 
-    /// What would be done, decided without a lock.
+    /// The report of a dry run, made without a lock.
     fn dry_run(&self, request: &Request, found: &mut Found, run: Run<'_>) -> Result<Report> {
         // What a key was used for answers the commit, too.
         if let Some(report) = self.answered_before(request, request.fingerprint(self.root()), found, run)? {
@@ -233,7 +233,7 @@ impl Engine {
     }
 }
 
-/// Whether a request is refused for paths at which something of another kind stands, or nothing. What is closed stays so,
+/// True if a request is refused for paths at which something of another kind stands, or nothing. What is closed stays so,
 /// whatever was done before.
 fn leads_nowhere(error: &Error) -> bool {
     let is_it = |kind: ErrorKind| {
@@ -248,7 +248,7 @@ fn leads_nowhere(error: &Error) -> bool {
     }
 }
 
-/// Whether the caller says of every file that is there which content it must have.
+/// True if the caller says of every file that is there which content it must have.
 fn carries_hashes(request: &Request) -> bool {
     let is_new = |file: &FileRequest| matches!(file.change, Change::Write { .. } | Change::Copy { .. });
     request.files.iter().any(|file| file.expected_hash.is_some())

@@ -37,7 +37,7 @@ impl Engine {
     }
 }
 
-/// What came of it, with what is to be told besides, of a failure as of a success: a recovery that came first changed files.
+/// Adds warnings to a report, and to an error as well: a recovery that came first changed files.
 pub(crate) fn telling(done: Result<Report>, mut warnings: Vec<String>) -> Result<Report> {
     match done {
         Ok(report) => {
@@ -48,7 +48,7 @@ pub(crate) fn telling(done: Result<Report>, mut warnings: Vec<String>) -> Result
     }
 }
 
-/// How often something was tried, and whether it may be tried once more.
+/// The count of attempts, and the limits on another one.
 struct Attempts {
     is_checked: bool,
     most: usize,
@@ -64,14 +64,14 @@ impl Attempts {
         Self { is_checked, most, until: now.checked_add(timeout).unwrap_or(now), made: 1, pauses: Pauses::new() }
     }
 
-    /// Whether there is time for another attempt after one that left nothing behind, and counts it.
+    /// True if there is time for another attempt after one that left nothing behind, and counts it.
     fn has_another(&mut self, error: &Error) -> bool {
         let may = self.may_go_on(error);
         self.made += usize::from(may);
         may
     }
 
-    /// Whether there is time for another attempt after one that left nothing behind.
+    /// True if there is time for another attempt after one that left nothing behind.
     fn may_go_on(&self, error: &Error) -> bool {
         self.made < self.most && Instant::now() < self.until && self.left_nothing(error)
     }
@@ -80,7 +80,7 @@ impl Attempts {
         self.pauses.sleep(self.until.saturating_duration_since(Instant::now()));
     }
 
-    /// Whether somebody else was quicker, and nothing is left of this attempt.
+    /// True if somebody else was quicker, and nothing is left of this attempt.
     fn left_nothing(&self, error: &Error) -> bool {
         let is_clean = match error.outcome() {
             Outcome::Unchanged => true,
@@ -92,18 +92,18 @@ impl Attempts {
     }
 }
 
-/// Whether another request with the same key was at work.
+/// True if another request with the same key was at work.
 fn is_by_key(error: &Error) -> bool {
     matches!(error.details(), Detail::SameKey)
 }
 
-/// Whether a request that failed like this means the same, whatever somebody wrote into its files meanwhile.
+/// True if a request that failed like this means the same, whatever somebody wrote into its files meanwhile.
 pub(crate) fn means_the_same(request: &Request, error: &Error) -> bool {
     request.files.iter().all(is_for_any_content)
         && error.file().is_none_or(|file| request.files[file].expected_hash.is_none())
 }
 
-/// Whether a request for this file means the same, whatever somebody wrote into it meanwhile: it looks for texts, takes
+/// True if a request for this file means the same, whatever somebody wrote into it meanwhile: it looks for texts, takes
 /// the file as it is, wants none to be there, or says itself which content it is for.
 fn is_for_any_content(file: &FileRequest) -> bool {
     file.expected_hash.is_some()
@@ -119,7 +119,7 @@ fn is_for_any_content(file: &FileRequest) -> bool {
         }
 }
 
-/// Whether all of these find their places by their texts.
+/// True if all of these find their places by their texts.
 pub(super) fn is_by_text(edits: &[Edit]) -> bool {
     edits.iter().all(|edit| match &edit.anchor {
         Anchor::Text { .. } => true,

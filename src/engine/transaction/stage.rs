@@ -38,7 +38,7 @@ pub(crate) struct Staging<'a> {
     files: Vec<Handle>,
     /// Entries of whose original there is a copy, as long as no journal has its name.
     copies: Vec<usize>,
-    /// What the transaction's folder hands on to every file that is made in it.
+    /// The attributes that the transaction's folder hands on to every file that is made in it.
     handed_on: Option<Attributes>,
     hidden: Option<Handle>,
     /// The staged files of a contended transaction, by their entries.

@@ -1,4 +1,4 @@
-//! What the slots of a transaction hold that is not txedit's to delete.
+//! Contents in the slots of a transaction that are not txedit's to delete.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,11 +8,11 @@ use crate::engine::store::state::Section;
 use crate::error::{Kept, Result};
 use crate::journal::{Mark, slot_name};
 
-/// What a contended transaction left that was interrupted.
+/// The reason for keeping the slot of a contended transaction that was interrupted.
 pub(crate) const UNCERTAIN: &str = "what was made beside another program that was writing, not known to be whole";
 
 impl TransactionFolder<'_> {
-    /// What the slots hold that is not txedit's to delete.
+    /// The contents of slots that are not txedit's to delete.
     pub(crate) fn foreign_slots(&self, conflicts: &HashMap<usize, &'static str>) -> Result<Vec<Kept>> {
         let kept_folder = self.state.folder.path().join(Section::Kept.name()).join(&self.journal.header.id);
         let aside = match self.mark {

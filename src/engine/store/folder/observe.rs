@@ -1,4 +1,4 @@
-//! What stands at the targets of a transaction and in its slots, read and classified. Nothing is changed here.
+//! Reads the targets of a transaction and its slots, and classifies the entries. Nothing is changed here.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,12 +19,12 @@ use crate::journal::{Change, Journal, Mark, slot_name};
 use crate::plan::Access;
 
 impl TransactionFolder<'_> {
-    /// What stands at a name, read to the end, whoever wants to stop: something was swapped.
+    /// Reads the file at a name to the end, even if the call was cancelled: something was swapped.
     pub(crate) fn see(&self, name: Name<'_>) -> Result<Seen> {
         see(self.workspace(), name, &NEVER)
     }
 
-    /// What stands at the entry's target and in its slot.
+    /// Observes the entry's target and its slot.
     pub(crate) fn observe(&self, entry: usize, cancel: &AtomicBool) -> Result<Observed> {
         let slot = slot_name(entry);
         let slot = see(self.workspace(), Name::new(&self.folder, &slot), cancel)?;
@@ -73,7 +73,7 @@ impl TransactionFolder<'_> {
         let mut folders: Vec<_> = self.parents.iter().collect();
         folders.sort_unstable_by_key(|(path, _)| *path);
         for (path, (identity, held)) in folders {
-            // What came out of the swap of one that goes was looked at.
+            // What came out of the swap of one that goes was verified.
             if !self.leaving().folders.contains_key(path) && !self.leads_to_held(path, identity, held)? {
                 return Ok(Some(self.workspace().root.path().join(path)));
             }
@@ -81,7 +81,7 @@ impl TransactionFolder<'_> {
         Ok(None)
     }
 
-    /// Whether a path of the workspace still leads to a folder that is held, and had this identity when it was opened: an
+    /// True if a path of the workspace still leads to a folder that is held, and had this identity when it was opened: an
     /// overlay gives it another one when something in it is changed for the first time.
     pub(crate) fn leads_to_held(&self, path: &Path, identity: &Identity, held: &Handle) -> Result<bool> {
         if self.leads_to(path, identity)? {
@@ -91,14 +91,14 @@ impl TransactionFolder<'_> {
         Ok(now.identity != *identity && self.leads_to(path, &now.identity)?)
     }
 
-    /// Whether the path of an entry still leads into the folder that is held for it.
+    /// True if the path of an entry still leads into the folder that is held for it.
     pub(super) fn has_its_place(&self, entry: usize) -> Result<bool> {
         let folder = self.record(entry).path.parent();
         let held = self.parents.get(folder);
         held.map_or(Ok(true), |(identity, held)| self.leads_to_held(folder, identity, held))
     }
 
-    /// Whether a path of the workspace still leads to this folder.
+    /// True if a path of the workspace still leads to this folder.
     pub(crate) fn leads_to(&self, path: &Path, folder: &Identity) -> Result<bool> {
         let there = self.workspace().fs().open_beneath(&self.workspace().root, path);
         match there.and_then(|there| self.workspace().fs().stat_handle(&there)) {
@@ -113,7 +113,7 @@ impl TransactionFolder<'_> {
         is_empty_folder(self.workspace(), &self.folder, Path::new(&slot_name(entry)))
     }
 
-    /// Whether the slot holds verified new content, or nothing.
+    /// True if the slot holds verified new content, or nothing.
     pub(crate) fn slot_is_ours(&self, entry: usize) -> Result<bool> {
         let seen = self.see(Name::new(&self.folder, &slot_name(entry)))?;
         Ok(match seen {
@@ -126,7 +126,7 @@ impl TransactionFolder<'_> {
         })
     }
 
-    /// Whether what came back into the slot of an entry is what was staged for it.
+    /// True if what came back into the slot of an entry is what was staged for it.
     pub(crate) fn slot_came_back(&self, entry: usize) -> Result<bool> {
         if !self.uncertain || !matches!(self.record(entry).change, Change::Edit { .. }) {
             return self.slot_is_ours(entry);
@@ -148,7 +148,7 @@ impl TransactionFolder<'_> {
         Ok(incomplete)
     }
 
-    /// Whether what is in the slot may be deleted.
+    /// True if what is in the slot may be deleted.
     pub(super) fn slot_may_go(&self, entry: usize) -> Result<bool> {
         if self.slot_is_ours(entry)? {
             return Ok(true);
@@ -158,7 +158,7 @@ impl TransactionFolder<'_> {
     }
 }
 
-/// What stands at a name, read to the end.
+/// Observes the file or folder at a name; a file is read to the end.
 pub(crate) fn see(workspace: &Workspace, name: Name<'_>, cancel: &AtomicBool) -> Result<Seen> {
     let Some(stat) = workspace.stat(name)? else { return Ok(Seen::Missing) };
     match stat.kind {
@@ -174,7 +174,7 @@ pub(crate) fn see(workspace: &Workspace, name: Name<'_>, cancel: &AtomicBool) ->
     }
 }
 
-/// Whether the slot of an entry holds what a power loss left of its new content, in a file that was never swapped.
+/// True if the slot of an entry holds what a power loss left of its new content, in a file that was never swapped.
 pub(crate) fn is_incomplete(
     workspace: &Workspace,
     folder: &Handle,

@@ -6,7 +6,7 @@ use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Name, Rename, Stat};
 
-/// How often the folder is made anew where a sweeper was quicker.
+/// The number of tries to make the folder where a sweeper removes it before it is locked.
 const TRIES: usize = 16;
 
 /// Opens and locks `txn/<id>`; `None` where it is not there, is not ours, or its owner is alive.

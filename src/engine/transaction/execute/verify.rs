@@ -9,7 +9,7 @@ use crate::journal::recover::Class;
 use crate::journal::slot_name;
 
 impl Walk<'_> {
-    /// Whether the target, and its folder, are still what was read.
+    /// Verifies that the target, and its folder, are still what was read.
     pub(super) fn recheck(&self, entry: usize) -> Result<()> {
         let transaction = self.transaction();
         let record = transaction.record(entry);
@@ -38,7 +38,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether the slot holds what was read of the target.
+    /// True if the slot holds what was read of the target.
     pub(crate) fn holds_original(&self, entry: usize) -> Result<bool> {
         let transaction = self.transaction();
         let slot = slot_name(entry);

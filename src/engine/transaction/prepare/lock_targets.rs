@@ -69,7 +69,7 @@ impl Engine {
             patience.check_cancelled()?;
             let (before, parents) = resolve(self.resolver(), targets)?;
             self.refuse_own_locks(found, &before, &parents)?;
-            // That much tells the folder too; what stands there is looked at again.
+            // That much tells the folder too; what stands there is read again under the locks.
             let before: Vec<_> = before.into_iter().map(|place| (place.path, place.missing.len())).collect();
             let locks = Locks::acquire(&self.workspace, parents.values().cloned().collect(), patience)?;
             let (places, again) = resolve(self.resolver().knowing(&parents), targets)?;
@@ -87,7 +87,7 @@ impl Engine {
             let Some(touching) = conflicts::find(&self.workspace, found, &ours, warnings)? else {
                 return Ok(LockedTargets { places, parents, locks });
             };
-            // Its owner is dead. Recovering needs the locks that we hold, and what we looked at is about to change.
+            // Its owner is dead. Recovering needs the locks that we hold, and what was resolved is about to change.
             drop((locks, parents, again));
             self.recover_first(&touching, patience, warnings, run)?;
         }

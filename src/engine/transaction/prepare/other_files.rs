@@ -15,7 +15,7 @@ const TELLING: usize = 4;
 const LOOKED_AT: usize = 64;
 
 /// Where an anchor was not found and nothing tells why: the file of the request in which it stands, if there is one
-/// among the first that are looked at.
+/// among the first that are searched.
 pub(crate) fn elsewhere(request: &Request, target_ids: &[TargetIds], reader: &mut Reader<'_>, error: Error) -> Error {
     let (Detail::NoMatch(diagnosis), Some(file), Some(edit)) = (error.details(), error.file(), error.edit()) else {
         return error;

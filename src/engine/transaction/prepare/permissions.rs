@@ -1,4 +1,4 @@
-//! Whether the user who runs this may change what stands at a place, and could change it back.
+//! True if the user who runs this may change what stands at a place, and could change it back.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fs::Name;
 use crate::path::RelPath;
 
-/// What a user may do in the folders of a request.
+/// The permissions of a user in the folders of a request.
 pub(crate) struct Permissions<'a> {
     engine: &'a Engine,
     user: u32,
@@ -25,7 +25,7 @@ impl<'a> Permissions<'a> {
         Ok(Self { engine, user, parents, closed: closed_folders(engine, user, parents)? })
     }
 
-    /// Whether what stands at a place can be edited, replaced, moved or deleted, or a file made there.
+    /// Verifies that what stands at a place can be edited, replaced, moved or deleted, or a file made there.
     pub(super) fn check(&self, place: &Place) -> Result<()> {
         let Self { engine, user, parents, closed } = self;
         let path = || engine.root().join(place.path.as_path());
@@ -54,7 +54,7 @@ impl<'a> Permissions<'a> {
     }
 }
 
-/// The folders in which this user may not change names. The root is not looked at: the state folder is in it.
+/// The folders in which this user may not change names. The root is left out: the state folder is in it.
 fn closed_folders<'p>(engine: &Engine, user: u32, parents: &'p Parents) -> Result<HashSet<&'p Path>> {
     let mut closed = HashSet::new();
     if user == 0 {

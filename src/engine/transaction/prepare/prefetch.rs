@@ -25,11 +25,11 @@ pub(crate) struct Ahead<'a> {
     /// Which targets are still to come.
     expected: Vec<bool>,
     read: Receiver<Vec<(usize, Read)>>,
-    /// What was read and is still to be asked for.
+    /// Files that were read and are still to be asked for.
     at_hand: HashMap<usize, Read>,
 }
 
-/// What is to be read by either thread.
+/// The files that are to be read by either thread.
 struct Work<'a> {
     handfuls: Vec<Vec<usize>>,
     /// The first that nobody has taken.
@@ -76,7 +76,7 @@ impl<'a> Ahead<'a> {
         Some(Self { work, expected, read: receiver, at_hand: HashMap::new() })
     }
 
-    /// What was read of a target, if it was to be read and was not asked for before.
+    /// The content of a target, if it was to be read and was not asked for before.
     pub(crate) fn take(&mut self, target: usize) -> Option<Read> {
         if !std::mem::take(&mut self.expected[target]) {
             return None;

@@ -1,4 +1,4 @@
-//! What would make a commit fail, found before anything is written: the same for a commit and a dry run.
+//! Finds reasons for a commit to fail before anything is written: the same for a commit and a dry run.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt as _;
@@ -15,7 +15,7 @@ use crate::path::bounds::{REPOSITORY_NAMES, is_repository, leads_to};
 use crate::plan::{Change, Entry, New};
 
 impl Engine {
-    /// Whether what is prepared can be committed here. Before the state folder is made: what is refused leaves nothing behind.
+    /// Verifies that what is prepared can be committed here. Before the state folder is made: what is refused leaves nothing behind.
     pub(crate) fn check_possible(&self, prepared: &Prepared, found: &Found) -> Result<()> {
         self.check_one_file_system(prepared, found)?;
         self.check_open_files(prepared)?;
@@ -62,7 +62,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether all targets can be swapped with what is staged.
+    /// Verifies that all targets can be swapped with what is staged.
     fn check_one_file_system(&self, prepared: &Prepared, found: &Found) -> Result<()> {
         let root;
         let place = if let Found::State(state) = found {
@@ -82,7 +82,7 @@ impl Engine {
         Err(Error::new(ErrorKind::CrossDevice, message).at(folder.path()))
     }
 
-    /// Whether as many folders can be open as this transaction, and what takes it back, touch: what could be committed
+    /// Verifies that as many folders can be open as this transaction, and what takes it back, touch: what could be committed
     /// and not undone is refused.
     fn check_open_files(&self, prepared: &Prepared) -> Result<()> {
         let is_new = |change: &Change| matches!(change, Change::Folder | Change::FileToFolder(_));
@@ -100,7 +100,7 @@ impl Engine {
         Err(Error::new(ErrorKind::RequestTooLarge, message))
     }
 
-    /// Whether each new file can be given to its group: only to one of this process, unless the file system gives all files
+    /// Verifies that each new file can be given to its group: only to one of this process, unless the file system gives all files
     /// the group of their folder (`grpid`), which the state folder shows.
     fn check_groups(&self, prepared: &Prepared, found: &Found) -> Result<()> {
         let host = self.workspace.host()?;

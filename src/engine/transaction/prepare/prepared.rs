@@ -20,31 +20,31 @@ pub(crate) struct Prepared {
     pub plan: Plan,
     /// The files that new contents are made from.
     pub sources: Sources,
-    /// What stands at the target of each entry.
+    /// The file at the target of each entry.
     pub targets: Vec<Option<Arc<Snapshot>>>,
     /// The folders of the targets that are there, by their path in the workspace.
     pub parents: HashMap<PathBuf, (Stat, Handle)>,
-    /// What new folders are dressed in, where that is not what their folder gives them.
+    /// The metadata of new folders, where that is not what their folder gives them.
     pub dresses: HashMap<RelPath, Metadata>,
     /// When reading began.
     pub read_at: Instant,
     pub marks: Marks,
-    /// What decides whether the new files stay.
+    /// The checks that decide whether the new files stay.
     pub gate: Option<Gate>,
-    /// Whether another program came in between when this was tried before.
+    /// True if another program came in between when this was tried before.
     pub again: bool,
     /// The entries whose content is made anew where another program is quicker than a sync, with their edits.
     pub contended: Option<HashMap<usize, Vec<Edit>>>,
 }
 
 impl Prepared {
-    /// What history will take.
+    /// The bytes that history will take.
     pub(crate) fn bytes_before(&self) -> u64 {
         self.targets.iter().flatten().map(|snapshot| snapshot.stat.size).sum()
     }
 }
 
-/// What the journal says of a transaction besides its entries.
+/// The fields of a journal's header that tell of its transaction.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Marks {
     /// The transaction that it undoes.

@@ -7,7 +7,7 @@ use crate::engine::store::workspace::Workspace;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Attributes, Handle, Project};
 
-/// Whether what a transaction takes out of its folders could go back there.
+/// Verifies that what a transaction takes out of its folders could go back there.
 pub(crate) fn check(workspace: &Workspace, prepared: &Prepared) -> Result<()> {
     let mut handed_on = HashMap::new();
     for (path, (_, folder)) in &prepared.parents {
@@ -34,7 +34,7 @@ pub(crate) fn check(workspace: &Workspace, prepared: &Prepared) -> Result<()> {
     Ok(())
 }
 
-/// What comes to another place is in the project that the folder there hands on, if it does.
+/// Gives a file that comes to another folder the project that this folder hands on, if it does.
 pub(crate) fn join(workspace: &Workspace, folder: &Handle, attributes: &mut Attributes) -> Result<()> {
     let theirs = workspace.project(folder)?;
     if theirs.hands_on {

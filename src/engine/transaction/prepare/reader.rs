@@ -125,7 +125,7 @@ impl<'a> Reader<'a> {
         self.sources.insert(SourceId(target), source);
     }
 
-    /// Sees to it that every target was looked at, also those that no entry names as its own.
+    /// Reads every target that was not read yet, also those that no entry names as its own.
     pub(crate) fn look_at_all(&mut self, builder: &mut Builder) -> Result<()> {
         for target in 0..self.places.len() {
             self.look(target)?;

@@ -43,7 +43,7 @@ fn edits_of<'r>(request: &'r Request, prepared: &Prepared, (index, entry): (usiz
     (is_asked && is_fit).then_some(edits)
 }
 
-/// Whether a file can be written again without losing anything by it: writing takes set-id bits and capabilities away.
+/// True if a file can be written again without losing anything by it: writing takes set-id bits and capabilities away.
 fn is_plain(file: &Snapshot) -> bool {
     let has_capability = || file.attributes().extended.iter().any(|(name, _)| name == "security.capability");
     file.stat.size <= limits::CONTENDED_BYTES

@@ -25,7 +25,7 @@ use crate::plan::{Access, Change as Planned, Entry, Plan, SourceId};
 use crate::request::{Change, Request};
 
 impl Engine {
-    /// What would be done now, decided without a lock.
+    /// Plans a request without a lock.
     pub(crate) fn prepare_unlocked(
         &self,
         request: &Request,
@@ -107,7 +107,7 @@ impl Engine {
         Ok(targets)
     }
 
-    /// What a folder gives a new file.
+    /// The mode and owner that a folder gives a new file.
     fn given(&self, folder: &Handle) -> Result<(u32, Option<Access>)> {
         let inherited = self.workspace.inherited(folder, false)?;
         Ok((inherited.mode, Some(inherited.access())))
@@ -126,7 +126,7 @@ fn check_readable(plan: &Plan, user: u32) -> Result<()> {
     Err(error.asked_by(entry.asked_by))
 }
 
-/// What stands at the target of each entry of a plan.
+/// The file at the target of each entry of a plan, as it was read.
 fn snapshots(plan: &Plan, paths: &[RelPath], sources: &Sources) -> Vec<Option<Arc<Snapshot>>> {
     let index: HashMap<&RelPath, usize> = paths.iter().enumerate().map(|(target, path)| (path, target)).collect();
     let snapshot_of = |path: &RelPath| {

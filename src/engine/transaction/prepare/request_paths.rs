@@ -24,9 +24,9 @@ struct Part {
     file: usize,
     field: &'static str,
     path: AskedPath,
-    /// Whether the request leaves it.
+    /// True if the request leaves it.
     is_left: bool,
-    /// Whether the request puts a new file there.
+    /// True if the request puts a new file there.
     is_new: bool,
 }
 
@@ -255,7 +255,7 @@ fn make_way(places: &mut [(&Part, Place)], findings: &mut Findings) {
 }
 
 impl Part {
-    /// Whether a file will be there.
+    /// True if a file will be there.
     fn is_result(&self, entry: &FileRequest) -> bool {
         match self.field {
             SUBJECT => !entry.vacates(),
@@ -267,7 +267,7 @@ impl Part {
         findings.push(kind, at_file(self.file, Some(self.field)), message);
     }
 
-    /// What is wrong with what stands at the place, for the part that it plays.
+    /// The reason why this path cannot have its role, if there is one.
     fn refusal(&self, entry: &FileRequest, place: &Place, vacated: &HashSet<&RelPath>) -> Option<(ErrorKind, String)> {
         let path = self.path.display();
         let is_free = place.stat.is_none() || vacated.contains(&place.path);
@@ -292,7 +292,7 @@ impl Part {
 }
 
 impl Part {
-    /// What is wrong with the name of a backup: what stands there is somebody's, and a symlink leads to another file.
+    /// The reason why a backup cannot have this name: another file is there, or a symlink leads to one.
     fn refuse_backup(&self, place: &Place, is_free: bool) -> Option<(ErrorKind, String)> {
         let path = self.path.display();
         let message = || {
@@ -304,7 +304,7 @@ impl Part {
         (place.is_link || !is_free).then(|| (ErrorKind::FileExists, message()))
     }
 
-    /// What is wrong with a file that is to be copied.
+    /// The reason why a file cannot be copied.
     fn refuse_origin(&self, place: &Place) -> Option<(ErrorKind, String)> {
         let path = self.path.display();
         match &place.stat {

@@ -24,11 +24,11 @@ pub(crate) struct Place {
     pub missing: Vec<RelPath>,
     /// The first of those where something that is no folder stands.
     pub obstacle: Option<RelPath>,
-    /// What is in the folder that stands there, where that makes way for a file: parents first, each with what it is.
+    /// The contents of the folder that stands there, if that makes way for a file: parents first, each with its kind.
     pub within: Option<Vec<(RelPath, FileKind)>>,
-    /// What stands there, unless it is nothing.
+    /// The metadata of the file or folder that stands there, if any does.
     pub stat: Option<Arc<Stat>>,
-    /// Whether the last name was a symlink.
+    /// True if the last name was a symlink.
     pub is_link: bool,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Resolver<'a> {
     bounds: &'a Bounds,
     /// By their paths in the workspace, which are in their normal form: as texts they are found quicker.
     folders: HashMap<OsString, Folder>,
-    /// Whether they are repositories, by their paths.
+    /// True if they are repositories, by their paths.
     repositories: HashMap<OsString, bool>,
     /// Folders that are open already: one of them that is found again takes no second handle.
     known: Option<&'a Folders>,
@@ -157,7 +157,7 @@ impl<'a> Resolver<'a> {
         let mut rel = self.relative(path)?;
         let mut is_link = false;
         for _ in 0..limits::SYMLINKS {
-            // Before anything is looked at, and again for what each symlink leads to.
+            // Before anything is opened, and again for what each symlink leads to.
             self.check_bounds(&rel, path)?;
             match self.step(&rel)? {
                 // What it led to a moment ago is gone.
@@ -321,7 +321,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Whether a root is in what git takes for a repository, or is one. What is in a work tree is not git's own, wherever the
+/// True if a root is in what git takes for a repository, or is one. What is in a work tree is not git's own, wherever the
 /// tree is.
 pub(crate) fn is_in_repository(workspace: &Workspace) -> Result<bool> {
     let root = &workspace.root;

@@ -19,7 +19,7 @@ use crate::text::excerpt::{Excerpt, Survey};
 use crate::text::splice::{Piece, Splices};
 use crate::text::{self, Edited, Refused};
 
-/// What of it the edits can touch; the rest is read as often as it is needed.
+/// The parts of a file that the edits can touch; the rest is read as often as it is needed.
 #[derive(Debug)]
 pub(crate) struct Large<'a> {
     workspace: &'a Workspace,

@@ -8,7 +8,7 @@ use crate::fs::{Attributes, Metadata, Stat};
 use crate::plan::{Entry, New};
 
 impl Staging<'_> {
-    /// What the staged file is dressed in: as its source, or as its folder would dress a new file.
+    /// The metadata of a staged file: those of its source, or those that its folder gives a new file.
     pub(super) fn dress(&self, planned: &Entry, new: &New, prepared: &Prepared) -> Result<Metadata> {
         let Some(source) = new.dressed_as else {
             let (_, parent) =
@@ -37,7 +37,7 @@ impl Staging<'_> {
     }
 }
 
-/// What a file that was just made is dressed in.
+/// The metadata of a file that was just made.
 pub(super) fn worn(stat: &Stat, attributes: Attributes) -> Metadata {
     Metadata { mode: stat.mode, user: stat.user, group: stat.group, attributes, modified: None }
 }

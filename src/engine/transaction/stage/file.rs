@@ -24,7 +24,7 @@ const TOGETHER: usize = 128;
 /// A staged file, deleted when this is dropped.
 #[derive(Debug)]
 pub(super) struct Staged {
-    /// Where it is to be synced by itself.
+    /// The file, open, if it is to be synced by itself.
     file: Option<Handle>,
     guard: Guard,
     identity: Identity,
