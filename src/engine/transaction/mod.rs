@@ -89,7 +89,8 @@ impl Engine {
     /// Commits under locks, then bounds history.
     fn execute(&self, ready: Ready, files: Vec<FileReport>, run: Run<'_>) -> Result<Committed> {
         let Ready { prepared, locks, mut found } = ready;
-        // Whoever began it may have taken their time: what stands at `.txedit` by now is what counts.
+        // Whoever began it may have taken their time: what stands at `.txedit` by now is what counts. Checked before the
+        // state folder is made, so that a refusal leaves nothing behind.
         found.verify(&self.workspace)?;
         self.check_possible(&prepared, &found)?;
         let state = State::ensure(&self.workspace, found)?;
@@ -98,6 +99,7 @@ impl Engine {
         let program = self.program(run);
         let teller = Teller { program: &program, files };
         let mut committed = execute::commit(&state, prepared, locks, durable, teller, run)?;
+        // Only now: what fails must not have cost any history, and the newest transaction counts among those that stay.
         match self.prune_by_the_way(&state, &committed.id, bytes) {
             Ok(warnings) => committed.warnings.extend(warnings),
             Err(error) => committed.warnings.push(format!("history could not be pruned: {error}")),
@@ -197,6 +199,7 @@ impl Engine {
         }
         let again = attempt > 1;
         let paths = RequestPaths::of(request);
+        // Before the locks: a recovery takes those of its own targets, and whoever holds some must not wait for others.
         self.recover_own(found, warnings, run)?;
         let fingerprint = request.fingerprint(self.root());
         let done = |report| Transaction::done(self, report, run);
@@ -207,6 +210,7 @@ impl Engine {
             }
             locked => locked?,
         };
+        // Under the locks: a first try that still runs has them until its answer is in history.
         if let Some(report) = self.answered_before(request, fingerprint, found, run)? {
             return Ok(done(report));
         }

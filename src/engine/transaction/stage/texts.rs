@@ -8,10 +8,13 @@ use crate::engine::store::files::write_new_by;
 use crate::error::Result;
 use crate::fs::{Name, Rename};
 use crate::journal;
+use crate::journal::record::encode;
 
 impl Staging<'_> {
     /// Writes the whole journal, sealed, under its hidden name.
     pub(crate) fn write_journal(&mut self) -> Result<()> {
+        let journal = &self.transaction.journal;
+        debug_assert_eq!(journal::scan(&encode(journal)).as_ref(), Ok(journal), "a journal is read as it was written");
         self.hidden = Some(self.transaction.write_journal()?);
         Ok(())
     }
