@@ -1,4 +1,4 @@
-//! What the target `journal_scan` does with bytes. `tests/it/fuzz_twins.rs` does the same with bytes of its own.
+//! What the target `journal_scan` does with bytes. `tests/it/proof/fuzz_twins.rs` does the same with bytes of its own.
 
 use txedit::journal::record::{Chain, encode};
 use txedit::journal::scan;

@@ -1,4 +1,4 @@
-//! What the target `matcher` does with bytes. `tests/it/fuzz_twins.rs` does the same with bytes of its own.
+//! What the target `matcher` does with bytes. `tests/it/proof/fuzz_twins.rs` does the same with bytes of its own.
 
 use txedit::request::edit::{Anchor, Count, Edit, Matching};
 use txedit::text;

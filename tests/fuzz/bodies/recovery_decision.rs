@@ -1,4 +1,4 @@
-//! What the target `recovery_decision` does with bytes. `tests/it/fuzz_twins.rs` does the same with bytes of its own.
+//! What the target `recovery_decision` does with bytes. `tests/it/proof/fuzz_twins.rs` does the same with bytes of its own.
 
 use txedit::digest::Digest;
 use txedit::identity::Identity;

@@ -20,8 +20,9 @@ use txedit::fs::fault::{FaultFs, Operation, Rule};
 use txedit::fs::os::OsFs;
 
 use super::{Place, SOMEBODY, give, is_root, plant};
-use crate::power::dice::Dice;
-use crate::workspace::{Tree, Workspace, running};
+use crate::proof::power::dice::Dice;
+use crate::support::name_of;
+use crate::support::workspace::{Tree, Workspace, running};
 
 const ATTACKED: &str = "TXEDIT_TEST_ATTACKED";
 const SEED: &str = "TXEDIT_TEST_ATTACK_SEED";
@@ -125,7 +126,7 @@ fn attack(place: &Place, seed: u64, hand: usize) -> Child {
     let user = SOMEBODY.to_string();
     Command::new("setpriv")
         .args(["--reuid", &user, "--regid", &user, "--clear-groups", "/proc/self/fd/0"])
-        .args(["--exact", "hostile::attacker::attacker_entry", "--test-threads=1", "--nocapture"])
+        .args(["--exact", &name_of(module_path!(), "attacker_entry"), "--test-threads=1", "--nocapture"])
         .env(ATTACKED, &place.root)
         .env(SEED, seed.to_string())
         .env(HAND, hand.to_string())
@@ -221,7 +222,7 @@ fn nothing_of_roots_changes_under_attack() {
     if !is_root("an attacker who is another user") {
         return;
     }
-    if crate::mounts::run("setpriv", ["--version"]).is_err() {
+    if crate::support::mounts::run("setpriv", ["--version"]).is_err() {
         eprintln!("skipped: setpriv is missing");
         return;
     }

@@ -21,7 +21,7 @@ use txedit::journal::{Change, Record};
 use txedit::path::RelPath;
 
 use super::{ID, Place, SOMEBODY, edit, give, is_root, journal, state_of};
-use crate::workspace::{Workspace, running};
+use crate::support::workspace::{Workspace, running};
 
 /// Entries of a journal that was copied here.
 const ENTRIES: usize = 20_000;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::Place;
-use crate::mounts::run;
+use crate::support::mounts::run;
 
 /// Calls that change what a path leads to; `openat` among them where it may write.
 const CHANGING: [&str; 24] = [

@@ -4,7 +4,7 @@ use serde_json::json;
 use txedit::error::ErrorKind;
 
 use super::{becomes, block, envelope, refused};
-use crate::workspace::Workspace;
+use crate::support::workspace::Workspace;
 
 fn update(lines: &str) -> String {
     envelope(&format!("*** Update File: x\n{lines}"))

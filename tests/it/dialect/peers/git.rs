@@ -4,7 +4,7 @@ use std::fs;
 
 use super::super::apply;
 use super::{becomes, folder, refused};
-use crate::workspace::Workspace;
+use crate::support::workspace::Workspace;
 use txedit::dialect::Patch;
 use txedit::error::{Detail, ErrorKind};
 

@@ -1,0 +1,7 @@
+//! The file systems: calls, what is found out about them, and what surrounds a content on them.
+
+pub(crate) mod metadata;
+mod os;
+mod overlay;
+mod probe;
+mod projects;

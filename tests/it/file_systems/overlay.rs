@@ -1,0 +1,97 @@
+//! An overlay whose layers are on different file systems: its folders get other numbers with each mount, and another birth
+//! time when something in them is changed for the first time.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use txedit::engine::Engine;
+use txedit::engine::report::Report;
+use txedit::error::Error;
+use txedit::fs::os::OsFs;
+use txedit::request::validate::PathRule;
+use txedit::wire::request;
+
+use crate::support::mounts::{self, Kind, run};
+use crate::support::workspace::{running, settings};
+
+/// The layers of an overlay, and where it is mounted.
+struct Overlay<'a> {
+    lower: &'a Path,
+    upper: &'a Path,
+}
+
+impl Overlay<'_> {
+    /// Mounts it for `test`, and unmounts it.
+    fn mounted<T>(&self, test: impl FnOnce(&Engine, &Path) -> T) -> T {
+        let root = self.upper.join("root");
+        let (lower, upper) = (self.lower.display(), self.upper.display());
+        let layers = format!("lowerdir={lower},upperdir={upper}/upper,workdir={upper}/work,xino=off");
+        run("mount", ["-t", "overlay", "-o", &layers, "txedit", &root.to_string_lossy()]).unwrap();
+        let engine = Engine::with_fs(Arc::new(OsFs::new()), &root, settings()).unwrap();
+        let answer = test(&engine, &root);
+        drop(engine);
+        run("umount", [root]).unwrap();
+        answer
+    }
+}
+
+/// An overlay with the file `d/x` in its lower layer. Skipped where it cannot be mounted.
+fn with(test: impl FnOnce(Overlay<'_>)) {
+    mounts::with(Kind::Tmpfs, |lower| {
+        mounts::with(Kind::Tmpfs, |upper| {
+            fs::create_dir(lower.join("d")).unwrap();
+            fs::write(lower.join("d/x"), "one\n").unwrap();
+            for folder in ["root", "upper", "work"] {
+                fs::create_dir(upper.join(folder)).unwrap();
+            }
+            test(Overlay { lower, upper });
+        })
+    });
+}
+
+fn apply(engine: &Engine, request: &Value) -> Result<Report, Error> {
+    let request = request::parse(request.to_string().as_bytes()).unwrap();
+    engine.apply(&request.into_request(PathRule::AbsoluteOrRelative).unwrap(), running())
+}
+
+#[test]
+fn what_was_committed_before_a_mount_is_known_after_it() {
+    with(|overlay| {
+        let edit = json!({
+            "idempotency_key": "once",
+            "files": [{ "file_path": "d/x", "edits": [{ "old_string": "one", "new_string": "one one" }] }],
+        });
+        let first = overlay.mounted(|engine, _| apply(engine, &edit).unwrap());
+        overlay.mounted(|engine, root| {
+            assert_eq!(engine.log(usize::MAX, None).unwrap().len(), 1);
+            let again = apply(engine, &edit).unwrap();
+            assert!(again.already_applied);
+            assert_eq!(again.transaction, first.transaction);
+            engine.undo(None, false, running()).unwrap();
+            assert_eq!(fs::read_to_string(root.join("d/x")).unwrap(), "one\n");
+        });
+    });
+}
+
+#[test]
+fn the_first_change_in_a_folder_of_the_lower_layer_is_nobody_elses() {
+    with(|overlay| {
+        overlay.mounted(|engine, root| {
+            let report = apply(engine, &json!({ "files": [{ "file_path": "d/x", "delete": true }] })).unwrap();
+            assert_eq!(report.attempts, 1);
+            assert!(!root.join("d/x").exists());
+            engine.undo(None, false, running()).unwrap();
+            assert_eq!(fs::read_to_string(root.join("d/x")).unwrap(), "one\n");
+        });
+    });
+    with(|overlay| {
+        overlay.mounted(|engine, root| {
+            let edit =
+                json!({ "files": [{ "file_path": "d/x", "edits": [{ "old_string": "one", "new_string": "two" }] }] });
+            assert_eq!(apply(engine, &edit).unwrap().attempts, 1);
+            assert_eq!(fs::read_to_string(root.join("d/x")).unwrap(), "two\n");
+        });
+    });
+}

@@ -1,0 +1,82 @@
+//! What is found out about file systems of which it is known.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use txedit::fs::fault::{FaultFs, Operation, Rule};
+use txedit::fs::os::OsFs;
+use txedit::fs::probe::{exchanges, guarantees};
+use txedit::fs::{Fs, Name};
+
+use crate::support::mounts::{self, Kind};
+
+/// What each has: sharing copies is what they differ in, and an overlay has what is below it.
+fn found(root: &Path, shares: bool) {
+    let found = guarantees(root).unwrap();
+    assert!(found.exchanges && found.keeps_existing && found.birth_times && found.locks, "{found:?}");
+    assert!(found.opens_beneath && found.attributes && found.syncs_whole, "{found:?}");
+    assert_eq!(found.shares_copies, shares, "{found:?}");
+    let left = fs::read_dir(root).unwrap().filter(|entry| entry.as_ref().unwrap().file_name() != "lost+found").count();
+    assert_eq!(left, 0);
+}
+
+#[test]
+fn what_linux_file_systems_guarantee() {
+    for (kind, shares) in
+        [(Kind::Ext4, false), (Kind::Xfs, true), (Kind::Btrfs, true), (Kind::Tmpfs, false), (Kind::Overlay, false)]
+    {
+        mounts::with(kind, |root| found(root, shares));
+    }
+}
+
+#[test]
+fn fuse_cannot_exchange_names_and_is_left_clean() {
+    mounts::with(Kind::Fuse, |root| {
+        let found = guarantees(root).unwrap();
+        assert!(!found.exchanges, "{found:?}");
+        assert_eq!(fs::read_dir(root).unwrap().count(), 0);
+    });
+}
+
+#[test]
+fn a_file_system_that_ignores_the_flag_is_seen_through() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = fs::canonicalize(scratch.path()).unwrap();
+    let fs = Arc::new(FaultFs::new(Arc::new(OsFs::new())));
+    let folder = fs.open_folder(&path).unwrap();
+    assert!(exchanges(&*fs, &folder).unwrap());
+    // Whatever the rename does, this takes it back.
+    let (inner, again) = (OsFs::new(), folder.clone());
+    fs.add(
+        Rule::after(1, move |call| {
+            let (from, to) = (call.path.file_name().unwrap(), call.to.as_ref().unwrap().file_name().unwrap());
+            inner.rename(Name::new(&again, from), Name::new(&again, to), txedit::fs::Rename::Exchange).unwrap();
+        })
+        .of(Operation::Rename),
+    );
+    assert!(!exchanges(&*fs, &folder).unwrap());
+    assert!(fs.list(&folder).unwrap().is_empty());
+}
+
+#[test]
+fn a_probe_that_fails_leaves_nothing() {
+    let scratch = tempfile::tempdir().unwrap();
+    let fs = FaultFs::new(Arc::new(OsFs::new()));
+    let folder = fs.open_folder(&fs::canonicalize(scratch.path()).unwrap()).unwrap();
+    for nth in 1_usize.. {
+        fs.reset();
+        fs.add(Rule::fail(nth as u64, 5));
+        let result = exchanges(&fs, &folder);
+        assert!(fs::read_dir(scratch.path()).unwrap().next().is_none(), "{:?}", fs.calls().last());
+        if fs.fired() == 0 {
+            assert!(result.unwrap());
+            // Where a guard deletes nothing, these do.
+            let unlinked = fs.calls().iter().filter(|call| call.operation == Operation::Unlink).count();
+            assert_eq!(unlinked, 2);
+            break;
+        }
+        // Unlinking is the one failure that a probe can do without: the guard deletes as well.
+        assert_eq!(result.is_err(), fs.calls()[nth - 1].operation != Operation::Unlink);
+    }
+}

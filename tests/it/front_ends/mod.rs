@@ -1,0 +1,8 @@
+//! The programs in front of the engine, as their users and clients meet them.
+
+#[cfg(feature = "cli")]
+mod cli;
+#[cfg(all(feature = "cli", feature = "delegate"))]
+mod delegate;
+#[cfg(all(feature = "cli", feature = "mcp"))]
+mod mcp;

@@ -1,0 +1,5 @@
+//! What was committed: its order, how long it is kept, and its undo.
+
+mod clock;
+mod retention;
+mod undo;

@@ -1,0 +1,168 @@
+//! Foreign programs at every point of a transaction, and crashes at every point after that.
+
+pub(crate) mod late;
+mod raced;
+mod together;
+
+use txedit::commit::protocol::{PROTOCOL, Protocol};
+use txedit::journal::Record;
+use txedit::journal::recover::{Seen, is_new};
+use txedit::testing::{Deed, Explorer, Script};
+
+use crate::proof::explore::{scale, scripts, seeded, so_far};
+
+/// Fewer crashes for each run: there are thousands of runs.
+pub(crate) fn explorer() -> Explorer {
+    seeded(Explorer { images: 6, images_in_recovery: 4, depth: 2, ..Explorer::default() })
+}
+
+/// All that somebody may do to a file that is `old` and becomes `new`.
+pub(crate) fn deeds<'a>(path: &'a str, old: &str, new: &str) -> Vec<(&'a str, Deed)> {
+    let same_size: String = new.chars().rev().collect();
+    let contents = [old, new, &same_size, "somebody else's\n"];
+    let mut deeds: Vec<_> = contents
+        .iter()
+        .flat_map(|content| [Deed::Write((*content).into()), Deed::Replace((*content).into())])
+        .collect();
+    deeds.extend([Deed::Delete, Deed::AppendToOld("late\n".into()), Deed::AppendToNew("late\n".into())]);
+    deeds.into_iter().map(|deed| (path, deed)).collect()
+}
+
+/// All that somebody may do to a path at which `new` is to be created.
+pub(crate) fn creations<'a>(path: &'a str, new: &str) -> Vec<(&'a str, Deed)> {
+    let contents = [new, "somebody else's\n"];
+    let mut deeds: Vec<_> = contents
+        .iter()
+        .flat_map(|content| {
+            let content: Vec<u8> = (*content).into();
+            [Deed::Create(content.clone()), Deed::Write(content.clone()), Deed::Replace(content)]
+        })
+        .collect();
+    deeds.extend([Deed::Delete, Deed::AppendToNew("late\n".into())]);
+    deeds.into_iter().map(|deed| (path, deed)).collect()
+}
+
+/// What somebody may do to the files of [`scripts::three`].
+pub(crate) fn deeds_of_three() -> Vec<(&'static str, Deed)> {
+    let mut all = deeds("/w/a", "a one\n", "a two\n");
+    all.extend(deeds("/w/b", "b one\n", "b two\n"));
+    all.extend(creations("/w/sub/new", "new two\n"));
+    all
+}
+
+pub(crate) fn explore(script: &Script, deeds: &[(&str, Deed)], share: usize) {
+    let started = std::time::Instant::now();
+    let explorer = explorer();
+    match explorer.explore_deeds(script, deeds, share.div_ceil(scale())) {
+        Ok(found) => {
+            let seconds = started.elapsed().as_secs_f32();
+            eprintln!("{script:?} with foreign programs: {found}, in {seconds:.1} s; {} so far", so_far(&found));
+        }
+        Err(violation) => panic!("{script:?}, TXEDIT_EXPLORE_SEED={}:\n{violation}", explorer.seed),
+    }
+}
+
+#[test]
+fn an_edit() {
+    explore(&scripts::edit(), &deeds("/w/a", "a one\n", "a two\n"), 9);
+}
+
+#[test]
+fn a_create() {
+    explore(&scripts::create(), &creations("/w/new", "new two\n"), 9);
+}
+
+#[test]
+fn a_delete() {
+    explore(&scripts::delete(), &deeds("/w/a", "a one\n", "a two\n"), 9);
+}
+
+#[test]
+fn three() {
+    explore(&scripts::three(), &deeds_of_three(), 60);
+}
+
+#[test]
+fn a_new_folder() {
+    let mut deeds = creations("/w/deep", "somebody's\n");
+    deeds.extend(creations("/w/deep/theirs", "theirs\n"));
+    deeds.extend(creations("/w/deep/er/new", "new two\n"));
+    explore(&scripts::folder(), &deeds, 150);
+}
+
+/// All that somebody may do to a file's mode, owner and attributes.
+pub(crate) fn permissions(path: &str) -> Vec<(&str, Deed)> {
+    let deeds = [
+        Deed::Chmod(0o600),
+        Deed::Chown(7, 8),
+        Deed::SetAttribute("user.theirs".into(), b"theirs".to_vec()),
+        Deed::RemoveAttribute(scripts::ATTRIBUTE.into()),
+    ];
+    deeds.into_iter().map(|deed| (path, deed)).collect()
+}
+
+#[test]
+fn permissions_of_an_edited_file() {
+    explore(
+        &scripts::attributed().apply(scripts::request(vec![scripts::replaces("a", "one", "two")])),
+        &permissions("/w/a"),
+        3,
+    );
+}
+
+#[test]
+fn permissions_of_three() {
+    let mut deeds = permissions("/w/a");
+    deeds.extend(permissions("/w/b"));
+    explore(&scripts::three_attributed(), &deeds, 90);
+}
+
+#[test]
+fn permissions_beside_a_check_that_fails() {
+    let files = vec![scripts::replaces("a", "one", "two"), scripts::deletes("b")];
+    let script = scripts::attributed().apply_checked(scripts::request(files), |_| false);
+    let mut deeds = permissions("/w/a");
+    deeds.extend(permissions("/w/b"));
+    explore(&script, &deeds, 90);
+}
+
+#[test]
+fn a_write_whose_time_is_set_back() {
+    let deeds =
+        [("/w/a", Deed::WriteKeepingTime(b"a six\n".to_vec())), ("/w/b", Deed::WriteKeepingTime(b"b six\n".to_vec()))];
+    explore(&scripts::three(), &deeds, 24);
+}
+
+#[test]
+fn a_folder_that_is_moved() {
+    let deeds = [("/w/sub", Deed::MoveFolder("/w/elsewhere".into()))];
+    explore(&scripts::three(), &deeds, 12);
+    let edits_both =
+        scripts::request(vec![scripts::replaces("a", "one", "two"), scripts::replaces("sub/d", "one", "two")]);
+    explore(&scripts::script("one in a folder").apply(edits_both), &deeds, 12);
+}
+
+/// Somebody puts a file of their own in the place of the one that is edited, with the very bytes that it is to become.
+fn the_same_bytes() -> Vec<(&'static str, Deed)> {
+    vec![("/w/a", Deed::Replace(b"a two\n".to_vec()))]
+}
+
+#[test]
+fn somebodys_own_file_with_the_new_bytes() {
+    explore(&scripts::edit(), &the_same_bytes(), 5);
+}
+
+#[test]
+fn files_that_are_deleted_for_their_bytes_alone_are_noticed() {
+    let by_bytes = |record: &Record, seen: Seen| match (seen, record.change.staged()) {
+        (Seen::File { digest, mode, access, .. }, Some(staged)) => {
+            is_new(record, Seen::File { digest, mode, access, identity: *staged })
+        }
+        _ => is_new(record, seen),
+    };
+    let protocol: &'static Protocol = Box::leak(Box::new(Protocol { is_new: by_bytes, ..PROTOCOL }));
+    match explorer().explore_deeds(&scripts::edit().protocol(protocol), &the_same_bytes(), 1) {
+        Ok(found) => panic!("not noticed: {found}"),
+        Err(violation) => eprintln!("noticed:\n{violation}"),
+    }
+}

@@ -1,0 +1,57 @@
+//! Mutants of commits beside a program that is quicker than a sync.
+
+use txedit::commit::protocol::{PROTOCOL, Protocol};
+use txedit::commit::step::{Barrier, Step};
+use txedit::commit::{backward, forward};
+use txedit::journal::recover;
+use txedit::testing::Explorer;
+
+use super::{broken, phases_without, without};
+use crate::proof::explore::{contended, scripts};
+
+/// A power loss after a content was made anew must show what is broken.
+fn is_caught(protocol: Protocol) {
+    match contended::made_anew(&scripts::edit().protocol(broken(protocol))) {
+        Ok(found) => panic!("not noticed: {found}"),
+        Err(violation) => eprintln!("noticed:\n{violation}"),
+    }
+}
+
+#[test]
+fn contents_not_durable_before_the_done_mark() {
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::Barrier(Barrier::Contents));
+    is_caught(Protocol { commit, ..PROTOCOL });
+}
+
+#[test]
+fn a_content_made_anew_before_the_name_that_tells_of_it_is_durable() {
+    let commit = |n, terms| {
+        let mut phases = forward::commit(n, terms);
+        phases[0].steps.retain(|step| *step != Step::SyncFolder);
+        phases
+    };
+    is_caught(Protocol { commit, ..PROTOCOL });
+}
+
+#[test]
+fn a_journal_that_tells_of_the_first_contents() {
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::Replace);
+    is_caught(Protocol { commit, ..PROTOCOL });
+}
+
+#[test]
+fn contents_that_are_not_known_told_by_their_digests() {
+    is_caught(Protocol { classify_contended: recover::classify, ..PROTOCOL });
+}
+
+/// The done mark that failed may be there: whoever takes back under it, and is killed, is taken forward.
+#[test]
+fn a_way_back_without_a_look_at_the_name_of_the_journal() {
+    let undo = |n, mark, durable| without(backward::undo(n, mark, durable), |s| s == Step::VerifyMark);
+    let script = scripts::pair().contended().protocol(broken(Protocol { undo, ..PROTOCOL }));
+    let explorer = Explorer { images: 4, images_in_recovery: 4, depth: 1, ..Explorer::default() };
+    match explorer.inject(&script, None, 1) {
+        Ok(found) => panic!("not noticed: {found}"),
+        Err(violation) => eprintln!("noticed:\n{violation}"),
+    }
+}

@@ -1,0 +1,64 @@
+//! What protects files and folders that become each other.
+
+use txedit::commit::protocol::{PROTOCOL, Protocol};
+use txedit::commit::step::Step;
+use txedit::commit::{backward, forward};
+use txedit::journal::recover::{self, Class, Observed, Seen};
+use txedit::journal::{Change, Mark, Record};
+use txedit::testing::Deed;
+
+use super::{broken, is_caught, is_caught_with, phases_without};
+use crate::proof::explore::scripts;
+
+/// Somebody puts a file into the folder that becomes a file.
+fn filled() -> Vec<(&'static str, Deed)> {
+    vec![("/w/sub/theirs", Deed::Create(b"theirs\n".to_vec()))]
+}
+
+#[test]
+fn a_folder_that_goes_and_is_not_looked_into() {
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |step| matches!(step, Step::Look(_)));
+    is_caught_with(&scripts::folder_to_file().protocol(broken(Protocol { commit, ..PROTOCOL })), &filled());
+}
+
+#[test]
+fn a_folder_told_by_its_inode_whatever_is_in_it() {
+    let classify = |record: &Record, observed: &Observed| {
+        let emptied = |seen| match seen {
+            Seen::Filled(folder) => Seen::Folder(folder),
+            seen => seen,
+        };
+        let Observed { target, slot } = *observed;
+        recover::classify(record, &Observed { target: emptied(target), slot: emptied(slot) })
+    };
+    is_caught_with(&scripts::folder_to_file().protocol(broken(Protocol { classify, ..PROTOCOL })), &filled());
+}
+
+#[test]
+fn a_file_that_came_out_in_the_place_of_a_folder_and_is_not_compared() {
+    let classify = |record: &Record, observed: &Observed| match recover::classify(record, observed) {
+        Class::Captured if matches!(record.change, Change::FileToFolder { .. }) => Class::Done,
+        class => class,
+    };
+    let deeds = [("/w/a", Deed::Replace(b"somebody else's\n".to_vec()))];
+    is_caught_with(&scripts::file_to_folder().protocol(broken(Protocol { classify, ..PROTOCOL })), &deeds);
+}
+
+#[test]
+fn folders_taken_back_before_what_is_in_them() {
+    let undo = |n, mark: Mark, durable| {
+        let steps = backward::undo(n, mark, durable);
+        let is_back = |step: &Step| matches!(step, Step::TakeBack(_) | Step::FindFolder(_));
+        let first = steps.iter().position(is_back).unwrap_or(0);
+        let (before, rest) = steps.split_at(first);
+        let (mut back, after): (Vec<Step>, Vec<Step>) = rest.iter().partition(|step| is_back(step));
+        back.sort_by_key(|step| match step {
+            Step::FindFolder(entry) => (*entry, 0),
+            Step::TakeBack(entry) => (*entry, 1),
+            _ => (n, 2),
+        });
+        before.iter().copied().chain(back).chain(after).collect()
+    };
+    let script = scripts::file_and_folder_checked(|_| false);
+    is_caught(&script.protocol(broken(Protocol { undo, ..PROTOCOL })));
+}

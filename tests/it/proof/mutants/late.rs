@@ -1,0 +1,60 @@
+//! Mutants of what may be deleted: a program that still has a file open writes into it.
+
+use std::time::Duration;
+
+use txedit::commit::protocol::{PROTOCOL, Protocol};
+use txedit::journal::Record;
+use txedit::journal::recover::{self, Class, Observed};
+use txedit::testing::{Deed, Explorer};
+
+use super::{broken, is_caught_with, scenes};
+use crate::proof::explore::scripts;
+use crate::proof::foreign::late;
+
+#[test]
+fn what_was_taken_back_unlinked_without_a_look() {
+    let script = scripts::three_checked(|_| false).protocol(broken(Protocol { may_go: |_, _, _| true, ..PROTOCOL }));
+    is_caught_with(&script, &late::late_writers());
+}
+
+#[test]
+fn what_was_taken_back_told_by_its_inode_alone() {
+    let may_go = |record: &Record, _, seen| record.change.staged().is_some_and(|staged| recover::is(seen, staged));
+    let script = scripts::three_checked(|_| false).protocol(broken(Protocol { may_go, ..PROTOCOL }));
+    is_caught_with(&script, &late::late_writers());
+}
+
+#[test]
+fn what_was_taken_back_unlinked_at_once() {
+    let script = late::rejected_then_committed();
+    is_caught_with(&script.protocol(broken(Protocol { grace: Duration::ZERO, ..PROTOCOL })), &late::late_writers());
+}
+
+#[test]
+fn what_was_pruned_unlinked_without_a_look() {
+    late::pruned(broken(Protocol { may_go: |_, _, _| true, ..PROTOCOL })).unwrap_err();
+}
+
+#[test]
+fn an_undo_that_says_of_every_file_that_it_is_old() {
+    // Whoever came on top of the new content is taken for somebody who came before it.
+    let classify = |record: &Record, observed: &Observed| match recover::classify(record, observed) {
+        Class::OnTop | Class::Unknown => Class::Before,
+        other => other,
+    };
+    let script = scripts::pair().protocol(broken(Protocol { classify, ..PROTOCOL }));
+    let deeds = [("/w/a", Deed::Write(b"theirs\n".to_vec())), ("/w/b", Deed::Write(b"theirs\n".to_vec()))];
+    let explorer = Explorer { images: 2, images_in_recovery: 2, depth: 0, ..Explorer::default() };
+    match explorer.explore_two_deeds(&script, &deeds, 1) {
+        Ok(found) => panic!("not noticed: {found}"),
+        Err(violation) => {
+            assert!(violation.what.contains("nobody is told"), "{violation}");
+        }
+    }
+}
+
+#[test]
+fn what_a_commit_puts_aside_not_synced_before_the_report() {
+    scenes::what_a_commit_puts_aside(scenes::plain).unwrap();
+    scenes::what_a_commit_puts_aside(scenes::no_sync_of_what_is_kept).unwrap_err();
+}

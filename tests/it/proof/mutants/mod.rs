@@ -1,0 +1,496 @@
+//! The tests, tested: each rule of the protocol broken on purpose must be noticed.
+//!
+//! | what is broken | rule | noticed by |
+//! |---|---|---|
+//! | barrier 1 left out; a target touched before it | 1 | crash |
+//! | the journal changes after its seal; not synced; named before it is synced | 2 | crash |
+//! | the undo state written into the journal | 2 | crash: it no longer verifies |
+//! | swaps taken back without an undo mark; before it is durable | 3 | two foreign writers in a recovery, crash |
+//! | an undo that becomes done | 4 | the same |
+//! | no done mark; done before the look | 5 | crash, a late writer, a foreign writer |
+//! | swaps not looked at; those of a recovery | 5 | a foreign writer, who may change no more than a mode; one in the recovery |
+//! | folders not looked at after the swaps | 5 | somebody who moves one |
+//! | an original told by its digest alone | 7 | a foreign `chmod`, crash |
+//! | permissions not handed over to what goes back, or on to what was put again | – | a foreign `chmod` beside a check that fails, a foreign writer |
+//! | forward without evidence | 6 | crash |
+//! | foreign content in a slot deleted | 7 | a foreign writer |
+//! | what was taken back or pruned unlinked without a look, by its inode alone, or at once | 7 | a late writer; [`late`] |
+//! | a created file taken back by its digest alone | 7 | a foreign creator of the same content |
+//! | acknowledged before barrier 2, or without it | 8 | crash |
+//! | recovery without its first sync, without its last, without any | 8 | crash after a kill, crash |
+//! | the folder dropped before the undo is synced; an undo without its barrier | 8 | somebody in the way, crash |
+//! | what is kept, or put aside by a person, not synced before the report | 8 | crash after the report |
+//! | originals moved, or exchanged, out of history | 9 | crash |
+//! | a raw move instead of a create and a delete | – | crash: no evidence |
+//! | recovery before locking | – | a waiter whose edits fit only a mixture |
+//! | a stale copy of the workspace trusted | – | a copy in which somebody went on |
+//! | done decided by the target alone | – | a foreign writer of the new content |
+//! | classified by inode alone | – | a foreign writer between two swaps |
+//! | a young modification time that proves something | – | a foreign writer of the same size, a coarse clock |
+//! | the trash emptied before a sync | – | a file that gets the number of a staged inode, crash; half a history, crash |
+//! | an original, a report, a section made again, staged edits not synced | – | crash |
+//! | folders removed by an undo before its swaps are durable; not synced; left by a recovery | 8 | a foreign writer and crash, crash |
+//! | a sync of the whole file system believed where it does nothing | – | crash |
+//! | a stage acknowledged before its name is durable; in place before it is itself | – | crash |
+//! | what a power loss left of new content kept as somebody else's; taken for the original | 7 | crash |
+//! | what was written into a new file that was taken back, taken for torn | 7 | a foreign writer and crash |
+//! | each sync of a commit and an undo left out, one at a time | – | crash, a late writer; [`syncs`] |
+//! | the `id` of a state folder bound to no root; late writes not looked for; a single attempt | – | [`around`] |
+//! | the key not looked for once the journal has its name | – | two requests with one key at once; [`keys`] |
+//! | the mark of a check not durable before it runs | – | crash |
+//! | originals not looked at after the check; folders verified after it alone | 5 | a forger, somebody who moves one; [`recovered`] |
+//! | folders not verified by a recovery | 5 | somebody who moves one |
+//! | history pruned newest first | – | a pruning that fails |
+//! | what each script of the corpus once showed | – | that script; [`corpus`] |
+//! | a guard that unlinks by path; a journal read before its header is asked | – | `hostile`, `hostile::crafted` |
+//! | a mark of the newest id that does not move | – | `clock` |
+//! | originals with other names not copied | – | `hard_links` |
+//! | a folder that goes not looked into, told by its inode alone; folders taken back before what is in them | – | a foreign creator in it, a check that fails; [`folders`] |
+//!
+//! Harmless, each for a reason, and shown to be:
+//! - *The look before the swap left out.* The one after it finds the same.
+//! - *An unswapped transaction dropped without a (durable) undo mark.* Without evidence it is dropped once more, and none
+//!   can come up: what is in the trash was synced before it is unlinked. With both left out it is noticed.
+//! - *An undo mark that is taken for none.* The classes of the entries say all that it says, as long as a captured entry
+//!   counts against going forward; it is the done mark's place, and not its own, that rule 4 keeps it from.
+//! - On ext4, *one* of the two folders of a rename *not synced*: a rename is one operation, and the sync of the other
+//!   takes it along. With both left out it is noticed.
+
+use std::sync::{Arc, Mutex};
+
+use txedit::commit::protocol::{PROTOCOL, Protocol};
+use txedit::commit::step::{Barrier, Phase, Step, Terms};
+use txedit::commit::{backward, forward};
+use txedit::fs::Fs;
+use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::journal::recover::{Ages, Observed, Seen};
+use txedit::journal::recover::{Class, Decision};
+use txedit::journal::{Change, Mark, Record, recover};
+use txedit::limits::READ_AGAIN_BYTES;
+use txedit::testing::{Deed, Explorer, Foreign, Role, Script};
+
+use crate::proof::explore::scripts;
+
+mod around;
+mod contended;
+mod corpus;
+mod folders;
+mod keys;
+mod late;
+mod meanwhile;
+mod played;
+mod recovered;
+mod scenes;
+mod syncs;
+
+/// A protocol that is broken.
+fn broken(protocol: Protocol) -> &'static Protocol {
+    Box::leak(Box::new(protocol))
+}
+
+/// A crash must show what is broken.
+fn is_caught(script: &Script) {
+    match Explorer::default().explore(script) {
+        Ok(found) => panic!("{script:?} did not notice: {found}"),
+        Err(violation) => eprintln!("{script:?}, noticed:\n{violation}"),
+    }
+}
+
+/// A crash after a foreign program's deed must show it.
+fn is_caught_with(script: &Script, deeds: &[(&str, Deed)]) {
+    let explorer = Explorer { images: 6, images_in_recovery: 4, depth: 1, ..Explorer::default() };
+    let calls = Explorer::calls(script).unwrap();
+    // What comes before the first swap is no matter of these.
+    for call in calls / 2..=calls {
+        for (path, deed) in deeds {
+            let foreign = Foreign { call, path: path.into(), deed: deed.clone() };
+            if let Err(violation) = explorer.explore_with(script, &[foreign]) {
+                eprintln!("{script:?}, noticed:\n{violation}");
+                return;
+            }
+        }
+    }
+    panic!("{script:?} did not notice");
+}
+
+/// Somebody takes the name that is to be created, so that what was swapped before it is taken back.
+fn in_the_way() -> Vec<(&'static str, Deed)> {
+    vec![("/w/sub/new", Deed::Create(b"somebody else's\n".to_vec()))]
+}
+
+/// Somebody writes the file that is to be edited, in place.
+fn written() -> Vec<(&'static str, Deed)> {
+    vec![("/w/a", Deed::Write(b"somebody else's\n".to_vec()))]
+}
+
+fn phases_without(phases: Vec<Phase>, left_out: fn(Step) -> bool) -> Vec<Phase> {
+    phases.into_iter().map(|phase| Phase { steps: without(phase.steps, left_out), ..phase }).collect()
+}
+
+fn without(steps: Vec<Step>, left_out: fn(Step) -> bool) -> Vec<Step> {
+    steps.into_iter().filter(|step| !left_out(*step)).collect()
+}
+
+/// The same steps, with two that follow each other in the other order.
+fn exchanged(mut steps: Vec<Step>, first: Step, second: Step) -> Vec<Step> {
+    if let Some(at) = steps.windows(2).position(|pair| pair == [first, second]) {
+        steps.swap(at, at + 1);
+    }
+    steps
+}
+
+/// A file system whose syncs of this kind sync nothing.
+fn unsynced(
+    role: Role,
+    is_left_out: impl Fn(&Call) -> bool + Copy + Send + Sync + 'static,
+) -> impl Fn(&txedit::fs::sim::SimFs, Role, Arc<dyn Fs>) -> Arc<dyn Fs> + Send + Sync + 'static {
+    move |_, now, fs| {
+        if now != role {
+            return fs;
+        }
+        let faults = FaultFs::new(fs);
+        let syncs = |call: &Call| matches!(call.operation, Operation::Sync | Operation::SyncFileSystem);
+        faults.add(Rule::pretend(1).matching(move |call| syncs(call) && is_left_out(call)).from_then_on());
+        Arc::new(faults)
+    }
+}
+
+#[test]
+fn barrier_one_left_out() {
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::Barrier(Barrier::First));
+    is_caught(&scripts::edit().protocol(broken(Protocol { commit, ..PROTOCOL })));
+}
+
+#[test]
+fn the_journal_not_synced() {
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::SyncJournal);
+    is_caught(&scripts::edit().protocol(broken(Protocol { commit, ..PROTOCOL })));
+}
+
+#[test]
+fn the_journal_named_before_it_is_synced() {
+    let commit = |n, terms| {
+        let mut phases = forward::commit(n, terms);
+        phases[0].steps = exchanged(std::mem::take(&mut phases[0].steps), Step::SyncJournal, Step::NameJournal);
+        phases
+    };
+    is_caught(&scripts::edit().protocol(broken(Protocol { commit, ..PROTOCOL })));
+}
+
+#[test]
+fn a_target_touched_before_barrier_one() {
+    let commit = |n, terms| {
+        let mut phases = forward::commit(n, terms);
+        let (barrier, rest): (Vec<Step>, Vec<Step>) =
+            phases[0].steps.iter().partition(|s| **s == Step::Barrier(Barrier::First));
+        phases[0].steps = rest;
+        phases[1].steps.splice(2..2, barrier);
+        phases
+    };
+    is_caught(&scripts::edit().protocol(broken(Protocol { commit, ..PROTOCOL })));
+}
+
+#[test]
+fn acknowledged_before_barrier_two() {
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::Barrier(Barrier::Second));
+    is_caught(&scripts::edit().protocol(broken(Protocol { commit, ..PROTOCOL })));
+}
+
+#[test]
+fn no_done_mark() {
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::Mark(Mark::Done));
+    is_caught(&scripts::edit_and_undo().protocol(broken(Protocol { commit, ..PROTOCOL })));
+}
+
+#[test]
+fn the_folder_dropped_before_the_undo_is_synced() {
+    let undo =
+        |n, mark, durable| exchanged(backward::undo(n, mark, durable), Step::Barrier(Barrier::Undone), Step::Drop);
+    is_caught_with(&scripts::three().protocol(broken(Protocol { undo, ..PROTOCOL })), &in_the_way());
+}
+
+#[test]
+fn recovery_without_its_last_sync() {
+    let finish = |ready: &[usize], mark| without(forward::finish(ready, mark), |s| s == Step::Barrier(Barrier::Second));
+    is_caught(&scripts::three().protocol(broken(Protocol { finish, ..PROTOCOL })));
+}
+
+#[test]
+fn recovery_without_its_syncs() {
+    let of_root = |call: &Call| call.operation == Operation::SyncFileSystem && call.path.ends_with("w");
+    is_caught(&scripts::three().disturb(unsynced(Role::Recover, of_root)));
+}
+
+#[test]
+fn forward_without_evidence() {
+    let decide = |mark, back, classes: &[Class]| match recover::decide(mark, back, classes) {
+        Decision::Drop if classes.iter().all(|class| *class == Class::Ready) => Decision::Forward,
+        other => other,
+    };
+    is_caught(&scripts::dressed().protocol(broken(Protocol { decide, ..PROTOCOL })));
+}
+
+#[test]
+fn originals_moved_out_of_history() {
+    let moves = |_: &txedit::fs::sim::SimFs, role, fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
+        if role != Role::Act {
+            return fs;
+        }
+        let faults = FaultFs::new(Arc::clone(&fs));
+        let moved = Arc::new(Mutex::new(None));
+        let seen = Arc::clone(&moved);
+        faults.add(
+            Rule::after(1, move |call| *seen.lock().unwrap() = Some(call.path.clone()))
+                .matching(|call| {
+                    call.operation == Operation::CopyRange && call.path.to_string_lossy().contains("/history/")
+                })
+                .from_then_on(),
+        );
+        let named = |call: &Call| call.operation == Operation::Rename && call.path.ends_with(".journal");
+        let unlink = move |_: &Call| {
+            let Some(path) = moved.lock().unwrap().take() else { return };
+            let folder = fs.open_folder(path.parent().unwrap()).unwrap();
+            fs.unlink(txedit::fs::Name::new(&folder, path.file_name().unwrap())).unwrap();
+        };
+        faults.add(Rule::before(1, unlink).matching(named).from_then_on());
+        Arc::new(faults)
+    };
+    is_caught(&scripts::edit_and_undo().disturb(moves));
+}
+
+#[test]
+fn a_journal_that_changes_after_its_seal() {
+    let rewrites = |machine: &txedit::fs::sim::SimFs, role, fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
+        if role != Role::Act {
+            return fs;
+        }
+        let faults = FaultFs::new(fs);
+        let machine = machine.clone();
+        let rewrite = move |call: &Call| {
+            let bytes = machine.read(&call.path).unwrap();
+            machine.write_in_place(&call.path, bytes).unwrap();
+        };
+        let marks = |call: &Call| call.operation == Operation::Rename && call.path.ends_with("journal");
+        faults.add(Rule::before(1, rewrite).matching(marks).from_then_on());
+        Arc::new(faults)
+    };
+    is_caught(&scripts::edit().disturb(rewrites));
+}
+
+#[test]
+fn an_undo_without_its_barrier() {
+    let undo = |n, mark, durable| without(backward::undo(n, mark, durable), |s| s == Step::Barrier(Barrier::Undone));
+    is_caught_with(&scripts::three().protocol(broken(Protocol { undo, ..PROTOCOL })), &in_the_way());
+}
+
+#[test]
+fn swaps_that_are_not_looked_at() {
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, Step::Look(_)));
+    is_caught_with(&scripts::edit().protocol(broken(Protocol { commit, ..PROTOCOL })), &written());
+}
+
+#[test]
+fn targets_that_are_not_looked_at_before_the_swap() {
+    // The look after the swap finds all that this one would; it only saves the undo.
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, Step::Recheck(_)));
+    let script = scripts::edit().protocol(broken(Protocol { commit, ..PROTOCOL }));
+    let found = crate::proof::foreign::explorer().explore_deeds(&script, &written(), 4);
+    found.unwrap_or_else(|violation| panic!("{violation}"));
+}
+
+#[test]
+fn foreign_content_in_a_slot_deleted() {
+    let is_new = |_: &Record, _: Seen| true;
+    is_caught_with(&scripts::edit().protocol(broken(Protocol { is_new, ..PROTOCOL })), &written());
+}
+
+#[test]
+fn a_created_file_taken_back_by_its_digest_alone() {
+    let classify = |record: &Record, observed: &Observed| match recover::classify(record, observed) {
+        Class::Same if matches!(record.change, Change::Create { .. }) => Class::Done,
+        other => other,
+    };
+    let script = scripts::three().protocol(broken(Protocol { classify, ..PROTOCOL }));
+    is_caught_with(&script, &[("/w/sub/new", Deed::Create(b"new two\n".to_vec()))]);
+}
+
+#[test]
+fn done_decided_by_the_target_alone() {
+    let classify = |record: &Record, observed: &Observed| {
+        let is_edit = matches!(record.change, Change::Edit { .. });
+        if is_edit && recover::is_new(record, observed.target) {
+            return Class::Done;
+        }
+        recover::classify(record, observed)
+    };
+    let script = scripts::edit().protocol(broken(Protocol { classify, ..PROTOCOL }));
+    is_caught_with(&script, &[("/w/a", Deed::Replace(b"a two\n".to_vec()))]);
+}
+
+#[test]
+fn classified_by_inode_alone() {
+    let classify = |record: &Record, observed: &Observed| {
+        let staged = record.change.staged();
+        match staged {
+            Some(staged) if recover::is(observed.target, staged) => Class::Done,
+            Some(staged) if recover::is(observed.slot, staged) => Class::Ready,
+            _ => recover::classify(record, observed),
+        }
+    };
+    let script = scripts::pair().protocol(broken(Protocol { classify, ..PROTOCOL }));
+    is_caught_with(&script, &[("/w/b", Deed::Write(b"somebody else's\n".to_vec()))]);
+}
+
+#[test]
+fn done_before_the_look() {
+    let commit = |n, terms| {
+        let mut phases = forward::commit(n, terms);
+        let steps = &mut phases[1].steps;
+        steps.retain(|step| *step != Step::Mark(Mark::Done));
+        steps.insert(1, Step::Mark(Mark::Done));
+        phases
+    };
+    is_caught_with(&scripts::pair().protocol(broken(Protocol { commit, ..PROTOCOL })), &written());
+}
+
+#[test]
+fn no_done_mark_and_a_late_writer() {
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::Mark(Mark::Done));
+    let script = scripts::three().protocol(broken(Protocol { commit, ..PROTOCOL }));
+    is_caught_with(&script, &[("/w/a", Deed::AppendToOld(b"late\n".to_vec()))]);
+}
+
+#[test]
+fn removed_folders_not_synced() {
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::SyncTidied);
+    is_caught(&scripts::folder().undo().protocol(broken(Protocol { commit, ..PROTOCOL })));
+}
+
+#[test]
+fn a_sync_of_the_file_system_believed_where_it_does_nothing() {
+    let of_all = |call: &Call| call.operation == Operation::SyncFileSystem;
+    is_caught(&scripts::edit().disturb(unsynced(Role::Act, of_all)));
+}
+
+#[test]
+fn a_stage_acknowledged_before_its_name_is_durable() {
+    let of_folder = |call: &Call| call.path.parent().is_some_and(|parent| parent.ends_with("open"));
+    let of_names = move |call: &Call| call.operation == Operation::Sync && of_folder(call);
+    is_caught(&crate::proof::explore::open::in_three_acts().disturb(unsynced(Role::Act, of_names)));
+}
+
+#[test]
+fn a_stage_that_takes_its_place_before_it_is_durable() {
+    let in_open =
+        |call: &Call| call.operation == Operation::SyncFileSystem && call.path.to_string_lossy().contains("open");
+    is_caught(&crate::proof::explore::open::in_three_acts().disturb(unsynced(Role::Act, in_open)));
+}
+
+#[test]
+fn what_is_torn_kept_as_somebody_elses() {
+    let is_incomplete = |_: &Record, _: Seen, _: Ages| false;
+    is_caught(&scripts::edit().protocol(broken(Protocol { is_incomplete, ..PROTOCOL })));
+}
+
+#[test]
+fn what_is_torn_taken_for_the_original() {
+    // What is left of a new content can be the old one, where that was empty.
+    let classify = |record: &Record, observed: &Observed| match recover::classify(record, observed) {
+        Class::Torn if !recover::is_new(record, observed.slot) && observed.slot != Seen::Missing => Class::OnTop,
+        other => other,
+    };
+    is_caught(&scripts::an_empty_one().protocol(broken(Protocol { classify, ..PROTOCOL })));
+}
+
+#[test]
+fn a_young_time_that_proves_something() {
+    // The clock stands still: a change of the same size leaves no trace but its bytes. What is smaller is read again
+    // whatever its time says.
+    let large = |start: &str| start.to_owned() + &" ".repeat(usize::try_from(READ_AGAIN_BYTES).unwrap());
+    let young = || {
+        Script::new("young", move |machine| {
+            machine.settings(|settings| settings.tick = std::time::Duration::ZERO);
+            machine.create("/w/a", large("a one\n")).unwrap();
+        })
+        .apply(scripts::request(vec![scripts::replaces("a", "one", "two")]))
+    };
+    let deeds = [("/w/a", Deed::Write(large("a 1ne\n").into_bytes()))];
+    let found = crate::proof::foreign::explorer().explore_deeds(&young(), &deeds, 2);
+    found.unwrap_or_else(|violation| panic!("{violation}"));
+    is_caught_with(
+        &young().protocol(broken(Protocol { is_told_by_time: |size, _, _| size > READ_AGAIN_BYTES, ..PROTOCOL })),
+        &deeds,
+    );
+}
+
+/// A call between the workspace's own folder and the transaction's.
+fn swaps(call: &Call, names: &[&str]) -> bool {
+    let is = |path: &std::path::Path| names.iter().any(|name| path == std::path::Path::new("/w").join(name));
+    call.operation == Operation::Rename && (is(&call.path) || call.to.as_deref().is_some_and(is))
+}
+
+fn is_unlooked(n: usize, terms: Terms) -> Vec<Phase> {
+    phases_without(forward::commit(n, terms), |s| matches!(s, Step::Look(_)))
+}
+
+#[test]
+fn a_raw_move_instead_of_a_create_and_a_delete() {
+    let moves = |_: &txedit::fs::sim::SimFs, role, fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
+        if role != Role::Act {
+            return fs;
+        }
+        let faults = FaultFs::new(Arc::clone(&fs));
+        let of_either = |call: &Call| swaps(call, &["a", "moved"]);
+        let renames = move |_: &Call| {
+            let root = fs.open_folder(std::path::Path::new("/w")).unwrap();
+            let (from, to) = (txedit::fs::Name::new(&root, "a"), txedit::fs::Name::new(&root, "moved"));
+            fs.rename(from, to, txedit::fs::Rename::NoReplace).unwrap();
+        };
+        faults.add(Rule::before(1, renames).matching(of_either));
+        faults.add(Rule::pretend(1).matching(of_either).from_then_on());
+        Arc::new(faults)
+    };
+    let files = vec![scripts::renames("a", "moved"), scripts::replaces("b", "one", "two")];
+    let script = Script::new("a move and an edit", scripts::files).apply(scripts::request(files));
+    is_caught(&script.protocol(broken(Protocol { commit: is_unlooked, ..PROTOCOL })).disturb(moves));
+}
+
+#[test]
+fn an_undo_that_exchanges_out_of_history() {
+    let exchanges = |_: &txedit::fs::sim::SimFs, role, fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
+        if role != Role::Act {
+            return fs;
+        }
+        let faults = FaultFs::new(Arc::clone(&fs));
+        // The first two swaps are those of the transaction that is undone.
+        let of_either = |call: &Call| swaps(call, &["a", "b"]);
+        let exchange = move |call: &Call| {
+            let history = fs.open_folder(std::path::Path::new("/w/.txedit/history")).unwrap();
+            let newest = fs.list(&history).unwrap().into_iter().max().unwrap();
+            let undone = fs.open_beneath(&history, newest.as_ref()).unwrap();
+            let root = fs.open_folder(std::path::Path::new("/w")).unwrap();
+            let (slot, target) = (call.path.file_name().unwrap(), call.to.as_ref().unwrap().file_name().unwrap());
+            let (slot, target) = (txedit::fs::Name::new(&undone, slot), txedit::fs::Name::new(&root, target));
+            fs.rename(slot, target, txedit::fs::Rename::Exchange).unwrap();
+        };
+        faults.add(Rule::before(3, exchange).matching(of_either).from_then_on());
+        faults.add(Rule::pretend(3).matching(of_either).from_then_on());
+        Arc::new(faults)
+    };
+    let script = scripts::pair().undo().protocol(broken(Protocol { commit: is_unlooked, ..PROTOCOL }));
+    is_caught(&script.disturb(exchanges));
+}
+
+#[test]
+fn the_undo_state_written_into_the_journal() {
+    let appends = |machine: &txedit::fs::sim::SimFs, _, fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
+        let faults = FaultFs::new(fs);
+        let machine = machine.clone();
+        let undoes = |call: &Call| call.to.as_ref().is_some_and(|to| to.ends_with(Mark::Undo.file_name()));
+        let append = move |call: &Call| machine.append(&call.path, "{\"undo\":true}\n").unwrap();
+        faults.add(Rule::before(1, append).matching(undoes).from_then_on());
+        faults.add(Rule::pretend(1).matching(undoes).from_then_on());
+        Arc::new(faults)
+    };
+    is_caught(&scripts::edit().disturb(appends));
+}

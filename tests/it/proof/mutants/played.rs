@@ -1,0 +1,192 @@
+//! The mutants that it takes a scene to show.
+
+use std::sync::Arc;
+
+use txedit::commit::Protocol;
+use txedit::commit::protocol::PROTOCOL;
+use txedit::commit::step::Step;
+use txedit::commit::{backward, forward};
+use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::fs::{Fs, Timestamp};
+use txedit::journal::recover::{self, Ages, Class, Seen};
+use txedit::journal::{Mark, Record};
+
+use super::scenes::{self, Scene, Wrap, plain};
+use super::{broken, in_the_way, phases_without, without};
+use crate::proof::explore::scripts;
+
+/// The protocol comes through a scene, and a broken one does not.
+fn tells_apart(scene: impl Fn(&'static Protocol) -> Scene, mutant: Protocol) {
+    scene(&PROTOCOL).unwrap_or_else(|broken| panic!("{broken}"));
+    let noticed = scene(broken(mutant)).expect_err("the mutant was not noticed");
+    eprintln!("{noticed}");
+}
+
+/// The same of something between the engine and the machine.
+fn tells_wrapped_apart(scene: impl Fn(Wrap) -> Scene, mutant: Wrap) {
+    scene(plain).unwrap_or_else(|broken| panic!("{broken}"));
+    let noticed = scene(mutant).expect_err("the mutant was not noticed");
+    eprintln!("{noticed}");
+}
+
+#[test]
+fn taken_back_without_an_undo_mark() {
+    let undo = |n, mark, durable| without(backward::undo(n, mark, durable), |s| matches!(s, Step::Mark(_)));
+    tells_apart(scenes::written_after_it_was_taken_back, Protocol { undo, ..PROTOCOL });
+}
+
+#[test]
+fn taken_back_before_the_undo_mark_is_durable() {
+    let undo = |n, mark, durable| without(backward::undo(n, mark, durable), |s| s == Step::SyncFolder);
+    tells_apart(scenes::written_after_it_was_taken_back, Protocol { undo, ..PROTOCOL });
+}
+
+#[test]
+fn an_undo_that_becomes_done() {
+    let decide = |mark, back, classes: &[Class]| match mark {
+        Mark::Undo => recover::decide(Mark::Done, back, classes),
+        _ => recover::decide(mark, back, classes),
+    };
+    let finish = |ready: &[usize], mark| match mark {
+        Mark::Undo => forward::finish(ready, Mark::Sealed),
+        _ => forward::finish(ready, mark),
+    };
+    tells_apart(scenes::written_after_it_was_taken_back, Protocol { decide, finish, ..PROTOCOL });
+}
+
+#[test]
+fn an_undo_mark_that_is_taken_for_none() {
+    let decide = |mark, back, classes: &[Class]| match mark {
+        Mark::Undo => recover::decide(Mark::Sealed, back, classes),
+        _ => recover::decide(mark, back, classes),
+    };
+    let finish = |ready: &[usize], mark| match mark {
+        Mark::Undo => forward::finish(ready, Mark::Sealed),
+        _ => forward::finish(ready, mark),
+    };
+    let protocol = broken(Protocol { decide, finish, ..PROTOCOL });
+    scenes::written_after_it_was_taken_back(protocol).unwrap();
+    let found = crate::proof::foreign::explorer().explore_deeds(&scripts::three().protocol(protocol), &in_the_way(), 8);
+    found.unwrap_or_else(|violation| panic!("{violation}"));
+}
+
+#[test]
+fn a_recovery_that_does_not_look_at_its_swaps() {
+    let finish = |ready: &[usize], mark| without(forward::finish(ready, mark), |s| matches!(s, Step::Look(_)));
+    tells_apart(scenes::written_before_the_last_swap, Protocol { finish, ..PROTOCOL });
+}
+
+#[test]
+fn a_stale_copy_trusted() {
+    tells_apart(scenes::a_stale_copy, Protocol { is_born_here: |_, _, _, _| true, ..PROTOCOL });
+}
+
+#[test]
+fn recovery_before_locking() {
+    // What is interrupted is looked for before the locks alone.
+    tells_apart(scenes::a_waiter, Protocol { touches: |_, _| false, ..PROTOCOL });
+}
+
+#[test]
+fn what_is_kept_not_synced_before_the_report() {
+    tells_wrapped_apart(scenes::what_a_rollback_keeps, scenes::no_sync_of_what_is_kept);
+    for torn in [false, true] {
+        tells_wrapped_apart(|wrap| scenes::what_a_person_puts_aside(wrap, torn), scenes::no_sync_of_what_is_kept);
+    }
+}
+
+#[test]
+fn the_trash_emptied_before_a_sync() {
+    tells_wrapped_apart(|wrap| scenes::a_trash_that_comes_back(&PROTOCOL, wrap, false), scenes::trash_not_synced);
+    tells_wrapped_apart(scenes::pruned, scenes::trash_not_synced);
+}
+
+#[test]
+fn an_unswapped_transaction_dropped_without_an_undo_mark() {
+    // Each of the two is there for the other: the mark, and the sync of the trash.
+    let drop_unswapped = |mark| without(backward::drop_unswapped(mark), |s| s != Step::Drop);
+    let unmarked = broken(Protocol { drop_unswapped, ..PROTOCOL });
+    let scene = |protocol, wrap| scenes::a_trash_that_comes_back(protocol, wrap, true);
+    scene(&PROTOCOL, plain).unwrap();
+    scene(unmarked, plain).unwrap();
+    scene(&PROTOCOL, scenes::trash_not_synced).unwrap();
+    scene(unmarked, scenes::trash_not_synced).expect_err("both were left out, and it was not noticed");
+}
+
+#[test]
+fn an_original_not_synced() {
+    let unsynced = |fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
+        let faults = FaultFs::new(fs);
+        let of_original = |call: &Call| call.operation == Operation::Sync && call.path.ends_with("w/a");
+        faults.add(Rule::pretend(1).matching(of_original).from_then_on());
+        Arc::new(faults)
+    };
+    tells_wrapped_apart(scenes::an_original_that_was_not_durable, unsynced);
+}
+
+#[test]
+fn a_section_made_again_not_synced() {
+    let unsynced = |fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
+        let faults = FaultFs::new(fs);
+        let of_state = |call: &Call| call.operation == Operation::Sync && call.path.ends_with(".txedit");
+        faults.add(Rule::pretend(1).matching(of_state).from_then_on());
+        Arc::new(faults)
+    };
+    tells_wrapped_apart(scenes::sections_removed, unsynced);
+}
+
+#[test]
+fn a_report_not_synced() {
+    let unsynced = |fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
+        let faults = FaultFs::new(fs);
+        let of_report = |call: &Call| call.operation == Operation::Sync && call.path.ends_with("report.json");
+        faults.add(Rule::pretend(1).matching(of_report).from_then_on());
+        Arc::new(faults)
+    };
+    tells_wrapped_apart(scenes::a_report_on_ext4, unsynced);
+}
+
+#[test]
+fn staged_edits_not_synced() {
+    let unsynced = |fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
+        let faults = FaultFs::new(fs);
+        let in_open =
+            |call: &Call| call.operation == Operation::SyncFileSystem && call.path.to_string_lossy().contains("open");
+        faults.add(Rule::pretend(1).matching(in_open).from_then_on());
+        Arc::new(faults)
+    };
+    tells_wrapped_apart(scenes::staged_in_two_calls, unsynced);
+}
+
+#[test]
+fn what_was_written_into_a_swapped_file_taken_for_torn() {
+    let is_incomplete = |record: &Record, seen: Seen, ages: Ages| {
+        recover::is_incomplete(record, seen, Ages { touched: Timestamp::new(0, 0), ..ages })
+    };
+    tells_apart(scenes::written_into_a_new_file_that_is_taken_back, Protocol { is_incomplete, ..PROTOCOL });
+}
+
+#[test]
+fn recovery_without_its_first_sync() {
+    tells_wrapped_apart(scenes::recovered_from_the_page_cache, scenes::no_first_sync);
+}
+
+#[test]
+fn folders_removed_before_the_swaps_are_durable() {
+    let commit = |n, terms| {
+        let mut phases = phases_without(forward::commit(n, terms), |s| s == Step::Tidy);
+        phases[1].steps.push(Step::Tidy);
+        phases
+    };
+    tells_apart(scenes::an_undo_that_removes_a_folder, Protocol { commit, ..PROTOCOL });
+}
+
+#[test]
+fn an_adopted_journal_not_synced() {
+    let unsynced = |fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
+        let faults = FaultFs::new(fs);
+        faults.add(Rule::pretend(1).of(Operation::SyncFileSystem).from_then_on());
+        Arc::new(faults)
+    };
+    tells_wrapped_apart(scenes::an_adopted_journal, unsynced);
+}

@@ -1,0 +1,111 @@
+//! What is reported is there after a power loss.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use txedit::commit::protocol::PROTOCOL;
+use txedit::engine::RecoverOptions;
+use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::fs::sim::SimFs;
+use txedit::request::Request;
+
+use super::{ALONE, Scene, Wrap, copied_between_two_swaps, engine, engine_at, images, plain, recover, settled};
+use crate::proof::explore::scripts::{replaces, request};
+
+/// Somebody wrote a file and synced nothing; a transaction edits it, where each file is synced. After a power loss the
+/// undo still gives back what was written.
+pub(crate) fn an_original_that_was_not_durable(wrap: Wrap) -> Scene {
+    let machine = settled(|machine| machine.volume("/w", |volume| volume.sync_each = true).unwrap());
+    machine.write_in_place("/w/a", b"a fresh one\n").unwrap();
+    machine.advance(Duration::from_secs(60));
+    let files = vec![replaces("a", "one", "two")];
+    engine(&machine, 2, &PROTOCOL, wrap).apply(&request(files), ALONE).unwrap();
+    for image in images(&machine) {
+        let after = SimFs::from_image(&image);
+        recover(&after, &PROTOCOL);
+        let undone = engine(&after, 4, &PROTOCOL, plain).undo(None, false, ALONE);
+        if undone.is_err() || after.read("/w/a").unwrap() != b"a fresh one\n" {
+            return Err(format!("the original is lost; {image}; {undone:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// A commit where each file is synced: what `log` shows of it survives a power loss, too.
+pub(crate) fn a_report_on_ext4(wrap: Wrap) -> Scene {
+    let machine = settled(|machine| machine.volume("/w", |volume| volume.sync_each = true).unwrap());
+    let labelled = Request { label: Some("a label".to_owned()), ..request(vec![replaces("a", "one", "two")]) };
+    engine(&machine, 2, &PROTOCOL, wrap).apply(&labelled, ALONE).unwrap();
+    for image in images(&machine) {
+        let tree = image.tree();
+        let reports = tree.iter().filter(|(path, _)| path.starts_with("/w/.txedit") && path.ends_with("report.json"));
+        if !reports.map(|(_, entry)| String::from_utf8_lossy(&entry.content)).any(|text| text.contains("a label")) {
+            return Err(format!("the report is lost; {image}"));
+        }
+    }
+    Ok(())
+}
+
+/// Edits staged in two calls: whatever was acknowledged is there after a power loss.
+pub(crate) fn staged_in_two_calls(wrap: Wrap) -> Scene {
+    let machine = settled(|_| ());
+    let engine = engine(&machine, 2, &PROTOCOL, wrap);
+    let mut id = None;
+    for (calls, path) in [(1, "a"), (2, "b")] {
+        id = engine.stage(&request(vec![replaces(path, "one", "two")]), id.as_deref(), ALONE).unwrap().id;
+        let id = id.as_deref().unwrap();
+        for image in images(&machine) {
+            let after = SimFs::from_image(&image);
+            let preview = super::engine(&after, 4, &PROTOCOL, plain).preview(id, ALONE);
+            if !matches!(&preview, Ok(preview) if preview.report.files.len() == calls) {
+                return Err(format!("what call {calls} staged is lost; {image}; {preview:?}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Somebody removes the empty sections of the state folder before a commit. After a power loss its undo is there.
+pub(crate) fn sections_removed(wrap: Wrap) -> Scene {
+    let machine = settled(|_| ());
+    let sections = ["history", "kept", "trash", "txn"].map(|section| Path::new("/w/.txedit").join(section));
+    for path in machine.tree().keys().rev().filter(|path| sections.iter().any(|section| path.starts_with(section))) {
+        machine.delete(path).or_else(|_| machine.delete_folder(path)).unwrap();
+    }
+    machine.sync_everything();
+    engine(&machine, 2, &PROTOCOL, wrap).apply(&request(vec![replaces("a", "one", "two")]), ALONE).unwrap();
+    for image in images(&machine) {
+        let after = SimFs::from_image(&image);
+        recover(&after, &PROTOCOL);
+        let undone = engine(&after, 4, &PROTOCOL, plain).undo(None, false, ALONE);
+        if undone.is_err() || after.read("/w/a").unwrap() != b"a one\n" {
+            return Err(format!("the original is lost; {image}; {undone:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// A person vouches for the journal of a copy: on every disk that a power loss leaves once the one that is written anew
+/// has its name, there is one that verifies.
+pub(crate) fn an_adopted_journal(wrap: Wrap) -> Scene {
+    let machine = copied_between_two_swaps();
+    machine.sync_everything();
+    let cut: Arc<Mutex<Option<SimFs>>> = Arc::default();
+    let (kept, acting) = (Arc::clone(&cut), machine.clone());
+    let faults = FaultFs::new(wrap(Arc::new(machine.process(2))));
+    let renames = |call: &Call| call.operation == Operation::Rename && call.path.ends_with(".journal");
+    faults.add(Rule::after(1, move |_| *kept.lock().unwrap() = Some(acting.fork())).matching(renames));
+    let options = RecoverOptions { trust_journal: true, ..RecoverOptions::default() };
+    engine_at("/copy", Arc::new(faults), &PROTOCOL).recover(None, options).unwrap();
+    let cut = cut.lock().unwrap().take().expect("it was adopted");
+    for image in images(&cut) {
+        let tree = image.tree();
+        let is_it = |path: &Path| path.starts_with("/copy/.txedit/txn") && path.ends_with("journal");
+        let Some((_, journal)) = tree.iter().find(|(path, _)| is_it(path)) else { continue };
+        if let Err(why) = txedit::journal::scan(&journal.content) {
+            return Err(format!("the journal does not verify: {why:?}; {image}"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,343 @@
+//! Scenes for the mutants that no single crash and no single foreign program shows. Each is played by the protocol as it
+//! is, which must come through, and by a broken one, which must not.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use txedit::commit::Protocol;
+use txedit::commit::protocol::PROTOCOL;
+use txedit::engine::report::{Recovered, RecoveryAction};
+use txedit::engine::{Durability, Engine, RecoverOptions, Retention, Run, Settings, Unobserved};
+use txedit::fs::Fs;
+use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::fs::sim::{Action, Image, Policy, SimFs, Tree};
+
+use crate::proof::explore::scripts::{self, creates, replaces, request};
+
+mod lost;
+mod put_aside;
+mod torn;
+
+pub(super) use lost::{
+    a_report_on_ext4, an_adopted_journal, an_original_that_was_not_durable, sections_removed, staged_in_two_calls,
+};
+pub(super) use put_aside::{
+    a_trash_that_comes_back, no_sync_of_what_is_kept, pruned, trash_not_synced, what_a_commit_puts_aside,
+    what_a_person_puts_aside, what_a_rollback_keeps,
+};
+pub(super) use torn::written_into_a_new_file_that_is_taken_back;
+
+/// What a scene came to, or the promise that was broken.
+pub(super) type Scene = Result<(), String>;
+/// Puts something between an engine and the machine.
+pub(super) type Wrap = fn(Arc<dyn Fs>) -> Arc<dyn Fs>;
+
+/// Nothing.
+pub(super) fn plain(fs: Arc<dyn Fs>) -> Arc<dyn Fs> {
+    fs
+}
+
+const THEIRS: &[u8] = b"somebody else's\n";
+/// As many images as there are: the scenes are small.
+const ALL: usize = 20_000;
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+const ALONE: Run<'_> = Run { cancel: &NEVER, observer: &Unobserved };
+
+fn settings(durability: Durability) -> Settings {
+    let program = "mutants".to_owned();
+    Settings { durability, lock_timeout: Duration::ZERO, retention: Retention::default(), program }
+}
+
+fn engine_at(root: &str, fs: Arc<dyn Fs>, protocol: &'static Protocol) -> Engine {
+    Engine::with_fs(fs, Path::new(root), settings(Durability::Power)).unwrap().with_protocol(protocol)
+}
+
+fn engine(machine: &SimFs, pid: u32, protocol: &'static Protocol, wrap: Wrap) -> Engine {
+    engine_at("/w", wrap(Arc::new(machine.process(pid))), protocol)
+}
+
+/// A workspace whose state folder is there and in which everything is durable.
+fn settled(prepare: fn(&SimFs)) -> SimFs {
+    let machine = SimFs::new();
+    machine.make_folders("/w").unwrap();
+    prepare(&machine);
+    scripts::files(&machine);
+    engine(&machine, 1, &PROTOCOL, plain).apply(&request(vec![creates("warm", "warm\n")]), ALONE).unwrap();
+    machine.kill(1);
+    machine.advance(Duration::from_secs(60));
+    machine.sync_everything();
+    machine
+}
+
+/// The first commit in a workspace.
+pub(super) fn first_commit(fs: Arc<dyn Fs>) {
+    engine_at("/w", fs, &PROTOCOL).apply(&request(vec![replaces("a", "one", "two")]), ALONE).unwrap();
+}
+
+fn recover(machine: &SimFs, protocol: &'static Protocol) -> Vec<Recovered> {
+    let recovered = engine(machine, 3, protocol, plain).recover(None, RecoverOptions::default()).unwrap();
+    machine.kill(3);
+    recovered
+}
+
+fn images(machine: &SimFs) -> Vec<Image> {
+    machine.images(Policy::Unordered, ALL, 1).images
+}
+
+fn content<'t>(tree: &'t Tree, path: &str) -> Option<&'t [u8]> {
+    tree.get(Path::new(path)).map(|entry| &*entry.content)
+}
+
+/// Whether there is a file of the state folder whose path has these parts.
+fn has_state(tree: &Tree, section: &str, name: &str) -> bool {
+    let section = Path::new("/w/.txedit").join(section);
+    tree.keys().any(|path| path.starts_with(&section) && path.ends_with(name))
+}
+
+/// Whether a content is where its owner finds it: at a path, or in `kept/`.
+fn in_reach(tree: &Tree, wanted: &[u8]) -> bool {
+    let state = Path::new("/w/.txedit");
+    let kept = state.join("kept");
+    tree.iter().any(|(path, entry)| entry.content == wanted && (!path.starts_with(state) || path.starts_with(&kept)))
+}
+
+/// Recovers every disk that a power loss may leave of these machines. A foreign content that is somewhere on a disk must
+/// be in reach after that.
+fn theirs_survives(cuts: &[SimFs], protocol: &'static Protocol) -> Scene {
+    assert!(!cuts.is_empty(), "the scene was not played");
+    for cut in cuts {
+        for image in images(cut) {
+            let machine = SimFs::from_image(&image);
+            if !machine.tree().values().any(|entry| entry.content == THEIRS) {
+                continue;
+            }
+            let recovered = recover(&machine, protocol);
+            let waits = recovered.iter().any(|report| report.required);
+            if !waits && !in_reach(&machine.tree(), THEIRS) {
+                return Err(format!("what somebody wrote is out of reach; {image}; {recovered:?}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Stops a commit of `b` and `c` at its second barrier and takes the disk on which it is marked done, while of its swaps
+/// only that of `b` is there.
+fn done_with_a_swap_lost() -> SimFs {
+    let machine = settled(|_| ());
+    let cut: Arc<Mutex<Option<SimFs>>> = Arc::default();
+    let (kept, acting, syncs) = (Arc::clone(&cut), machine.clone(), AtomicUsize::new(0));
+    machine.set_hook(move |call| {
+        if call.verb == "sync_file_system" && syncs.fetch_add(1, Ordering::Relaxed) == 1 {
+            *kept.lock().unwrap() = Some(acting.fork());
+        }
+        Action::Continue
+    });
+    let files = vec![replaces("b", "one", "two"), replaces("c", "one", "two")];
+    engine(&machine, 2, &PROTOCOL, plain).apply(&request(files), ALONE).unwrap();
+    machine.clear_hook();
+    let wanted = |image: &Image| {
+        let tree = image.tree();
+        let swapped = [content(&tree, "/w/b"), content(&tree, "/w/c")];
+        has_state(&tree, "txn", "journal.done") && swapped == [Some(&b"b two\n"[..]), Some(&b"c one\n"[..])]
+    };
+    let cut = cut.lock().unwrap().take().unwrap();
+    SimFs::from_image(&images(&cut).into_iter().find(wanted).expect("such a disk is possible"))
+}
+
+/// A transaction is marked done, and one swap is lost. While it is recovered somebody writes the file that is not
+/// swapped, so that the recovery goes back; then somebody writes the file that was taken back; then the power goes, and
+/// takes the first writing and the take-back with it.
+pub(super) fn written_after_it_was_taken_back(protocol: &'static Protocol) -> Scene {
+    let machine = done_with_a_swap_lost();
+    let cuts: Arc<Mutex<Vec<SimFs>>> = Arc::default();
+    let (kept, acting, act) = (Arc::clone(&cuts), machine.clone(), AtomicUsize::new(0));
+    machine.set_hook(move |call| {
+        match act.load(Ordering::Relaxed) {
+            0 if call.verb == "sync_file_system" => act.store(1, Ordering::Relaxed),
+            1 => {
+                acting.write_in_place("/w/c", b"in the way\n").unwrap();
+                act.store(2, Ordering::Relaxed);
+            }
+            2 if acting.read("/w/b").unwrap() == b"b one\n" => {
+                acting.write_in_place("/w/b", THEIRS).unwrap();
+                act.store(3, Ordering::Relaxed);
+            }
+            _ => {}
+        }
+        if act.load(Ordering::Relaxed) == 3 && call.mutates {
+            kept.lock().unwrap().push(acting.fork());
+        }
+        Action::Continue
+    });
+    recover(&machine, protocol);
+    machine.clear_hook();
+    let cuts = std::mem::take(&mut *cuts.lock().unwrap());
+    theirs_survives(&cuts, protocol)
+}
+
+/// An undo that removes a folder is at its second barrier; somebody writes the file that it put back; the power goes.
+/// Whatever is lost, a recovery finds what it needs.
+pub(super) fn an_undo_that_removes_a_folder(protocol: &'static Protocol) -> Scene {
+    let machine = settled(|_| ());
+    let files = vec![replaces("a", "one", "two"), creates("deep/new", "new two\n")];
+    engine(&machine, 2, &PROTOCOL, plain).apply(&request(files), ALONE).unwrap();
+    machine.sync_everything();
+    let cut: Arc<Mutex<Option<SimFs>>> = Arc::default();
+    let (kept, acting, syncs) = (Arc::clone(&cut), machine.clone(), AtomicUsize::new(0));
+    machine.set_hook(move |call| {
+        if call.verb == "sync_file_system" && syncs.fetch_add(1, Ordering::Relaxed) == 1 {
+            acting.write_in_place("/w/a", THEIRS).unwrap();
+            *kept.lock().unwrap() = Some(acting.fork());
+        }
+        Action::Continue
+    });
+    engine(&machine, 3, protocol, plain).undo(None, false, ALONE).unwrap();
+    machine.clear_hook();
+    let cut = cut.lock().unwrap().take().expect("the scene was played");
+    for image in images(&cut) {
+        let after = SimFs::from_image(&image);
+        let recovered = engine(&after, 4, protocol, plain).recover(None, RecoverOptions::default());
+        let recovered = recovered.map_err(|error| format!("{error}; {image}"))?;
+        let is_back = recovered.iter().any(|one| one.action != RecoveryAction::Committed);
+        if is_back && !after.exists("/w/deep/new") {
+            return Err(format!("the undo was taken back, and deep/new is not there: {recovered:?}; {image}"));
+        }
+    }
+    Ok(())
+}
+
+/// Leaves out the first sync of the file system.
+pub(super) fn no_first_sync(fs: Arc<dyn Fs>) -> Arc<dyn Fs> {
+    let faults = FaultFs::new(fs);
+    faults.add(Rule::pretend(1).of(Operation::SyncFileSystem));
+    Arc::new(faults)
+}
+
+fn kill_at_the_second_swap(machine: &SimFs) {
+    machine.set_hook(|call| {
+        let is_swap = call.verb == "rename" && call.path.ends_with("000001");
+        if is_swap { Action::Kill } else { Action::Continue }
+    });
+}
+
+/// A commit that was to be safe against kills alone is killed between its swaps. Once its recovery has begun to change
+/// something, a power loss leaves all or nothing of it, too: what it decided by is durable.
+pub(super) fn recovered_from_the_page_cache(wrap: Wrap) -> Scene {
+    let machine = settled(|_| ());
+    kill_at_the_second_swap(&machine);
+    let files = vec![replaces("b", "one", "two"), replaces("c", "one", "two")];
+    let settings = settings(Durability::Process);
+    let quick = Engine::with_fs(Arc::new(machine.process(2)), Path::new("/w"), settings).unwrap();
+    quick.apply(&request(files), ALONE).unwrap_err();
+    let cuts: Arc<Mutex<Vec<SimFs>>> = Arc::default();
+    let (kept, acting, has_begun) = (Arc::clone(&cuts), machine.clone(), AtomicBool::new(false));
+    machine.set_hook(move |call| {
+        if has_begun.load(Ordering::Relaxed) && call.mutates {
+            kept.lock().unwrap().push(acting.fork());
+        }
+        // From its first change on: before its sync nothing was promised.
+        has_begun.fetch_or(call.verb == "rename", Ordering::Relaxed);
+        Action::Continue
+    });
+    engine(&machine, 3, &PROTOCOL, wrap).recover(None, RecoverOptions::default()).unwrap();
+    machine.clear_hook();
+    let cuts = std::mem::take(&mut *cuts.lock().unwrap());
+    assert!(!cuts.is_empty(), "the scene was not played");
+    for image in cuts.iter().flat_map(images) {
+        let after = SimFs::from_image(&image);
+        let recovered = recover(&after, &PROTOCOL);
+        let now = ["/w/b", "/w/c"].map(|path| after.read(path).unwrap());
+        if now != [&b"b one\n"[..], b"c one\n"] && now != [&b"b two\n"[..], b"c two\n"] {
+            return Err(format!("neither all-old nor all-new: {now:?}; {image}; {recovered:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// A transaction is marked done, and one swap is lost. Somebody writes the file in the moment in which recovery swaps it.
+pub(super) fn written_before_the_last_swap(protocol: &'static Protocol) -> Scene {
+    let machine = done_with_a_swap_lost();
+    let (acting, first) = (machine.clone(), AtomicBool::new(true));
+    machine.set_hook(move |call| {
+        if call.verb == "rename" && call.path.ends_with("000001") && first.swap(false, Ordering::Relaxed) {
+            acting.write_in_place("/w/c", THEIRS).unwrap();
+        }
+        Action::Continue
+    });
+    let recovered = recover(&machine, protocol);
+    machine.clear_hook();
+    if in_reach(&machine.tree(), THEIRS) {
+        return Ok(());
+    }
+    Err(format!("what somebody wrote is out of reach: {recovered:?}"))
+}
+
+/// Kills a commit of `b` and `c` between its swaps.
+fn killed_between_two_swaps() -> SimFs {
+    let machine = settled(|_| ());
+    kill_at_the_second_swap(&machine);
+    let files = vec![replaces("b", "one", "two"), replaces("c", "one", "two")];
+    engine(&machine, 2, &PROTOCOL, plain).apply(&request(files), ALONE).unwrap_err();
+    machine.clear_hook();
+    machine
+}
+
+/// The same with a copy of the workspace.
+fn copied_between_two_swaps() -> SimFs {
+    let machine = killed_between_two_swaps();
+    for (path, entry) in machine.tree() {
+        let Ok(path) = path.strip_prefix("/w") else { continue };
+        let to = Path::new("/copy").join(path);
+        match entry.kind {
+            txedit::fs::FileKind::Folder => machine.make_folders(to).unwrap(),
+            _ => machine.create(to, entry.content).unwrap(),
+        }
+    }
+    machine
+}
+
+/// Somebody copies a workspace in mid-commit, and puts its file back by hand. Commands in the copy change nothing of it.
+pub(super) fn a_stale_copy(protocol: &'static Protocol) -> Scene {
+    let machine = copied_between_two_swaps();
+    machine.write_in_place("/copy/b", "b one\n").unwrap();
+    let files = |machine: &SimFs| ["b", "c"].map(|name| machine.read(Path::new("/copy").join(name)).unwrap());
+    let before = files(&machine);
+    let engine = engine_at("/copy", Arc::new(machine.process(4)), protocol);
+    let recovered = engine.recover(None, RecoverOptions::default()).unwrap();
+    if files(&machine) == before {
+        return Ok(());
+    }
+    Err(format!("a journal that was copied was acted on: {recovered:?}"))
+}
+
+/// A process waits for the locks of one that is killed between two swaps, after it looked for interrupted transactions.
+/// What it asks fits only a mixture.
+pub(super) fn a_waiter(protocol: &'static Protocol) -> Scene {
+    let machine = settled(|_| ());
+    let waiter = Arc::new(Mutex::new(None));
+    let (acting, answer) = (machine.clone(), Arc::clone(&waiter));
+    machine.set_hook(move |call| {
+        if call.process == 2 && call.verb == "rename" && call.path.ends_with("000001") {
+            let faults = FaultFs::new(Arc::new(acting.process(4)));
+            let machine = acting.clone();
+            let waits = |call: &Call| call.operation == Operation::TryLock && call.path == Path::new("/w");
+            faults.add(Rule::before(1, move |_| machine.kill(2)).matching(waits));
+            let files = vec![replaces("b", "two", "three"), replaces("c", "one", "three")];
+            let applied = engine_at("/w", Arc::new(faults), protocol).apply(&request(files), ALONE);
+            *answer.lock().unwrap() = Some(applied.map(drop));
+        }
+        Action::Continue
+    });
+    let files = vec![replaces("b", "one", "two"), replaces("c", "one", "two")];
+    engine(&machine, 2, &PROTOCOL, plain).apply(&request(files), ALONE).unwrap_err();
+    machine.clear_hook();
+    let applied = waiter.lock().unwrap().take().expect("the waiter came");
+    match applied {
+        Err(error) if error.kind() == txedit::error::ErrorKind::MatchNotFound => Ok(()),
+        other => Err(format!("it edited what was half swapped: {other:?}")),
+    }
+}

@@ -1,0 +1,11 @@
+//! Requests: which are refused, and what of a file changes and what does not.
+
+mod bad_request;
+mod bad_target;
+mod globs;
+mod large;
+mod many;
+mod real_tree;
+mod renames;
+mod replace;
+mod text_rules;

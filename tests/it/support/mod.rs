@@ -1,0 +1,11 @@
+//! What the tests share: workspaces, file systems that are made for a test, the sources of the repository.
+
+pub(crate) mod mounts;
+pub(crate) mod sources;
+pub(crate) mod workspace;
+
+/// The name of a test for `--exact`, in a module that gives its `module_path!()`: the path without the crate.
+pub(crate) fn name_of(module: &str, test: &str) -> String {
+    let (_, path) = module.split_once("::").unwrap();
+    format!("{path}::{test}")
+}

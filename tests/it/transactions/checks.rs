@@ -1,0 +1,39 @@
+//! What is shut unless whoever embeds the engine opens it.
+
+use serde_json::json;
+use txedit::check::Check;
+use txedit::engine::{Engine, UndoOptions};
+use txedit::error::{ErrorKind, Outcome};
+use txedit::request::Request;
+use txedit::request::validate::PathRule;
+use txedit::wire;
+
+use crate::support::workspace::{Workspace, running, settings};
+
+fn request(plan: &serde_json::Value) -> Request {
+    wire::request::parse(plan.to_string().as_bytes()).unwrap().into_request(PathRule::AbsoluteOrRelative).unwrap()
+}
+
+#[test]
+fn an_engine_runs_no_check_that_a_call_names_unless_it_is_told_to() {
+    let here = Workspace::with(&[("a", "one")]);
+    let edit = json!({"files": [{"file_path": "a", "edits": [{"old_string": "one", "new_string": "1"}]}]});
+    let named = || Some(Check::new(vec!["touch".into(), "ran".into()]));
+    let undo = || UndoOptions { check: named(), ..UndoOptions::default() };
+    let checked = Request { check: named(), ..request(&edit) };
+    let engine = Engine::open_with(here.root(), settings()).unwrap();
+    let refused = |error: txedit::error::Error| {
+        assert_eq!((error.kind(), error.outcome()), (ErrorKind::ChecksNotAllowed, Outcome::Unchanged), "{error}");
+        assert!(error.to_string().contains("touch ran"), "{error}");
+    };
+    refused(engine.apply(&checked, running()).unwrap_err());
+    refused(engine.apply(&Request { dry_run: true, ..checked.clone() }, running()).unwrap_err());
+    let open = engine.stage(&request(&edit), None, running()).unwrap().id.unwrap();
+    refused(engine.commit_staged(&open, None, named(), running()).unwrap_err());
+    assert_eq!(here.read("a"), "one");
+    let done = engine.apply(&request(&edit), running()).unwrap().transaction.unwrap();
+    refused(engine.undo_with(Some(&done), &undo(), running()).unwrap_err());
+    assert!(here.read("a") == "1" && !here.path("ran").exists());
+    engine.allowing_checks().undo_with(Some(&done), &undo(), running()).unwrap();
+    assert!(here.read("a") == "one" && here.path("ran").exists());
+}

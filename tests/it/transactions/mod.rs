@@ -1,0 +1,7 @@
+//! A transaction from its beginning to its end: committed, dropped, cancelled, over several calls.
+
+mod begin;
+mod cancelled;
+mod checks;
+mod open;
+mod panics;
