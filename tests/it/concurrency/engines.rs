@@ -39,7 +39,7 @@ fn lines(workspace: &Workspace, path: &str) -> Vec<String> {
 }
 
 #[test]
-fn two_engines_and_one_file() {
+fn two_engines_on_one_file_lose_no_edit() {
     let workspace = Workspace::with(&[("a", "end\n")]);
     let start = Barrier::new(2);
     thread::scope(|scope| {
@@ -62,7 +62,7 @@ fn two_engines_and_one_file() {
 }
 
 #[test]
-fn eight_threads_and_twenty_files() {
+fn eight_threads_on_twenty_files_lose_no_edit() {
     const ROUNDS: usize = 10;
     let workspace = Workspace::new();
     let paths: Vec<_> = (0..20).map(|file| format!("sub{}/{file}", file % 3)).collect();
@@ -106,7 +106,7 @@ fn eight_threads_and_twenty_files() {
 }
 
 #[test]
-fn a_file_that_is_not_the_one_that_was_seen() {
+fn a_file_that_is_not_the_one_that_was_seen_is_refused() {
     let workspace = Workspace::with(&[("a", "one\n"), ("b", "one\n")]);
     let with_hash = |hash: &Digest| {
         json!({ "files": [

@@ -90,27 +90,27 @@ fn permissions(root: &Path) {
 }
 
 #[test]
-fn permissions_on_the_ordinary_file_system() {
+fn permissions_that_others_change_are_kept_on_the_ordinary_file_system() {
     permissions(Workspace::new().root());
 }
 
 #[test]
-fn permissions_on_xfs() {
+fn permissions_that_others_change_are_kept_on_xfs() {
     mounts::with(Kind::Xfs, permissions);
 }
 
 #[test]
-fn permissions_on_btrfs() {
+fn permissions_that_others_change_are_kept_on_btrfs() {
     mounts::with(Kind::Btrfs, permissions);
 }
 
 #[test]
-fn permissions_on_overlay() {
+fn permissions_that_others_change_are_kept_on_overlay() {
     mounts::with(Kind::Overlay, permissions);
 }
 
 #[test]
-fn a_write_of_the_same_size_whose_time_is_set_back() {
+fn a_write_of_the_same_size_whose_time_is_set_back_is_noticed() {
     let plain = Workspace::with(&[("a", "one\n"), ("b", "one\n")]);
     let hour = std::time::SystemTime::now() - std::time::Duration::from_secs(60 * 60);
     for file in ["a", "b"] {
@@ -127,7 +127,7 @@ fn a_write_of_the_same_size_whose_time_is_set_back() {
 }
 
 #[test]
-fn a_folder_that_is_moved_away() {
+fn a_folder_that_is_moved_away_stops_the_commit() {
     let plain = Workspace::with(&[("a", "one\n"), ("sub/b", "one\n"), ("sub/gone", "gone\n")]);
     let outside = tempfile::tempdir().unwrap();
     for to in [plain.path("elsewhere"), outside.path().join("elsewhere")] {
@@ -159,7 +159,7 @@ fn a_folder_that_is_moved_away() {
 }
 
 #[test]
-fn one_content_in_two_files_of_different_attributes() {
+fn files_of_one_content_and_different_attributes_are_told_apart() {
     let workspace = Workspace::with(&[("a", "one\n"), ("b", "one\n")]);
     if let Err(reason) = workspace.tool("setfattr", &["-n", "user.colour", "-v", "green"], "a") {
         eprintln!("skipped: {reason}");

@@ -166,22 +166,22 @@ fn new_files_are_as_the_shell_makes_them(root: &Path) {
 }
 
 #[test]
-fn new_files_on_the_ordinary_file_system() {
+fn new_files_get_their_metadata_on_the_ordinary_file_system() {
     new_files_are_as_the_shell_makes_them(Workspace::new().root());
 }
 
 #[test]
-fn new_files_on_ext4() {
+fn new_files_get_their_metadata_on_ext4() {
     mounts::with(Kind::Ext4, new_files_are_as_the_shell_makes_them);
 }
 
 #[test]
-fn new_files_on_xfs() {
+fn new_files_get_their_metadata_on_xfs() {
     mounts::with(Kind::Xfs, new_files_are_as_the_shell_makes_them);
 }
 
 #[test]
-fn new_files_on_tmpfs() {
+fn new_files_get_their_metadata_on_tmpfs() {
     mounts::with(Kind::Tmpfs, new_files_are_as_the_shell_makes_them);
 }
 
@@ -200,7 +200,7 @@ fn the_state_folder_is_private_and_hands_nothing_on() {
 }
 
 #[test]
-fn backups() {
+fn a_backup_is_a_copy_of_what_was_there() {
     let workspace = Workspace::with(&[("a", "one\n"), ("b", "one\n")]);
     workspace.chmod("a", 0o640);
     workspace.chmod("b", 0o755);
@@ -217,7 +217,7 @@ fn backups() {
 }
 
 #[test]
-fn a_mode_with_a_new_content() {
+fn a_new_content_has_the_mode_that_was_asked_for() {
     let workspace = Workspace::with(&[("a", "one\n")]);
     let mut request = edits(&["a"]);
     request["files"][0]["mode"] = json!("4711");

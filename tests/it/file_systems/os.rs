@@ -58,32 +58,32 @@ fn on(kind: Kind, name: &str, sync_each: bool) {
 }
 
 #[test]
-fn ext4() {
+fn ext4_answers_like_the_kernel() {
     on(Kind::Ext4, "ext4", true);
 }
 
 #[test]
-fn xfs() {
+fn xfs_answers_like_the_kernel() {
     on(Kind::Xfs, "xfs", false);
 }
 
 #[test]
-fn btrfs() {
+fn btrfs_answers_like_the_kernel() {
     on(Kind::Btrfs, "btrfs", false);
 }
 
 #[test]
-fn tmpfs() {
+fn tmpfs_answers_like_the_kernel() {
     on(Kind::Tmpfs, "tmpfs", false);
 }
 
 #[test]
-fn overlay() {
+fn overlay_answers_like_the_kernel() {
     on(Kind::Overlay, "overlay", false);
 }
 
 #[test]
-fn without_a_journal() {
+fn ext4_without_a_journal_answers_like_the_kernel() {
     for (kind, name) in [(Kind::NoJournal, "ext4"), (Kind::Ext2, "ext2")] {
         mounts::with(kind, |root| {
             let found = probe::guarantees(root).unwrap();
@@ -96,7 +96,7 @@ fn without_a_journal() {
 }
 
 #[test]
-fn fuse() {
+fn fuse_answers_like_the_kernel() {
     // bindfs sets bits and names of its own making, so only what every file system must do is asked of it.
     mounts::with(Kind::Fuse, |root| {
         let fs = OsFs::new();
@@ -112,13 +112,13 @@ fn fuse() {
 }
 
 #[test]
-fn the_ordinary_file_system() {
+fn the_ordinary_file_system_answers_like_the_kernel() {
     let scratch = tempfile::tempdir().unwrap();
     all_checks(&fs::canonicalize(scratch.path()).unwrap());
 }
 
 #[test]
-fn the_memory_file_system_that_needs_no_root() {
+fn dev_shm_answers_like_the_kernel() {
     match tempfile::tempdir_in("/dev/shm") {
         Ok(scratch) => all_checks(&fs::canonicalize(scratch.path()).unwrap()),
         Err(error) => eprintln!("skipped: /dev/shm: {error}"),
@@ -134,17 +134,17 @@ fn after(prelude: &str, test: &str) {
 }
 
 #[test]
-fn another_umask() {
-    after("umask 027", "the_ordinary_file_system");
+fn the_umask_changes_no_mode() {
+    after("umask 027", "the_ordinary_file_system_answers_like_the_kernel");
 }
 
 #[test]
-fn a_low_limit_on_open_files() {
+fn a_low_limit_on_open_files_is_raised() {
     after("ulimit -S -n 64", "the_limit_on_open_files_is_raised");
 }
 
 #[test]
-fn the_host_is_told() {
+fn the_host_has_process_boot_and_name() {
     let host = OsFs::new().host().unwrap();
     assert_eq!(host.process, std::process::id());
     assert_eq!(host.boot.len(), 36);

@@ -22,7 +22,7 @@ fn found(root: &Path, shares: bool) {
 }
 
 #[test]
-fn what_linux_file_systems_guarantee() {
+fn linux_file_systems_are_found_to_guarantee_what_they_do() {
     for (kind, shares) in
         [(Kind::Ext4, false), (Kind::Xfs, true), (Kind::Btrfs, true), (Kind::Tmpfs, false), (Kind::Overlay, false)]
     {

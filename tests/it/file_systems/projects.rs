@@ -98,11 +98,11 @@ fn what_could_not_go_back_is_refused(root: &Path) {
 }
 
 #[test]
-fn of_files_on_xfs() {
+fn files_on_xfs_keep_their_projects() {
     mounts::with(Kind::Xfs, each_file_keeps_its_own);
 }
 
 #[test]
-fn of_older_files_on_xfs() {
+fn older_files_on_xfs_keep_their_projects() {
     mounts::with(Kind::Xfs, what_could_not_go_back_is_refused);
 }

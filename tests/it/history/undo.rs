@@ -37,7 +37,7 @@ fn conflicts(workspace: &Workspace, id: Option<&str>, expected: &[&str]) {
 }
 
 #[test]
-fn files_that_changed_since() {
+fn keep_an_undo_from_everything() {
     let workspace = Workspace::with(&[("a", "one\n"), ("b", "one\n"), ("c", "one\n"), ("d", "one\n")]);
     let files = ["a", "b", "c", "d"].map(|path| edit(path, "one", "two")["files"][0].clone());
     let mut request = json!({ "files": files });
@@ -60,7 +60,7 @@ fn files_that_changed_since() {
 }
 
 #[test]
-fn a_deleted_file_that_is_there_again() {
+fn keeps_an_undo_from_overwriting_it() {
     let workspace = Workspace::with(&[("sub/a", "one\n"), ("b", "one\n")]);
     committed(&workspace, &json!({ "files": [{ "file_path": "sub/a", "delete": true }] }));
     workspace.write("sub/a", "theirs\n");
@@ -72,7 +72,7 @@ fn a_deleted_file_that_is_there_again() {
 }
 
 #[test]
-fn a_folder_that_is_a_file_now() {
+fn keeps_an_undo_from_its_files() {
     let workspace = Workspace::with(&[("sub/a", "one\n"), ("b", "one\n")]);
     let mut request = edit("sub/a", "one", "two");
     request["files"].as_array_mut().unwrap().push(edit("b", "one", "two")["files"][0].clone());
@@ -87,7 +87,7 @@ fn a_folder_that_is_a_file_now() {
 }
 
 #[test]
-fn the_newest_that_is_not_undone_and_no_undo() {
+fn undo_takes_the_newest_commit_that_is_not_undone() {
     let workspace = Workspace::with(&[("a", "1\n")]);
     let first = committed(&workspace, &edit("a", "1", "2"));
     let second = committed(&workspace, &edit("a", "2", "3"));
@@ -104,7 +104,7 @@ fn the_newest_that_is_not_undone_and_no_undo() {
 }
 
 #[test]
-fn an_undo_of_an_undo() {
+fn brings_the_commit_back() {
     let workspace = Workspace::with(&[("a", "1\n")]);
     committed(&workspace, &edit("a", "1", "2"));
     let before = workspace.tree();
@@ -114,7 +114,7 @@ fn an_undo_of_an_undo() {
 }
 
 #[test]
-fn one_that_is_not_the_newest() {
+fn can_be_undone_where_nothing_was_built_on_it() {
     let workspace = Workspace::with(&[("a", "1\n"), ("b", "1\n")]);
     let first = committed(&workspace, &edit("a", "1", "2"));
     let second = committed(&workspace, &edit("b", "1", "2"));
@@ -140,7 +140,7 @@ fn a_second_undo_says_that_it_is_one() {
 }
 
 #[test]
-fn an_unknown_one() {
+fn an_unknown_transaction_cannot_be_undone() {
     let workspace = Workspace::with(&[("a", "1\n")]);
     for id in ["20261121T231459.000001Z-0123456789abcdef", "nonsense", "../..", ""] {
         let error = workspace.undo(Some(id)).unwrap_err();
@@ -150,7 +150,7 @@ fn an_unknown_one() {
 }
 
 #[test]
-fn a_dry_run() {
+fn a_dry_run_of_an_undo_shows_the_diff_and_changes_nothing() {
     let workspace = Workspace::with(&[("a", "1\n")]);
     committed(&workspace, &edit("a", "1", "2"));
     let before = Tree::of(workspace.root());
@@ -162,7 +162,7 @@ fn a_dry_run() {
 }
 
 #[test]
-fn an_original_that_was_written_late() {
+fn an_original_that_was_written_late_stops_the_undo_and_is_kept() {
     let workspace = Workspace::with(&[("a", "1\n"), ("b", "1\n")]);
     let mut late = fs::File::options().append(true).open(workspace.path("a")).unwrap();
     let first = committed(&workspace, &edit("a", "1", "2"));

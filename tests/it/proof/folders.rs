@@ -94,7 +94,7 @@ fn what_would_stay_in_a_folder_refuses_the_request() {
 }
 
 #[test]
-fn staged_over_several_calls() {
+fn a_file_and_a_folder_trade_places_over_several_calls() {
     let workspace = workspace();
     let before = workspace.tree();
     let mut dry = both();
@@ -133,7 +133,7 @@ fn what_comes_into_a_folder_after_the_commit_is_told_and_kept() {
 
 /// The file and the folder are as they were, and what the check left is kept.
 #[test]
-fn a_check_that_fails() {
+fn a_check_that_fails_makes_everything_old_whenever_it_crashes() {
     let builds = |machine: &SimFs| {
         drop(machine.create("/w/a/built", b"built\n"));
         false
@@ -142,12 +142,12 @@ fn a_check_that_fails() {
 }
 
 #[test]
-fn a_check_that_passes() {
+fn a_check_that_passes_keeps_everything_new_whenever_it_crashes() {
     explore_once(&scripts::file_and_folder_checked(|_| true).named("a check that passes"));
 }
 
 #[test]
-fn a_check_that_takes_away_what_is_there_now() {
+fn a_check_that_takes_away_what_is_there_breaks_no_promise() {
     let removes = |machine: &SimFs| {
         drop((machine.delete("/w/sub"), machine.delete("/w/a/d"), machine.delete_folder("/w/a")));
         false
@@ -162,17 +162,17 @@ fn a_check_that_takes_away_what_is_there_now() {
 }
 
 #[test]
-fn where_a_sync_of_the_file_system_does_nothing() {
+fn crashes_on_fuse_leave_old_or_new() {
     explore_once(&as_on_fuse(&scripts::file_and_folder()));
 }
 
 #[test]
-fn beside_a_program_that_is_quicker() {
+fn crashes_of_a_contended_commit_leave_old_or_new() {
     explore_once(&scripts::file_and_folder().contended());
 }
 
 #[test]
-fn somebody_in_a_file_that_becomes_a_folder() {
+fn nothing_that_others_write_is_lost_where_a_file_becomes_a_folder() {
     let mut all = deeds("/w/a", "a one\n", "a two\n");
     all.extend(creations("/w/a/theirs", "theirs\n"));
     all.extend(creations("/w/a/deep/in", "in two\n"));
@@ -180,7 +180,7 @@ fn somebody_in_a_file_that_becomes_a_folder() {
 }
 
 #[test]
-fn somebody_in_a_folder_that_becomes_a_file() {
+fn nothing_that_others_write_is_lost_where_a_folder_becomes_a_file() {
     let mut all = deeds("/w/sub/d", "d one\n", "d two\n");
     all.extend(creations("/w/sub/theirs", "theirs\n"));
     all.extend(creations("/w/sub/empty/theirs", "theirs\n"));
@@ -199,14 +199,14 @@ fn injected(script: &txedit::testing::Script) {
 }
 
 #[test]
-fn faults_in_every_call() {
+fn the_promise_holds_whatever_call_fails() {
     injected(&scripts::file_to_folder());
     injected(&scripts::folder_to_file());
 }
 
 /// What is in a folder that could not be taken back waits for the recovery with it.
 #[test]
-fn faults_in_the_way_back_after_a_check() {
+fn the_promise_holds_whatever_call_of_the_rollback_after_a_check_fails() {
     let script = scripts::file_and_folder_checked(|_| false);
     let explorer = seeded(Explorer { images: 2, images_in_recovery: 2, depth: 0, ..Explorer::default() });
     let found = explorer.inject(&script, None, 3).unwrap_or_else(|violation| panic!("{violation}"));

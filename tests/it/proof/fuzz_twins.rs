@@ -86,7 +86,7 @@ fn cases() -> ProptestConfig {
 }
 
 #[test]
-fn all_seeds_pass() {
+fn every_seed_of_the_fuzz_targets_passes() {
     let targets: [(&str, Body); 4] = [
         ("journal_scan", journal_scan::run),
         ("recovery_decision", recovery_decision::run),
@@ -105,22 +105,22 @@ proptest! {
     #![proptest_config(cases())]
 
     #[test]
-    fn journal_scan(bytes in around("journal_scan")) {
+    fn the_journal_scanner_answers_any_bytes(bytes in around("journal_scan")) {
         journal_scan::run(&bytes);
     }
 
     #[test]
-    fn recovery_decision(bytes in around("recovery_decision")) {
+    fn the_recovery_decision_answers_any_bytes(bytes in around("recovery_decision")) {
         recovery_decision::run(&bytes);
     }
 
     #[test]
-    fn request_parse(bytes in around("request_parse")) {
+    fn the_request_parser_answers_any_bytes(bytes in around("request_parse")) {
         request_parse::run(&bytes);
     }
 
     #[test]
-    fn matcher(bytes in around("matcher")) {
+    fn the_matcher_answers_any_bytes(bytes in around("matcher")) {
         matcher::run(&bytes);
     }
 }

@@ -100,7 +100,7 @@ fn a_file_that_another_program_removed_after_its_swap_is_named() {
 }
 
 #[test]
-fn where_nobody_came_on_top_everything_is_old() {
+fn everything_is_old_where_nobody_came_on_top() {
     let scratch = tempfile::tempdir().unwrap();
     let root = scratch.path().canonicalize().unwrap();
     let (_, answer) = disturbed(&root, |root| append(&root.join("b"), "theirs\n"));

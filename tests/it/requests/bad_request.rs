@@ -32,7 +32,7 @@ fn a_good_request_is_not_refused() {
 }
 
 #[test]
-fn not_json() {
+fn what_is_not_json_is_refused_with_its_place() {
     let workspace = Workspace::with(&[("a", "one\n")]);
     for text in ["", "{", "files", "[] []", r#"{"files": [}"#, "\u{feff}{}"] {
         let error = workspace.refuses_text(text.as_bytes(), BOTH);
@@ -50,7 +50,7 @@ fn findings_path(text: &str) -> &'static str {
 }
 
 #[test]
-fn an_unknown_field() {
+fn an_unknown_field_is_refused_by_its_name() {
     let mut request = json!({ "files": [edit("a", "one", "x")], "flies": [] });
     let message = refused(&request, &[(ErrorKind::ValidationFailed, "flies")]);
     assert!(message.contains("`flies`") && message.contains("`files`"), "{message}");
@@ -65,7 +65,7 @@ fn an_unknown_field() {
 }
 
 #[test]
-fn a_wrong_type() {
+fn a_wrong_type_is_refused() {
     let mut request = json!({ "files": [edit("a", "one", "x"), edit("b", "two", "x")] });
     request["files"][0]["edits"][0]["old_string"] = json!(1);
     request["files"][1]["edits"] = json!("all");
@@ -78,7 +78,7 @@ fn a_wrong_type() {
 }
 
 #[test]
-fn a_missing_field() {
+fn a_missing_field_is_refused() {
     let request = json!({ "files": [
         { "edits": [{ "old_string": "one", "new_string": "x" }] },
         { "file_path": "a", "edits": [{ "new_string": "x" }, { "old_string": "one" }] },
@@ -98,7 +98,7 @@ fn a_missing_field() {
 }
 
 #[test]
-fn edits_that_are_none_empty_or_there_twice() {
+fn edits_that_are_missing_empty_or_repeated_are_refused() {
     let request = json!({ "files": [
         { "file_path": "a", "edits": [] },
         { "file_path": "b", "edits": [
@@ -121,7 +121,7 @@ fn edits_that_are_none_empty_or_there_twice() {
 }
 
 #[test]
-fn a_relative_path_where_only_absolute_ones_are_taken() {
+fn a_relative_path_is_refused_where_only_absolute_ones_are_taken() {
     let workspace = Workspace::with(&[("a", "one\n"), ("b", "two\n")]);
     let request = json!({ "files": [edit("a", "one", "x"), edit(&workspace.name("b"), "two", "x"),
         { "file_path": workspace.name("a"), "rename_to": "c" }] });
@@ -136,7 +136,7 @@ fn a_relative_path_where_only_absolute_ones_are_taken() {
 }
 
 #[test]
-fn a_path_that_climbs() {
+fn a_path_that_climbs_is_refused() {
     let workspace = Workspace::with(&[("sub/a", "one\n"), ("b", "two\n")]);
     let absolute = workspace.name("sub/../b");
     let files = json!({ "files": [
@@ -155,7 +155,7 @@ fn a_path_that_climbs() {
 }
 
 #[test]
-fn what_is_outside_the_root() {
+fn what_is_outside_the_root_is_refused() {
     let outside = Workspace::with(&[("a", "one\n")]);
     let workspace = Workspace::with(&[("a", "one\n")]);
     symlink(outside.path("a"), workspace.path("file")).unwrap();
@@ -185,7 +185,7 @@ fn what_is_outside_the_root() {
 }
 
 #[test]
-fn the_state_folder_under_any_name() {
+fn the_state_folder_is_refused_under_any_name() {
     let workspace = Workspace::with(&[("a", "one\n")]);
     workspace.apply(&json!({ "files": [edit("a", "one", "two")] })).unwrap();
     symlink(".txedit", workspace.path("state")).unwrap();
@@ -219,7 +219,7 @@ fn the_state_folder_under_any_name() {
 }
 
 #[test]
-fn one_file_named_twice() {
+fn a_file_that_is_named_twice_is_refused() {
     let workspace = Workspace::with(&[("sub/a", "one\n"), ("b", "two\n")]);
     symlink("sub/a", workspace.path("link")).unwrap();
     symlink("sub", workspace.path("folder")).unwrap();
@@ -247,7 +247,7 @@ fn one_file_named_twice() {
 }
 
 #[test]
-fn a_plan_of_fifty_megabytes() {
+fn a_plan_of_fifty_megabytes_is_applied() {
     let workspace = Workspace::with(&[("a", "one\n")]);
     let large = "0123456789abcde\n".repeat(50 << 16);
     workspace.apply(&json!({ "files": [edit("a", "one\n", &large)] })).unwrap();
@@ -258,7 +258,7 @@ fn a_plan_of_fifty_megabytes() {
 }
 
 #[test]
-fn a_path_that_names_no_file() {
+fn a_path_that_names_no_file_is_refused() {
     let long = "n".repeat(256);
     let request = json!({ "files": [
         { "file_path": "", "delete": true },

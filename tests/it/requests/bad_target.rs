@@ -26,7 +26,7 @@ fn fails(workspace: &Workspace, request: &Value, kind: ErrorKind) {
 }
 
 #[test]
-fn what_is_not_there_or_no_regular_file() {
+fn what_is_missing_or_no_regular_file_is_refused() {
     let workspace = Workspace::with(&[("good", "one\n"), ("sub/a", "one\n"), ("full/a", ""), ("there", "")]);
     run("mkfifo", [workspace.name("pipe")]).unwrap();
     symlink("nowhere", workspace.path("dangling")).unwrap();
@@ -64,7 +64,7 @@ fn what_is_not_there_or_no_regular_file() {
 }
 
 #[test]
-fn a_device() {
+fn a_device_is_refused() {
     let workspace = Workspace::with(&[]);
     if !make_device(&workspace.path("device")) {
         return eprintln!("skipped: no devices can be made here");
@@ -73,7 +73,7 @@ fn a_device() {
 }
 
 #[test]
-fn links_in_a_circle() {
+fn symlinks_in_a_circle_are_refused() {
     let workspace = Workspace::with(&[("good", "one\n")]);
     symlink("b", workspace.path("a")).unwrap();
     symlink("a", workspace.path("b")).unwrap();
@@ -84,7 +84,7 @@ fn links_in_a_circle() {
 }
 
 #[test]
-fn a_file_in_the_place_of_a_folder() {
+fn a_file_in_the_place_of_a_folder_is_refused() {
     let workspace = Workspace::with(&[("a", "one\n"), ("b", "one\n")]);
     workspace.finds(
         &json!({ "files": [
@@ -105,7 +105,7 @@ fn a_file_in_the_place_of_a_folder() {
 }
 
 #[test]
-fn read_only_files() {
+fn read_only_files_are_refused() {
     let workspace = Workspace::with(&[("a", "one\n"), ("b", "one\n"), ("c", "one\n")]);
     workspace.chmod("a", 0o444);
     workspace.chmod("c", 0o500);
@@ -135,12 +135,12 @@ fn as_nobody(test: &str) {
 }
 
 #[test]
-fn files_of_an_ordinary_user() {
-    as_nobody("what_an_ordinary_user_may_not");
+fn an_ordinary_user_is_refused_what_the_modes_forbid() {
+    as_nobody("refusals_of_an_ordinary_user");
 }
 
 #[test]
-fn what_an_ordinary_user_may_not() {
+fn refusals_of_an_ordinary_user() {
     let workspace = Workspace::with(&[("a", "one\n"), ("b", "one\n"), ("sub/c", "one\n"), ("d", "one\n")]);
     if is_root() {
         return;
@@ -167,12 +167,12 @@ fn what_an_ordinary_user_may_not() {
 }
 
 #[test]
-fn files_of_another_user() {
-    as_nobody("files_of_root_in_a_folder_of_mine");
+fn a_file_of_another_user_is_refused() {
+    as_nobody("refusals_of_files_of_root");
 }
 
 #[test]
-fn files_of_root_in_a_folder_of_mine() {
+fn refusals_of_files_of_root() {
     if is_root() {
         return;
     }
@@ -183,7 +183,7 @@ fn files_of_root_in_a_folder_of_mine() {
 }
 
 #[test]
-fn a_read_only_file_system() {
+fn a_read_only_file_system_is_refused() {
     mounts::with(Kind::Tmpfs, |root| {
         let workspace = Workspace::at(root);
         workspace.write("a", "one\n");
@@ -193,7 +193,7 @@ fn a_read_only_file_system() {
 }
 
 #[test]
-fn a_mount_point_and_another_file_system() {
+fn mount_points_and_other_file_systems_are_refused() {
     mounts::with(Kind::Tmpfs, |root| {
         let workspace = Workspace::at(root);
         for path in ["a", "other", "bound"] {
@@ -218,7 +218,7 @@ fn a_mount_point_and_another_file_system() {
 }
 
 #[test]
-fn immutable_and_append_only() {
+fn immutable_and_append_only_files_are_refused() {
     mounts::with(Kind::Ext4, |root| {
         let workspace = Workspace::at(root);
         for path in ["a", "immutable", "append", "fixed/a", "log/a", "log/b"] {
@@ -254,7 +254,7 @@ fn immutable_and_append_only() {
 }
 
 #[test]
-fn a_state_folder_that_others_can_write_to() {
+fn a_state_folder_that_others_can_write_to_is_refused() {
     let workspace = Workspace::with(&[("a", "one\n")]);
     fs::create_dir(workspace.path(".txedit")).unwrap();
     workspace.chmod(".txedit", 0o770);
@@ -276,7 +276,7 @@ fn a_state_folder_that_others_can_write_to() {
 }
 
 #[test]
-fn a_file_system_that_cannot_exchange_names() {
+fn a_file_system_that_cannot_exchange_names_is_refused_without_a_trace() {
     mounts::with(Kind::Fuse, |root| {
         let workspace = Workspace::at(root);
         workspace.write("a", "one\n");
@@ -289,7 +289,7 @@ fn a_file_system_that_cannot_exchange_names() {
 }
 
 #[test]
-fn names_that_differ_by_case_alone() {
+fn names_that_differ_by_case_alone_are_one_file_where_the_folder_folds_case() {
     mounts::with(Kind::Casefold, |root| {
         let workspace = Workspace::at(root);
         fs::create_dir(workspace.path("fold")).unwrap();

@@ -32,7 +32,7 @@ fn request() -> Value {
 }
 
 #[test]
-fn each_gets_its_own_content_and_all_are_taken_back() {
+fn many_files_get_their_own_contents_and_are_all_taken_back() {
     let workspace = workspace();
     workspace.chmod("3/150", 0o751);
     let before = workspace.tree();
@@ -63,7 +63,7 @@ fn each_gets_its_own_content_and_all_are_taken_back() {
 }
 
 #[test]
-fn the_one_that_fails_is_named_though_others_were_read_ahead() {
+fn the_file_that_fails_is_named_though_others_were_read_ahead() {
     let workspace = workspace();
     for wrong in [0, 17, 171, FILES - 1] {
         let mut request = request();

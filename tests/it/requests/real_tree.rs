@@ -81,7 +81,7 @@ fn an_identifier_is_renamed_everywhere_and_back() {
 }
 
 #[test]
-fn one_wrong_edit_at_the_end_and_nothing_is_changed() {
+fn one_wrong_edit_at_the_end_leaves_everything_unchanged() {
     let Some((workspace, mut edits)) = workspace() else { return };
     let last = edits.last_mut().unwrap();
     let path = last["file_path"].as_str().unwrap().to_owned();

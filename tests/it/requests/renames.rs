@@ -60,7 +60,7 @@ fn listing(workspace: &Workspace) -> Vec<String> {
 }
 
 #[test]
-fn a_move() {
+fn a_moved_file_keeps_everything() {
     let workspace = three();
     moved(&workspace, &json!([rename("a", "d")]), &[("d", "a"), ("b", "b"), ("c", "c")]);
     let report = workspace.apply(&json!({ "files": [rename("a", "d")] })).unwrap();
@@ -71,12 +71,12 @@ fn a_move() {
 }
 
 #[test]
-fn two_names_swapped() {
+fn two_files_trade_names() {
     moved(&three(), &json!([rename("a", "b"), rename("b", "a")]), &[("a", "b"), ("b", "a"), ("c", "c")]);
 }
 
 #[test]
-fn a_chain() {
+fn files_move_along_a_chain_in_any_order_of_the_request() {
     let workspace = three();
     let chain = json!([rename("a", "b"), rename("b", "c"), rename("c", "d")]);
     moved(&workspace, &chain, &[("b", "a"), ("c", "b"), ("d", "c")]);
@@ -88,13 +88,13 @@ fn a_chain() {
 }
 
 #[test]
-fn a_circle_of_three() {
+fn three_files_trade_names_in_a_circle() {
     let circle = json!([rename("a", "b"), rename("b", "c"), rename("c", "a")]);
     moved(&three(), &circle, &[("b", "a"), ("c", "b"), ("a", "c")]);
 }
 
 #[test]
-fn into_new_folders_deep_down() {
+fn files_move_into_new_folders() {
     let workspace = three();
     fs::create_dir(workspace.path("there")).unwrap();
     let files = json!([rename("a", "there/x/y/a"), rename("b", "new/b"), rename("c", "new/sub/c")]);
@@ -111,7 +111,7 @@ fn into_new_folders_deep_down() {
 }
 
 #[test]
-fn a_new_file_in_the_place_of_one_that_moved() {
+fn a_new_file_takes_the_place_of_one_that_moved() {
     let request = [
         json!({ "file_path": "a", "content": "new\n" }),
         json!({ "file_path": "a", "rename_to": "d",
@@ -150,7 +150,7 @@ fn a_new_file_in_the_place_of_one_that_moved() {
 }
 
 #[test]
-fn with_edits_and_a_mode() {
+fn a_move_takes_edits_and_a_mode() {
     let workspace = three();
     let before = workspace.tree();
     let request = json!({ "files": [
@@ -173,7 +173,7 @@ fn with_edits_and_a_mode() {
 }
 
 #[test]
-fn onto_what_is_there() {
+fn a_move_replaces_a_file_only_where_that_is_asked_for() {
     let workspace = three();
     let before = workspace.tree();
     workspace.finds(&json!({ "files": [rename("a", "b")] }), &[(ErrorKind::FileExists, "files/0/rename_to")]);
@@ -187,7 +187,7 @@ fn onto_what_is_there() {
 }
 
 #[test]
-fn deleted_and_made_anew() {
+fn a_path_can_be_vacated_and_taken_in_one_request() {
     let workspace = three();
     let before = workspace.tree();
     let request = json!({ "files": [
@@ -205,7 +205,7 @@ fn deleted_and_made_anew() {
 }
 
 #[test]
-fn onto_itself() {
+fn a_move_of_a_file_onto_itself_is_refused() {
     let workspace = three();
     symlink("a", workspace.path("link")).unwrap();
     fs::hard_link(workspace.path("b"), workspace.path("second")).unwrap();
@@ -220,7 +220,7 @@ fn onto_itself() {
 }
 
 #[test]
-fn only_contents_trade_places() {
+fn files_of_one_content_trade_modes_and_attributes() {
     // The same bytes under both names: a swap still trades modes and attributes.
     let workspace = three();
     workspace.write("b", "first\n");

@@ -26,7 +26,7 @@ fn becomes(before: &[u8], old: &str, new: &str, after: &[u8]) {
 }
 
 #[test]
-fn what_is_not_utf8() {
+fn what_is_not_utf8_is_edited_byte_by_byte_or_refused() {
     becomes(b"caf\xe9 one \xff\n", "one", "two", b"caf\xe9 two \xff\n");
     let workspace = Workspace::new();
     workspace.write("a", b"caf\xe9 one\n");
@@ -41,7 +41,7 @@ fn what_is_not_utf8() {
 }
 
 #[test]
-fn a_nul_byte() {
+fn a_file_with_a_nul_byte_is_not_edited() {
     let workspace = Workspace::with(&[("b", "one\n")]);
     workspace.write("a", b"one\0two\n");
     let mut request = edit("one", "x");
@@ -54,32 +54,32 @@ fn a_nul_byte() {
 }
 
 #[test]
-fn a_byte_order_mark_and_no_final_newline() {
+fn a_byte_order_mark_and_a_missing_final_newline_stay() {
     becomes(b"\xef\xbb\xbfone", "one", "two", b"\xef\xbb\xbftwo");
     becomes(b"one", "one", "", b"");
 }
 
 #[test]
-fn mixed_line_endings() {
+fn mixed_line_endings_stay_as_they_are() {
     becomes(b"a\r\none\nb\r\none\r\nc\rd\n", "one\n", "x\ny\n", b"a\r\nx\ny\nb\r\nx\r\ny\r\nc\rd\n");
 }
 
 #[test]
-fn an_anchor_longer_than_the_file() {
+fn an_anchor_longer_than_the_file_is_not_found() {
     let workspace = Workspace::with(&[("a", "one\n")]);
     let error = workspace.refuses(&edit("one\nand more than there is\n", "x"));
     assert_eq!((error.kind(), error.file(), error.edit()), (ErrorKind::MatchNotFound, Some(0), Some(0)), "{error}");
 }
 
 #[test]
-fn an_empty_file() {
+fn an_empty_file_has_nothing_to_edit() {
     let workspace = Workspace::with(&[("a", "")]);
     let error = workspace.refuses(&edit("one", "x"));
     assert_eq!(error.kind(), ErrorKind::EmptyFile, "{error}");
 }
 
 #[test]
-fn one_line_of_a_gigabyte() {
+fn one_line_of_a_gigabyte_can_be_edited() {
     mounts::with(mounts::Kind::Large, |root| {
         let workspace = Workspace::at(root);
         let mut file = fs::File::create(workspace.path("a")).unwrap();
@@ -102,7 +102,7 @@ fn one_line_of_a_gigabyte() {
 }
 
 #[test]
-fn more_than_can_be_edited() {
+fn a_file_larger_than_the_limit_is_refused() {
     let workspace = Workspace::with(&[("a", "")]);
     let file = fs::File::options().write(true).open(workspace.path("a")).unwrap();
     file.set_len(limits::EDITED_FILE_BYTES + 1).unwrap();

@@ -100,7 +100,7 @@ fn what_is_dropped_or_unknown_is_told_so() {
 }
 
 #[test]
-fn one_that_lapsed_is_swept() {
+fn an_open_transaction_that_lapsed_is_swept() {
     let workspace = Workspace::with(&[("a", "one\n"), ("b", "one\n")]);
     let id = workspace.open(&edit("a", "one", "1"));
     let file = workspace.path(".txedit/open").join(&id).join("transaction.json");
@@ -117,7 +117,7 @@ fn one_that_lapsed_is_swept() {
 }
 
 #[test]
-fn one_that_was_copied_here_is_none() {
+fn an_open_transaction_that_was_copied_here_is_not_listed() {
     let workspace = Workspace::with(&[("a", "one\n")]);
     let id = workspace.open(&edit("a", "one", "1"));
     let copy = "20990101T000000.000000Z-0123456789abcdef";
@@ -188,7 +188,7 @@ fn what_says_its_hash_is_never_carried_over() {
 }
 
 #[test]
-fn the_plan_that_was_previewed_or_none() {
+fn a_commit_takes_the_plan_that_was_previewed_or_none() {
     let workspace = Workspace::with(&[("a", "one\n"), ("b", "one\n")]);
     let id = workspace.open(&edit("a", "one", "1"));
     let hash = workspace.preview(&id).unwrap().plan_hash;
@@ -200,7 +200,7 @@ fn the_plan_that_was_previewed_or_none() {
 }
 
 #[test]
-fn others_are_seen() {
+fn each_process_sees_the_open_transactions_of_others() {
     let workspace = Workspace::with(&[("a", "one\n"), ("b", "one\n")]);
     let first = workspace.open(&edit("a", "one", "1"));
     let second = workspace.stage(None, &edit("a", "one", "2")).unwrap();

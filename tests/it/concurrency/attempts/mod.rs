@@ -114,7 +114,7 @@ fn what_is_for_one_content_is_not_tried_again() {
 }
 
 #[test]
-fn it_is_bounded_in_number_and_time() {
+fn attempts_are_bounded_in_number_and_time() {
     let workspace = Workspace::with(&[("a", "one\n")]);
     let request = json!({ "files": [edits("a")] });
     let (engine, _) = written(&workspace, 9, settings());

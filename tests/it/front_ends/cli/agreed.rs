@@ -24,7 +24,7 @@ pub(super) fn all_exit(here: &Workspace, status: i32, id: &str, name: &str) {
 }
 
 #[test]
-fn on_what_is_interrupted() {
+fn status_and_recover_agree_on_what_is_interrupted() {
     for (name, harm, _) in harms() {
         let (here, id) = killed_with(Workspace::new(), Some("K"));
         let entry = here.path().join(".txedit/txn").join(&id);

@@ -47,7 +47,7 @@ fn failed(ran: &Ran) -> Value {
 }
 
 #[test]
-fn a_mode_that_was_given_while_it_ran_stays_when_it_fails() {
+fn a_mode_that_was_given_while_the_check_ran_stays_when_it_fails() {
     let here = workspace();
     let mode = |name: &str| fs::metadata(here.path().join(name)).unwrap().mode() & 0o7777;
     assert_ne!((mode("a"), mode("sub/b")), (0o600, 0o600));
@@ -57,7 +57,7 @@ fn a_mode_that_was_given_while_it_ran_stays_when_it_fails() {
 }
 
 #[test]
-fn it_does_not_know_the_token_of_the_server() {
+fn a_check_does_not_know_the_token_of_the_server() {
     let here = workspace();
     let check = "env | grep TOKENTOKEN || echo none; test -n \"$OTHER\" && exit 1";
     let mut command = here.command(&["apply", "plan.json", "--json", "--check", check]);
@@ -66,7 +66,7 @@ fn it_does_not_know_the_token_of_the_server() {
 }
 
 #[test]
-fn a_folder_that_it_moves_is_no_success() {
+fn a_check_that_moves_a_folder_has_not_passed() {
     let here = workspace();
     let ran = apply(&here, "mv sub elsewhere; mkdir sub");
     let json = ran.exits(3).json();
@@ -75,7 +75,7 @@ fn a_folder_that_it_moves_is_no_success() {
 }
 
 #[test]
-fn it_sees_the_new_files_and_its_success_commits() {
+fn a_check_sees_the_new_files_and_its_success_commits() {
     let here = workspace();
     let ran = apply(&here, "cat a sub/b new/c; test ! -e old; echo to stderr >&2");
     let json = ran.exits(0).json();
@@ -90,7 +90,7 @@ fn it_sees_the_new_files_and_its_success_commits() {
 }
 
 #[test]
-fn its_failure_puts_everything_back_with_fresh_times() {
+fn a_check_that_fails_puts_everything_back_with_fresh_times() {
     let here = workspace();
     let before = fs::metadata(here.path().join("a")).unwrap();
     Command::new("touch").args(["-d", "2020-01-01", "a", "old"]).current_dir(here.path()).status().unwrap();
@@ -108,7 +108,7 @@ fn its_failure_puts_everything_back_with_fresh_times() {
 }
 
 #[test]
-fn one_that_rewrites_the_files_and_passes_has_its_way() {
+fn a_check_that_rewrites_the_files_and_passes_has_its_way() {
     let here = workspace();
     let json = apply(&here, "echo formatted > a; printf 'also\\n' > f && mv f new/c").exits(0).json();
     holds(&here, &[("a", Some("formatted\n")), ("sub/b", Some("2\n")), ("new/c", Some("also\n")), ("old", None)]);
@@ -120,7 +120,7 @@ fn one_that_rewrites_the_files_and_passes_has_its_way() {
 }
 
 #[test]
-fn one_that_rewrites_the_files_and_fails_goes_back_too() {
+fn a_check_that_rewrites_the_files_and_fails_goes_back_too() {
     let here = workspace();
     let script = "echo formatted > a; printf 'also\\n' > f && mv f new/c; echo back > old; rm sub/b; exit 1";
     let json = failed(&apply(&here, script));
@@ -137,7 +137,7 @@ fn one_that_rewrites_the_files_and_fails_goes_back_too() {
 }
 
 #[test]
-fn what_it_adds_to_a_new_folder_is_left_alone() {
+fn what_a_check_adds_to_a_new_folder_is_left_alone() {
     let here = workspace();
     let json = failed(&apply(&here, "echo mine > new/object; exit 1"));
     holds(&here, &[("a", Some("one\n")), ("new/object", Some("mine\n")), ("new/c", None)]);
@@ -145,7 +145,7 @@ fn what_it_adds_to_a_new_folder_is_left_alone() {
 }
 
 #[test]
-fn one_that_takes_too_long_is_stopped() {
+fn a_check_that_takes_too_long_is_stopped() {
     let here = workspace();
     let ran =
         here.run(&["apply", "plan.json", "--json", "--check-timeout", "0.2", "--check", "echo started; sleep 60"]);
@@ -158,7 +158,7 @@ fn one_that_takes_too_long_is_stopped() {
 }
 
 #[test]
-fn one_that_wants_its_own_files_locked_is_refused_at_once() {
+fn a_check_that_wants_its_own_files_locked_is_refused_at_once() {
     let here = workspace();
     let program = env!("CARGO_BIN_EXE_txedit");
     let started = Instant::now();
@@ -190,7 +190,7 @@ const ESCAPES: [(&str, &str); 5] = [
 ];
 
 #[test]
-fn nothing_that_it_starts_outlives_it() {
+fn nothing_that_a_check_starts_outlives_it() {
     // Long enough for a machine that is busy elsewhere to come to the end of the check before.
     let late = "trap '' HUP TERM; touch started; sleep 4; echo late > a; echo late > late";
     let start = |escape: &str| format!("SCRIPT={late:?}; {escape}\n while [ ! -e started ]; do sleep 0.01; done");
@@ -212,7 +212,7 @@ fn nothing_that_it_starts_outlives_it() {
 }
 
 #[test]
-fn what_has_ended_its_first_thread_ends_with_it() {
+fn a_process_that_ended_its_first_thread_ends_with_the_check() {
     const LATE: &str = "\
 import ctypes, os, threading, time
 if os.fork():
@@ -280,7 +280,7 @@ fn a_kill_during_the_check_waits_for_its_end_and_rolls_back() {
 }
 
 #[test]
-fn a_terminal_that_closes_stops_it_like_an_interrupt() {
+fn a_terminal_that_closes_stops_the_check_like_an_interrupt() {
     for signal in [Signal::HUP, Signal::TERM] {
         let here = workspace();
         let child = with_check(&here, "touch ready; sleep 60");
@@ -306,7 +306,7 @@ fn a_terminal_that_closes_stops_it_like_an_interrupt() {
 }
 
 #[test]
-fn an_interrupt_stops_it_and_everything_goes_back() {
+fn an_interrupt_stops_the_check_and_everything_goes_back() {
     let here = workspace();
     let mut command = here.command(&["apply", "plan.json", "--json", "--check", "touch ready; sleep 60"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -320,7 +320,7 @@ fn an_interrupt_stops_it_and_everything_goes_back() {
 }
 
 #[test]
-fn one_that_a_plan_names_runs_only_where_that_is_allowed() {
+fn a_check_that_a_plan_names_runs_only_where_that_is_allowed() {
     let here = workspace();
     let plan = json!({"check": ["touch", "ran"], "files": [{"file_path": "a", "delete": true}]});
     here.write("evil.json", &plan.to_string());
@@ -339,7 +339,7 @@ fn one_that_a_plan_names_runs_only_where_that_is_allowed() {
 }
 
 #[test]
-fn that_of_the_operator_runs_before_that_of_the_plan() {
+fn the_check_of_the_operator_runs_before_that_of_the_plan() {
     let here = workspace();
     let plan = json!({"check": ["sh", "-c", "echo plan >> ran"], "files": [{"file_path": "a", "delete": true}]});
     here.write("plan.json", &plan.to_string());
@@ -350,7 +350,7 @@ fn that_of_the_operator_runs_before_that_of_the_plan() {
 }
 
 #[test]
-fn no_command_that_writes_goes_without_it() {
+fn no_command_that_writes_goes_without_the_check() {
     let here = workspace();
     let refused = |line: &[&str]| {
         let ran = here.run(&[line, &["--check", "echo seen >> seen; false"]].concat());

@@ -28,7 +28,7 @@ fn commits_what_was_staged(here: &Workspace, option: &'static str) -> Ran {
 }
 
 #[test]
-fn is_told_that_old_contents_are_kept_and_the_next_one_is_not() {
+fn the_first_commit_says_that_old_contents_are_kept_and_the_next_one_does_not() {
     let ways: [&dyn Fn(&Workspace) -> Ran; 3] = [
         &|here| here.run(&["edit", "a", "--old", "one", "--new", "two"]),
         &|here| here.run(&["replace", "one", "two", "a"]),
@@ -46,7 +46,7 @@ fn is_told_that_old_contents_are_kept_and_the_next_one_is_not() {
 }
 
 #[test]
-fn is_told_to_programs_as_well() {
+fn the_first_commit_tells_programs_as_well() {
     let ways: [&dyn Fn(&Workspace) -> Ran; 3] = [
         &|here| here.run(&["edit", "a", "--old", "one", "--new", "two", "--json"]),
         &|here| here.run(&["replace", "one", "two", "--json"]),
@@ -62,7 +62,7 @@ fn is_told_to_programs_as_well() {
 }
 
 #[test]
-fn is_not_one_that_changes_nothing() {
+fn a_commit_that_changes_nothing_is_not_the_first() {
     let (here, dry) = first(&|here| here.run(&["edit", "a", "--old", "one", "--new", "two", "--dry-run"]));
     assert!(!dry.exits(0).stderr.contains(WORDS), "{dry:?}");
     let failed = here.run(&["edit", "a", "--old", "one", "--new", "two", "--check", "false"]);
@@ -72,7 +72,7 @@ fn is_not_one_that_changes_nothing() {
 }
 
 #[test]
-fn tags_the_folder_for_programs_that_leave_tagged_ones_out() {
+fn the_first_commit_tags_the_folder_for_programs_that_leave_tagged_ones_out() {
     let edit = |here: &Workspace, old: &str, new: &str| here.run(&["edit", "a", "--old", old, "--new", new]);
     let (here, _) = first(&|here| edit(here, "one", "two"));
     let tag = here.path().join(".txedit/CACHEDIR.TAG");

@@ -140,7 +140,7 @@ fn what_a_transaction_made_read_only_is_taken_back() {
 }
 
 #[test]
-fn what_somebody_else_made_read_only_is_not() {
+fn what_somebody_else_made_read_only_is_not_taken_back() {
     let here = one_file(0o644);
     here.run(&["edit", "a", "--old", "one", "--new", "two"]).exits(0);
     fs::set_permissions(here.path().join("a"), PermissionsExt::from_mode(0o444)).unwrap();

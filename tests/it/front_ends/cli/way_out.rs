@@ -31,7 +31,7 @@ fn run_what_is_said(here: &Workspace, told: &str, name: &str) -> Ran {
 }
 
 #[test]
-fn of_what_is_interrupted() {
+fn the_hint_about_what_is_interrupted_leads_out() {
     let shared = |entry: &Path, mode| fs::set_permissions(entry, PermissionsExt::from_mode(mode)).unwrap();
     let by_command: [(&str, Act); 3] =
         [("empty", |entry| fs::write(entry.join("journal"), "").unwrap()), ("cut in its seal", cut), ("copied", copy)];
@@ -63,7 +63,7 @@ fn of_what_is_interrupted() {
 }
 
 #[test]
-fn of_what_a_recovery_leaves() {
+fn the_hint_about_what_a_recovery_leaves_leads_out() {
     let (here, id) = killed_with(Workspace::new(), Some("K"));
     here.write("1", "theirs").write("5", "theirs too");
     let plan = json!({ "idempotency_key": "K", "files": [{ "file_path": "new", "content": "x" }] });
@@ -96,7 +96,7 @@ fn as_nobody(here: &Workspace, line: &[&str]) -> Ran {
 }
 
 #[test]
-fn of_what_an_ordinary_user_cannot_open_or_move() {
+fn the_hint_about_what_an_ordinary_user_cannot_open_or_move_leads_out() {
     if !rustix::process::getuid().is_root() {
         return eprintln!("skipped: only root can run it as another user");
     }

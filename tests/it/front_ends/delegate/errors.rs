@@ -107,14 +107,14 @@ fn a_child_that_survives_its_parent_neither_lives_on_nor_holds_up_the_answer() {
 }
 
 #[test]
-fn a_child_in_a_session_of_its_own_ends_with_it_too() {
+fn a_child_in_a_session_of_its_own_ends_with_the_delegate_too() {
     let office = Office::with("setsid sh -c 'echo $$ >\"$SEEN/child\"; exec sleep 600' & sleep 0.5; echo done");
     assert_eq!(text(&office.analyze(&["what?"]).done(), "answer"), "done");
     assert!(is_gone(&office.place("seen/child")));
 }
 
 #[test]
-fn it_has_no_input_and_a_folder_of_its_own() {
+fn a_delegate_has_no_input_and_a_folder_of_its_own() {
     let office = Office::with("read line || echo 'no input'; ls -A; case $(pwd) in \"$TMPDIR\"/*) echo scratch;; esac");
     office.write("a.txt", "a\n");
     let file = office.file("a.txt");
@@ -126,7 +126,7 @@ fn it_has_no_input_and_a_folder_of_its_own() {
 }
 
 #[test]
-fn an_interrupt_stops_it() {
+fn an_interrupt_stops_the_delegate() {
     let office = Office::with("echo $$ >\"$SEEN/self\"; sleep 600");
     let mut child =
         office.command(&["delegate", "analyze", "what?"]).stdout(std::process::Stdio::piped()).spawn().unwrap();

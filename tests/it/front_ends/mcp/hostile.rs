@@ -166,7 +166,7 @@ fn nothing_outside_is_touched_or_read_and_nothing_is_run() {
 }
 
 #[test]
-fn sizes_and_junk_do_not_stop_it() {
+fn sizes_and_junk_do_not_stop_the_server() {
     let stage = Stage::new();
     let mut session = stage.open();
     let a = stage.root.join("a").to_str().unwrap().to_owned();

@@ -161,7 +161,7 @@ fn a_body_over_the_limit_is_refused() {
 }
 
 #[test]
-fn it_ends_with_streams_open() {
+fn the_server_ends_with_streams_open() {
     let root = Root::with(&[]);
     let mut server = Server::start(&root, &[], None);
     let mut head = String::new();

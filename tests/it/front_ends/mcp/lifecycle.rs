@@ -66,7 +66,7 @@ fn a_client_that_only_looks_around_is_no_failure() {
 }
 
 #[test]
-fn a_signal_ends_it_whatever_it_waits_for() {
+fn a_signal_ends_the_server_whatever_it_waits_for() {
     let root = Root::with(&[]);
     for initialised in [false, true] {
         let mut session = if initialised { root.open(&[]) } else { root.start(&[]) };

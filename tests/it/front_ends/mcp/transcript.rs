@@ -14,7 +14,7 @@ fn text(value: &Value) -> &str {
 }
 
 #[test]
-fn spaces_for_a_tab() {
+fn spaces_for_a_tab_are_corrected_by_the_answer() {
     let root = Root::with(&[("a.rs", "fn main() {\n\tlet a = 1;\n\tprintln!(\"{a}\");\n}\n")]);
     let mut agent = root.open(&[]);
     let failed =
@@ -27,7 +27,7 @@ fn spaces_for_a_tab() {
 }
 
 #[test]
-fn a_line_that_occurs_three_times() {
+fn a_line_that_occurs_three_times_is_told_apart_by_the_answer() {
     let root = Root::with(&[("a.txt", "first\nvalue = 1\nsecond\nvalue = 1\nthird\nvalue = 1\n")]);
     let mut agent = root.open(&[]);
     let failed = agent.failed("multi_edit", &edit(&root, "a.txt", "value = 1\n", "value = 2\n"), "AMBIGUOUS_MATCH");
@@ -50,7 +50,7 @@ fn a_line_that_occurs_three_times() {
 }
 
 #[test]
-fn a_text_that_an_earlier_edit_has_changed_already() {
+fn a_text_that_an_earlier_edit_has_changed_already_is_said_to_be() {
     let root = Root::with(&[("a.txt", "alpha beta\n")]);
     let mut agent = root.open(&[]);
     let mut edits = vec![
@@ -71,7 +71,7 @@ fn a_text_that_an_earlier_edit_has_changed_already() {
 }
 
 #[test]
-fn a_stale_hash() {
+fn a_stale_hash_is_corrected_by_the_answer() {
     let root = Root::with(&[("a.txt", "one\n")]);
     let mut agent = root.open(&[]);
     let read = agent.done("read_files", &json!({"paths": [root.name("a.txt")]}));
@@ -93,7 +93,7 @@ fn a_stale_hash() {
 }
 
 #[test]
-fn a_wrong_path() {
+fn a_wrong_path_is_corrected_by_the_answer() {
     let root = Root::with(&[("a.txt", "one\n")]);
     let mut agent = root.open(&[]);
     let relative = json!({"file_path": "a.txt", "edits": [{"old_string": "one", "new_string": "1"}]});
@@ -119,7 +119,7 @@ fn a_wrong_path() {
 }
 
 #[test]
-fn one_file_of_several() {
+fn the_file_of_several_that_does_not_fit_is_named() {
     let root = Root::with(&[("a.txt", "one\n"), ("b.txt", "two\n")]);
     let mut agent = root.open(&[]);
     let mut request = json!({"files": [edit(&root, "a.txt", "one", "1"), edit(&root, "b.txt", "Two ", "2")]});

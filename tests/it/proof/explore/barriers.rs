@@ -36,7 +36,7 @@ fn many() -> Script {
 }
 
 #[test]
-fn where_a_sync_of_the_file_system_does_nothing() {
+fn crashes_on_fuse_leave_old_or_new() {
     for script in [
         scripts::edit(),
         scripts::folder(),
@@ -51,7 +51,7 @@ fn where_a_sync_of_the_file_system_does_nothing() {
 }
 
 #[test]
-fn many_files_where_a_sync_of_the_file_system_does_nothing() {
+fn crashes_of_a_commit_of_many_files_on_fuse_leave_old_or_new() {
     let script = as_on_fuse(&many().undo());
     let explorer = seeded(Explorer { images: 12, images_in_recovery: 4, depth: 1, ..Explorer::default() });
     match explorer.explore(&script) {
@@ -89,22 +89,22 @@ fn is_transaction(path: &Path) -> bool {
 }
 
 #[test]
-fn without_the_sync_of_a_staged_file() {
+fn a_missing_sync_of_a_staged_file_is_noticed() {
     is_caught_without(&scripts::edit(), 1, |path| ends_in(path, "000000"));
 }
 
 #[test]
-fn without_the_sync_of_the_transactions_folder() {
+fn a_missing_sync_of_the_transactions_folder_is_noticed() {
     is_caught_without(&scripts::edit(), 1, is_transaction);
 }
 
 #[test]
-fn without_the_sync_of_the_folder_of_transactions() {
+fn a_missing_sync_of_the_folder_of_transactions_is_noticed() {
     is_caught_without(&scripts::edit(), 1, |path| ends_in(path, "txn"));
 }
 
 #[test]
-fn without_the_syncs_of_the_second_barrier() {
+fn missing_syncs_of_the_second_barrier_are_noticed() {
     // A rename is one operation on two folders: the sync of either makes it durable here, so both are left out.
     let either = |path: &Path| is_transaction(path) || path == Path::new("/w");
     is_caught_without(&scripts::edit(), 2, either);

@@ -29,7 +29,7 @@ fn crashes_take_everything_back() {
 }
 
 #[test]
-fn where_a_sync_of_the_file_system_does_nothing() {
+fn crashes_on_fuse_leave_old_or_new() {
     for script in all() {
         explore_once(&as_on_fuse(&script));
     }
@@ -81,13 +81,13 @@ pub(crate) fn made_anew(script: &Script) -> Result<Explored, Violation> {
 }
 
 #[test]
-fn a_content_that_is_made_anew() {
+fn a_content_that_is_made_anew_is_never_torn() {
     let found = made_anew(&scripts::edit()).unwrap_or_else(|violation| panic!("{violation}"));
     eprintln!("made anew: {found}; {} so far", so_far(&found));
 }
 
 #[test]
-fn another_program_at_every_step() {
+fn another_program_at_every_step_loses_nothing() {
     foreign::explore(&scripts::edit().contended(), &deeds("/w/a", "a one\n"), 90);
     let mut both = deeds("/w/a", "a one\n");
     both.extend(deeds("/w/b", "b one\n"));

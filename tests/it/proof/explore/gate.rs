@@ -28,13 +28,13 @@ fn rewrites(machine: &SimFs) {
 }
 
 #[test]
-fn one_that_passes_or_fails() {
+fn a_check_that_passes_or_fails_decides_whatever_crashes() {
     explore_once(&checked("a check that passes", |_| true));
     explore_once(&checked("a check that fails", |_| false));
 }
 
 #[test]
-fn one_that_rewrites_what_it_is_to_judge() {
+fn a_check_that_rewrites_what_it_is_to_judge_breaks_no_promise() {
     let formats = |machine: &SimFs| {
         drop(machine.write_in_place("/w/a", b"formatted a\n"));
         true
@@ -106,7 +106,7 @@ fn turned(deed: Deed) -> Script {
 }
 
 #[test]
-fn one_that_fails_after_it_turned_the_tree_upside_down() {
+fn a_check_that_moves_the_tree_and_fails_breaks_no_promise() {
     for (what, deed) in DEEDS {
         let explorer = seeded(Explorer { images: 6, images_in_recovery: 2, depth: 1, ..Explorer::default() });
         let script = turned(deed).named(what);

@@ -26,38 +26,38 @@ fn anew<'a>(path: &'a str, contents: &[&str]) -> Vec<(&'a str, Deed)> {
 const OF_AN_EDIT: [&str; 4] = ["a one\n", "a two\n", "owt a\n", "somebody else's\n"];
 
 #[test]
-fn an_edit_of_a_file_that_is_made_anew_with_the_same_number() {
+fn an_edit_tells_a_file_apart_that_is_made_anew_with_the_same_number() {
     explore(&scripts::edit().on(reuses).named("numbers given again"), &anew("/w/a", &OF_AN_EDIT), 40);
 }
 
 #[test]
-fn a_delete_of_a_file_that_is_made_anew_with_the_same_number() {
+fn a_delete_tells_a_file_apart_that_is_made_anew_with_the_same_number() {
     explore(&scripts::delete().on(reuses).named("numbers given again"), &anew("/w/a", &OF_AN_EDIT), 40);
 }
 
 #[test]
-fn three_with_a_created_file_that_is_made_anew_with_the_same_number() {
+fn a_created_file_is_told_apart_from_one_that_is_made_anew_with_the_same_number() {
     let mut deeds = anew("/w/sub/new", &["new two\n", "somebody else's\n"]);
     deeds.extend(anew("/w/a", &["a two\n"]));
     explore(&scripts::three().on(reuses).named("numbers given again"), &deeds, 60);
 }
 
 #[test]
-fn without_birth_times() {
+fn crashes_without_birth_times_leave_old_or_new() {
     for script in [scripts::edit(), scripts::create(), scripts::delete(), scripts::rename(), scripts::edit_and_undo()] {
         super::explore_once(&script.on(has_no_births).named("no birth times"));
     }
 }
 
 #[test]
-fn without_birth_times_and_with_somebody_else() {
+fn foreign_writes_without_birth_times_are_not_lost() {
     let named = |script: Script| script.on(has_no_births).named("no birth times");
     explore(&named(scripts::edit()), &deeds("/w/a", "a one\n", "a two\n"), 200);
     explore(&named(scripts::create()), &creations("/w/new", "new two\n"), 200);
 }
 
 #[test]
-fn without_birth_times_and_with_numbers_given_again() {
+fn foreign_writes_without_birth_times_are_not_lost_where_numbers_are_given_again() {
     let script = scripts::three().on(has_no_births).on(reuses).named("no birth times, numbers given again");
     let mut deeds = anew("/w/sub/new", &["somebody else's\n"]);
     deeds.extend(anew("/w/a", &["a one\n", "somebody else's\n"]));

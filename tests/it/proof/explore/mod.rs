@@ -53,82 +53,82 @@ pub(crate) fn explore_once(script: &Script) -> Explored {
 }
 
 #[test]
-fn an_edit() {
+fn an_edit_is_old_or_new_after_a_crash() {
     explore(&scripts::edit());
 }
 
 #[test]
-fn an_edit_of_a_file_that_is_dressed_late() {
+fn an_edit_of_a_file_whose_metadata_come_late_is_old_or_new_after_a_crash() {
     explore(&scripts::dressed());
 }
 
 #[test]
-fn a_pair() {
+fn two_edits_are_both_old_or_both_new_after_a_crash() {
     explore(&scripts::pair());
 }
 
 #[test]
-fn an_edit_of_an_empty_file() {
+fn an_edit_of_an_empty_file_is_old_or_new_after_a_crash() {
     explore(&scripts::an_empty_one());
 }
 
 #[test]
-fn a_create() {
+fn a_create_is_old_or_new_after_a_crash() {
     explore(&scripts::create());
 }
 
 #[test]
-fn a_delete() {
+fn a_delete_is_old_or_new_after_a_crash() {
     explore(&scripts::delete());
 }
 
 #[test]
-fn a_mode() {
+fn a_mode_is_old_or_new_after_a_crash() {
     explore(&scripts::mode());
 }
 
 #[test]
-fn a_file_in_a_new_folder() {
+fn a_file_in_a_new_folder_is_old_or_new_after_a_crash() {
     explore(&scripts::folder());
 }
 
 #[test]
-fn a_rename() {
+fn a_rename_is_old_or_new_after_a_crash() {
     explore(&scripts::rename());
 }
 
 #[test]
-fn a_file_that_becomes_a_folder() {
+fn a_file_that_becomes_a_folder_is_old_or_new_after_a_crash() {
     explore_once(&scripts::file_to_folder());
 }
 
 #[test]
-fn a_folder_that_becomes_a_file() {
+fn a_folder_that_becomes_a_file_is_old_or_new_after_a_crash() {
     explore_once(&scripts::folder_to_file());
 }
 
 #[test]
-fn a_file_and_a_folder_that_become_each_other_and_the_undo() {
+fn a_file_and_a_folder_that_become_each_other_are_old_or_new_after_a_crash_and_so_is_the_undo() {
     explore_once(&scripts::file_and_folder().undo());
 }
 
 #[test]
-fn names_that_change_places() {
+fn names_that_change_places_are_old_or_new_after_a_crash() {
     explore(&scripts::change_places());
 }
 
 #[test]
-fn an_edit_a_create_and_a_delete() {
+fn an_edit_a_create_and_a_delete_are_all_old_or_all_new_after_a_crash() {
     explore(&scripts::three());
 }
 
 #[test]
-fn a_transaction_and_its_undo() {
+fn a_transaction_and_its_undo_are_old_or_new_after_a_crash() {
     explore(&scripts::edit_and_undo());
 }
 
 #[test]
-fn everything_and_its_undo() {
+fn all_kinds_of_changes_and_their_undo_are_old_or_new_after_a_crash() {
     explore_once(&scripts::everything_and_undo());
     // It takes as long as all the others.
     if scale() > 1 {
@@ -137,11 +137,11 @@ fn everything_and_its_undo() {
 }
 
 #[test]
-fn two_edits_of_one_file() {
+fn two_transactions_on_one_file_are_old_or_new_after_a_crash() {
     explore(&scripts::twice());
 }
 
 #[test]
-fn the_first_transaction_of_a_workspace() {
+fn the_first_transaction_of_a_workspace_is_old_or_new_after_a_crash() {
     explore(&scripts::edit().cold());
 }

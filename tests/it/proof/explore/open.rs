@@ -94,22 +94,22 @@ fn what_was_staged_is_there(engine: &Engine, acts: Acts) -> std::result::Result<
 }
 
 #[test]
-fn what_is_staged_in_two_acts() {
+fn what_is_staged_in_two_calls_survives_crashes() {
     explore_once(&in_three_acts());
     explore_once(&as_on_fuse(&in_three_acts()));
 }
 
 #[test]
-fn what_is_staged_first_in_a_workspace() {
+fn what_is_staged_first_in_a_workspace_survives_crashes() {
     explore_once(&in_three_acts().cold().named("cold"));
 }
 
 #[test]
-fn what_is_staged_and_dropped() {
+fn what_is_staged_and_dropped_leaves_files_old() {
     explore_once(&dropped());
 }
 
 #[test]
-fn what_is_staged_and_committed() {
+fn what_is_staged_and_committed_is_old_or_new_after_a_crash() {
     explore_once(&committed());
 }

@@ -45,47 +45,47 @@ fn two_edits(paths: [&str; 2], old: &str, new: &str) -> Script {
 }
 
 #[test]
-fn edits_of_one_file() {
+fn two_edits_of_one_file_lose_nothing() {
     explore("one file", one_edit("a", "one", "two"), one_edit("a", "a ", "A "), 100);
 }
 
 #[test]
-fn edits_of_files_that_overlap() {
+fn edits_of_files_that_overlap_lose_nothing() {
     explore("overlapping", two_edits(["a", "b"], "one", "two"), two_edits(["b", "sub/d"], " ", "_"), 250);
 }
 
 #[test]
-fn two_who_create_the_same_file() {
+fn two_who_create_the_same_file_make_one() {
     let create = |content: &str| script("create").apply(request(vec![creates("new", content)]));
     explore("creates", create("new two\n"), create("new three\n"), 200);
 }
 
 #[test]
-fn one_who_deletes_what_the_other_edits() {
+fn a_delete_and_an_edit_of_one_file_lose_nothing() {
     let delete = script("delete").apply(request(vec![deletes("a")]));
     explore("delete and edit", delete, one_edit("a", "one", "two"), 200);
 }
 
 #[test]
-fn one_who_renames_what_the_other_edits() {
+fn a_rename_and_an_edit_of_one_file_lose_nothing() {
     let rename = script("rename").apply(request(vec![renames("a", "moved")]));
     explore("rename and edit", rename, two_edits(["a", "b"], "one", "two"), 200);
 }
 
 #[test]
-fn two_who_make_the_same_folder() {
+fn two_who_make_the_same_folder_share_it() {
     let create = |path: &str| script("create").apply(request(vec![creates(path, "new two\n")]));
     explore("one new folder", create("deep/one"), create("deep/two"), 250);
 }
 
 #[test]
-fn two_who_make_the_state_folder() {
+fn two_who_make_the_state_folder_share_it() {
     let first = one_edit("a", "one", "two").cold();
     explore("one new state folder", first, one_edit("a", "a ", "A "), 250);
 }
 
 #[test]
-fn edits_file_by_file() {
+fn edits_that_sync_file_by_file_lose_nothing() {
     let first = super::barriers::file_by_file(&two_edits(["a", "b"], "one", "two"));
     explore("file by file", first, two_edits(["b", "a"], " ", "_"), 250);
 }
@@ -142,14 +142,14 @@ fn with_interrupted(machine: &SimFs, request: &Request) {
 }
 
 #[test]
-fn one_who_undoes_what_the_other_edits_further() {
+fn an_undo_of_what_another_edits_further_loses_nothing() {
     let before = request(vec![replaces("a", "one", "two"), replaces("b", "one", "two")]);
     let undoes = Script::new("undo", move |machine: &SimFs| with_history(machine, &before)).then(undo);
     explore("undo and edit", undoes, one_edit("a", "a ", "A "), 250);
 }
 
 #[test]
-fn two_who_undo_the_same() {
+fn two_who_undo_the_same_commit_undo_it_once() {
     let before = request(vec![replaces("a", "one", "two"), creates("new", "new two\n")]);
     let undoes = || {
         let before = before.clone();
@@ -159,7 +159,7 @@ fn two_who_undo_the_same() {
 }
 
 #[test]
-fn one_who_recovers_what_the_other_edits() {
+fn a_recovery_of_what_another_edits_loses_nothing() {
     let before = request(vec![replaces("a", "one", "two"), replaces("b", "one", "two"), creates("new", "new two\n")]);
     let recovers = Script::new("recover", move |machine: &SimFs| with_interrupted(machine, &before)).then(recover);
     explore("recovery and edit", recovers.clone(), one_edit("b", "b ", "B "), 100);

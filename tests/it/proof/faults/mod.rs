@@ -30,13 +30,13 @@ fn check(script: &Script, injected: Result<Injected, Violation>, least: usize) {
 }
 
 #[test]
-fn in_a_commit_of_three() {
+fn a_commit_keeps_the_promise_whatever_call_fails() {
     let script = scripts::three();
     check(&script, explorer().inject(&script, None, 1), 500);
 }
 
 #[test]
-fn in_a_contended_commit() {
+fn a_contended_commit_keeps_the_promise_whatever_call_fails() {
     let script = scripts::three().contended();
     check(&script, explorer().inject(&script, None, 1), 500);
     check(&script, explorer().inject_into_recovery(&script, share(64)), 200);
@@ -44,7 +44,7 @@ fn in_a_contended_commit() {
 
 /// With every call of making a content anew among those that fail.
 #[test]
-fn in_a_contended_commit_beside_another_program() {
+fn a_contended_commit_beside_another_program_keeps_the_promise_whatever_call_fails() {
     let script = scripts::edit().contended();
     let calls = Explorer::calls(&script).unwrap();
     let found = (calls / 2 - 2..=calls / 2 + 2).step_by(2).map(|call| {
@@ -55,25 +55,25 @@ fn in_a_contended_commit_beside_another_program() {
 }
 
 #[test]
-fn in_a_new_folder() {
+fn a_new_folder_keeps_the_promise_whatever_call_fails() {
     let script = scripts::folder();
     check(&script, explorer().inject(&script, None, 1), 500);
 }
 
 #[test]
-fn in_a_rename() {
+fn a_rename_keeps_the_promise_whatever_call_fails() {
     let script = scripts::rename();
     check(&script, explorer().inject(&script, None, 1), 500);
 }
 
 #[test]
-fn in_the_first_transaction_of_a_workspace() {
+fn the_first_transaction_keeps_the_promise_whatever_call_fails() {
     let script = scripts::edit().cold();
     check(&script, explorer().inject(&script, None, 1), 500);
 }
 
 #[test]
-fn in_a_commit_with_a_check() {
+fn a_commit_with_a_check_keeps_the_promise_whatever_call_fails() {
     for passes in [true, false] {
         let script = scripts::three_checked(move |machine| {
             drop(machine.write_in_place("/w/a", b"formatted a\n"));
@@ -85,21 +85,21 @@ fn in_a_commit_with_a_check() {
 }
 
 #[test]
-fn where_a_sync_of_the_file_system_does_nothing() {
+fn a_commit_on_fuse_keeps_the_promise_whatever_call_fails() {
     let script = as_on_fuse(&scripts::three());
     check(&script, explorer().inject(&script, None, share(4)), 200);
     check(&script, explorer().inject_into_recovery(&script, share(16)), 200);
 }
 
 #[test]
-fn in_an_open_transaction() {
+fn an_open_transaction_keeps_the_promise_whatever_call_fails() {
     for script in [open::dropped(), open::committed()] {
         check(&script, explorer().inject(&script, None, share(2)), 300);
     }
 }
 
 #[test]
-fn in_a_rollback() {
+fn a_rollback_keeps_the_promise_whatever_call_fails() {
     let script = scripts::three();
     let calls = Explorer::calls(&script).unwrap();
     let mut injected = Injected::default();
@@ -116,13 +116,13 @@ fn in_a_rollback() {
 }
 
 #[test]
-fn in_a_recovery() {
+fn a_recovery_keeps_the_promise_whatever_call_fails() {
     let script = scripts::three();
     check(&script, explorer().inject_into_recovery(&script, share(2)), 3_000);
 }
 
 #[test]
-fn in_a_recovery_of_folders_and_renames() {
+fn a_recovery_of_folders_and_renames_keeps_the_promise_whatever_call_fails() {
     for script in [scripts::folder(), scripts::rename()] {
         check(&script, explorer().inject_into_recovery(&script, share(24)), 200);
     }

@@ -211,13 +211,13 @@ fn everywhere(root: &Path, place: &str) -> usize {
 }
 
 #[test]
-fn in_a_temporary_folder() {
+fn faults_in_a_temporary_folder_leave_old_or_new() {
     let scratch = tempfile::tempdir().unwrap();
     assert!(everywhere(scratch.path(), "temporary folder") > 100);
 }
 
 #[test]
-fn on_ext4() {
+fn faults_on_ext4_leave_old_or_new() {
     let injected = mounts::with(Kind::Ext4, |root| everywhere(root, "ext4"));
     assert!(injected.is_none_or(|injected| injected > 100));
 }

@@ -63,27 +63,27 @@ pub(crate) fn explore(script: &Script, deeds: &[(&str, Deed)], share: usize) {
 }
 
 #[test]
-fn an_edit() {
+fn an_edit_loses_nothing_that_others_write() {
     explore(&scripts::edit(), &deeds("/w/a", "a one\n", "a two\n"), 9);
 }
 
 #[test]
-fn a_create() {
+fn a_create_loses_nothing_that_others_write() {
     explore(&scripts::create(), &creations("/w/new", "new two\n"), 9);
 }
 
 #[test]
-fn a_delete() {
+fn a_delete_loses_nothing_that_others_write() {
     explore(&scripts::delete(), &deeds("/w/a", "a one\n", "a two\n"), 9);
 }
 
 #[test]
-fn three() {
+fn a_commit_of_three_loses_nothing_that_others_write() {
     explore(&scripts::three(), &deeds_of_three(), 60);
 }
 
 #[test]
-fn a_new_folder() {
+fn a_new_folder_loses_nothing_that_others_write() {
     let mut deeds = creations("/w/deep", "somebody's\n");
     deeds.extend(creations("/w/deep/theirs", "theirs\n"));
     deeds.extend(creations("/w/deep/er/new", "new two\n"));
@@ -102,7 +102,7 @@ pub(crate) fn permissions(path: &str) -> Vec<(&str, Deed)> {
 }
 
 #[test]
-fn permissions_of_an_edited_file() {
+fn permissions_that_others_give_an_edited_file_are_kept() {
     explore(
         &scripts::attributed().apply(scripts::request(vec![scripts::replaces("a", "one", "two")])),
         &permissions("/w/a"),
@@ -111,14 +111,14 @@ fn permissions_of_an_edited_file() {
 }
 
 #[test]
-fn permissions_of_three() {
+fn permissions_that_others_give_two_of_three_files_are_kept() {
     let mut deeds = permissions("/w/a");
     deeds.extend(permissions("/w/b"));
     explore(&scripts::three_attributed(), &deeds, 90);
 }
 
 #[test]
-fn permissions_beside_a_check_that_fails() {
+fn permissions_that_others_give_beside_a_check_that_fails_are_kept() {
     let files = vec![scripts::replaces("a", "one", "two"), scripts::deletes("b")];
     let script = scripts::attributed().apply_checked(scripts::request(files), |_| false);
     let mut deeds = permissions("/w/a");
@@ -127,14 +127,14 @@ fn permissions_beside_a_check_that_fails() {
 }
 
 #[test]
-fn a_write_whose_time_is_set_back() {
+fn a_write_whose_time_is_set_back_is_not_lost() {
     let deeds =
         [("/w/a", Deed::WriteKeepingTime(b"a six\n".to_vec())), ("/w/b", Deed::WriteKeepingTime(b"b six\n".to_vec()))];
     explore(&scripts::three(), &deeds, 24);
 }
 
 #[test]
-fn a_folder_that_is_moved() {
+fn a_folder_that_others_move_is_noticed() {
     let deeds = [("/w/sub", Deed::MoveFolder("/w/elsewhere".into()))];
     explore(&scripts::three(), &deeds, 12);
     let edits_both =
@@ -148,7 +148,7 @@ fn the_same_bytes() -> Vec<(&'static str, Deed)> {
 }
 
 #[test]
-fn somebodys_own_file_with_the_new_bytes() {
+fn a_file_of_others_with_the_new_bytes_is_not_deleted() {
     explore(&scripts::edit(), &the_same_bytes(), 5);
 }
 

@@ -21,7 +21,7 @@ fn share(share: usize) -> usize {
 }
 
 #[test]
-fn two_foreign_acts() {
+fn two_foreign_acts_lose_nothing() {
     let script = scripts::edit();
     let found = explorer().explore_two_deeds(&script, &deeds("/w/a", "a one\n", "a two\n"), share(40_000));
     told("two foreign acts", &script, found);
@@ -30,7 +30,7 @@ fn two_foreign_acts() {
 }
 
 #[test]
-fn foreign_acts_between_a_kill_and_the_recovery() {
+fn foreign_acts_between_a_kill_and_the_recovery_lose_nothing() {
     let script = scripts::three();
     let mut sets: Vec<Vec<(&str, Deed)>> = deeds_of_three().into_iter().map(|deed| vec![deed]).collect();
     let (edited, created) = (deeds("/w/a", "a one\n", "a two\n"), creations("/w/sub/new", "new two\n"));
@@ -40,7 +40,7 @@ fn foreign_acts_between_a_kill_and_the_recovery() {
 }
 
 #[test]
-fn a_failed_call_and_a_crash() {
+fn a_failed_call_and_a_crash_leave_old_or_new() {
     for script in [scripts::edit(), scripts::create(), scripts::delete()] {
         told("a failed call", &script, explorer().explore_failures(&script, &[], share(2)));
     }
@@ -51,7 +51,7 @@ fn a_failed_call_and_a_crash() {
 }
 
 #[test]
-fn a_failed_call_a_foreign_act_and_a_crash() {
+fn a_failed_call_a_foreign_act_and_a_crash_lose_nothing() {
     let script = scripts::three();
     told(
         "a failed call, a foreign act",
@@ -61,7 +61,7 @@ fn a_failed_call_a_foreign_act_and_a_crash() {
 }
 
 #[test]
-fn commits_that_are_safe_against_kills_alone() {
+fn commits_that_are_safe_against_kills_alone_survive_kills() {
     let process = |script: Script| script.durability(Durability::Process).named("process");
     for script in [scripts::pair(), scripts::folder(), scripts::three(), scripts::edit_and_undo(), scripts::twice()] {
         explore_once(&process(script));

@@ -55,7 +55,7 @@ fn a_state_folder_of_another_root(protocol: &'static Protocol) -> bool {
 }
 
 #[test]
-fn an_id_that_is_bound_to_no_root() {
+fn an_id_that_is_bound_to_no_root_is_noticed() {
     assert!(a_state_folder_of_another_root(&PROTOCOL));
     let unbound = broken(Protocol { is_bound: |_, _| true, ..PROTOCOL });
     assert!(!a_state_folder_of_another_root(unbound), "it was not noticed");
@@ -72,7 +72,7 @@ fn is_late_write_told(protocol: &'static Protocol) -> bool {
 }
 
 #[test]
-fn late_writes_that_are_not_looked_for() {
+fn late_writes_that_are_not_looked_for_are_noticed() {
     assert!(is_late_write_told(&PROTOCOL));
     let blind = broken(Protocol { may_go: |_, _, _| true, ..PROTOCOL });
     assert!(!is_late_write_told(blind), "it was not noticed");
@@ -97,7 +97,7 @@ fn beside_a_writer(attempts: usize, is_parallel: bool) -> (Result<Report>, Vec<S
 }
 
 #[test]
-fn a_single_attempt_beside_a_writer() {
+fn a_single_attempt_beside_a_writer_is_noticed() {
     assert_eq!(beside_a_writer(2, false).0.unwrap().attempts, 2);
     beside_a_writer(1, false).0.unwrap_err();
 }
@@ -134,7 +134,7 @@ fn prunes(call: &Call) -> bool {
 }
 
 #[test]
-fn history_that_is_pruned_newest_first() {
+fn history_that_is_pruned_newest_first_is_noticed() {
     assert!(is_newest_left(|fs| fs));
     let reversed = |fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
         let faults = FaultFs::new(Arc::clone(&fs));

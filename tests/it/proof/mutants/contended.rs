@@ -18,13 +18,13 @@ fn is_caught(protocol: Protocol) {
 }
 
 #[test]
-fn contents_not_durable_before_the_done_mark() {
+fn contents_not_durable_before_the_done_mark_are_noticed() {
     let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::Barrier(Barrier::Contents));
     is_caught(Protocol { commit, ..PROTOCOL });
 }
 
 #[test]
-fn a_content_made_anew_before_the_name_that_tells_of_it_is_durable() {
+fn a_content_made_anew_before_the_name_that_tells_of_it_is_durable_is_noticed() {
     let commit = |n, terms| {
         let mut phases = forward::commit(n, terms);
         phases[0].steps.retain(|step| *step != Step::SyncFolder);
@@ -34,19 +34,19 @@ fn a_content_made_anew_before_the_name_that_tells_of_it_is_durable() {
 }
 
 #[test]
-fn a_journal_that_tells_of_the_first_contents() {
+fn a_journal_that_tells_of_the_first_contents_is_noticed() {
     let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::Replace);
     is_caught(Protocol { commit, ..PROTOCOL });
 }
 
 #[test]
-fn contents_that_are_not_known_told_by_their_digests() {
+fn contents_that_are_not_known_told_by_their_digests_are_noticed() {
     is_caught(Protocol { classify_contended: recover::classify, ..PROTOCOL });
 }
 
 /// The done mark that failed may be there: whoever takes back under it, and is killed, is taken forward.
 #[test]
-fn a_way_back_without_a_look_at_the_name_of_the_journal() {
+fn a_rollback_without_a_look_at_the_name_of_the_journal_is_noticed() {
     let undo = |n, mark, durable| without(backward::undo(n, mark, durable), |s| s == Step::VerifyMark);
     let script = scripts::pair().contended().protocol(broken(Protocol { undo, ..PROTOCOL }));
     let explorer = Explorer { images: 4, images_in_recovery: 4, depth: 1, ..Explorer::default() };

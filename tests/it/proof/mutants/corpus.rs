@@ -303,7 +303,7 @@ const OTHERS: [(&str, &str); 27] = [
     ("a_mode_that_is_given_to_what_went_back_is_the_last_one", "none: what is handed over is no step of the protocol"),
     ("a_new_file_that_is_deleted_and_replaced_while_it_is_taken_back", "none: a sentence"),
     ("a_new_file_staged_at_a_symlink_is_refused_whatever_it_leads_to", "none: a path, before the protocol"),
-    ("a_pruning_that_fails_leaves_the_newest", "history_that_is_pruned_newest_first"),
+    ("a_pruning_that_fails_leaves_the_newest", "history_that_is_pruned_newest_first_is_noticed"),
     ("a_recovery_ends_where_the_folder_of_a_deleted_file_is_gone", "a_folder_that_is_not_found_again_is_noticed"),
     ("a_recovery_that_runs_out_of_open_files_is_not_the_last_one", "none: an error, and no step of the protocol"),
     (
@@ -311,7 +311,7 @@ const OTHERS: [(&str, &str); 27] = [
         "none: what is open is no step of the protocol",
     ),
     ("a_stage_through_a_symlink_that_is_deleted", "none: a path, before the protocol"),
-    ("a_state_folder_with_an_id_survives_a_power_cut", "of_what_a_first_commit_makes"),
+    ("a_state_folder_with_an_id_survives_a_power_cut", "each_sync_of_what_a_first_commit_makes_is_missed"),
     ("a_symlink_whose_target_goes_while_it_is_followed_leads_nowhere", "none: a path, before the protocol"),
     ("an_interrupt_while_files_are_read_is_heard", "none: a flag that every read asks"),
     ("an_original_that_is_dropped_from_what_is_kept_is_nobodys_late_write", "none: a sentence"),

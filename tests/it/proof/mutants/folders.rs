@@ -16,13 +16,13 @@ fn filled() -> Vec<(&'static str, Deed)> {
 }
 
 #[test]
-fn a_folder_that_goes_and_is_not_looked_into() {
+fn a_folder_that_goes_and_is_not_looked_into_is_noticed() {
     let commit = |n, terms| phases_without(forward::commit(n, terms), |step| matches!(step, Step::Look(_)));
     is_caught_with(&scripts::folder_to_file().protocol(broken(Protocol { commit, ..PROTOCOL })), &filled());
 }
 
 #[test]
-fn a_folder_told_by_its_inode_whatever_is_in_it() {
+fn a_folder_told_by_its_inode_whatever_is_in_it_is_noticed() {
     let classify = |record: &Record, observed: &Observed| {
         let emptied = |seen| match seen {
             Seen::Filled(folder) => Seen::Folder(folder),
@@ -35,7 +35,7 @@ fn a_folder_told_by_its_inode_whatever_is_in_it() {
 }
 
 #[test]
-fn a_file_that_came_out_in_the_place_of_a_folder_and_is_not_compared() {
+fn a_file_that_came_out_in_the_place_of_a_folder_and_is_not_compared_is_noticed() {
     let classify = |record: &Record, observed: &Observed| match recover::classify(record, observed) {
         Class::Captured if matches!(record.change, Change::FileToFolder { .. }) => Class::Done,
         class => class,
@@ -45,7 +45,7 @@ fn a_file_that_came_out_in_the_place_of_a_folder_and_is_not_compared() {
 }
 
 #[test]
-fn folders_taken_back_before_what_is_in_them() {
+fn folders_taken_back_before_what_is_in_them_are_noticed() {
     let undo = |n, mark: Mark, durable| {
         let steps = backward::undo(n, mark, durable);
         let is_back = |step: &Step| matches!(step, Step::TakeBack(_) | Step::FindFolder(_));

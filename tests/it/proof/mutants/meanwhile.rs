@@ -22,7 +22,7 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 const ALONE: Run<'_> = Run { cancel: &NEVER, observer: &Unobserved };
 
 #[test]
-fn permissions_that_are_not_looked_at() {
+fn permissions_that_are_not_looked_at_are_noticed() {
     let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, Step::Look(_)));
     let files = vec![scripts::replaces("a", "one", "two")];
     let script = scripts::attributed().apply(scripts::request(files));
@@ -32,7 +32,7 @@ fn permissions_that_are_not_looked_at() {
 }
 
 #[test]
-fn an_original_told_by_its_digest_alone() {
+fn an_original_told_by_its_digest_alone_is_noticed() {
     let classify = |record: &Record, observed: &Observed| {
         let (Some(before), Seen::File { digest, identity, .. }) = (record.change.before(), observed.slot) else {
             return recover::classify(record, observed);
@@ -47,7 +47,7 @@ fn an_original_told_by_its_digest_alone() {
 }
 
 #[test]
-fn permissions_that_are_not_handed_over() {
+fn permissions_that_are_not_handed_over_are_noticed() {
     let takes_back = |machine: &SimFs, role, fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
         if role != Role::Act {
             return fs;
@@ -63,7 +63,7 @@ fn permissions_that_are_not_handed_over() {
 }
 
 #[test]
-fn folders_that_are_not_verified() {
+fn folders_that_are_not_verified_are_noticed() {
     let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::VerifyFolders);
     let script = scripts::three().protocol(broken(Protocol { commit, ..PROTOCOL }));
     is_caught_with(&script, &[("/w/sub", Deed::MoveFolder("/w/elsewhere".into()))]);
@@ -100,7 +100,7 @@ fn is_handed_on(disturb: impl Fn(Arc<dyn Fs>) -> Arc<dyn Fs>) -> bool {
 }
 
 #[test]
-fn permissions_that_are_not_handed_on() {
+fn permissions_that_are_not_handed_on_are_noticed() {
     assert!(is_handed_on(|fs| fs));
     let gives = |call: &Call| call.operation == Operation::SetMetadata && call.path.ends_with("w/a");
     let unset = |fs| -> Arc<dyn Fs> {

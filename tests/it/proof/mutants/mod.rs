@@ -156,19 +156,19 @@ fn unsynced(
 }
 
 #[test]
-fn barrier_one_left_out() {
+fn a_commit_without_barrier_one_is_noticed() {
     let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::Barrier(Barrier::First));
     is_caught(&scripts::edit().protocol(broken(Protocol { commit, ..PROTOCOL })));
 }
 
 #[test]
-fn the_journal_not_synced() {
+fn a_journal_that_is_not_synced_is_noticed() {
     let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::SyncJournal);
     is_caught(&scripts::edit().protocol(broken(Protocol { commit, ..PROTOCOL })));
 }
 
 #[test]
-fn the_journal_named_before_it_is_synced() {
+fn a_journal_named_before_it_is_synced_is_noticed() {
     let commit = |n, terms| {
         let mut phases = forward::commit(n, terms);
         phases[0].steps = exchanged(std::mem::take(&mut phases[0].steps), Step::SyncJournal, Step::NameJournal);
@@ -178,7 +178,7 @@ fn the_journal_named_before_it_is_synced() {
 }
 
 #[test]
-fn a_target_touched_before_barrier_one() {
+fn a_target_touched_before_barrier_one_is_noticed() {
     let commit = |n, terms| {
         let mut phases = forward::commit(n, terms);
         let (barrier, rest): (Vec<Step>, Vec<Step>) =
@@ -191,38 +191,38 @@ fn a_target_touched_before_barrier_one() {
 }
 
 #[test]
-fn acknowledged_before_barrier_two() {
+fn a_commit_acknowledged_before_barrier_two_is_noticed() {
     let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::Barrier(Barrier::Second));
     is_caught(&scripts::edit().protocol(broken(Protocol { commit, ..PROTOCOL })));
 }
 
 #[test]
-fn no_done_mark() {
+fn a_missing_done_mark_is_noticed() {
     let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::Mark(Mark::Done));
     is_caught(&scripts::edit_and_undo().protocol(broken(Protocol { commit, ..PROTOCOL })));
 }
 
 #[test]
-fn the_folder_dropped_before_the_undo_is_synced() {
+fn a_folder_dropped_before_the_undo_is_synced_is_noticed() {
     let undo =
         |n, mark, durable| exchanged(backward::undo(n, mark, durable), Step::Barrier(Barrier::Undone), Step::Drop);
     is_caught_with(&scripts::three().protocol(broken(Protocol { undo, ..PROTOCOL })), &in_the_way());
 }
 
 #[test]
-fn recovery_without_its_last_sync() {
+fn a_recovery_without_its_last_sync_is_noticed() {
     let finish = |ready: &[usize], mark| without(forward::finish(ready, mark), |s| s == Step::Barrier(Barrier::Second));
     is_caught(&scripts::three().protocol(broken(Protocol { finish, ..PROTOCOL })));
 }
 
 #[test]
-fn recovery_without_its_syncs() {
+fn a_recovery_without_its_syncs_is_noticed() {
     let of_root = |call: &Call| call.operation == Operation::SyncFileSystem && call.path.ends_with("w");
     is_caught(&scripts::three().disturb(unsynced(Role::Recover, of_root)));
 }
 
 #[test]
-fn forward_without_evidence() {
+fn a_recovery_forward_without_evidence_is_noticed() {
     let decide = |mark, back, classes: &[Class]| match recover::decide(mark, back, classes) {
         Decision::Drop if classes.iter().all(|class| *class == Class::Ready) => Decision::Forward,
         other => other,
@@ -231,7 +231,7 @@ fn forward_without_evidence() {
 }
 
 #[test]
-fn originals_moved_out_of_history() {
+fn originals_moved_out_of_history_are_noticed() {
     let moves = |_: &txedit::fs::sim::SimFs, role, fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
         if role != Role::Act {
             return fs;
@@ -259,7 +259,7 @@ fn originals_moved_out_of_history() {
 }
 
 #[test]
-fn a_journal_that_changes_after_its_seal() {
+fn a_journal_that_changes_after_its_seal_is_noticed() {
     let rewrites = |machine: &txedit::fs::sim::SimFs, role, fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
         if role != Role::Act {
             return fs;
@@ -278,19 +278,19 @@ fn a_journal_that_changes_after_its_seal() {
 }
 
 #[test]
-fn an_undo_without_its_barrier() {
+fn an_undo_without_its_barrier_is_noticed() {
     let undo = |n, mark, durable| without(backward::undo(n, mark, durable), |s| s == Step::Barrier(Barrier::Undone));
     is_caught_with(&scripts::three().protocol(broken(Protocol { undo, ..PROTOCOL })), &in_the_way());
 }
 
 #[test]
-fn swaps_that_are_not_looked_at() {
+fn swaps_that_are_not_looked_at_are_noticed() {
     let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, Step::Look(_)));
     is_caught_with(&scripts::edit().protocol(broken(Protocol { commit, ..PROTOCOL })), &written());
 }
 
 #[test]
-fn targets_that_are_not_looked_at_before_the_swap() {
+fn the_look_before_the_swap_can_be_left_out() {
     // The look after the swap finds all that this one would; it only saves the undo.
     let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, Step::Recheck(_)));
     let script = scripts::edit().protocol(broken(Protocol { commit, ..PROTOCOL }));
@@ -299,13 +299,13 @@ fn targets_that_are_not_looked_at_before_the_swap() {
 }
 
 #[test]
-fn foreign_content_in_a_slot_deleted() {
+fn foreign_content_deleted_in_a_slot_is_noticed() {
     let is_new = |_: &Record, _: Seen| true;
     is_caught_with(&scripts::edit().protocol(broken(Protocol { is_new, ..PROTOCOL })), &written());
 }
 
 #[test]
-fn a_created_file_taken_back_by_its_digest_alone() {
+fn a_created_file_taken_back_by_its_digest_alone_is_noticed() {
     let classify = |record: &Record, observed: &Observed| match recover::classify(record, observed) {
         Class::Same if matches!(record.change, Change::Create { .. }) => Class::Done,
         other => other,
@@ -315,7 +315,7 @@ fn a_created_file_taken_back_by_its_digest_alone() {
 }
 
 #[test]
-fn done_decided_by_the_target_alone() {
+fn done_decided_by_the_target_alone_is_noticed() {
     let classify = |record: &Record, observed: &Observed| {
         let is_edit = matches!(record.change, Change::Edit { .. });
         if is_edit && recover::is_new(record, observed.target) {
@@ -328,7 +328,7 @@ fn done_decided_by_the_target_alone() {
 }
 
 #[test]
-fn classified_by_inode_alone() {
+fn classes_told_by_inode_alone_are_noticed() {
     let classify = |record: &Record, observed: &Observed| {
         let staged = record.change.staged();
         match staged {
@@ -342,7 +342,7 @@ fn classified_by_inode_alone() {
 }
 
 #[test]
-fn done_before_the_look() {
+fn a_done_mark_before_the_look_is_noticed() {
     let commit = |n, terms| {
         let mut phases = forward::commit(n, terms);
         let steps = &mut phases[1].steps;
@@ -354,46 +354,46 @@ fn done_before_the_look() {
 }
 
 #[test]
-fn no_done_mark_and_a_late_writer() {
+fn a_missing_done_mark_beside_a_late_writer_is_noticed() {
     let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::Mark(Mark::Done));
     let script = scripts::three().protocol(broken(Protocol { commit, ..PROTOCOL }));
     is_caught_with(&script, &[("/w/a", Deed::AppendToOld(b"late\n".to_vec()))]);
 }
 
 #[test]
-fn removed_folders_not_synced() {
+fn removed_folders_that_are_not_synced_are_noticed() {
     let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::SyncTidied);
     is_caught(&scripts::folder().undo().protocol(broken(Protocol { commit, ..PROTOCOL })));
 }
 
 #[test]
-fn a_sync_of_the_file_system_believed_where_it_does_nothing() {
+fn a_sync_of_the_file_system_believed_where_it_does_nothing_is_noticed() {
     let of_all = |call: &Call| call.operation == Operation::SyncFileSystem;
     is_caught(&scripts::edit().disturb(unsynced(Role::Act, of_all)));
 }
 
 #[test]
-fn a_stage_acknowledged_before_its_name_is_durable() {
+fn a_stage_acknowledged_before_its_name_is_durable_is_noticed() {
     let of_folder = |call: &Call| call.path.parent().is_some_and(|parent| parent.ends_with("open"));
     let of_names = move |call: &Call| call.operation == Operation::Sync && of_folder(call);
     is_caught(&crate::proof::explore::open::in_three_acts().disturb(unsynced(Role::Act, of_names)));
 }
 
 #[test]
-fn a_stage_that_takes_its_place_before_it_is_durable() {
+fn a_stage_that_takes_its_place_before_it_is_durable_is_noticed() {
     let in_open =
         |call: &Call| call.operation == Operation::SyncFileSystem && call.path.to_string_lossy().contains("open");
     is_caught(&crate::proof::explore::open::in_three_acts().disturb(unsynced(Role::Act, in_open)));
 }
 
 #[test]
-fn what_is_torn_kept_as_somebody_elses() {
+fn torn_content_kept_as_somebody_elses_is_noticed() {
     let is_incomplete = |_: &Record, _: Seen, _: Ages| false;
     is_caught(&scripts::edit().protocol(broken(Protocol { is_incomplete, ..PROTOCOL })));
 }
 
 #[test]
-fn what_is_torn_taken_for_the_original() {
+fn torn_content_taken_for_the_original_is_noticed() {
     // What is left of a new content can be the old one, where that was empty.
     let classify = |record: &Record, observed: &Observed| match recover::classify(record, observed) {
         Class::Torn if !recover::is_new(record, observed.slot) && observed.slot != Seen::Missing => Class::OnTop,
@@ -403,7 +403,7 @@ fn what_is_torn_taken_for_the_original() {
 }
 
 #[test]
-fn a_young_time_that_proves_something() {
+fn a_young_time_that_proves_something_is_noticed() {
     // The clock stands still: a change of the same size leaves no trace but its bytes. What is smaller is read again
     // whatever its time says.
     let large = |start: &str| start.to_owned() + &" ".repeat(usize::try_from(READ_AGAIN_BYTES).unwrap());
@@ -434,7 +434,7 @@ fn is_unlooked(n: usize, terms: Terms) -> Vec<Phase> {
 }
 
 #[test]
-fn a_raw_move_instead_of_a_create_and_a_delete() {
+fn a_raw_move_instead_of_a_create_and_a_delete_is_noticed() {
     let moves = |_: &txedit::fs::sim::SimFs, role, fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
         if role != Role::Act {
             return fs;
@@ -456,7 +456,7 @@ fn a_raw_move_instead_of_a_create_and_a_delete() {
 }
 
 #[test]
-fn an_undo_that_exchanges_out_of_history() {
+fn an_undo_that_exchanges_out_of_history_is_noticed() {
     let exchanges = |_: &txedit::fs::sim::SimFs, role, fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
         if role != Role::Act {
             return fs;
@@ -482,7 +482,7 @@ fn an_undo_that_exchanges_out_of_history() {
 }
 
 #[test]
-fn the_undo_state_written_into_the_journal() {
+fn an_undo_state_written_into_the_journal_is_noticed() {
     let appends = |machine: &txedit::fs::sim::SimFs, _, fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
         let faults = FaultFs::new(fs);
         let machine = machine.clone();

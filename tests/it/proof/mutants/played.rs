@@ -30,19 +30,19 @@ fn tells_wrapped_apart(scene: impl Fn(Wrap) -> Scene, mutant: Wrap) {
 }
 
 #[test]
-fn taken_back_without_an_undo_mark() {
+fn a_rollback_without_an_undo_mark_is_noticed() {
     let undo = |n, mark, durable| without(backward::undo(n, mark, durable), |s| matches!(s, Step::Mark(_)));
     tells_apart(scenes::written_after_it_was_taken_back, Protocol { undo, ..PROTOCOL });
 }
 
 #[test]
-fn taken_back_before_the_undo_mark_is_durable() {
+fn a_rollback_before_the_undo_mark_is_durable_is_noticed() {
     let undo = |n, mark, durable| without(backward::undo(n, mark, durable), |s| s == Step::SyncFolder);
     tells_apart(scenes::written_after_it_was_taken_back, Protocol { undo, ..PROTOCOL });
 }
 
 #[test]
-fn an_undo_that_becomes_done() {
+fn an_undo_that_becomes_done_is_noticed() {
     let decide = |mark, back, classes: &[Class]| match mark {
         Mark::Undo => recover::decide(Mark::Done, back, classes),
         _ => recover::decide(mark, back, classes),
@@ -55,7 +55,7 @@ fn an_undo_that_becomes_done() {
 }
 
 #[test]
-fn an_undo_mark_that_is_taken_for_none() {
+fn an_undo_mark_that_is_taken_for_none_is_harmless() {
     let decide = |mark, back, classes: &[Class]| match mark {
         Mark::Undo => recover::decide(Mark::Sealed, back, classes),
         _ => recover::decide(mark, back, classes),
@@ -71,24 +71,24 @@ fn an_undo_mark_that_is_taken_for_none() {
 }
 
 #[test]
-fn a_recovery_that_does_not_look_at_its_swaps() {
+fn a_recovery_that_does_not_look_at_its_swaps_is_noticed() {
     let finish = |ready: &[usize], mark| without(forward::finish(ready, mark), |s| matches!(s, Step::Look(_)));
     tells_apart(scenes::written_before_the_last_swap, Protocol { finish, ..PROTOCOL });
 }
 
 #[test]
-fn a_stale_copy_trusted() {
+fn a_stale_copy_that_is_trusted_is_noticed() {
     tells_apart(scenes::a_stale_copy, Protocol { is_born_here: |_, _, _, _| true, ..PROTOCOL });
 }
 
 #[test]
-fn recovery_before_locking() {
+fn a_recovery_before_locking_is_noticed() {
     // What is interrupted is looked for before the locks alone.
     tells_apart(scenes::a_waiter, Protocol { touches: |_, _| false, ..PROTOCOL });
 }
 
 #[test]
-fn what_is_kept_not_synced_before_the_report() {
+fn content_kept_and_not_synced_before_the_report_is_noticed() {
     tells_wrapped_apart(scenes::what_a_rollback_keeps, scenes::no_sync_of_what_is_kept);
     for torn in [false, true] {
         tells_wrapped_apart(|wrap| scenes::what_a_person_puts_aside(wrap, torn), scenes::no_sync_of_what_is_kept);
@@ -96,13 +96,13 @@ fn what_is_kept_not_synced_before_the_report() {
 }
 
 #[test]
-fn the_trash_emptied_before_a_sync() {
+fn a_trash_emptied_before_a_sync_is_noticed() {
     tells_wrapped_apart(|wrap| scenes::a_trash_that_comes_back(&PROTOCOL, wrap, false), scenes::trash_not_synced);
     tells_wrapped_apart(scenes::pruned, scenes::trash_not_synced);
 }
 
 #[test]
-fn an_unswapped_transaction_dropped_without_an_undo_mark() {
+fn an_unswapped_transaction_dropped_without_an_undo_mark_and_a_sync_is_noticed() {
     // Each of the two is there for the other: the mark, and the sync of the trash.
     let drop_unswapped = |mark| without(backward::drop_unswapped(mark), |s| s != Step::Drop);
     let unmarked = broken(Protocol { drop_unswapped, ..PROTOCOL });
@@ -114,7 +114,7 @@ fn an_unswapped_transaction_dropped_without_an_undo_mark() {
 }
 
 #[test]
-fn an_original_not_synced() {
+fn an_original_that_is_not_synced_is_noticed() {
     let unsynced = |fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
         let faults = FaultFs::new(fs);
         let of_original = |call: &Call| call.operation == Operation::Sync && call.path.ends_with("w/a");
@@ -125,7 +125,7 @@ fn an_original_not_synced() {
 }
 
 #[test]
-fn a_section_made_again_not_synced() {
+fn a_section_made_again_and_not_synced_is_noticed() {
     let unsynced = |fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
         let faults = FaultFs::new(fs);
         let of_state = |call: &Call| call.operation == Operation::Sync && call.path.ends_with(".txedit");
@@ -136,7 +136,7 @@ fn a_section_made_again_not_synced() {
 }
 
 #[test]
-fn a_report_not_synced() {
+fn a_report_that_is_not_synced_is_noticed() {
     let unsynced = |fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
         let faults = FaultFs::new(fs);
         let of_report = |call: &Call| call.operation == Operation::Sync && call.path.ends_with("report.json");
@@ -147,7 +147,7 @@ fn a_report_not_synced() {
 }
 
 #[test]
-fn staged_edits_not_synced() {
+fn staged_edits_that_are_not_synced_are_noticed() {
     let unsynced = |fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
         let faults = FaultFs::new(fs);
         let in_open =
@@ -159,7 +159,7 @@ fn staged_edits_not_synced() {
 }
 
 #[test]
-fn what_was_written_into_a_swapped_file_taken_for_torn() {
+fn content_written_into_a_swapped_file_and_taken_for_torn_is_noticed() {
     let is_incomplete = |record: &Record, seen: Seen, ages: Ages| {
         recover::is_incomplete(record, seen, Ages { touched: Timestamp::new(0, 0), ..ages })
     };
@@ -167,12 +167,12 @@ fn what_was_written_into_a_swapped_file_taken_for_torn() {
 }
 
 #[test]
-fn recovery_without_its_first_sync() {
+fn a_recovery_without_its_first_sync_is_noticed() {
     tells_wrapped_apart(scenes::recovered_from_the_page_cache, scenes::no_first_sync);
 }
 
 #[test]
-fn folders_removed_before_the_swaps_are_durable() {
+fn folders_removed_before_the_swaps_are_durable_are_noticed() {
     let commit = |n, terms| {
         let mut phases = phases_without(forward::commit(n, terms), |s| s == Step::Tidy);
         phases[1].steps.push(Step::Tidy);
@@ -182,7 +182,7 @@ fn folders_removed_before_the_swaps_are_durable() {
 }
 
 #[test]
-fn an_adopted_journal_not_synced() {
+fn an_adopted_journal_that_is_not_synced_is_noticed() {
     let unsynced = |fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
         let faults = FaultFs::new(fs);
         faults.add(Rule::pretend(1).of(Operation::SyncFileSystem).from_then_on());

@@ -65,19 +65,19 @@ fn moves(machine: &SimFs) -> impl Fn(&Call) + Send + Sync + use<> {
 }
 
 #[test]
-fn folders_that_a_recovery_leaves() {
+fn folders_that_a_recovery_leaves_are_noticed() {
     let finish = |ready: &[usize], mark| without(forward::finish(ready, mark), |s| s == Step::Tidy);
     is_caught(&scripts::folder().undo().protocol(broken(Protocol { finish, ..PROTOCOL })));
 }
 
 #[test]
-fn folders_that_a_recovery_removed_not_synced() {
+fn folders_that_a_recovery_removed_and_did_not_sync_are_noticed() {
     let finish = |ready: &[usize], mark| without(forward::finish(ready, mark), |s| s == Step::SyncTidied);
     is_caught(&scripts::folder().undo().protocol(broken(Protocol { finish, ..PROTOCOL })));
 }
 
 #[test]
-fn a_check_whose_mark_is_not_durable() {
+fn a_check_whose_mark_is_not_durable_is_noticed() {
     let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::SyncFolder);
     let spoils = |machine: &SimFs| {
         machine.write_in_place("/w/a", b"formatted\n").unwrap();
@@ -105,7 +105,7 @@ fn is_forgery_told(protocol: &'static Protocol) -> bool {
 }
 
 #[test]
-fn originals_that_are_not_looked_at_after_the_check() {
+fn originals_that_are_not_looked_at_after_the_check_are_noticed() {
     assert!(is_forgery_told(&PROTOCOL));
     let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, Step::LookAgain(_)));
     assert!(!is_forgery_told(broken(Protocol { commit, ..PROTOCOL })), "it was not noticed");
@@ -121,7 +121,7 @@ fn is_old_elsewhere(protocol: &'static Protocol) -> bool {
 }
 
 #[test]
-fn folders_verified_after_the_check_alone() {
+fn folders_verified_after_the_check_alone_are_noticed() {
     assert!(is_old_elsewhere(&PROTOCOL));
     let commit = |n, terms| {
         let mut phases = forward::commit(n, terms);
@@ -153,7 +153,7 @@ fn is_committed_elsewhere(protocol: &'static Protocol) -> bool {
 }
 
 #[test]
-fn a_recovery_that_does_not_verify_folders() {
+fn a_recovery_that_does_not_verify_folders_is_noticed() {
     assert!(!is_committed_elsewhere(&PROTOCOL));
     let finish = |ready: &[usize], mark| without(forward::finish(ready, mark), |s| s == Step::VerifyFolders);
     assert!(is_committed_elsewhere(broken(Protocol { finish, ..PROTOCOL })), "it was not noticed");

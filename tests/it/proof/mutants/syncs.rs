@@ -95,14 +95,14 @@ fn on_ext4() -> Script {
 }
 
 #[test]
-fn of_a_commit() {
+fn each_sync_of_a_commit_is_missed() {
     assert_eq!(not_missed(&scripts::three(), Role::Act, &[], 0), [""; 0]);
 }
 
 #[test]
-fn of_a_first_commit() {
+fn of_a_first_commit_two_syncs_are_not_missed_here() {
     // `id` and `.gitignore` are made anew where a power cut left them incomplete; so is their folder's name for them. What
-    // they are until then, and what the sync of the root is for: `of_what_a_first_commit_makes`. On the tag nothing rests.
+    // they are until then, and what the sync of the root is for: `each_sync_of_what_a_first_commit_makes_is_missed`. On the tag nothing rests.
     let mut not_missed = not_missed(&scripts::edit().cold(), Role::Act, &[], 0);
     let remade = [".id-", "..gitignore-", ".CACHEDIR.TAG-"];
     not_missed.retain(|site| !remade.iter().any(|name| site.starts_with(name)));
@@ -140,7 +140,7 @@ fn is_first_use_whole(nth: u64) -> (Option<String>, bool) {
 }
 
 #[test]
-fn of_what_a_first_commit_makes() {
+fn each_sync_of_what_a_first_commit_makes_is_missed() {
     let mut missed = BTreeSet::new();
     for nth in 1.. {
         let (site, is_whole) = is_first_use_whole(nth);
@@ -156,14 +156,14 @@ fn of_what_a_first_commit_makes() {
 }
 
 #[test]
-fn of_an_undo() {
+fn each_sync_of_an_undo_is_missed() {
     assert_eq!(not_missed(&scripts::edit_and_undo(), Role::Act, &[], 0), [""; 0]);
 }
 
 #[test]
-fn of_a_commit_on_ext4() {
-    // - `a`: its original, which every script finds durable; missed where it is not: `an_original_not_synced`.
-    // - `report.json`: no decision rests on it; missed by `a_report_not_synced`.
+fn of_a_commit_on_ext4_five_syncs_are_not_missed_here() {
+    // - `a`: its original, which every script finds durable; missed where it is not: `an_original_that_is_not_synced_is_noticed`.
+    // - `report.json`: no decision rests on it; missed by `a_report_that_is_not_synced_is_noticed`.
     // - `.txedit`: durable here; missed where its maker was killed: `a_state_folder_whose_maker_was_killed_…` in the corpus.
     // - `w`, `deep`: a rename is one operation for both of its folders, and the sync of the transaction's takes it along.
     let not_missed = not_missed(&on_ext4(), Role::Act, &late(), 6);
@@ -171,10 +171,10 @@ fn of_a_commit_on_ext4() {
 }
 
 #[test]
-fn of_a_commit_on_fuse() {
+fn of_a_commit_on_fuse_four_syncs_are_missed() {
     // A barrier there syncs each thing that it rests on, whether or not that was durable before: the original and all
     // that the first barrier had, in the second one once more. Of its renames both folders know, which
-    // `of_all_folders` leaves out together.
+    // `the_syncs_of_all_folders_together_are_missed` leaves out together.
     let script = as_on_fuse(&scripts::edit());
     let mut missed = BTreeSet::new();
     for nth in 1.. {
@@ -191,7 +191,7 @@ fn of_a_commit_on_fuse() {
 }
 
 #[test]
-fn of_all_folders() {
+fn the_syncs_of_all_folders_together_are_missed() {
     let folders = |_: &SimFs, role, fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
         if role != Role::Act {
             return fs;
@@ -210,40 +210,40 @@ fn of_all_folders() {
 
 /// Each function of the engine that syncs, with a test that misses the sync, or why none does.
 const SYNCS: [(&str, &str, &str); 30] = [
-    ("transaction/execute.rs", "barrier_of_contents", "barrier_one_left_out"),
-    ("transaction/execute.rs", "later_barrier", "acknowledged_before_barrier_two"),
-    ("transaction/execute.rs", "perform", "removed_folders_not_synced"),
-    ("rollback/walk.rs", "walk", "taken_back_before_the_undo_mark_is_durable"),
-    ("rollback/walk.rs", "drop_folder", "what_is_kept_not_synced_before_the_report"),
-    ("recovery/finish.rs", "finish", "recovery_without_its_last_sync"),
-    ("store/barrier.rs", "sync_all", "an_original_not_synced"),
+    ("transaction/execute.rs", "barrier_of_contents", "a_commit_without_barrier_one_is_noticed"),
+    ("transaction/execute.rs", "later_barrier", "a_commit_acknowledged_before_barrier_two_is_noticed"),
+    ("transaction/execute.rs", "perform", "removed_folders_that_are_not_synced_are_noticed"),
+    ("rollback/walk.rs", "walk", "a_rollback_before_the_undo_mark_is_durable_is_noticed"),
+    ("rollback/walk.rs", "drop_folder", "content_kept_and_not_synced_before_the_report_is_noticed"),
+    ("recovery/finish.rs", "finish", "a_recovery_without_its_last_sync_is_noticed"),
+    ("store/barrier.rs", "sync_all", "an_original_that_is_not_synced_is_noticed"),
     ("transaction/execute.rs", "sync_together", "threads_that_sync_together_sync_as_much_as_one"),
-    ("store/files.rs", "put_in_place", "a_stage_acknowledged_before_its_name_is_durable"),
+    ("store/files.rs", "put_in_place", "a_stage_acknowledged_before_its_name_is_durable_is_noticed"),
     (
         "store/files.rs",
         "replace",
         "none: of what is made in a new state folder, and made anew where it is not whole, and of its tag",
     ),
-    ("rollback/metadata.rs", "wear", "permissions_that_are_not_handed_over"),
+    ("rollback/metadata.rs", "wear", "permissions_that_are_not_handed_over_are_noticed"),
     ("history/kept.rs", "kept_drop", "none: what comes back of it is listed, and dropped once more"),
-    ("open/mod.rs", "close", "the_trash_emptied_before_a_sync"),
-    ("open/store.rs", "save", "staged_edits_not_synced"),
-    ("history/prune.rs", "prune", "the_trash_emptied_before_a_sync"),
-    ("recovery/mod.rs", "recover_one", "recovery_without_its_first_sync"),
-    ("recovery/mod.rs", "act", "what_is_kept_not_synced_before_the_report"),
-    ("recovery/all.rs", "recover_all", "the_trash_emptied_before_a_sync"),
-    ("recovery/named.rs", "recover_named", "the_trash_emptied_before_a_sync"),
-    ("recovery/named.rs", "put_aside", "what_is_kept_not_synced_before_the_report"),
-    ("transaction/stage/texts.rs", "sync_journal", "the_journal_not_synced"),
-    ("store/state.rs", "complete", "of_what_a_first_commit_makes"),
-    ("store/state.rs", "need_section", "a_section_made_again_not_synced"),
+    ("open/mod.rs", "close", "a_trash_emptied_before_a_sync_is_noticed"),
+    ("open/store.rs", "save", "staged_edits_that_are_not_synced_are_noticed"),
+    ("history/prune.rs", "prune", "a_trash_emptied_before_a_sync_is_noticed"),
+    ("recovery/mod.rs", "recover_one", "a_recovery_without_its_first_sync_is_noticed"),
+    ("recovery/mod.rs", "act", "content_kept_and_not_synced_before_the_report_is_noticed"),
+    ("recovery/all.rs", "recover_all", "a_trash_emptied_before_a_sync_is_noticed"),
+    ("recovery/named.rs", "recover_named", "a_trash_emptied_before_a_sync_is_noticed"),
+    ("recovery/named.rs", "put_aside", "content_kept_and_not_synced_before_the_report_is_noticed"),
+    ("transaction/stage/texts.rs", "sync_journal", "a_journal_that_is_not_synced_is_noticed"),
+    ("store/state.rs", "complete", "each_sync_of_what_a_first_commit_makes_is_missed"),
+    ("store/state.rs", "need_section", "a_section_made_again_and_not_synced_is_noticed"),
     ("rollback/folder.rs", "sync_way", "a_folder_that_is_not_found_again_is_noticed"),
-    ("store/folder.rs", "sync_folder", "an_unswapped_transaction_dropped_without_an_undo_mark"),
-    ("store/folder.rs", "write_adopted", "an_adopted_journal_not_synced"),
+    ("store/folder.rs", "sync_folder", "an_unswapped_transaction_dropped_without_an_undo_mark_and_a_sync_is_noticed"),
+    ("store/folder.rs", "write_adopted", "an_adopted_journal_that_is_not_synced_is_noticed"),
     ("history/trash.rs", "after_commit", "none: of commits that are not durable, which promise nothing here"),
-    ("history/trash.rs", "rescue", "what_a_commit_puts_aside_not_synced_before_the_report"),
+    ("history/trash.rs", "rescue", "content_put_aside_by_a_commit_and_not_synced_before_the_report_is_noticed"),
     ("history/trash.rs", "sync_and_drop", "none: what comes back of it is listed, and dropped once more"),
-    ("history/trash.rs", "sync_and_empty", "the_trash_emptied_before_a_sync"),
+    ("history/trash.rs", "sync_and_empty", "a_trash_emptied_before_a_sync_is_noticed"),
 ];
 
 /// The functions in a source that sync, themselves or by another's name.
@@ -275,7 +275,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn each_has_its_test() {
+fn each_sync_has_its_test() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let engine = root.join("src/engine");
     let mut found = BTreeSet::new();

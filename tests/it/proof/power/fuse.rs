@@ -189,11 +189,11 @@ fn survives(layer: Layer) {
 }
 
 #[test]
-fn power_loss_on_fuse_overlayfs() {
+fn a_reported_commit_survives_power_loss_on_fuse_overlayfs() {
     survives(Layer::FuseOverlayfs);
 }
 
 #[test]
-fn power_loss_on_gocryptfs() {
+fn a_reported_commit_survives_power_loss_on_gocryptfs() {
     survives(Layer::Gocryptfs);
 }

@@ -102,17 +102,17 @@ fn is_caught(system: System, variant: Variant, caught: fn(&Tally) -> bool) {
 }
 
 #[test]
-fn power_loss_on_ext4() {
+fn transactions_survive_power_loss_on_ext4() {
     survives(System::Ext4);
 }
 
 #[test]
-fn power_loss_on_xfs() {
+fn transactions_survive_power_loss_on_xfs() {
     survives(System::Xfs);
 }
 
 #[test]
-fn power_loss_on_btrfs() {
+fn transactions_survive_power_loss_on_btrfs() {
     survives(System::Btrfs);
 }
 

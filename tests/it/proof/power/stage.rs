@@ -119,11 +119,11 @@ fn survives(system: System) {
 }
 
 #[test]
-fn power_loss_while_staging_on_ext4() {
+fn what_is_staged_survives_power_loss_while_staging_on_ext4() {
     survives(System::Ext4);
 }
 
 #[test]
-fn power_loss_while_staging_on_xfs() {
+fn what_is_staged_survives_power_loss_while_staging_on_xfs() {
     survives(System::Xfs);
 }

@@ -42,7 +42,7 @@ fn warnings_that_are_not_true_are_seen() {
 }
 
 #[test]
-fn what_is_not_old_is_somebody_elses() {
+fn what_a_warning_calls_not_old_was_changed_by_others() {
     let left = [NotOld { path: "/w/a".into(), file: Some(0), on_top: true, reason: "why".to_owned() }];
     assert!(judged(&[], |claimed| claimed.judge_not_old(&left)).is_err());
     judged(&["a"], |claimed| claimed.judge_not_old(&left)).unwrap();

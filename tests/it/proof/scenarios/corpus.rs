@@ -9,7 +9,7 @@
 //! | acknowledged and lost on FUSE | `what_is_acknowledged_on_fuse_survives_a_power_cut`, `what_is_staged_on_fuse_survives_a_power_cut` |
 //! | an acknowledged stage is gone | `what_is_staged_survives_a_power_cut_in_the_next_stage` |
 //! | our own torn file called another program's | `a_torn_staged_file_of_ours_is_nobody_elses` |
-//! | a check outlives a txedit that is killed, or whose terminal closes | `front_ends/cli/check.rs a_kill_during_the_check_waits_for_its_end_and_rolls_back`, `front_ends/cli/check.rs a_terminal_that_closes_stops_it_like_an_interrupt` |
+//! | a check outlives a txedit that is killed, or whose terminal closes | `front_ends/cli/check.rs a_kill_during_the_check_waits_for_its_end_and_rolls_back`, `front_ends/cli/check.rs a_terminal_that_closes_stops_the_check_like_an_interrupt` |
 //! | a late write into what is taken back is deleted | `a_late_write_into_what_was_taken_back_is_kept` |
 //! | a mixture answered as unchanged | `an_append_to_a_swapped_file_is_told_when_another_fails` |
 //! | permissions that were revoked come back | `an_attribute_set_in_the_moment_of_the_swap_is_not_lost`, `a_chown_by_a_check_that_fails_is_not_silently_undone` |
@@ -23,7 +23,7 @@
 //! | a key answers done after an undo | `a_key_after_an_undo_says_what_is_true_now` |
 //! | exit status 5 though committed | `front_ends/cli/once.rs what_was_done_is_told_where_the_answer_cannot_be_written` |
 //! | a write of the same size with its time set back | `a_same_size_write_with_its_time_set_back_is_told` |
-//! | children that outlive a check | `front_ends/cli/check.rs nothing_that_it_starts_outlives_it` |
+//! | children that outlive a check | `front_ends/cli/check.rs nothing_that_a_check_starts_outlives_it` |
 //! | an interrupt unheard while hashing | `an_interrupt_while_files_are_read_is_heard`, `transactions/cancelled.rs a_call_that_is_to_stop_does_so_within_a_few_bytes` |
 //! | a check that removes its folder | `a_check_that_removes_its_folder_does_not_stop_recovery` |
 //! | panics without threads, and by times that no clock can tell | `front_ends/cli/starved.rs without_threads_everything_is_done_by_one`, `front_ends/cli/starved.rs times_that_no_clock_can_tell_are_as_good_as_for_ever` |
@@ -58,14 +58,14 @@ fn wrong_in(scripts: &str) -> Vec<String> {
 
 /// Scripts that once broke the promise.
 #[test]
-fn the_corpus_holds() {
+fn no_script_of_the_corpus_breaks_the_promise_again() {
     let wrong = wrong_in("corpus");
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
 /// Scripts that keep the promise, and that the judge once took for a violation.
 #[test]
-fn what_is_allowed_passes() {
+fn scripts_that_keep_the_promise_pass() {
     let wrong = wrong_in("allowed");
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }

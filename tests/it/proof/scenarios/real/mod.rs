@@ -56,31 +56,31 @@ fn run_one(mount: &Path, seed: u64, scenario: &Scenario) {
 }
 
 #[test]
-fn ext4() {
+fn no_scenario_breaks_the_promise_on_ext4() {
     explore(Kind::Ext4, 1_000_000);
 }
 
 #[test]
-fn xfs() {
+fn no_scenario_breaks_the_promise_on_xfs() {
     explore(Kind::Xfs, 2_000_000);
 }
 
 #[test]
-fn btrfs() {
+fn no_scenario_breaks_the_promise_on_btrfs() {
     explore(Kind::Btrfs, 3_000_000);
 }
 
 #[test]
-fn tmpfs() {
+fn no_scenario_breaks_the_promise_on_tmpfs() {
     explore(Kind::Tmpfs, 4_000_000);
 }
 
 #[test]
-fn overlay() {
+fn no_scenario_breaks_the_promise_on_overlay() {
     explore(Kind::Overlay, 5_000_000);
 }
 
 #[test]
-fn fuse_overlay() {
+fn no_scenario_breaks_the_promise_on_fuse_overlayfs() {
     explore(Kind::FuseOverlay, 6_000_000);
 }
