@@ -1,50 +1,51 @@
-//! The tests, tested: each rule of the protocol broken on purpose must be noticed.
+//! The tests, tested: each rule of the protocol broken on purpose must be noticed. J1 to J10 are the invariants of
+//! journal-format.md.
 //!
 //! | what is broken | rule | noticed by |
 //! |---|---|---|
-//! | barrier 1 left out; a target touched before it | 1 | crash |
-//! | the journal changes after its seal; not synced; named before it is synced | 2 | crash |
-//! | the undo state written into the journal | 2 | crash: it no longer verifies |
-//! | swaps taken back without an undo mark; before it is durable | 3 | two foreign writers in a recovery, crash |
-//! | an undo that becomes done | 4 | the same |
-//! | no done mark; done before the look | 5 | crash, a late writer, a foreign writer |
-//! | swaps not looked at; those of a recovery | 5 | a foreign writer, who may change no more than a mode; one in the recovery |
-//! | folders not looked at after the swaps | 5 | somebody who moves one |
-//! | an original told by its digest alone | 7 | a foreign `chmod`, crash |
+//! | barrier 1 left out; a target touched before it | J4 | crash |
+//! | the journal changes after its seal; not synced; named before it is synced | J1, J2 | crash |
+//! | the undo state written into the journal | J2 | crash: it no longer verifies |
+//! | swaps taken back without an undo mark; before it is durable | J6 | two foreign writers in a recovery, crash |
+//! | an undo that becomes done | J6 | the same |
+//! | no done mark; done before the look | J5 | crash, a late writer, a foreign writer |
+//! | swaps not looked at; those of a recovery | J5 | a foreign writer, who may change no more than a mode; one in the recovery |
+//! | folders not looked at after the swaps | J5 | somebody who moves one |
+//! | an original told by its digest alone | J7 | a foreign `chmod`, crash |
 //! | permissions not handed over to what goes back, or on to what was put again | – | a foreign `chmod` beside a check that fails, a foreign writer |
-//! | forward without evidence | 6 | crash |
-//! | foreign content in a slot deleted | 7 | a foreign writer |
-//! | what was taken back or pruned unlinked without a look, by its inode alone, or at once | 7 | a late writer; [`late`] |
-//! | a created file taken back by its digest alone | 7 | a foreign creator of the same content |
-//! | acknowledged before barrier 2, or without it | 8 | crash |
-//! | recovery without its first sync, without its last, without any | 8 | crash after a kill, crash |
-//! | the folder dropped before the undo is synced; an undo without its barrier | 8 | somebody in the way, crash |
-//! | what is kept, or put aside by a person, not synced before the report | 8 | crash after the report |
-//! | originals moved, or exchanged, out of history | 9 | crash |
+//! | forward without evidence | J8 | crash |
+//! | foreign content in a slot deleted | J7 | a foreign writer |
+//! | what was taken back or pruned unlinked without a look, by its inode alone, or at once | J7 | a late writer; [`late`] |
+//! | a created file taken back by its digest alone | J7 | a foreign creator of the same content |
+//! | acknowledged before barrier 2, or without it | J9 | crash |
+//! | recovery without its first sync, without its last, without any | J9 | crash after a kill, crash |
+//! | the folder dropped before the undo is synced; an undo without its barrier | J9 | somebody in the way, crash |
+//! | what is kept, or put aside by a person, not synced before the report | J9 | crash after the report |
+//! | originals moved, or exchanged, out of history | J10 | crash |
 //! | a raw move instead of a create and a delete | – | crash: no evidence |
 //! | recovery before locking | – | a waiter whose edits fit only a mixture |
-//! | a stale copy of the workspace trusted | – | a copy in which somebody went on |
+//! | a stale copy of the workspace trusted | J3 | a copy in which somebody went on |
 //! | done decided by the target alone | – | a foreign writer of the new content |
 //! | classified by inode alone | – | a foreign writer between two swaps |
 //! | a young modification time that proves something | – | a foreign writer of the same size, a coarse clock |
 //! | the trash emptied before a sync | – | a file that gets the number of a staged inode, crash; half a history, crash |
 //! | an original, a report, a section made again, staged edits not synced | – | crash |
-//! | folders removed by an undo before its swaps are durable; not synced; left by a recovery | 8 | a foreign writer and crash, crash |
+//! | folders removed by an undo before its swaps are durable; not synced; left by a recovery | J9 | a foreign writer and crash, crash |
 //! | a sync of the whole file system believed where it does nothing | – | crash |
 //! | a stage acknowledged before its name is durable; in place before it is itself | – | crash |
-//! | what a power loss left of new content kept as somebody else's; taken for the original | 7 | crash |
-//! | what was written into a new file that was taken back, taken for torn | 7 | a foreign writer and crash |
+//! | what a power loss left of new content kept as somebody else's; taken for the original | J7 | crash |
+//! | what was written into a new file that was taken back, taken for torn | J7 | a foreign writer and crash |
 //! | each sync of a commit and an undo left out, one at a time | – | crash, a late writer; [`syncs`] |
 //! | the `id` of a state folder bound to no root; late writes not looked for; a single attempt | – | [`around`] |
 //! | the key not looked for once the journal has its name | – | two requests with one key at once; [`keys`] |
 //! | the mark of a check not durable before it runs | – | crash |
-//! | originals not looked at after the check; folders verified after it alone | 5 | a forger, somebody who moves one; [`recovered`] |
-//! | folders not verified by a recovery | 5 | somebody who moves one |
+//! | originals not looked at after the check; folders verified after it alone | J5 | a forger, somebody who moves one; [`recovered`] |
+//! | folders not verified by a recovery | J5 | somebody who moves one |
 //! | history pruned newest first | – | a pruning that fails |
 //! | what each script of the corpus once showed | – | that script; [`corpus`] |
 //! | a guard that unlinks by path; a journal read before its header is asked | – | `hostile`, `hostile::crafted` |
 //! | a mark of the newest id that does not move | – | `clock` |
-//! | originals with other names not copied | – | `hard_links` |
+//! | originals with other names not copied | J10 | `hard_links` |
 //! | a folder that goes not looked into, told by its inode alone; folders taken back before what is in them | – | a foreign creator in it, a check that fails; [`folders`] |
 //!
 //! Harmless, each for a reason, and shown to be:
@@ -52,7 +53,7 @@
 //! - *An unswapped transaction dropped without a (durable) undo mark.* Without evidence it is dropped once more, and none
 //!   can come up: what is in the trash was synced before it is unlinked. With both left out it is noticed.
 //! - *An undo mark that is taken for none.* The classes of the entries say all that it says, as long as a captured entry
-//!   counts against going forward; it is the done mark's place, and not its own, that rule 4 keeps it from.
+//!   counts against going forward; it is the done mark's place, and not its own, that J6 keeps it from.
 //! - On ext4, *one* of the two folders of a rename *not synced*: a rename is one operation, and the sync of the other
 //!   takes it along. With both left out it is noticed.
 
