@@ -1,6 +1,8 @@
 //! The house rules: layers, lengths, documents.
 
 mod architecture;
+#[cfg(all(feature = "cli", feature = "mcp", feature = "delegate"))]
+mod commands;
 mod documents;
 #[cfg(feature = "cli")]
 mod readme;
