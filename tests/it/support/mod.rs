@@ -9,3 +9,9 @@ pub(crate) fn name_of(module: &str, test: &str) -> String {
     let (_, path) = module.split_once("::").unwrap();
     format!("{path}::{test}")
 }
+
+/// True if `TXEDIT_TEST_FULL` is set: all that is tried within the time of a continuous integration, and not the share of it
+/// that `cargo test` tries by default.
+pub(crate) fn is_full() -> bool {
+    std::env::var_os("TXEDIT_TEST_FULL").is_some()
+}

@@ -20,15 +20,8 @@ mod waiter;
 
 use std::time::Duration;
 
+use crate::support::is_full;
 use txedit::engine::{Durability, Engine, Run, Settings, Unobserved};
-
-/// Set to try every place in every file system, which takes minutes.
-const FULL: &str = "TXEDIT_TEST_FULL";
-
-/// Whether there is time for everything.
-fn is_full() -> bool {
-    std::env::var_os(FULL).is_some()
-}
 
 fn settings(lock_timeout: Duration) -> Settings {
     let retention = txedit::engine::Retention::default();

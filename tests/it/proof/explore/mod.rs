@@ -14,9 +14,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(crate) use barriers::{as_on_fuse, file_by_file};
 use txedit::testing::{Explored, Explorer, Script};
 
+use crate::support::is_full;
+
 /// How much more than usual: `TXEDIT_EXPLORE=20` for a long run.
 pub(crate) fn scale() -> usize {
     std::env::var("TXEDIT_EXPLORE").ok().and_then(|scale| scale.parse().ok()).unwrap_or(1)
+}
+
+/// One in how many runs is tried, of which one in `full` is tried with `TXEDIT_TEST_FULL`. By default it is a third of
+/// those, and an odd number, so that the sample is not always of the same few deeds.
+pub(crate) fn share(full: usize) -> usize {
+    let share = if is_full() || full == 1 { full } else { (full * 3) | 1 };
+    share.div_ceil(scale())
 }
 
 /// `TXEDIT_EXPLORE_SEED` chooses other samples; a failure names the seed that it came with.

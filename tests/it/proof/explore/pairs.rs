@@ -13,19 +13,19 @@ use txedit::request::Request;
 use txedit::testing::{Explorer, Pair, Script};
 
 use super::scripts::{creates, deletes, files, renames, replaces, request, script};
-use super::{scale, seeded, so_far};
+use super::{seeded, so_far};
 
 /// Few crashes for each run: there are tens of thousands of runs.
 fn explorer() -> Explorer {
     seeded(Explorer { images: 2, images_in_recovery: 2, depth: 1, ..Explorer::default() })
 }
 
-/// Of all schedules one in `share`.
-fn explore(name: &str, first: Script, second: Script, share: usize) {
+/// Of all schedules one in `full`, and by default a share of that.
+fn explore(name: &str, first: Script, second: Script, full: usize) {
     let started = std::time::Instant::now();
     let explorer = explorer();
     // No factor of it may be that of the three kinds of kills.
-    let share = share.div_ceil(scale());
+    let share = super::share(full);
     let share = if share.is_multiple_of(3) { share + 1 } else { share };
     match explorer.explore_pair(&Pair::new(first, second), share, 9) {
         Ok(found) => {

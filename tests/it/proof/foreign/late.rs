@@ -38,11 +38,7 @@ fn what_is_written_into_rejected_content_is_kept() {
 fn what_is_written_into_content_that_goes_back_for_another_program_is_kept() {
     let deeds: Vec<_> = late_writers().into_iter().chain(super::creations("/w/sub/new", "new two\n")).collect();
     let started = std::time::Instant::now();
-    let found = super::explorer().explore_two_deeds(
-        &scripts::three(),
-        &deeds,
-        60_000_usize.div_ceil(crate::proof::explore::scale()),
-    );
+    let found = super::explorer().explore_two_deeds(&scripts::three(), &deeds, crate::proof::explore::share(60_000));
     let found = found.unwrap_or_else(|violation| panic!("{violation}"));
     eprintln!("two deeds, one of them late: {found}, in {:.1} s", started.elapsed().as_secs_f32());
 }

@@ -9,7 +9,7 @@ use txedit::journal::Record;
 use txedit::journal::recover::{Seen, is_new};
 use txedit::testing::{Deed, Explorer, Script};
 
-use crate::proof::explore::{scale, scripts, seeded, so_far};
+use crate::proof::explore::{scripts, seeded, share, so_far};
 
 /// Fewer crashes for each run: there are thousands of runs.
 pub(crate) fn explorer() -> Explorer {
@@ -50,10 +50,10 @@ pub(crate) fn deeds_of_three() -> Vec<(&'static str, Deed)> {
     all
 }
 
-pub(crate) fn explore(script: &Script, deeds: &[(&str, Deed)], share: usize) {
+pub(crate) fn explore(script: &Script, deeds: &[(&str, Deed)], full: usize) {
     let started = std::time::Instant::now();
     let explorer = explorer();
-    match explorer.explore_deeds(script, deeds, share.div_ceil(scale())) {
+    match explorer.explore_deeds(script, deeds, share(full)) {
         Ok(found) => {
             let seconds = started.elapsed().as_secs_f32();
             eprintln!("{script:?} with foreign programs: {found}, in {seconds:.1} s; {} so far", so_far(&found));

@@ -7,17 +7,13 @@ use txedit::journal::recover::{self, Observed, Seen};
 use txedit::testing::{Deed, Explored, Script, Violation};
 
 use super::{creations, deeds, deeds_of_three, explore, explorer};
-use crate::proof::explore::{explore_once, scale, scripts, so_far};
+use crate::proof::explore::{explore_once, scripts, share, so_far};
 
 fn told(name: &str, script: &Script, found: Result<Explored, Violation>) {
     match found {
         Ok(found) => eprintln!("{script:?}, {name}: {found}; {} so far", so_far(&found)),
         Err(violation) => panic!("{script:?}, {name}, TXEDIT_EXPLORE_SEED={}:\n{violation}", explorer().seed),
     }
-}
-
-fn share(share: usize) -> usize {
-    share.div_ceil(scale())
 }
 
 #[test]

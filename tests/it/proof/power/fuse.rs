@@ -101,7 +101,7 @@ fn content(number: usize, version: usize) -> String {
 /// Seconds after the report at which the power fails: at once, or, where all is asked for, also after the file system's
 /// own log was written and before the contents would be.
 fn seconds() -> &'static [u64] {
-    if std::env::var_os("TXEDIT_TEST_FULL").is_some() { &[0, 3, 9] } else { &[0] }
+    if crate::support::is_full() { &[0, 3, 9] } else { &[0] }
 }
 
 /// What a disk was told from the first of the files on, and how much of it at each moment after the report.
