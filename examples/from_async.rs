@@ -3,10 +3,7 @@
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use txedit::{Engine, Request, Run};
+use txedit::{CancelToken, Engine, Request, Run};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -15,17 +12,17 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("give a path and a line".into());
     };
     let request = Request::new().label("a note").write(path, line + "\n");
-    let stop = Arc::new(AtomicBool::new(false));
-    let told = Arc::clone(&stop);
+    let stop = CancelToken::new();
+    let told = stop.clone();
     let mut work = tokio::task::spawn_blocking(move || {
         let engine = Engine::open(".")?;
-        engine.apply(&request, Run { cancel: &told, ..Run::default() })
+        engine.apply(&request, Run::default().cancelled_by(&told))
     });
     let report = tokio::select! {
         done = &mut work => done??,
         interrupted = tokio::signal::ctrl_c() => {
             interrupted?;
-            stop.store(true, Ordering::Relaxed);
+            stop.cancel();
             // It came too late where the swaps had begun: then this is a success.
             work.await??
         }

@@ -3,10 +3,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example shows what it does")]
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
-use txedit::{Edit, Engine, Observer, Phase, Request, Run};
+use txedit::{CancelToken, Edit, Engine, Observer, Phase, Request, Run};
 
 struct Progress;
 
@@ -24,11 +21,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let rename = || Edit::replace_all(old.as_str(), new.as_str());
     let request = Request::new().label(format!("rename {old} to {new}"));
     let request = arguments.fold(request, |request, path| request.edit(path, rename()));
-    let stop = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::clone(&stop))?;
+    let stop = CancelToken::new();
+    signal_hook::flag::register(signal_hook::consts::SIGINT, stop.flag())?;
 
     let engine = Engine::open(std::env::current_dir()?)?;
-    let report = engine.apply(&request, Run { cancel: &stop, observer: &Progress })?;
+    let report = engine.apply(&request, Run::default().cancelled_by(&stop).observed_by(&Progress))?;
     println!("{} files; `txedit undo` takes it back", report.files.len());
     Ok(())
 }

@@ -57,6 +57,7 @@
 //! written down before it is done, [`fs`] the one door to the operating system, [`engine`] what brings them together,
 //! [`wire`] their JSON. `journal-format.md` specifies what is on the disk.
 
+mod cancel;
 pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
@@ -83,6 +84,7 @@ pub mod testing;
 pub mod text;
 pub mod wire;
 
+pub use cancel::CancelToken;
 pub use check::Check;
 pub use digest::Digest;
 pub use engine::report::{FileReport, Operation, Recovered, Report, Status};

@@ -35,7 +35,7 @@ impl Observer for Clock {
         match phase {
             Phase::Stage if done == 0 => *self.staging.lock().unwrap() = Some(Instant::now()),
             Phase::Swap if done == 0 => *self.swapping.lock().unwrap() = Some(Instant::now()),
-            Phase::Read | Phase::Stage | Phase::Swap | Phase::Check | Phase::Undo => {}
+            _ => {}
         }
     }
 }

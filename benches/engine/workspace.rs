@@ -1,15 +1,13 @@
 //! A workspace in which one transaction after the other edits all files, there and back.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use txedit::check::Check;
 use txedit::engine::report::Report;
-use txedit::engine::{Durability, Engine, Observer, Retention, Run, Settings, Unobserved};
+use txedit::engine::{Durability, Engine, Observer, Retention, Run, Settings};
 use txedit::fs::Fs;
 use txedit::fs::os::OsFs;
-use txedit::limits;
 use txedit::request::edit::{Anchor, Count, Edit, Matching};
 use txedit::request::{Change, FileRequest, Request};
 
@@ -60,12 +58,16 @@ impl Workspace {
 
     /// Edits all files.
     pub(crate) fn commit(&mut self) -> Report {
-        self.commit_watched(&Unobserved)
+        self.commit_in(Run::default())
     }
 
-    /// Edits all files; `observer` looks on.
+    /// Edits all files, observed.
     pub(crate) fn commit_watched(&mut self, observer: &dyn Observer) -> Report {
-        let report = self.engine.apply(self.next(), Run { observer, ..running() }).unwrap();
+        self.commit_in(Run::default().observed_by(observer))
+    }
+
+    fn commit_in(&mut self, run: Run<'_>) -> Report {
+        let report = self.engine.apply(self.next(), run).unwrap();
         self.passed();
         report
     }
@@ -85,7 +87,7 @@ impl Workspace {
     }
 
     fn clear(&mut self) {
-        self.engine.prune(&Retention { count: 0, bytes: 0, age: Duration::ZERO }).unwrap();
+        self.engine.prune(&Retention::default().count(0).bytes(0).age(Duration::ZERO)).unwrap();
         self.uncleared = 0;
     }
 
@@ -97,25 +99,19 @@ impl Workspace {
 
     /// The next request as one that is taken back when it is interrupted: a check was to decide, and never ran.
     pub(crate) fn checked(&self) -> Request {
-        Request { check: Some(Check::new(vec!["true".into()])), ..self.next().clone() }
+        self.next().clone().check(Check::new(vec!["true".into()]))
     }
 }
 
 /// An engine on the files of a tree.
 pub(crate) fn engine(fs: Arc<dyn Fs>, tree: &Tree, durability: Durability) -> Engine {
-    let settings = Settings {
-        durability,
-        lock_timeout: limits::LOCK_TIMEOUT,
-        retention: Retention::default(),
-        program: "bench".to_owned(),
-    };
+    let settings = Settings::default().durability(durability).program("bench");
     Engine::with_fs(fs, tree.root(), settings).unwrap().allowing_checks()
 }
 
 /// Unwatched and never stopped.
 pub(crate) fn running() -> Run<'static> {
-    static NEVER: AtomicBool = AtomicBool::new(false);
-    Run { cancel: &NEVER, observer: &Unobserved }
+    Run::default()
 }
 
 /// One edit in each file.
@@ -123,9 +119,9 @@ fn request(tree: &Tree, old: &str, new: &str) -> Request {
     let files = tree.files().iter().map(|path| {
         let edits = vec![exact(old, new, Count::Once)];
         let change = Change::Edit { edits, rename: None };
-        FileRequest { path: path.clone().into(), expected_hash: None, change, mode: None }
+        FileRequest::new(path.clone(), change)
     });
-    Request { files: files.collect(), ..Request::default() }
+    Request::of_files(files.collect())
 }
 
 /// An edit that finds `old` to the byte.

@@ -9,7 +9,6 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use command_fds::{CommandFdExt as _, FdMapping};
@@ -18,6 +17,7 @@ use rustix::io::fcntl_dupfd_cloexec;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use super::left::Marks;
+use crate::cancel::CancelToken;
 
 /// The variable with the token of the server, which no program that it runs is to know.
 pub const TOKEN: &str = "TXEDIT_MCP_TOKEN";
@@ -87,7 +87,7 @@ pub struct Ran {
 pub type Listener<'a> = &'a mut dyn FnMut(Stream, &[u8]) -> ControlFlow<()>;
 
 /// Runs a program to its end, and ends everything that it left behind. An error means that it could not be run.
-pub fn run(order: &Order<'_>, cancel: &AtomicBool, listener: Listener<'_>) -> io::Result<Ran> {
+pub fn run(order: &Order<'_>, cancel: &CancelToken, listener: Listener<'_>) -> io::Result<Ran> {
     let started = Instant::now();
     let mut running = Running::start(order)?;
     let end = running.watch(order.limit, started, cancel, listener)?;
@@ -145,7 +145,7 @@ impl Running {
         &mut self,
         limit: Duration,
         started: Instant,
-        cancel: &AtomicBool,
+        cancel: &CancelToken,
         listener: Listener<'_>,
     ) -> io::Result<End> {
         let mut stopped: Option<(End, Instant)> = None;
@@ -168,7 +168,7 @@ impl Running {
                 }
                 continue;
             }
-            let why = match (cancel.load(Ordering::Relaxed), started.elapsed() >= limit, self.is_deaf) {
+            let why = match (cancel.is_cancelled(), started.elapsed() >= limit, self.is_deaf) {
                 (true, ..) => End::Cancelled,
                 (_, true, _) => End::TimedOut,
                 (_, _, true) => End::Unheard,

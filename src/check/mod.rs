@@ -12,9 +12,9 @@ use std::fmt;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use crate::cancel::CancelToken;
 use crate::limits;
 
 /// A program that runs with the new files in place. Its exit status 0 commits, everything else takes all back.
@@ -62,7 +62,7 @@ pub struct Call<'a> {
     /// recovery waits for it, whatever becomes of this process.
     pub held: Option<BorrowedFd<'a>>,
     /// Set to stop it.
-    pub cancel: &'a AtomicBool,
+    pub cancel: &'a CancelToken,
     /// Is given what it prints, as it comes.
     pub output: &'a dyn Fn(&[u8]),
 }

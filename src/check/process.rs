@@ -56,9 +56,10 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::cancel::CancelToken;
     use crate::check::Check;
 
-    fn run(script: &str, limit: Duration, cancel: &AtomicBool) -> (Ended, String) {
+    fn run(script: &str, limit: Duration, cancel: &CancelToken) -> (Ended, String) {
         let scratch = tempfile::tempdir().unwrap();
         let command = ["sh", "-c", script].map(OsString::from).to_vec();
         let check = Check { command, limit };
@@ -77,7 +78,7 @@ mod tests {
 
     #[test]
     fn what_it_prints_is_told_and_its_end_is_kept() {
-        let never = AtomicBool::new(false);
+        let never = CancelToken::new();
         let (ended, heard) = run("echo one; echo two >&2; printf ${TXEDIT_TRANSACTION%%-*}", LONG, &never);
         assert_eq!((ended.verdict, &*ended.tail), (Verdict::Passed, "one\ntwo\nT"));
         assert_eq!(heard, "one\ntwo\nT");
@@ -89,7 +90,7 @@ mod tests {
 
     #[test]
     fn it_is_stopped_with_all_that_it_started() {
-        let never = AtomicBool::new(false);
+        let never = CancelToken::new();
         let scratch = tempfile::tempdir().unwrap();
         let alive = scratch.path().join("alive");
         // The child would write long after the check was stopped, and holds the output open.
@@ -101,7 +102,8 @@ mod tests {
         assert_eq!(ended.verdict, Verdict::Passed);
         std::thread::sleep(Duration::from_millis(1800));
         assert!(!alive.exists(), "a child survived the check");
-        let cancel = AtomicBool::new(true);
+        let cancel = CancelToken::new();
+        cancel.cancel();
         let (ended, _) = run("sleep 60", LONG, &cancel);
         assert_eq!(ended.verdict, Verdict::Cancelled);
         assert!(ended.took < Duration::from_secs(30));
@@ -111,7 +113,7 @@ mod tests {
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test may panic")]
     fn what_others_start_meanwhile_is_left_alone() {
-        let (never, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
+        let (never, is_over) = (CancelToken::new(), AtomicBool::new(false));
         let scratch = tempfile::tempdir().unwrap();
         let locked = std::fs::File::open(scratch.path()).unwrap();
         locked.lock().unwrap();
@@ -138,7 +140,7 @@ mod tests {
 
     #[test]
     fn one_that_ignores_the_request_to_end_is_killed() {
-        let never = AtomicBool::new(false);
+        let never = CancelToken::new();
         let (ended, _) = run("trap '' TERM; while true; do sleep 0.1; done", Duration::from_millis(50), &never);
         assert_eq!(ended.verdict, Verdict::TimedOut);
     }

@@ -2,25 +2,25 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 
+use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::fs::os;
 
-/// The flag that these signals set, from now to the end of the program.
+/// The token that these signals cancel, from now to the end of the program.
 ///
-/// A second signal sets it once more and does nothing else: a commit in its swap is never cut off by impatience, nor by a
+/// A second signal cancels it once more and does nothing else: a commit in its swap is never cut off by impatience, nor by a
 /// terminal that closes. Commands that only read do not call this, so that they end at once; neither does anything that
 /// waits for stdin.
-pub(crate) fn cancel_flag() -> Result<Arc<AtomicBool>> {
-    let cancel = Arc::new(AtomicBool::new(false));
+pub(crate) fn cancel_token() -> Result<CancelToken> {
+    let cancel = CancelToken::new();
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         // Whoever said `nohup` wants the terminal to close without an effect.
         if signal != SIGHUP || !os::ignores_hang_up() {
-            flag::register(signal, Arc::clone(&cancel)).map_err(|e| Error::io("watch", "the signals", e))?;
+            flag::register(signal, cancel.flag()).map_err(|e| Error::io("watch", "the signals", e))?;
         }
     }
     Ok(cancel)

@@ -1,9 +1,11 @@
 //! The engine: reads, decides and carries out the transactions of one workspace.
 
+mod options;
 pub(crate) mod read;
 pub mod report;
 mod revert;
 pub(super) mod rollback;
+mod run;
 
 mod history;
 mod open;
@@ -12,11 +14,8 @@ mod status;
 mod store;
 mod transaction;
 
-use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use crate::check::process::Processes;
 use crate::check::{Check, Checker};
@@ -30,153 +29,15 @@ use crate::limits;
 use crate::path::bounds::Bounds;
 use crate::path::{RelPath, STATE_FOLDER};
 pub use history::untrusted::Wanting;
+pub use options::{Decision, Durability, RecoverOptions, Retention, Settings, UndoOptions};
 use report::{Recovered, Status};
-pub use revert::undo::UndoOptions;
+pub(crate) use run::Unobserved;
+pub use run::{Observer, Phase, Run};
 use store::lock::Patience;
 use store::state::{Found, Section, State};
 use store::workspace::Workspace;
 pub use transaction::Transaction;
 use transaction::prepare::resolve::Resolver;
-
-/// What a commit waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Durability {
-    /// Safe against power loss: two barriers.
-    #[default]
-    Power,
-    /// Safe against `kill -9`, not against power loss: no barriers.
-    Process,
-}
-
-/// How much history is kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Retention {
-    /// Transactions.
-    pub count: usize,
-    /// Bytes of their originals.
-    pub bytes: u64,
-    /// Time since the commit.
-    pub age: Duration,
-}
-
-impl Default for Retention {
-    fn default() -> Self {
-        Self { count: limits::HISTORY_COUNT, bytes: limits::HISTORY_BYTES, age: limits::HISTORY_AGE }
-    }
-}
-
-/// How an engine works.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// What a commit waits for.
-    pub durability: Durability,
-    /// How long to wait for locks.
-    pub lock_timeout: Duration,
-    /// How much history is kept.
-    pub retention: Retention,
-    /// Who runs the engine, for messages and the log: `txedit 0.1.0`.
-    pub program: String,
-}
-
-impl Default for Settings {
-    /// Safe against power loss, the limits that the command line has, and this crate as the program.
-    fn default() -> Self {
-        Self {
-            durability: Durability::Power,
-            lock_timeout: limits::LOCK_TIMEOUT,
-            retention: Retention::default(),
-            program: concat!("txedit ", env!("CARGO_PKG_VERSION"), " as a library").to_owned(),
-        }
-    }
-}
-
-/// What an engine is doing, for progress bars.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
-    /// Reading, hashing, matching.
-    Read,
-    /// Writing new contents into the transaction's folder.
-    Stage,
-    /// Exchanging them with the targets.
-    Swap,
-    /// Running the check.
-    Check,
-    /// Putting targets back.
-    Undo,
-}
-
-/// Is told how far the work is, before each file. Where it panics, the call ends with that panic: before the commit is
-/// through everything is taken back first.
-pub trait Observer: Sync {
-    /// `done` of `total` files are through `phase`.
-    fn progress(&self, phase: Phase, done: usize, total: usize);
-
-    /// What the check prints, as it comes.
-    fn check_output(&self, _bytes: &[u8]) {}
-
-    /// The program that asked for the work, where that is another than the one that does it: an MCP client.
-    fn client(&self) -> Option<&str> {
-        None
-    }
-}
-
-/// Looks at nothing.
-#[derive(Debug, Clone, Copy)]
-pub struct Unobserved;
-
-impl Observer for Unobserved {
-    fn progress(&self, _phase: Phase, _done: usize, _total: usize) {}
-}
-
-/// How one call is watched and stopped.
-#[derive(Clone, Copy)]
-pub struct Run<'a> {
-    /// Set to stop before the first swap; from there on the call finishes.
-    pub cancel: &'a AtomicBool,
-    /// Is told how far the work is.
-    pub observer: &'a dyn Observer,
-}
-
-impl Default for Run<'_> {
-    /// Neither watched nor stopped.
-    fn default() -> Self {
-        static NEVER: AtomicBool = AtomicBool::new(false);
-        Self { cancel: &NEVER, observer: &Unobserved }
-    }
-}
-
-impl fmt::Debug for Run<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Run").field("cancel", self.cancel).finish_non_exhaustive()
-    }
-}
-
-/// What a person decides of an interrupted transaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Decision {
-    /// What the recovery table says.
-    #[default]
-    Table,
-    /// Finish it.
-    Forward,
-    /// Take it back.
-    Back,
-    /// Put its folder aside, files as they are.
-    Discard,
-}
-
-/// How to recover.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct RecoverOptions {
-    /// The decision.
-    pub decision: Decision,
-    /// Say what would be done; do nothing.
-    pub plan_only: bool,
-    /// Act on a journal that was not born where it is.
-    pub trust_journal: bool,
-    /// Act on a journal of another machine.
-    pub other_host: bool,
-}
 
 /// The transactions of one workspace.
 #[derive(Debug)]

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::Engine;
 use super::report::Content;
-use super::store::lock::NEVER;
 use super::store::snapshot::{self, Wanted};
+use crate::cancel::NEVER;
 use crate::errno::Errno;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Name};

@@ -8,13 +8,14 @@ use std::fs::File;
 use std::io::Read;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ignore::overrides::OverrideBuilder;
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
 use super::threads;
+use crate::cancel::CancelToken;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use crate::path::STATE_FOLDER;
@@ -64,14 +65,14 @@ pub struct Walked<T> {
 pub fn search<T: Send>(
     tree: &Tree,
     look: &(dyn Fn(&[u8]) -> Option<T> + Sync),
-    cancel: &AtomicBool,
+    cancel: &CancelToken,
 ) -> Result<Walked<T>> {
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(THREADS);
     let passed = Arc::new(Passed::default());
     let mut builder = builder(tree, &passed)?;
     let all = Gathered { found: Mutex::default(), warnings: Mutex::default(), searched: 0.into(), binary: 0.into() };
     let visit = |entry: std::result::Result<DirEntry, ignore::Error>, buffer: &mut Vec<u8>| {
-        if cancel.load(Ordering::Relaxed) {
+        if cancel.is_cancelled() {
             return WalkState::Quit;
         }
         match entry {
@@ -94,7 +95,7 @@ pub fn search<T: Send>(
             }
         }
     }
-    if cancel.load(Ordering::Relaxed) {
+    if cancel.is_cancelled() {
         return Err(Error::new(ErrorKind::Cancelled, "cancelled while files were searched"));
     }
     Ok(Walked {
@@ -193,7 +194,7 @@ impl<T> Gathered<T> {
         &self,
         entry: &DirEntry,
         look: &(dyn Fn(&[u8]) -> Option<T> + Sync),
-        cancel: &AtomicBool,
+        cancel: &CancelToken,
         buffer: &mut Vec<u8>,
     ) {
         if !entry.file_type().is_some_and(|kind| kind.is_file()) {
@@ -225,7 +226,7 @@ impl<T> Gathered<T> {
 
 /// Reads a whole file into a buffer, or as far as it comes until the caller wants to stop; `false` where it is larger than
 /// what is ever edited.
-fn read(path: &Path, cancel: &AtomicBool, buffer: &mut Vec<u8>) -> Result<bool> {
+fn read(path: &Path, cancel: &CancelToken, buffer: &mut Vec<u8>) -> Result<bool> {
     let mut file = File::open(path).map_err(|e| Error::io("open", path, e))?;
     let size = file.metadata().map_err(|e| Error::io("look at", path, e))?.len();
     buffer.clear();
@@ -234,7 +235,7 @@ fn read(path: &Path, cancel: &AtomicBool, buffer: &mut Vec<u8>) -> Result<bool> 
     }
     buffer.reserve(usize::try_from(size).unwrap_or(0) + 1);
     let piece = limits::CANCEL_EVERY_BYTES as u64;
-    while !cancel.load(Ordering::Relaxed) {
+    while !cancel.is_cancelled() {
         if file.by_ref().take(piece).read_to_end(buffer).map_err(|e| Error::io("read", path, e))? == 0 {
             break;
         }
@@ -266,7 +267,7 @@ mod tests {
         }
         let run = |tree: Tree| {
             let look = |content: &[u8]| content.contains(&b'x').then_some(());
-            let walked = search(&tree, &look, &AtomicBool::new(false)).unwrap();
+            let walked = search(&tree, &look, &CancelToken::new()).unwrap();
             let name = |(path, ()): (PathBuf, ())| path.strip_prefix(&base).unwrap().to_str().unwrap().to_owned();
             let mut names: Vec<_> = walked.found.into_iter().map(name).collect();
             names.sort();
@@ -281,16 +282,16 @@ mod tests {
         let told = Tree { paths: vec![base.join("ignored"), base.join("sub")], ..tree.clone() };
         assert_eq!(run(told).0, names(&["ignored", "sub/b.rs"]));
         let missing = Tree { paths: vec![base.join("none")], ..tree.clone() };
-        let error = search(&missing, &|_| None::<()>, &AtomicBool::new(false)).unwrap_err();
+        let error = search(&missing, &|_| None::<()>, &CancelToken::new()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::FileNotFound);
         std::os::unix::fs::symlink("/etc/hostname", base.join("link")).unwrap();
         for path in [base.join("link"), base.join("sub/../.."), "/".into()] {
             let outside = Tree { paths: vec![path], ..tree.clone() };
             let look = |_: &[u8]| -> Option<()> { panic!("nothing is read") };
-            assert_eq!(search(&outside, &look, &AtomicBool::new(false)).unwrap_err().kind(), ErrorKind::OutsideRoot);
+            assert_eq!(search(&outside, &look, &CancelToken::new()).unwrap_err().kind(), ErrorKind::OutsideRoot);
         }
         let glob = Tree { globs: vec!["[".into()], ..tree };
-        let error = search(&glob, &|_| None::<()>, &AtomicBool::new(false)).unwrap_err();
+        let error = search(&glob, &|_| None::<()>, &CancelToken::new()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidPattern);
     }
 }

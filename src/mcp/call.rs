@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rmcp::RoleServer;
@@ -14,6 +13,7 @@ use super::answer::Answer;
 use super::roots;
 use super::shared::Shared;
 use super::tools::{Definition, Job};
+use crate::cancel::CancelToken;
 use crate::engine::{Observer, Phase, Run};
 use crate::error::{Error, ErrorKind, Outcome};
 use crate::wire::Shape;
@@ -37,12 +37,12 @@ pub(super) async fn run(
         return Answer::error(&error, None, Shape::Multi);
     }
     let started = Instant::now();
-    let cancel = Arc::new(AtomicBool::new(false));
+    let cancel = CancelToken::new();
     // What the client is too slow to hear of is left out.
     let (steps, mut heard) = mpsc::channel(16);
     let token = context.meta.get_progress_token();
     let mut working = shared.running.spawn_blocking({
-        let (shared, cancel) = (Arc::clone(shared), Arc::clone(&cancel));
+        let (shared, cancel) = (Arc::clone(shared), cancel.clone());
         let client = client_of(context);
         let observer = Teller { steps: token.is_some().then_some(steps), last: Mutex::new(None), client };
         move || {
@@ -54,7 +54,7 @@ pub(super) async fn run(
                 engine,
                 connection,
                 commits: &shared.commits,
-                run: Run { cancel: &cancel, observer: &observer },
+                run: Run::default().cancelled_by(&cancel).observed_by(&observer),
                 read_only: shared.options.read_only,
                 allow_checks: shared.options.allow_checks,
                 check_limit: shared.options.check_limit,
@@ -63,7 +63,7 @@ pub(super) async fn run(
                 delegate: &shared.options.delegate,
             };
             let answer = (tool.run)(&job, arguments);
-            log(tool, &answer, started, cancel.load(Ordering::Relaxed));
+            log(tool, &answer, started, cancel.is_cancelled());
             if let Some(transaction) = &answer.changes.committed {
                 shared.commits.add(transaction, connection);
             }
@@ -76,8 +76,8 @@ pub(super) async fn run(
             biased;
             Some(step) = heard.recv() => tell(context, token.as_ref(), step).await,
             done = &mut working => break done,
-            () = context.ct.cancelled(), if !cancel.load(Ordering::Relaxed) => cancel.store(true, Ordering::Relaxed),
-            () = shared.stop.cancelled(), if !cancel.load(Ordering::Relaxed) => cancel.store(true, Ordering::Relaxed),
+            () = context.ct.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
+            () = shared.stop.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
         }
     };
     done.unwrap_or_else(|_| {

@@ -9,8 +9,8 @@ mod pattern;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 
+use crate::cancel::CancelToken;
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::walk::{self, Tree};
@@ -63,7 +63,7 @@ impl Found {
 
 /// Searches a tree, and builds the request. Nothing is changed. Fails where nothing is found, or not as much as the
 /// guard says.
-pub fn search(query: &Query, tree: &Tree, guard: Guard, cancel: &AtomicBool) -> Result<Found> {
+pub fn search(query: &Query, tree: &Tree, guard: Guard, cancel: &CancelToken) -> Result<Found> {
     let pattern = Pattern::new(query)?;
     let look = |content: &[u8]| {
         let edits = pattern.edits(content);

@@ -9,10 +9,16 @@ use crate::digest::Digest;
 use crate::path::AskedPath;
 
 impl Request {
-    /// One that asks nothing yet.
+    /// An empty request, to which the other methods add.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A request of these changes, one for each file.
+    #[must_use]
+    pub fn of_files(files: Vec<FileRequest>) -> Self {
+        Self { files, ..Self::default() }
     }
 
     /// A text for the log.
@@ -88,17 +94,35 @@ impl Request {
 
     /// Has a program decide, with the new files in place, whether they stay.
     #[must_use]
-    pub fn check(self, check: Check) -> Self {
-        Self { check: Some(check), ..self }
+    pub fn check(self, check: impl Into<Option<Check>>) -> Self {
+        Self { check: check.into(), ..self }
     }
 
-    /// Says what would be done, and does nothing.
+    /// Reports what would be done, and does nothing.
     #[must_use]
-    pub fn dry_run(self) -> Self {
-        Self { dry_run: true, ..self }
+    pub fn dry_run(self, dry_run: bool) -> Self {
+        Self { dry_run, ..self }
     }
 
-    /// A key by which a retry is known: the answer of the transaction that carries it is given again.
+    /// Puts the whole new content of each file into the report.
+    #[must_use]
+    pub fn include_content(self, include_content: bool) -> Self {
+        Self { include_content, ..self }
+    }
+
+    /// Adds a copy of each file as it was, as `<file>.bak`, to the transaction.
+    #[must_use]
+    pub fn backup(self, backup: bool) -> Self {
+        Self { backup, ..self }
+    }
+
+    /// Succeeds without a change where the very same request was committed before, and every file is still as it left it.
+    #[must_use]
+    pub fn idempotent(self, idempotent: bool) -> Self {
+        Self { idempotent, ..self }
+    }
+
+    /// A key that identifies a retry: the answer of the transaction that carries it is given again.
     #[must_use]
     pub fn idempotency_key(self, key: impl Into<String>) -> Self {
         Self { idempotency_key: Some(key.into()), ..self }
@@ -113,7 +137,7 @@ impl Request {
     }
 
     /// What was asked of a path before. Compared to the byte, which is quick: two spellings of one path are found, and
-    /// refused, when the request is looked at.
+    /// refused, when the request is validated.
     fn entry(&mut self, path: &AskedPath) -> Option<&mut FileRequest> {
         let at = self.position(path)?;
         Some(&mut self.files[at])
@@ -131,6 +155,25 @@ impl Request {
             self.files.len() - 1
         });
         &mut self.files[at]
+    }
+}
+
+impl FileRequest {
+    /// A change of one file, whatever its content is now, that leaves its permissions.
+    pub fn new(path: impl Into<AskedPath>, change: Change) -> Self {
+        Self { path: path.into(), expected_hash: None, change, mode: None }
+    }
+
+    /// Refuses the whole request unless the file has this content, which the caller saw.
+    #[must_use]
+    pub fn expect(self, content: Digest) -> Self {
+        Self { expected_hash: Some(content), ..self }
+    }
+
+    /// Sets the permissions.
+    #[must_use]
+    pub fn mode(self, mode: Mode) -> Self {
+        Self { mode: Some(mode), ..self }
     }
 }
 

@@ -2,7 +2,6 @@
 //! files for those who show them to somebody.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 
 use serde::Serialize;
 
@@ -115,7 +114,7 @@ pub fn text_file(
     run: Run<'_>,
 ) -> Result<TextFile, SkippedFile> {
     let skipped = |code: ErrorKind, reason: String| SkippedFile::new(named, code, reason);
-    if run.cancel.load(Ordering::Relaxed) {
+    if run.cancel.is_cancelled() {
         return Err(skipped(ErrorKind::Cancelled, "cancelled".to_owned()));
     }
     let mut findings = Findings::new();

@@ -41,7 +41,7 @@ pub(super) fn run(args: &RecoverArgs, options: &Options) -> Result<Answer, Failu
         }
     }
     // A recovery can be cut off and begun again at any point; but whoever runs it wants to have it behind them.
-    let _deferred = signals::cancel_flag()?;
+    let _deferred = signals::cancel_token()?;
     let done = engine.recover(id, RecoverOptions { plan_only: false, ..how })?;
     Ok(answer(&plan, &done, args)?)
 }

@@ -37,9 +37,9 @@ fn not_allowed(command: &str) -> Error {
 
 /// Makes a call with a progress bar, that signals stop.
 pub(super) fn watched<T>(options: &Options, call: impl FnOnce(Run<'_>) -> Result<T>) -> Result<T> {
-    let cancel = signals::cancel_flag()?;
+    let cancel = signals::cancel_token()?;
     let progress = Progress::start(options.quiet);
-    call(Run { cancel: &cancel, observer: &progress })
+    call(Run::default().cancelled_by(&cancel).observed_by(&progress))
 }
 
 /// The answer for a report of a request; `verb` is what stands before the transaction's id.

@@ -1,16 +1,16 @@
 //! Contents that a rollback put into `kept/`, since they are another program's.
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use super::prune;
 use super::trash;
+use crate::cancel::CancelToken;
+use crate::cancel::NEVER;
 use crate::engine::report::{Kept, Report};
 use crate::engine::store::aside::asides;
 use crate::engine::store::delete_tree;
 use crate::engine::store::folder::{UNCERTAIN, is_incomplete, see};
 use crate::engine::store::interrupted;
-use crate::engine::store::lock::NEVER;
 use crate::engine::store::state::{Section, State, list_ids, open_transaction};
 use crate::engine::store::workspace::Workspace;
 use crate::engine::{Engine, Run};
@@ -159,7 +159,7 @@ fn contents<'j>(
     state: &State,
     folder: &Handle,
     (journal, mark): (&'j Journal, Mark),
-    cancel: &AtomicBool,
+    cancel: &CancelToken,
 ) -> Result<Vec<(&'j Path, error::Kept)>> {
     let mut found = Vec::new();
     let kept = |path: &Path, name: &str, reason: &str| error::Kept {

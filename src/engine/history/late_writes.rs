@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use super::stored_report;
 use super::{Loaded, history};
+use crate::cancel::NEVER;
 use crate::engine::store::folder::{is_empty_folder, is_incomplete, see};
 use crate::engine::store::interrupted;
-use crate::engine::store::lock::NEVER;
 use crate::engine::store::state::{Section, State, list_ids, open_transaction};
 use crate::engine::store::workspace::Workspace;
 use crate::error::Result;

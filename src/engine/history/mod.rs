@@ -15,16 +15,16 @@ pub(super) mod untrusted;
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use super::Engine;
 use super::report::{Logged, Shown, ShownFile};
 use super::store::id;
 use super::store::interrupted;
-use super::store::lock::NEVER;
 use super::store::private::{self, Opening};
 use super::store::snapshot;
 use super::store::state::{Found, Section, State, list_ids};
+use crate::cancel::CancelToken;
+use crate::cancel::NEVER;
 use crate::digest::Digest;
 use crate::engine::store::workspace::Workspace;
 use crate::errno;
@@ -335,7 +335,7 @@ impl Engine {
 
     /// What was at the target of an entry: in its slot or, where that inode had other names through which it was
     /// written since, in the copy.
-    pub(crate) fn original(&self, loaded: &Loaded, entry: usize, cancel: &AtomicBool) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn original(&self, loaded: &Loaded, entry: usize, cancel: &CancelToken) -> Result<Option<Vec<u8>>> {
         let slot = self.content(Name::new(&loaded.folder, &slot_name(entry)), cancel)?;
         let before = loaded.journal.entries[entry].change.before().map(|before| before.digest);
         let is_it = |content: &Vec<u8>| Some(Digest::of(content)) == before;
@@ -347,14 +347,14 @@ impl Engine {
     }
 
     /// The content at a path of the workspace; `None` where there is no regular file.
-    pub(crate) fn current(&self, path: &RelPath, cancel: &AtomicBool) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn current(&self, path: &RelPath, cancel: &CancelToken) -> Result<Option<Vec<u8>>> {
         match self.workspace.fs().open_beneath(&self.workspace.root, path.parent()) {
             Ok(folder) => self.content(Name::new(&folder, path.name()), cancel),
             Err(_) => Ok(None),
         }
     }
 
-    pub(crate) fn content(&self, name: Name<'_>, cancel: &AtomicBool) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn content(&self, name: Name<'_>, cancel: &CancelToken) -> Result<Option<Vec<u8>>> {
         let stat = self.workspace.stat(name)?;
         let Some(stat) = stat.filter(|stat| stat.kind == FileKind::File) else { return Ok(None) };
         let file = self.workspace.open_file(name)?;

@@ -148,10 +148,9 @@ fn due(committed: &str, bytes: u64, bound: u64) -> Option<Thoroughness> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicBool;
 
     use super::*;
-    use crate::engine::{Durability, Run, Settings, Unobserved};
+    use crate::engine::{Durability, Run, Settings};
     use crate::request::validate::PathRule;
     use crate::wire;
 
@@ -178,12 +177,11 @@ mod tests {
             program: "txedit tests".to_owned(),
         };
         let engine = Engine::open_with(scratch.path(), settings).unwrap();
-        let cancel = AtomicBool::new(false);
         for content in ["1", "22", "333", "4444", "55555"] {
             let file = format!(r#"{{"file_path": "a", "content": "{content}", "if_exists": "replace"}}"#);
             let request = wire::request::parse(format!(r#"{{"files": [{file}]}}"#).as_bytes()).unwrap();
             let request = request.into_request(PathRule::AbsoluteOrRelative).unwrap();
-            engine.apply(&request, Run { cancel: &cancel, observer: &Unobserved }).unwrap();
+            engine.apply(&request, Run::default()).unwrap();
         }
         // A copy of one, as a repository may bring it along, is none: it does not count, whatever is in it.
         let history = scratch.path().join(".txedit/history");

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::cancel::NEVER;
 use crate::check::{CheckRun, Ended, Verdict};
 use crate::digest::Digest;
 use crate::engine::report::{Extra, FileReport, Operation, Report};
-use crate::engine::store::lock::NEVER;
 use crate::engine::store::snapshot;
 use crate::engine::store::workspace::Workspace;
 use crate::error::Result;

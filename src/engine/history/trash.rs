@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use super::late_writes::{Found, Slots};
 use super::stored_report;
+use crate::cancel::NEVER;
 use crate::engine::store::barrier;
 use crate::engine::store::folder::see;
 use crate::engine::store::interrupted;
-use crate::engine::store::lock::NEVER;
 use crate::engine::store::state::{Section, State, list_ids, open_transaction};
 use crate::engine::store::workspace::Workspace;
 use crate::error::Result;

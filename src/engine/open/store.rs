@@ -3,11 +3,12 @@
 use jiff::Timestamp;
 
 use super::stored::{Folder, Stored, VERSION};
+use crate::cancel::NEVER;
 use crate::digest::Digest;
 use crate::engine::Engine;
 use crate::engine::store::files::{Fresh, replace, write_new};
 use crate::engine::store::folder::owner;
-use crate::engine::store::lock::{NEVER, Patience};
+use crate::engine::store::lock::Patience;
 use crate::engine::store::snapshot;
 use crate::engine::store::state::{Section, State, list_ids, open_transaction};
 use crate::engine::store::workspace::Workspace;

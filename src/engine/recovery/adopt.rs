@@ -3,8 +3,7 @@
 //! In a copy all inodes are others: txedit's own new files would count as somebody else's. From here on the journal names
 //! those that are here, so that all of it can be taken back or finished, and what is finished can be undone.
 
-use std::sync::atomic::AtomicBool;
-
+use crate::cancel::CancelToken;
 use crate::engine::store::folder::see;
 use crate::engine::store::state::State;
 use crate::error::{Error, ErrorKind, Result};
@@ -24,7 +23,7 @@ pub(super) fn adopt(
     state: &State,
     found: &Found<'_>,
     journal: &Journal,
-    cancel: &AtomicBool,
+    cancel: &CancelToken,
 ) -> Result<Option<Journal>> {
     let Found { id, folder, mark } = *found;
     let stat = state.workspace.stat_handle(folder)?;
@@ -55,7 +54,7 @@ fn observe(
     state: &State,
     folder: &Handle,
     (entries, entry): (&[Record], usize),
-    cancel: &AtomicBool,
+    cancel: &CancelToken,
 ) -> Result<Observed> {
     let slot = see(&state.workspace, Name::new(folder, &slot_name(entry)), cancel)?;
     let path = &entries[entry].path;

@@ -1,10 +1,10 @@
 //! Finishes an interrupted transaction: what is not swapped yet is swapped, and the folder becomes history.
 
+use crate::cancel::NEVER;
 use crate::commit::step::Step;
 use crate::engine::history::made_folders::Tidied;
 use crate::engine::store::barrier::sync_all;
 use crate::engine::store::folder::TransactionFolder;
-use crate::engine::store::lock::NEVER;
 use crate::engine::store::snapshot;
 use crate::engine::store::state::Section;
 use crate::error::Result;

@@ -14,7 +14,6 @@ pub(super) mod warnings;
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::sync::atomic::AtomicBool;
 
 use super::history::untrusted;
 use super::report::{Recovered, RecoveryAction};
@@ -25,6 +24,7 @@ use super::store::lock::Patience;
 use super::store::private::Refusal;
 use super::store::state::{Section, State};
 use super::{Decision as Wish, RecoverOptions, Run};
+use crate::cancel::CancelToken;
 use crate::commit::step::Step;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::fs::Handle;
@@ -189,7 +189,7 @@ fn choose(transaction: &TransactionFolder<'_>, classes: &[Class], wish: Wish) ->
     }
 }
 
-fn plan_only(transaction: &TransactionFolder<'_>, wish: Wish, cancel: &AtomicBool) -> Result<Recovered> {
+fn plan_only(transaction: &TransactionFolder<'_>, wish: Wish, cancel: &CancelToken) -> Result<Recovered> {
     let classes = transaction.classes(cancel)?;
     let decision = choose(transaction, &classes, wish)?;
     if let Some(taken) = blocked::taken(transaction, decision, wish)? {

@@ -1,8 +1,8 @@
 //! Undo of files that changed since: the transaction's changes are taken out where nobody touched them.
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
+use crate::cancel::CancelToken;
 use crate::digest::Digest;
 use crate::engine::history::stored_report::Account;
 use crate::engine::history::{Loaded, history};
@@ -69,7 +69,7 @@ impl Engine {
         path: &RelPath,
         original: &[u8],
         digest: Digest,
-        cancel: &AtomicBool,
+        cancel: &CancelToken,
     ) -> Result<Option<Vec<u8>>> {
         for other in history(state)? {
             let other = other?;

@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::check::Check;
 use crate::engine::history::untrusted::{self, Doubtful, Wanting};
 use crate::engine::history::{Entry, Loaded, whole_history};
 use crate::engine::recovery::{self, InFront};
@@ -17,7 +16,7 @@ use crate::engine::transaction::prepare::request_paths::is_about_the_path;
 use crate::engine::transaction::prepare::resolve::Place;
 use crate::engine::transaction::retry::telling;
 use crate::engine::transaction::{Ready, Transaction};
-use crate::engine::{Engine, Run};
+use crate::engine::{Engine, Run, UndoOptions};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Metadata, Name};
 use crate::journal::reverse::{Now, conflict, reverse};
@@ -29,17 +28,6 @@ use crate::text::diff;
 
 fn nothing_to_undo() -> Error {
     Error::new(ErrorKind::UnknownTransaction, "there is no transaction to undo; see `txedit log`")
-}
-
-/// How to undo.
-#[derive(Debug, Clone, Default)]
-pub struct UndoOptions {
-    /// Say what would be done; write nothing.
-    pub dry_run: bool,
-    /// Take back also what is in files that changed since, as long as they changed in other lines only.
-    pub rebase: bool,
-    /// Decides, with the old contents in place, whether they stay.
-    pub check: Option<Check>,
 }
 
 impl Engine {

@@ -8,7 +8,7 @@ pub(super) mod walk;
 use std::path::Path;
 
 use super::store::folder::{TransactionFolder, is_empty_folder};
-use super::store::lock::NEVER;
+use crate::cancel::NEVER;
 use crate::errno;
 use crate::error::{Error, Result};
 use crate::fs::{Name, Rename};

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::workspace::Workspace;
+use crate::cancel::CancelToken;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Stat};
 
@@ -23,11 +23,11 @@ pub(crate) struct Patience<'a> {
     /// `None` where that is later than the clock can tell: for ever.
     until: Option<Instant>,
     pub timeout: Duration,
-    pub cancel: &'a AtomicBool,
+    pub cancel: &'a CancelToken,
 }
 
 impl<'a> Patience<'a> {
-    pub(crate) fn new(timeout: Duration, cancel: &'a AtomicBool) -> Self {
+    pub(crate) fn new(timeout: Duration, cancel: &'a CancelToken) -> Self {
         Self { until: Instant::now().checked_add(timeout), timeout, cancel }
     }
 
@@ -82,12 +82,9 @@ impl Locks {
     }
 }
 
-/// A flag that is never set: from the first swap on, a call that was cancelled finishes all the same.
-pub(crate) static NEVER: AtomicBool = AtomicBool::new(false);
-
 /// Fails if the caller wants to stop; asked only as long as nothing was swapped.
-pub(crate) fn check_cancelled(cancel: &AtomicBool) -> Result<()> {
-    if cancel.load(Ordering::Relaxed) {
+pub(crate) fn check_cancelled(cancel: &CancelToken) -> Result<()> {
+    if cancel.is_cancelled() {
         return Err(Error::new(ErrorKind::Cancelled, "cancelled before anything was changed"));
     }
     Ok(())

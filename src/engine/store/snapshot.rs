@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::lock::check_cancelled;
 use super::workspace::Workspace;
+use crate::cancel::CancelToken;
 use crate::digest::{Digest, Digester};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Attributes, FileKind, Handle, Name, Stat};
@@ -158,7 +158,7 @@ pub(crate) fn read(
     name: Name<'_>,
     stat: &Arc<Stat>,
     wanted: Wanted<'_>,
-    cancel: &AtomicBool,
+    cancel: &CancelToken,
 ) -> Result<(Snapshot, Vec<u8>)> {
     let file = workspace.open_file(name)?;
     let path = file.path();
@@ -193,7 +193,7 @@ fn check_size(path: &Path, size: u64) -> Result<()> {
 }
 
 /// The whole content of an open file.
-pub(crate) fn read_whole(workspace: &Workspace, file: &Handle, expected: u64, cancel: &AtomicBool) -> Result<Vec<u8>> {
+pub(crate) fn read_whole(workspace: &Workspace, file: &Handle, expected: u64, cancel: &CancelToken) -> Result<Vec<u8>> {
     check_size(file.path(), expected)?;
     let expected = usize::try_from(expected).unwrap_or(usize::MAX);
     let mut bytes = vec![0; expected];
@@ -212,12 +212,12 @@ pub(crate) fn read_whole(workspace: &Workspace, file: &Handle, expected: u64, ca
 
 /// The digest of an open file's content, without keeping it. It has as many bytes as it has; that some are `expected`
 /// saves a small file a large buffer.
-pub(crate) fn digest(workspace: &Workspace, file: &Handle, expected: u64, cancel: &AtomicBool) -> Result<Digest> {
+pub(crate) fn digest(workspace: &Workspace, file: &Handle, expected: u64, cancel: &CancelToken) -> Result<Digest> {
     each_piece(workspace, file, expected, cancel, &mut |_| {})
 }
 
 /// The digest of a content in memory.
-fn digest_of(bytes: &[u8], cancel: &AtomicBool) -> Result<Digest> {
+fn digest_of(bytes: &[u8], cancel: &CancelToken) -> Result<Digest> {
     if bytes.len() <= limits::CANCEL_EVERY_BYTES {
         return Ok(Digest::of(bytes));
     }
@@ -234,7 +234,7 @@ fn each_piece(
     workspace: &Workspace,
     file: &Handle,
     expected: u64,
-    cancel: &AtomicBool,
+    cancel: &CancelToken,
     look: &mut dyn FnMut(&[u8]),
 ) -> Result<Digest> {
     let mut digester = Digester::new();

@@ -3,8 +3,7 @@
 //! The decision rests on journals: on the key and the fingerprint in the header, and on what each file was to become.
 //! Only the words of the answer come from `report.json`. What it says of the files is what they are now.
 
-use std::sync::atomic::AtomicBool;
-
+use crate::cancel::CancelToken;
 use crate::digest::Digest;
 use crate::engine::history::Loaded;
 use crate::engine::history::search::{Search, Wanted, having_key};
@@ -129,11 +128,11 @@ impl Engine {
     }
 
     /// Observes the path of each entry.
-    fn seen(&self, loaded: &Loaded, cancel: &AtomicBool) -> Result<Vec<Seen>> {
+    fn seen(&self, loaded: &Loaded, cancel: &CancelToken) -> Result<Vec<Seen>> {
         loaded.journal.entries.iter().map(|record| self.seen_at(&record.path, cancel)).collect()
     }
 
-    fn seen_at(&self, path: &RelPath, cancel: &AtomicBool) -> Result<Seen> {
+    fn seen_at(&self, path: &RelPath, cancel: &CancelToken) -> Result<Seen> {
         match self.workspace.fs().open_beneath(&self.workspace.root, path.parent()) {
             Ok(parent) => see(&self.workspace, Name::new(&parent, path.name()), cancel),
             Err(_) => Ok(Seen::Missing),

@@ -8,10 +8,10 @@ mod texts;
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
-use std::sync::atomic::AtomicBool;
 
 use super::prepare::prepared::Prepared;
 use super::prepare::project;
+use crate::cancel::CancelToken;
 use crate::engine::history::id_order;
 use crate::engine::history::trash::Trash;
 use crate::engine::store::folder::{TransactionFolder, owner};
@@ -133,7 +133,7 @@ impl<'a> Staging<'a> {
     }
 
     /// Fills the slot of the next entry, and remembers what was staged.
-    pub(crate) fn stage(&mut self, entry: usize, prepared: &Prepared, cancel: &AtomicBool) -> Result<()> {
+    pub(crate) fn stage(&mut self, entry: usize, prepared: &Prepared, cancel: &CancelToken) -> Result<()> {
         assert_eq!(
             entry,
             self.transaction.journal.entries.len(),

@@ -1,9 +1,9 @@
 //! Disturbances, each in wait for its call.
 
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
 
 use super::data::{Disturbance, Point, What};
 use super::foreigner::Foreigners;
@@ -26,7 +26,7 @@ pub(super) struct Disturber {
 /// Whether whoever called wants the act to stop.
 #[derive(Debug, Default)]
 pub(super) struct Wish {
-    pub(super) to_stop: AtomicBool,
+    pub(super) to_stop: Arc<AtomicBool>,
     /// It came before the act had changed anything.
     pub(super) in_time: AtomicBool,
     /// It came when the act had swapped something.
@@ -38,7 +38,7 @@ pub(super) struct Wish {
 impl Wish {
     /// A new act begins.
     pub(super) fn forget(&self) {
-        for flag in [&self.to_stop, &self.in_time, &self.too_late, &self.has_changed, &self.has_swapped] {
+        for flag in [&*self.to_stop, &self.in_time, &self.too_late, &self.has_changed, &self.has_swapped] {
             flag.store(false, Relaxed);
         }
     }

@@ -11,9 +11,10 @@ use super::disturb::{Disturber, Wish};
 use super::foreigner::{Foreigners, OnMachine};
 use super::ground::{ground, make};
 use super::look::{Look, Marks};
+use crate::cancel::CancelToken;
 use crate::commit::protocol::{PROTOCOL, Protocol};
 use crate::engine::report::{Recovered, Report, Status};
-use crate::engine::{Decision, Durability, Engine, RecoverOptions, Retention, Run, Settings, UndoOptions, Unobserved};
+use crate::engine::{Decision, Durability, Engine, RecoverOptions, Retention, Run, Settings, UndoOptions};
 use crate::error::Result;
 use crate::fs::Fs;
 use crate::fs::sim::{Action, SimFs};
@@ -260,7 +261,8 @@ impl World {
         self.is_pruned |= matches!(act, Act::Prune(_));
         self.wish.forget();
         let wish = Arc::clone(&self.wish);
-        let run = Run { cancel: &wish.to_stop, observer: &Unobserved };
+        let token = CancelToken::from(Arc::clone(&wish.to_stop));
+        let run = Run::default().cancelled_by(&token);
         match act {
             Act::Apply(asks, terms) => {
                 let request = request(asks, terms);

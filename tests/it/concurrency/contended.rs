@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
+use txedit::CancelToken;
 use txedit::engine::report::Report;
-use txedit::engine::{Durability, Engine, Run, Settings, Unobserved};
+use txedit::engine::{Durability, Engine, Run};
 use txedit::error::{Error, Outcome};
 use txedit::fs::sim::{Action, Call, SimFs};
 use txedit::request::validate::PathRule;
@@ -26,14 +27,14 @@ fn machine() -> SimFs {
 }
 
 fn engine(sim: &SimFs, pid: u32) -> Engine {
-    let settings = Settings { durability: Durability::Power, ..settings() };
+    let settings = settings().durability(Durability::Power);
     Engine::with_fs(Arc::new(sim.process(pid)), Path::new("/w"), settings).unwrap().contended_after(0)
 }
 
 /// Edits both files, beside a program that writes into `b` when both were read.
 fn commit(
     sim: &SimFs,
-    cancel: &AtomicBool,
+    cancel: &CancelToken,
     hook: impl FnMut(&Call<'_>) -> Action + Send + 'static,
 ) -> Result<Report, Error> {
     let edit = |path: &str| json!({ "file_path": path, "edits": [{ "old_string": "red\n", "new_string": "a longer green\n" }] });
@@ -48,7 +49,7 @@ fn commit(
         }
         hook.lock().unwrap()(call)
     });
-    let answer = engine(sim, 1).apply(&request, Run { cancel, observer: &Unobserved });
+    let answer = engine(sim, 1).apply(&request, Run::default().cancelled_by(cancel));
     sim.clear_hook();
     answer
 }
@@ -59,15 +60,17 @@ fn read(sim: &SimFs, path: &str) -> String {
 
 #[test]
 fn an_interrupt_after_the_first_swap_comes_too_late() {
-    let (sim, cancel) = (machine(), Arc::new(AtomicBool::new(false)));
-    let wish = Arc::clone(&cancel);
+    let (sim, cancel) = (machine(), CancelToken::new());
+    let wish = cancel.clone();
     let answer = commit(&sim, &cancel, move |call| {
         let is_swap = call.verb == "rename" && call.to.is_some_and(|to| to == Path::new("/w/a"));
-        wish.fetch_or(is_swap, Relaxed);
+        if is_swap {
+            wish.cancel();
+        }
         Action::Continue
     });
     answer.unwrap();
-    assert!(cancel.load(Relaxed), "it was not asked to stop");
+    assert!(cancel.is_cancelled(), "it was not asked to stop");
     assert_eq!(read(&sim, "/w/a"), "a longer green\n");
     assert_eq!(read(&sim, "/w/b"), "a longer green\ntheirs\n");
 }
@@ -75,7 +78,7 @@ fn an_interrupt_after_the_first_swap_comes_too_late() {
 #[test]
 fn what_was_half_made_anew_on_a_full_disk_is_nobody_elses() {
     let (sim, mut is_full, mut begun) = (machine(), false, false);
-    let error = commit(&sim, &AtomicBool::new(false), move |call| {
+    let error = commit(&sim, &CancelToken::new(), move |call| {
         is_full |= call.to.is_some_and(|to| to.ends_with("journal.contended"));
         match call.verb {
             "write_at" if is_full && call.path.ends_with("000001") => {
@@ -92,8 +95,7 @@ fn what_was_half_made_anew_on_a_full_disk_is_nobody_elses() {
     sim.advance(std::time::Duration::from_secs(60 * 60));
     let file = json!({ "files": [{ "file_path": "c", "content": "" }] }).to_string();
     let later = request::parse(file.as_bytes()).unwrap().into_request(PathRule::AbsoluteOrRelative).unwrap();
-    let cancel = AtomicBool::new(false);
-    let report = engine(&sim, 2).apply(&later, Run { cancel: &cancel, observer: &Unobserved }).unwrap();
+    let report = engine(&sim, 2).apply(&later, Run::default()).unwrap();
     assert!(!report.warnings.iter().any(|warning| warning.contains("another program")), "{:?}", report.warnings);
     assert!(engine(&sim, 3).kept().unwrap().is_empty());
 }
@@ -102,7 +104,7 @@ fn what_was_half_made_anew_on_a_full_disk_is_nobody_elses() {
 fn what_is_written_behind_a_swap_into_an_original_of_the_same_size_is_told() {
     let sim = machine();
     let mut held = Some(sim.open("/w/a").unwrap());
-    let answer = commit(&sim, &AtomicBool::new(false), move |call| {
+    let answer = commit(&sim, &CancelToken::new(), move |call| {
         // Everything is swapped and looked at.
         if call.path.ends_with("report.json")
             && let Some(held) = held.take()

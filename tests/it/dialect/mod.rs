@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use txedit::dialect::Patch;
-use txedit::engine::{Durability, Engine, Retention, Run, Settings};
+use txedit::engine::{Durability, Engine, Run, Settings};
 use txedit::error::{ErrorKind, Result};
 use txedit::request::Request;
 use txedit::request::validate::{self, PathRule};
@@ -83,12 +83,8 @@ fn apply(folder: &Path, patch: &[u8]) -> Result<()> {
 }
 
 fn engine(folder: &Path) -> Engine {
-    let settings = Settings {
-        durability: Durability::Process,
-        lock_timeout: Duration::from_secs(10),
-        retention: Retention::default(),
-        program: "test".to_owned(),
-    };
+    let settings =
+        Settings::default().durability(Durability::Process).lock_timeout(Duration::from_secs(10)).program("test");
     Engine::open_with(folder, settings).unwrap()
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use txedit::engine::report::Report;
-use txedit::engine::{Durability, Engine, Settings};
+use txedit::engine::{Durability, Engine};
 use txedit::fs::Fs;
 use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
 use txedit::fs::sim::{Action, Policy, SimFs};
@@ -29,7 +29,7 @@ fn machine() -> SimFs {
 }
 
 fn engine(fs: Arc<dyn Fs>) -> Engine {
-    let settings = Settings { durability: Durability::Power, ..settings() };
+    let settings = settings().durability(Durability::Power);
     Engine::with_fs(fs, Path::new("/w"), settings).unwrap()
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use txedit::engine::report::Report;
-use txedit::engine::{Engine, Retention, Settings};
+use txedit::engine::{Engine, Retention};
 use txedit::request::validate::PathRule;
 use txedit::wire::request;
 
@@ -10,8 +10,8 @@ use crate::support::workspace::{Workspace, running, settings};
 
 /// An engine for the workspace whose history holds so many bytes.
 fn bounded(workspace: &Workspace, bytes: u64) -> Engine {
-    let retention = Retention { bytes, ..Retention::default() };
-    Engine::open_with(workspace.root(), Settings { retention, ..settings() }).unwrap()
+    let retention = Retention::default().bytes(bytes);
+    Engine::open_with(workspace.root(), settings().retention(retention)).unwrap()
 }
 
 fn overwrite(engine: &Engine, path: &str, content: &str) -> Report {

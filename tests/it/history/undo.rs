@@ -173,7 +173,7 @@ fn an_original_that_was_written_late_stops_the_undo_and_is_kept() {
     workspace.tree().assert_same(&before);
 
     committed(&workspace, &edit("b", "1", "2"));
-    let pruned = workspace.engine.prune(&Retention { count: 0, ..Retention::default() }).unwrap();
+    let pruned = workspace.engine.prune(&Retention::default().count(0)).unwrap();
     assert_eq!((pruned.left.as_slice(), pruned.ids.len()), ([first.clone()].as_slice(), 1));
     let kept = workspace.engine.kept().unwrap();
     assert_eq!((kept.len(), &kept[0].id), (1, &first));
@@ -190,12 +190,12 @@ fn before_but(before: &Tree, workspace: &Workspace) -> Tree {
 
 #[test]
 fn history_is_bounded() {
-    let unbounded = Retention { count: usize::MAX, bytes: u64::MAX, age: Duration::from_secs(1 << 30) };
+    let unbounded = Retention::default().count(usize::MAX).bytes(u64::MAX).age(Duration::from_secs(1 << 30));
     let bounds: [(Retention, usize); 4] = [
-        (Retention { count: 2, ..unbounded.clone() }, 2),
+        (unbounded.clone().count(2), 2),
         // The newest takes none of them.
-        (Retention { bytes: 250, ..unbounded.clone() }, 3),
-        (Retention { age: Duration::ZERO, ..unbounded.clone() }, 0),
+        (unbounded.clone().bytes(250), 3),
+        (unbounded.clone().age(Duration::ZERO), 0),
         (unbounded, 5),
     ];
     for (retention, left) in bounds {
@@ -225,7 +225,7 @@ fn history_is_bounded() {
 const LINES: &str = "a\nb\nc\nd\ne\nf\ng\nh\n";
 
 fn rebased(workspace: &Workspace, id: Option<&str>) -> txedit::error::Result<txedit::engine::report::Report> {
-    let options = UndoOptions { rebase: true, ..UndoOptions::default() };
+    let options = UndoOptions::default().rebase(true);
     workspace.engine.undo_with(id, &options, running())
 }
 
@@ -249,7 +249,7 @@ fn changes_are_taken_out_of_a_file_that_changed_in_other_lines() {
     assert_eq!(report.files[0].hash_after, Some(Digest::of(workspace.read("x").as_bytes())));
     // The redo goes the same way.
     workspace.write("x", "A\nb\nc\nd\ne\nf\ng\nh\n");
-    let options = UndoOptions { rebase: true, ..UndoOptions::default() };
+    let options = UndoOptions::default().rebase(true);
     workspace.engine.redo(Some(&first), &options, running()).unwrap();
     assert_eq!(workspace.read("x"), "A\nb\nC\nmore\nd\ne\nf\ng\nh\n");
     // In the same lines there is no way back.

@@ -50,7 +50,7 @@ const COMMANDS: [(&str, Command); 8] = [
     ("log", |it| it.engine.log(10, None).map(drop)),
     ("kept", |it| it.engine.kept().map(drop)),
     ("recover", |it| it.engine.recover(None, RecoverOptions::default()).map(drop)),
-    ("plan", |it| it.engine.recover(None, RecoverOptions { plan_only: true, ..RecoverOptions::default() }).map(drop)),
+    ("plan", |it| it.engine.recover(None, RecoverOptions::new().plan_only(true)).map(drop)),
     ("apply", |it| edit(it, "new", "newer").map(drop)),
     ("undo", |it| it.undo(None).map(drop)),
     ("stage", |it| {
@@ -141,7 +141,7 @@ fn of_a_copied_journal_the_first_files_are_listed() {
     assert_eq!((one.action.as_str(), one.files.len()), ("leave", txedit::limits::FOREIGN_FILES));
     assert!(one.reason.contains("more files than are listed"), "{}", one.reason);
     // A person who trusts it has all of it read.
-    let trusted = RecoverOptions { trust_journal: true, plan_only: true, ..RecoverOptions::default() };
+    let trusted = RecoverOptions::new().trust_journal(true).plan_only(true);
     let planned = workspace.engine.recover(Some(ID), trusted).unwrap();
     assert_eq!(planned[0].files.len(), 1_000);
 }
@@ -223,7 +223,7 @@ fn a_damaged_transaction_that_was_put_aside_can_be_dropped() {
     fs::create_dir(&folder).unwrap();
     fs::write(folder.join("journal"), "damaged\n").unwrap();
     fs::write(folder.join("000000"), "perhaps an original").unwrap();
-    let discard = RecoverOptions { decision: Decision::Discard, ..RecoverOptions::default() };
+    let discard = RecoverOptions::new().decision(Decision::Discard);
     assert_eq!(workspace.engine.recover(Some(ID), discard).unwrap()[0].action.as_str(), "discarded");
     assert_eq!(workspace.engine.kept().unwrap()[0].id, ID);
     workspace.engine.kept_drop(ID).unwrap();

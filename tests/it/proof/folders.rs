@@ -124,7 +124,7 @@ fn what_comes_into_a_folder_after_the_commit_is_told_and_kept() {
     late.wait().unwrap();
     let warnings = &workspace.engine.log(1, None).unwrap()[0].warnings;
     assert!(warnings.iter().any(|warning| warning.contains("d/in was written after the commit")), "{warnings:?}");
-    workspace.engine.prune(&Retention { count: 0, ..Retention::default() }).unwrap();
+    workspace.engine.prune(&Retention::default().count(0)).unwrap();
     let kept = workspace.engine.kept().unwrap();
     let [content] = &kept[0].contents[..] else { panic!("{kept:?}") };
     assert_eq!(content.path, workspace.path("d/in"), "{content:?}");

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::json;
-use txedit::engine::{Durability, Engine, Settings};
+use txedit::engine::{Durability, Engine};
 use txedit::error::Outcome;
 use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
 use txedit::fs::sim::{Action, SimFs};
@@ -27,7 +27,7 @@ fn taken_back(
     sim.create("/w/a", "one").unwrap();
     sim.link("/w/a", "/w/other").unwrap();
     sim.advance(std::time::Duration::from_secs(60));
-    let settings = Settings { durability: Durability::Power, ..settings() };
+    let settings = settings().durability(Durability::Power);
     let engine = Engine::with_fs(disturb(Arc::new(sim.process(1))), Path::new("/w"), settings).unwrap();
     let (machine, start) = (sim.clone(), sim.calls());
     sim.set_hook(move |call| {

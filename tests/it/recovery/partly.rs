@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use txedit::engine::{Decision, Durability, Engine, RecoverOptions, Retention, Run, Settings};
+use txedit::engine::{Decision, Durability, Engine, RecoverOptions, Run, Settings};
 use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
 use txedit::fs::os::OsFs;
 use txedit::request::validate::PathRule;
@@ -34,13 +34,9 @@ fn disturbed_with(root: &Path, act: impl Fn(&Path) + Send + Sync + 'static, rule
         fs::write(root.join(name), format!("{name} one\n")).unwrap();
     }
     let faulty = Arc::new(FaultFs::new(Arc::new(OsFs::new())));
-    let settings = Settings {
-        durability: Durability::Process,
-        // One attempt: with time left the request would be tried again.
-        lock_timeout: Duration::ZERO,
-        retention: Retention::default(),
-        program: "txedit tests".to_owned(),
-    };
+    // One attempt: with time left the request would be tried again.
+    let settings =
+        Settings::default().durability(Durability::Process).lock_timeout(Duration::ZERO).program("txedit tests");
     let engine = Engine::with_fs(faulty.clone(), root, settings).unwrap();
     let here = root.to_owned();
     let swaps_b =
@@ -124,7 +120,7 @@ fn a_recovery_of_the_same_state_waits_and_then_says_the_same() {
     let found = engine.recover(None, RecoverOptions::default()).unwrap();
     assert_eq!((found[0].action.as_str(), found[0].required), ("left", true), "{found:?}");
     assert_eq!(content(&root, "a").as_deref(), Some("a two\ntheirs\n"));
-    let back = RecoverOptions { decision: Decision::Back, ..RecoverOptions::default() };
+    let back = RecoverOptions::new().decision(Decision::Back);
     let done = engine.recover(Some(&found[0].id), back).unwrap();
     assert_eq!((done[0].action.as_str(), done[0].required), ("partly_rolled_back", false), "{done:?}");
     assert!(done[0].reason.contains("a is not as it was"), "{done:?}");

@@ -101,9 +101,8 @@ fn latin(workspace: &Workspace) {
     let anchor = Anchor::Text { text: b"old".to_vec(), count: Count::Once, matching: Matching::Exact };
     let edits = vec![Edit { anchor, replacement: b"new".to_vec() }];
     for change in [Asked::Edit { edits, rename: None }, Asked::Delete] {
-        let file = FileRequest { path: name.into(), expected_hash: None, change, mode: None };
-        let label = Some("caf\u{e9} \"\\\u{7f}\u{1}\u{2028}\t".to_owned());
-        let request = Request { files: vec![file], label, ..Request::default() };
+        let file = FileRequest::new(name, change);
+        let request = Request::of_files(vec![file]).label("caf\u{e9} \"\\\u{7f}\u{1}\u{2028}\t");
         workspace.engine.apply(&request, running()).unwrap();
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
-use txedit::engine::{Durability, Engine, RecoverOptions, Retention, Run, Settings};
+use txedit::engine::{Engine, RecoverOptions, Run, Settings};
 use txedit::fs::fault::{Call, FaultFs, Operation};
 use txedit::fs::os::OsFs;
 use txedit::fs::sim::{Action, Policy, SimFs};
@@ -15,12 +15,7 @@ use txedit::request::{Change, FileRequest, IfExists, Request};
 use crate::support::workspace::Workspace;
 
 fn engine(sim: &SimFs, process: u32) -> Engine {
-    let settings = Settings {
-        durability: Durability::Power,
-        lock_timeout: Duration::from_secs(5),
-        retention: Retention::default(),
-        program: "sections".to_owned(),
-    };
+    let settings = Settings::default().lock_timeout(Duration::from_secs(5)).program("sections");
     Engine::with_fs(Arc::new(sim.process(process)), Path::new("/w"), settings).unwrap()
 }
 
@@ -30,8 +25,8 @@ fn write(engine: &Engine, content: &str) {
 
 fn try_to_write(engine: &Engine, content: &str) -> txedit::error::Result<()> {
     let change = Change::Write { content: content.into(), if_exists: IfExists::Replace };
-    let file = FileRequest { path: "a".into(), expected_hash: None, change, mode: None };
-    let request = Request { files: vec![file], ..Request::default() };
+    let file = FileRequest::new("a", change);
+    let request = Request::of_files(vec![file]);
     engine.apply(&request, Run::default()).map(drop)
 }
 
@@ -90,12 +85,12 @@ fn what_lies_above_the_root_is_told_by_its_distance() {
         sim.make_folders(folder).unwrap();
         sim.set_mode(folder, 0o777).unwrap();
     }
-    let settings = Settings { program: "sections".to_owned(), ..crate::support::workspace::settings() };
+    let settings = crate::support::workspace::settings().program("sections");
     let engine = Engine::with_fs(Arc::new(sim.process(1)), Path::new("/home/secret/w"), settings).unwrap();
     let apply = |content: &str| {
         let change = Change::Write { content: content.into(), if_exists: IfExists::Replace };
-        let file = FileRequest { path: "a".into(), expected_hash: None, change, mode: None };
-        engine.apply(&Request { files: vec![file], ..Request::default() }, crate::support::workspace::running())
+        let file = FileRequest::new("a", change);
+        engine.apply(&Request::of_files(vec![file]), crate::support::workspace::running())
     };
     let report = apply("new").unwrap();
     let expected = [

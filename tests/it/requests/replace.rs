@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use txedit::engine::{Durability, Engine, Retention, Run, Settings};
+use txedit::CancelToken;
+use txedit::engine::{Durability, Engine, Run, Settings};
 use txedit::error::{ErrorKind, Result};
 use txedit::fs::walk::Tree;
 use txedit::replace::{Found, Guard, Query, search};
@@ -15,16 +15,12 @@ fn found(root: &Path) -> Result<Found> {
     let query = Query { pattern: "old".to_owned(), replacement: "new".to_owned(), ..Query::default() };
     let root = root.canonicalize().unwrap();
     let tree = Tree { base: root.clone(), root, ..Tree::default() };
-    search(&query, &tree, Guard::default(), &AtomicBool::new(false))
+    search(&query, &tree, Guard::default(), &CancelToken::new())
 }
 
 fn apply(root: &Path, found: &Found) -> Result<()> {
-    let settings = Settings {
-        durability: Durability::Process,
-        lock_timeout: Duration::from_secs(10),
-        retention: Retention::default(),
-        program: "test".to_owned(),
-    };
+    let settings =
+        Settings::default().durability(Durability::Process).lock_timeout(Duration::from_secs(10)).program("test");
     Engine::open_with(root, settings)?.apply(&found.request, Run::default())?;
     Ok(())
 }

@@ -5,17 +5,15 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 use serde_json::Value;
 use tempfile::TempDir;
 use txedit::engine::report::Report;
-use txedit::engine::{Durability, Engine, Retention, Run, Settings, Unobserved};
+use txedit::engine::{Durability, Engine, Run, Settings};
 use txedit::error::{Detail, Error, ErrorKind, Outcome, Result};
 use txedit::fs::Fs;
 use txedit::fs::os::OsFs;
-use txedit::limits;
 use txedit::request::validate::PathRule;
 use txedit::wire::request;
 
@@ -136,17 +134,11 @@ impl Workspace {
 }
 
 pub(crate) fn settings() -> Settings {
-    Settings {
-        durability: Durability::Process,
-        lock_timeout: limits::LOCK_TIMEOUT,
-        retention: Retention::default(),
-        program: "it".to_owned(),
-    }
+    Settings::default().durability(Durability::Process).program("it")
 }
 
 pub(crate) fn running() -> Run<'static> {
-    static NEVER: AtomicBool = AtomicBool::new(false);
-    Run { cancel: &NEVER, observer: &Unobserved }
+    Run::default()
 }
 
 pub(crate) fn assert_findings(error: &Error, expected: &[(ErrorKind, &str)]) {

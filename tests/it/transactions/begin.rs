@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use txedit::engine::Settings;
 use txedit::engine::report::Operation;
 use txedit::error::{Detail, ErrorKind, Outcome};
 use txedit::request::Request;
@@ -37,7 +36,7 @@ fn what_is_begun_and_dropped_leaves_no_trace() {
 #[test]
 fn nobody_else_commits_to_the_files_of_what_is_begun() {
     let workspace = Workspace::with(&[("a", "old\n")]);
-    let impatient = Settings { lock_timeout: Duration::ZERO, ..settings() };
+    let impatient = settings().lock_timeout(Duration::ZERO);
     let other = txedit::engine::Engine::open_with(workspace.root(), impatient).unwrap();
     let theirs = request(&json!({ "files": [replace("a", "old", "theirs")] }));
     let transaction =

@@ -4,12 +4,13 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
+use txedit::CancelToken;
 use txedit::check::{Call as CheckCall, Check, Checker, Ended, Verdict};
 use txedit::digest::Digest;
-use txedit::engine::{Engine, Run, UndoOptions, Unobserved};
+use txedit::engine::{Engine, Run, UndoOptions};
 use txedit::error::{ErrorKind, Outcome, Result};
 use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
 use txedit::fs::os::OsFs;
@@ -97,7 +98,7 @@ const SCENES: [Scene; 8] = [
             File::options().append(true).open(here.path("large")).unwrap().write_all(b"more\n").unwrap();
         },
         act: |engine, run| {
-            let options = UndoOptions { rebase: true, ..UndoOptions::default() };
+            let options = UndoOptions::default().rebase(true);
             engine.undo_with(None, &options, run).map(drop)
         },
     },
@@ -116,7 +117,7 @@ const SCENES: [Scene; 8] = [
                 .unwrap()
                 .with_checker(Arc::new(Spoils));
             let check = Some(Check::new(vec!["spoils".into()]));
-            let request = Request { check, ..request(&edit("dry_run", &json!(false))) };
+            let request = request(&edit("dry_run", &json!(false))).check(check);
             assert_eq!(engine.apply(&request, running()).unwrap_err().kind(), ErrorKind::CheckFailed);
         },
         act: |engine, run| {
@@ -161,17 +162,17 @@ impl Scene {
     fn stop(&self, at: u64) {
         let (here, faults, engine) = self.set();
         let before = Digest::of(&std::fs::read(here.path("large")).unwrap());
-        let (cancel, moved) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-        let (set, sum) = (Arc::clone(&cancel), Arc::clone(&moved));
-        faults.add(Rule::before(at, move |_| set.store(true, Ordering::Relaxed)).matching(moves_bytes));
-        let set = Arc::clone(&cancel);
+        let (cancel, moved) = (CancelToken::new(), Arc::new(AtomicU64::new(0)));
+        let (set, sum) = (cancel.clone(), Arc::clone(&moved));
+        faults.add(Rule::before(at, move |_| set.cancel()).matching(moves_bytes));
+        let set = cancel.clone();
         let adds = move |call: &Call| {
-            if set.load(Ordering::Relaxed) && moves_bytes(call) {
+            if set.is_cancelled() && moves_bytes(call) {
                 sum.fetch_add(call.bytes, Ordering::Relaxed);
             }
         };
         faults.add(Rule::before(1, adds).from_then_on());
-        let stopped = (self.act)(&engine, Run { cancel: &cancel, observer: &Unobserved });
+        let stopped = (self.act)(&engine, Run::default().cancelled_by(&cancel));
         let told = format!("{}, told to stop at call {at}: {stopped:?}", self.name);
         let moved = moved.load(Ordering::Relaxed);
         assert!(moved <= limits::CANCEL_EVERY_BYTES as u64, "{told}: {moved} bytes were moved after that");

@@ -19,15 +19,15 @@ fn an_engine_runs_no_check_that_a_call_names_unless_it_is_told_to() {
     let here = Workspace::with(&[("a", "one")]);
     let edit = json!({"files": [{"file_path": "a", "edits": [{"old_string": "one", "new_string": "1"}]}]});
     let named = || Some(Check::new(vec!["touch".into(), "ran".into()]));
-    let undo = || UndoOptions { check: named(), ..UndoOptions::default() };
-    let checked = Request { check: named(), ..request(&edit) };
+    let undo = || UndoOptions::default().check(named());
+    let checked = request(&edit).check(named());
     let engine = Engine::open_with(here.root(), settings()).unwrap();
     let refused = |error: txedit::error::Error| {
         assert_eq!((error.kind(), error.outcome()), (ErrorKind::ChecksNotAllowed, Outcome::Unchanged), "{error}");
         assert!(error.to_string().contains("touch ran"), "{error}");
     };
     refused(engine.apply(&checked, running()).unwrap_err());
-    refused(engine.apply(&Request { dry_run: true, ..checked.clone() }, running()).unwrap_err());
+    refused(engine.apply(&checked.clone().dry_run(true), running()).unwrap_err());
     let open = engine.stage(&request(&edit), None, running()).unwrap().id.unwrap();
     refused(engine.commit_staged(&open, None, named(), running()).unwrap_err());
     assert_eq!(here.read("a"), "one");

@@ -2,10 +2,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
+use txedit::CancelToken;
 use txedit::check::{Call, Check, Checker, Ended, Verdict};
 use txedit::engine::{Engine, Observer, Phase, Run};
 use txedit::request::Request;
@@ -55,7 +56,7 @@ fn request(check: Option<Decides>) -> Request {
         {"file_path": "new/c", "content": "three"}, {"file_path": "old", "delete": true}]});
     let request = wire::request::parse(plan.to_string().as_bytes()).unwrap();
     let check = check.map(|_| Check::new(vec!["check".into()]));
-    Request { check, ..request.into_request(PathRule::AbsoluteOrRelative).unwrap() }
+    request.into_request(PathRule::AbsoluteOrRelative).unwrap().check(check)
 }
 
 /// Applies it with an observer that panics at one of its calls; whether it did, and whether the files are new.
@@ -65,8 +66,8 @@ fn applied(check: Option<Decides>, at: usize) -> (Option<Phase>, bool) {
     let engine = check
         .map_or(engine, |_| Engine::open_with(here.root(), settings()).unwrap().with_checker(Arc::new(check.unwrap())));
     let before = here.tree().restorable();
-    let (cancel, observer) = (AtomicBool::new(false), Panics { at, told: AtomicUsize::new(0) });
-    let run = Run { cancel: &cancel, observer: &observer };
+    let (cancel, observer) = (CancelToken::new(), Panics { at, told: AtomicUsize::new(0) });
+    let run = Run::default().cancelled_by(&cancel).observed_by(&observer);
     let panic = catch_unwind(AssertUnwindSafe(|| engine.apply(&request(check), run)));
     let panicked = panic.as_ref().err().map(|panic| *panic.downcast_ref::<Phase>().unwrap());
     let is_new = matches!(panic, Ok(Ok(_)));

@@ -11,7 +11,6 @@ use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -25,7 +24,7 @@ use crate::cli::options::Options;
 use crate::cli::output::{Answer, BAD, GOOD, count, styled};
 use crate::cli::progress::Progress;
 use crate::cli::signals;
-use crate::engine::{Durability, Engine, RecoverOptions, Run, Unobserved};
+use crate::engine::{Durability, Engine, RecoverOptions, Run};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::scratch::Scratch;
 use child::REPORTED;
@@ -53,12 +52,12 @@ struct Tally {
 pub(super) fn run(rounds: u32, folder: &Path, options: &Options) -> Result<Answer, Failure> {
     let scratch = Scratch::new_in(folder)?;
     let begun = Instant::now();
-    let cancel = signals::cancel_flag()?;
+    let cancel = signals::cancel_token()?;
     let progress = Progress::start(options.quiet);
     let mut torture = Torture::new(&scratch, options)?;
     for round in 0..rounds {
         // Ctrl-C ends it after a round, with what was seen so far.
-        if cancel.load(Ordering::Relaxed) || !torture.tally.violations.is_empty() {
+        if cancel.is_cancelled() || !torture.tally.violations.is_empty() {
             break;
         }
         progress.count("killing", u64::from(round), u64::from(rounds));
@@ -118,9 +117,8 @@ impl<'a> Torture<'a> {
         // A first one here tells, in its own words, where nothing can be committed at all.
         let mut files = Files::new();
         let request = work::next(&mut files, &mut dice);
-        let cancel = signals::cancel_flag()?;
-        Engine::open_with(&workspace, options.settings())?
-            .apply(&request, Run { cancel: &cancel, observer: &Unobserved })?;
+        let cancel = signals::cancel_token()?;
+        Engine::open_with(&workspace, options.settings())?.apply(&request, Run::default().cancelled_by(&cancel))?;
         Ok(Self { options, workspace, files, dice, each, tally: Tally::default() })
     }
 

@@ -21,8 +21,8 @@ const THROUGH: usize = 2;
 pub(in crate::cli::commands) fn run(args: &TourChildArgs, options: &Options) -> Result<Answer, Failure> {
     let request = apply::read_plan(&args.plan, options)?;
     let stop = Stop(args.stop);
-    let cancel = crate::cli::signals::cancel_flag()?;
-    let report = options.engine()?.apply(&request, Run { cancel: &cancel, observer: &stop })?;
+    let cancel = crate::cli::signals::cancel_token()?;
+    let report = options.engine()?.apply(&request, Run::default().cancelled_by(&cancel).observed_by(&stop))?;
     Ok(transact::answer(&report, &request, Shape::Multi, "committed", options)?)
 }
 

@@ -11,7 +11,7 @@ use crate::cli::output::{self, GOOD, HEADING, styled};
 use crate::cli::signals;
 use crate::digest::Digest;
 use crate::engine::report::Report;
-use crate::engine::{Engine, Run, Unobserved};
+use crate::engine::{Engine, Run};
 use crate::error::{Error, Result};
 use crate::fs::scratch::Scratch;
 use crate::request::edit::{Anchor, Count, Edit, Matching};
@@ -112,14 +112,14 @@ impl<'a> Stage<'a> {
 
     /// Applies a request.
     pub(super) fn apply(&self, request: &Request) -> Result<Report> {
-        let cancel = signals::cancel_flag()?;
-        self.engine()?.apply(request, Run { cancel: &cancel, observer: &Unobserved })
+        let cancel = signals::cancel_token()?;
+        self.engine()?.apply(request, Run::default().cancelled_by(&cancel))
     }
 
     /// Takes a transaction back.
     pub(super) fn undo(&self, id: &str) -> Result<Report> {
-        let cancel = signals::cancel_flag()?;
-        self.engine()?.undo(Some(id), false, Run { cancel: &cancel, observer: &Unobserved })
+        let cancel = signals::cancel_token()?;
+        self.engine()?.undo(Some(id), false, Run::default().cancelled_by(&cancel))
     }
 
     /// Leaves the folder behind for whoever wants to know why the tour failed.

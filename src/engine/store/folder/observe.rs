@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 use super::TransactionFolder;
+use crate::cancel::CancelToken;
+use crate::cancel::NEVER;
 use crate::commit::Protocol;
 use crate::digest::Digest;
-use crate::engine::store::lock::NEVER;
 use crate::engine::store::snapshot;
 use crate::engine::store::workspace::Workspace;
 use crate::errno::{self, Errno};
@@ -25,7 +25,7 @@ impl TransactionFolder<'_> {
     }
 
     /// Observes the entry's target and its slot.
-    pub(crate) fn observe(&self, entry: usize, cancel: &AtomicBool) -> Result<Observed> {
+    pub(crate) fn observe(&self, entry: usize, cancel: &CancelToken) -> Result<Observed> {
         let slot = slot_name(entry);
         let slot = see(self.workspace(), Name::new(&self.folder, &slot), cancel)?;
         let record = self.record(entry);
@@ -63,7 +63,7 @@ impl TransactionFolder<'_> {
         classify(self.record(entry), observed)
     }
 
-    pub(crate) fn classes(&self, cancel: &AtomicBool) -> Result<Vec<Class>> {
+    pub(crate) fn classes(&self, cancel: &CancelToken) -> Result<Vec<Class>> {
         let class = |entry| Ok(self.class_of(entry, &self.observe(entry, cancel)?));
         (0..self.journal.entries.len()).map(class).collect()
     }
@@ -159,7 +159,7 @@ impl TransactionFolder<'_> {
 }
 
 /// Observes the file or folder at a name; a file is read to the end.
-pub(crate) fn see(workspace: &Workspace, name: Name<'_>, cancel: &AtomicBool) -> Result<Seen> {
+pub(crate) fn see(workspace: &Workspace, name: Name<'_>, cancel: &CancelToken) -> Result<Seen> {
     let Some(stat) = workspace.stat(name)? else { return Ok(Seen::Missing) };
     match stat.kind {
         FileKind::Folder => Ok(Seen::Folder(stat.identity)),

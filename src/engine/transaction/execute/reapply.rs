@@ -2,12 +2,13 @@
 //! before it is durable.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use super::Walk;
+use crate::cancel::CancelToken;
+use crate::cancel::NEVER;
 use crate::digest::Digest;
 use crate::engine::store::files::write_all;
-use crate::engine::store::lock::{NEVER, check_cancelled};
+use crate::engine::store::lock::check_cancelled;
 use crate::engine::store::snapshot::{self, Snapshot, Wanted};
 use crate::error::{ErrorKind, Result};
 use crate::fs::{FileKind, Name};
@@ -40,7 +41,7 @@ impl Walk<'_> {
     }
 
     /// Whoever wants to stop it comes too late when the first entry is swapped: the others follow, as in every commit.
-    const fn heeded(&self, entry: usize) -> &AtomicBool {
+    fn heeded(&self, entry: usize) -> &CancelToken {
         if entry == 0 { self.run.cancel } else { &NEVER }
     }
 

@@ -1,7 +1,7 @@
 //! Verifies what is in the way of a swap, and what a swap brought out.
 
 use super::Walk;
-use crate::engine::store::lock::NEVER;
+use crate::cancel::NEVER;
 use crate::engine::store::snapshot;
 use crate::error::{Error, Result};
 use crate::fs::Name;

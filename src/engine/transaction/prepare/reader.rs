@@ -1,7 +1,6 @@
 //! The files of a request, each read once.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::thread::Scope;
 
 use super::lock_targets::Parents;
@@ -9,6 +8,7 @@ use super::prefetch::Ahead;
 use super::prepared::{Source, Sources};
 use super::resolve::Place;
 use super::streaming::{self, Large};
+use crate::cancel::CancelToken;
 use crate::engine::Engine;
 use crate::engine::store::snapshot::{self, Snapshot, Wanted};
 use crate::error::{Error, ErrorKind, Result};
@@ -23,7 +23,7 @@ pub(crate) struct Reader<'a> {
     engine: &'a Engine,
     places: &'a [Place],
     parents: &'a Parents,
-    cancel: &'a AtomicBool,
+    cancel: &'a CancelToken,
     sources: Sources,
     /// Bytes that may still be kept in memory.
     room: u64,
@@ -31,7 +31,7 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(engine: &'a Engine, places: &'a [Place], parents: &'a Parents, cancel: &'a AtomicBool) -> Self {
+    pub(crate) fn new(engine: &'a Engine, places: &'a [Place], parents: &'a Parents, cancel: &'a CancelToken) -> Self {
         Self {
             engine,
             places,
@@ -172,7 +172,7 @@ fn snapshot_of(
     folder: &Handle,
     stat: &Arc<Stat>,
     wanted: Wanted<'_>,
-    cancel: &AtomicBool,
+    cancel: &CancelToken,
 ) -> Result<(Snapshot, Vec<u8>)> {
     snapshot::read(&engine.workspace, Name::new(folder, place.path.name()), stat, wanted, cancel)
 }

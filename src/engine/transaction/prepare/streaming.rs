@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use memchr::memchr_iter;
 
+use crate::cancel::CancelToken;
 use crate::digest::{Digest, Digester};
 use crate::engine::store::lock::check_cancelled;
 use crate::engine::store::snapshot::{self, Snapshot, Wanted, read_whole};
@@ -26,7 +26,7 @@ pub(crate) struct Large<'a> {
     file: Handle,
     size: u64,
     excerpt: Excerpt,
-    cancel: &'a AtomicBool,
+    cancel: &'a CancelToken,
 }
 
 /// Reads a file as far as `edits` need it. Without [`Large`] they need all of it.
@@ -35,7 +35,7 @@ pub(crate) fn read<'a>(
     name: Name<'_>,
     stat: &Arc<Stat>,
     edits: &[Edit],
-    cancel: &'a AtomicBool,
+    cancel: &'a CancelToken,
 ) -> Result<(Snapshot, Option<Large<'a>>)> {
     let Some(mut survey) = Survey::new(edits) else {
         return Ok((snapshot::read(workspace, name, stat, Wanted::Nothing, cancel)?.0, None));
@@ -90,7 +90,7 @@ fn each_chunk(
     workspace: &Workspace,
     file: &Handle,
     range: Range<usize>,
-    cancel: &AtomicBool,
+    cancel: &CancelToken,
     mut look: impl FnMut(&[u8]),
 ) -> Result<()> {
     let mut buffer = vec![0; range.len().min(limits::CHUNK_BYTES)];

@@ -2,8 +2,8 @@
 //! was read before.
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
+use crate::cancel::CancelToken;
 use crate::digest::Digest;
 use crate::engine::store::files::write_all;
 use crate::engine::store::lock::check_cancelled;
@@ -27,7 +27,7 @@ pub(super) struct Filling<'a> {
     pub digest: Digest,
     /// When reading began, by the file system's clock.
     pub read_at: Timestamp,
-    pub cancel: &'a AtomicBool,
+    pub cancel: &'a CancelToken,
 }
 
 impl Filling<'_> {

@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::thread::Builder;
 
 use super::content::Filling;
 use super::dress::worn;
 use super::{Staging, missing_parent};
+use crate::cancel::CancelToken;
 use crate::engine::store::files::write_all;
 use crate::engine::transaction::prepare::prepared::{Prepared, Source};
 use crate::error::{Error, Result};
@@ -39,7 +39,7 @@ impl Staging<'_> {
         entry: usize,
         new: &New,
         prepared: &Prepared,
-        cancel: &AtomicBool,
+        cancel: &CancelToken,
     ) -> Result<(Identity, FileState)> {
         if self.ready.is_empty() {
             self.ready = self.stage_some(entry, prepared, cancel);
@@ -57,7 +57,7 @@ impl Staging<'_> {
     }
 
     /// Stages the files of a few entries from `entry` on, half of them in another thread.
-    fn stage_some(&self, entry: usize, prepared: &Prepared, cancel: &AtomicBool) -> VecDeque<Result<Staged>> {
+    fn stage_some(&self, entry: usize, prepared: &Prepared, cancel: &CancelToken) -> VecDeque<Result<Staged>> {
         let entries = &prepared.plan.entries;
         let one = |entry: usize| match &entries[entry].change {
             Change::Edit(_, new) | Change::Create(new) | Change::FolderToFile(new) => {
@@ -90,7 +90,7 @@ impl Staging<'_> {
         planned: &Entry,
         new: &New,
         prepared: &Prepared,
-        cancel: &AtomicBool,
+        cancel: &CancelToken,
     ) -> Result<Staged> {
         let workspace = self.transaction.workspace();
         let dress = self.dress(planned, new, prepared)?;
@@ -110,7 +110,7 @@ impl Staging<'_> {
         entry: usize,
         planned: &Entry,
         prepared: &Prepared,
-        cancel: &AtomicBool,
+        cancel: &CancelToken,
     ) -> Result<()> {
         let Some(snapshot) = prepared.targets[entry].as_ref().filter(|snapshot| snapshot.stat.links > 1) else {
             return Ok(());

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use txedit::engine::{Durability, Engine, Settings};
+use txedit::engine::{Durability, Engine};
 use txedit::error::{ErrorKind, Outcome};
 
 use super::apply;
@@ -112,7 +112,7 @@ impl Drop for Stopping<'_> {
 }
 
 fn race(root: &Path, commits: usize, gap: Gap, is_disk_busy: bool) -> Came {
-    let engine = Engine::open_with(root, Settings { durability: Durability::Power, ..settings() }).unwrap();
+    let engine = Engine::open_with(root, settings().durability(Durability::Power)).unwrap();
     let stop = AtomicBool::new(false);
     for file in FILES {
         let lines = "         \n".repeat(usize::try_from(LINES).unwrap());

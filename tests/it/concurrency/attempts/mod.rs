@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use txedit::CancelToken;
 use txedit::digest::Digest;
 use txedit::engine::{Durability, Engine, Settings, UndoOptions};
 use txedit::error::ErrorKind;
@@ -66,7 +67,7 @@ fn beside_a_program_that_is_quicker_than_a_sync_it_comes_through() {
     let add = move |_: &Call| append(&path, "more\n");
     let syncs = |call: &Call| matches!(call.operation, Operation::Sync | Operation::SyncFileSystem);
     faults.add(Rule::before(1, add).matching(syncs).from_then_on());
-    let durable = Settings { durability: Durability::Power, ..settings() };
+    let durable = settings().durability(Durability::Power);
     let engine = Engine::with_fs(faults.clone(), workspace.root(), durable).unwrap();
     let report = apply(&engine, &json!({ "files": [edits("a"), edits("b")], "include_content": true })).unwrap();
     assert_eq!(report.attempts, 3);
@@ -120,7 +121,7 @@ fn attempts_are_bounded_in_number_and_time() {
     let (engine, _) = written(&workspace, 9, settings());
     let error = apply(&engine.with_attempts(3), &request).unwrap_err();
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::ConcurrentModification, 3));
-    let (engine, _) = written(&workspace, 9, Settings { lock_timeout: Duration::ZERO, ..settings() });
+    let (engine, _) = written(&workspace, 9, settings().lock_timeout(Duration::ZERO));
     assert_eq!(apply(&engine, &request).unwrap_err().attempts(), 1);
     assert_eq!(workspace.read("a"), "one\nline 1\nline 2\nline 3\nline 1\n");
 }
@@ -132,7 +133,7 @@ fn what_is_searched_for_is_searched_again() {
     let query = Query { pattern: "one".into(), replacement: "line 9".into(), regex: false, word: false };
     let tree = Tree { base: workspace.root().to_owned(), root: workspace.root().to_owned(), ..Tree::default() };
     let find =
-        || replace::search(&query, &tree, Guard { expected_matches: Some(2), max_files: None }, running().cancel);
+        || replace::search(&query, &tree, Guard { expected_matches: Some(2), max_files: None }, &CancelToken::new());
     let (found, report) = engine.apply_found(find, running());
     assert_eq!((report.unwrap().attempts, found.unwrap().matches(), faults.fired()), (3, 2, 2));
     assert_eq!((workspace.read("a"), workspace.read("b")), ("line 9\nline 1\nline 2\n".into(), "line 9\n".into()));
@@ -142,7 +143,7 @@ fn what_is_searched_for_is_searched_again() {
     let query = Query { pattern: "line".into(), ..query };
     let tree = Tree { base: workspace.root().to_owned(), root: workspace.root().to_owned(), ..Tree::default() };
     let find =
-        || replace::search(&query, &tree, Guard { expected_matches: Some(1), max_files: None }, running().cancel);
+        || replace::search(&query, &tree, Guard { expected_matches: Some(1), max_files: None }, &CancelToken::new());
     let error = engine.apply_found(find, running()).1.unwrap_err();
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::MatchCountMismatch, 2), "{error}");
     assert_eq!(workspace.read("a"), "line\nline 1\n");
@@ -179,7 +180,7 @@ fn only_an_undo_that_spares_other_lines_is_tried_again() {
         let workspace = Workspace::with(&[("a", "one\n2\n3\n4\n5\n")]);
         workspace.apply(&json!({ "files": [edits("a")] })).unwrap();
         let (engine, faults) = written(&workspace, 1, settings());
-        let done = engine.undo_with(None, &UndoOptions { rebase, ..UndoOptions::default() }, running());
+        let done = engine.undo_with(None, &UndoOptions::default().rebase(rebase), running());
         assert_eq!(faults.fired(), 1);
         if rebase {
             assert_eq!(done.unwrap().attempts, 2);

@@ -203,7 +203,7 @@ fn act(role: Role, engine: &Engine, request: &str) -> Result<String, Error> {
         Role::Recover | Role::Vouch => {
             let is_copy = role == Role::Vouch;
             let (id, decision) = if is_copy { (Some(request), Decision::Back) } else { (None, Decision::Table) };
-            let how = RecoverOptions { decision, trust_journal: is_copy, ..RecoverOptions::default() };
+            let how = RecoverOptions::new().decision(decision).trust_journal(is_copy);
             let recovered = engine.recover(id, how)?;
             Ok(recovered.iter().map(|one| one.action.as_str()).collect::<Vec<_>>().join(" "))
         }

@@ -66,9 +66,9 @@ impl Case {
         run("cp", ["-a".as_ref(), self.root.as_os_str(), there.as_os_str()]).unwrap();
         let engine = engine(&there);
         let id = names(&there, "txn").remove(0);
-        let trust = RecoverOptions { decision, trust_journal: true, ..RecoverOptions::default() };
+        let trust = RecoverOptions::new().decision(decision).trust_journal(true);
         let before = tree(&there);
-        let plan = engine.recover(Some(&id), RecoverOptions { plan_only: true, ..trust }).unwrap().remove(0);
+        let plan = engine.recover(Some(&id), trust.plan_only(true)).unwrap().remove(0);
         assert_eq!(tree(&there), before, "{told}");
         let done = engine.recover(Some(&id), trust).unwrap().remove(0);
         let told = format!("{told} {decision:?}: {plan:?}, then {done:?}");
@@ -145,8 +145,7 @@ fn interrupted(scratch: &Path) -> (Case, PathBuf) {
     (case, there)
 }
 
-const TRUST: RecoverOptions =
-    RecoverOptions { decision: Decision::Back, plan_only: false, trust_journal: true, other_host: false };
+const TRUST: RecoverOptions = RecoverOptions::new().decision(Decision::Back).trust_journal(true);
 
 #[test]
 fn a_recovery_of_a_copy_that_is_cut_off_is_done_once_more() {
@@ -181,11 +180,11 @@ fn a_copy_of_what_was_contended_is_only_put_aside() {
     fs::rename(folder.join("journal"), folder.join("journal.contended")).unwrap();
     let before = tree(&there);
     for plan_only in [true, false] {
-        let error = engine(&there).recover(Some(&id), RecoverOptions { plan_only, ..TRUST }).unwrap_err();
+        let error = engine(&there).recover(Some(&id), TRUST.plan_only(plan_only)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::RecoveryRequired, "{error:?}");
         assert!(error.to_string().contains(&format!("txedit recover {id} --discard")), "{error}");
     }
-    let discard = RecoverOptions { decision: Decision::Discard, ..RecoverOptions::default() };
+    let discard = RecoverOptions::new().decision(Decision::Discard);
     assert_eq!(engine(&there).recover(Some(&id), discard).unwrap()[0].action.as_str(), "discarded");
     assert_eq!((tree(&there), names(&there, "kept")), (before, vec![id]));
 }
@@ -199,7 +198,7 @@ fn of_two_with_one_journal_the_one_that_is_named_is_put_aside() {
     let copy = "29991231T235959.000000Z-0123456789abcdef";
     let txn = case.root.join(".txedit/txn");
     run("cp", ["-a".as_ref(), txn.join(&id).as_os_str(), txn.join(copy).as_os_str()]).unwrap();
-    let discard = RecoverOptions { decision: Decision::Discard, ..RecoverOptions::default() };
+    let discard = RecoverOptions::new().decision(Decision::Discard);
     assert_eq!(engine(&case.root).recover(Some(copy), discard).unwrap()[0].id, copy);
     assert_eq!((names(&case.root, "txn"), names(&case.root, "kept")), (vec![id], vec![copy.to_owned()]));
 }

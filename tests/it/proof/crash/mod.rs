@@ -21,11 +21,11 @@ mod waiter;
 use std::time::Duration;
 
 use crate::support::is_full;
-use txedit::engine::{Durability, Engine, Run, Settings, Unobserved};
+use txedit::engine::{Engine, Run, Settings};
 
 fn settings(lock_timeout: Duration) -> Settings {
     let retention = txedit::engine::Retention::default();
-    Settings { durability: Durability::Power, lock_timeout, retention, program: "txedit tests".to_owned() }
+    Settings::default().lock_timeout(lock_timeout).retention(retention).program("txedit tests")
 }
 
 fn engine(root: &std::path::Path) -> Engine {
@@ -39,6 +39,5 @@ pub(crate) fn was_taken_back(folder: &std::path::Path) -> bool {
 
 /// A call that nobody stops or watches.
 fn alone() -> Run<'static> {
-    static NEVER: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
-    Run { cancel: &NEVER, observer: &Unobserved }
+    Run::default()
 }

@@ -62,8 +62,8 @@ fn a_copy_is_listed_and_left_alone_until_a_person_says_otherwise() {
     engine.undo(report.transaction.as_deref(), false, alone()).unwrap();
     assert_eq!(tree(&there), before);
 
-    let trust = RecoverOptions { trust_journal: true, ..RecoverOptions::default() };
-    let plan = engine.recover(Some(&id), RecoverOptions { plan_only: true, ..trust }).unwrap();
+    let trust = RecoverOptions::new().trust_journal(true);
+    let plan = engine.recover(Some(&id), trust.plan_only(true)).unwrap();
     assert_eq!(tree(&there), before, "{plan:?}");
     let recovered = engine.recover(Some(&id), trust).unwrap();
     assert_eq!(recovered[0].action.as_str(), "committed", "{recovered:?}");

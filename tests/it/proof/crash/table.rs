@@ -193,7 +193,7 @@ fn each_row_of_the_table_holds_on_real_files() {
             prepare(&root, moment, acts);
             let before = now(&root);
             let told = format!("killed at {moment:?}, then {acts:?}");
-            let plan = recover(&root, RecoverOptions { plan_only: true, ..RecoverOptions::default() }).unwrap();
+            let plan = recover(&root, RecoverOptions::new().plan_only(true)).unwrap();
             assert_eq!(now(&root), before, "{told}: a plan changes nothing");
             let planned = match expected {
                 "committed" => "forward",
@@ -227,7 +227,7 @@ fn a_person_may_decide_otherwise_and_loses_nothing() {
                 let root = scratch.join(format!("{index} {decision:?}"));
                 prepare(&root, moment, acts);
                 let before = now(&root);
-                let result = recover(&root, RecoverOptions { decision, ..RecoverOptions::default() });
+                let result = recover(&root, RecoverOptions::new().decision(decision));
                 let told = format!("killed at {moment:?}, then {acts:?}, then {decision:?}: {result:?}");
                 foreign_contents_stay(&root, acts, &before, &told);
                 nothing_is_lost(&root, acts, &told);

@@ -2,7 +2,6 @@
 
 use txedit::engine::Engine;
 use txedit::error::ErrorKind;
-use txedit::request::Request;
 use txedit::testing::{Acts, Deed, Explored, Explorer, Foreign, Script, Violation};
 
 use super::{as_on_fuse, explore, explore_once, scripts, seeded, so_far};
@@ -42,7 +41,7 @@ fn whole(script: &Script) -> Script {
 }
 
 fn is_whole(engine: &Engine, _: Acts) -> Result<(), String> {
-    let looks = Request { dry_run: true, include_content: true, ..scripts::request(vec![scripts::chmods("a")]) };
+    let looks = scripts::request(vec![scripts::chmods("a")]).dry_run(true).include_content(true);
     let content = match engine.apply(&looks, running()) {
         Ok(report) => report.files[0].extras.content.clone().unwrap_or_default(),
         // Somebody deleted it, or a person must decide.

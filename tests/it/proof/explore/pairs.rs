@@ -2,12 +2,11 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use txedit::commit::protocol::{PROTOCOL, Protocol};
 use txedit::engine::report::RecoveryAction;
-use txedit::engine::{Durability, Engine, RecoverOptions, Retention, Run, Settings, Unobserved};
+use txedit::engine::{Engine, RecoverOptions, Run, Settings};
 use txedit::fs::sim::{Action, SimFs};
 use txedit::request::Request;
 use txedit::testing::{Explorer, Pair, Script};
@@ -91,18 +90,12 @@ fn edits_that_sync_file_by_file_lose_nothing() {
 }
 
 fn engine(machine: &SimFs) -> Engine {
-    let settings = Settings {
-        durability: Durability::Power,
-        lock_timeout: Duration::ZERO,
-        retention: Retention::default(),
-        program: "setup".to_owned(),
-    };
+    let settings = Settings::default().lock_timeout(Duration::ZERO).program("setup");
     Engine::with_fs(Arc::new(machine.process(9)), Path::new("/w"), settings).unwrap()
 }
 
 fn alone() -> Run<'static> {
-    static NEVER: AtomicBool = AtomicBool::new(false);
-    Run { cancel: &NEVER, observer: &Unobserved }
+    Run::default()
 }
 
 /// The files, and a transaction that was committed.

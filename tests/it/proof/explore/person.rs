@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use txedit::check::{Call, Check, Checker, Ended, Verdict};
-use txedit::engine::{Decision, Durability, Engine, RecoverOptions, Retention, Settings};
+use txedit::engine::{Decision, Engine, RecoverOptions, Settings};
 use txedit::errno::Errno;
 use txedit::error::ErrorKind;
 use txedit::fs::sim::{Action, SimFs};
@@ -37,12 +37,7 @@ enum Way {
 }
 
 fn engine(machine: &SimFs, process: u32, way: Way) -> Engine {
-    let settings = Settings {
-        durability: Durability::Power,
-        lock_timeout: Duration::ZERO,
-        retention: Retention::default(),
-        program: "person".to_owned(),
-    };
+    let settings = Settings::default().lock_timeout(Duration::ZERO).program("person");
     let engine = Engine::with_fs(Arc::new(machine.process(process)), Path::new("/w"), settings).unwrap();
     let engine = engine.with_checker(Arc::new(Fails));
     if way == Way::Contended { engine.contended_after(0) } else { engine }
@@ -50,10 +45,7 @@ fn engine(machine: &SimFs, process: u32, way: Way) -> Engine {
 
 fn asked(way: Way) -> Request {
     let check = (way == Way::Checked).then(|| Check::new(vec!["check".into()]));
-    Request {
-        check,
-        ..request(vec![replaces("a", "one", "two"), replaces("b", "one", "two"), creates("new", "new\n")])
-    }
+    request(vec![replaces("a", "one", "two"), replaces("b", "one", "two"), creates("new", "new\n")]).check(check)
 }
 
 /// A machine on which the transaction was killed before its call number `call`; `None` where it has fewer.
@@ -106,7 +98,7 @@ fn forward_is_refused_where_the_way_back_has_begun_or_contents_are_not_known() {
             seen.push(mark);
             let person = engine(&machine, 3, Way::Plain);
             let before = contents(&machine);
-            let options = RecoverOptions { decision: Decision::Forward, ..RecoverOptions::default() };
+            let options = RecoverOptions::new().decision(Decision::Forward);
             let id = person.status().unwrap().interrupted[0].id.clone();
             let answer = person.recover(Some(&id), options);
             let told = format!("{way:?}, killed before call {call}, {mark:?}: {answer:?}");

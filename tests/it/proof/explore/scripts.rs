@@ -8,11 +8,11 @@ use txedit::request::{Change, FileRequest, IfExists, Mode, RenameTo, Request};
 use txedit::testing::Script;
 
 pub(crate) fn file(path: &str, change: Change) -> FileRequest {
-    FileRequest { path: path.into(), expected_hash: None, change, mode: None }
+    FileRequest::new(path, change)
 }
 
 pub(crate) fn request(files: Vec<FileRequest>) -> Request {
-    Request { files, ..Request::default() }
+    Request::of_files(files)
 }
 
 pub(crate) fn replaces(path: &str, old: &str, new: &str) -> FileRequest {
@@ -33,7 +33,7 @@ pub(crate) fn renames(path: &str, to: &str) -> FileRequest {
 }
 
 pub(crate) fn chmods(path: &str) -> FileRequest {
-    FileRequest { mode: Some(Mode::Bits(0o755)), ..file(path, Change::Mode) }
+    file(path, Change::Mode).mode(Mode::Bits(0o755))
 }
 
 /// Four files that are old enough for their times to prove something, and one that no transaction touches.

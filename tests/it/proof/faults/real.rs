@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
-use txedit::engine::{Durability, Engine, RecoverOptions, Retention, Run, Settings, Unobserved};
+use txedit::engine::{Engine, RecoverOptions, Run, Settings};
 use txedit::error::{ErrorKind, Outcome, Result};
 use txedit::fs::Fs;
 use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
@@ -20,8 +19,6 @@ use crate::support::mounts::{self, Kind};
 
 /// EPERM, ENOENT, EINTR, EIO, EACCES, EXDEV, ENOSPC, EROFS, EDQUOT.
 const ERRNOS: [i32; 9] = [1, 2, 4, 5, 13, 18, 28, 30, 122];
-
-static NEVER: AtomicBool = AtomicBool::new(false);
 
 fn three() -> Request {
     request(vec![replaces("a", "one", "two"), creates("deep/new", "new two\n"), deletes("b"), renames("c", "moved")])
@@ -58,17 +55,12 @@ fn workspace(root: &Path) {
 }
 
 fn engine(fs: Arc<dyn Fs>, root: &Path) -> Result<Engine> {
-    let settings = Settings {
-        durability: Durability::Power,
-        lock_timeout: std::time::Duration::ZERO,
-        retention: Retention::default(),
-        program: "faults".to_owned(),
-    };
+    let settings = Settings::default().lock_timeout(std::time::Duration::ZERO).program("faults");
     Engine::with_fs(fs, root, settings)
 }
 
 fn apply(fs: Arc<dyn Fs>, root: &Path) -> Result<()> {
-    engine(fs, root)?.apply(&three(), Run { cancel: &NEVER, observer: &Unobserved }).map(drop)
+    engine(fs, root)?.apply(&three(), Run::default()).map(drop)
 }
 
 fn recover(fs: Arc<dyn Fs>, root: &Path) -> Result<()> {

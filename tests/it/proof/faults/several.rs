@@ -5,22 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use txedit::engine::{Durability, Engine, RecoverOptions, Retention, Run, Settings, Unobserved};
+use txedit::engine::{Engine, RecoverOptions, Run, Settings};
 use txedit::fs::Fs;
 use txedit::fs::fault::{FaultFs, Operation, Rule};
 use txedit::fs::sim::{Action, SimFs};
 
 use crate::proof::explore::scripts::{self, replaces, request};
 
-static NEVER: AtomicBool = AtomicBool::new(false);
-
 fn engine(fs: Arc<dyn Fs>) -> Engine {
-    let settings = Settings {
-        durability: Durability::Power,
-        lock_timeout: Duration::ZERO,
-        retention: Retention::default(),
-        program: "several".to_owned(),
-    };
+    let settings = Settings::default().lock_timeout(Duration::ZERO).program("several");
     Engine::with_fs(fs, Path::new("/w"), settings).unwrap()
 }
 
@@ -29,7 +22,7 @@ fn two_interrupted() -> SimFs {
     let machine = SimFs::new();
     machine.make_folders("/w").unwrap();
     scripts::files(&machine);
-    let run = Run { cancel: &NEVER, observer: &Unobserved };
+    let run = Run::default();
     let first = engine(Arc::new(machine.process(2)));
     let (acting, is_second) = (machine.clone(), AtomicBool::new(false));
     machine.set_hook(move |call| {

@@ -7,15 +7,13 @@ use std::time::Duration;
 
 use txedit::commit::protocol::{PROTOCOL, Protocol};
 use txedit::engine::report::Pruned;
-use txedit::engine::{Durability, Engine, Retention, Run, Settings, Unobserved};
+use txedit::engine::{Engine, Retention, Run, Settings};
 use txedit::fs::sim::{Action, SimFs};
 use txedit::testing::{Deed, Script};
 
 use super::explore;
 use crate::proof::explore::scripts::{self, creates, deletes, replaces, request};
 
-static NEVER: AtomicBool = AtomicBool::new(false);
-const ALONE: Run<'_> = Run { cancel: &NEVER, observer: &Unobserved };
 const LATE: &str = "late\n";
 
 /// Somebody opens what the transaction puts in place, and writes later.
@@ -44,12 +42,7 @@ fn what_is_written_into_content_that_goes_back_for_another_program_is_kept() {
 }
 
 fn engine_at(root: &str, machine: &SimFs, pid: u32, protocol: &'static Protocol) -> Engine {
-    let settings = Settings {
-        durability: Durability::Power,
-        lock_timeout: Duration::ZERO,
-        retention: Retention::default(),
-        program: "late".to_owned(),
-    };
+    let settings = Settings::default().lock_timeout(Duration::ZERO).program("late");
     Engine::with_fs(Arc::new(machine.process(pid)), Path::new(root), settings).unwrap().with_protocol(protocol)
 }
 
@@ -71,7 +64,7 @@ pub(crate) fn pruned(protocol: &'static Protocol) -> Result<(), String> {
     let machine = workspace();
     let held = machine.open("/w/a").unwrap();
     let files = vec![replaces("a", "one", "two"), deletes("b"), creates("sub/new", "new two\n")];
-    engine(&machine, 2, protocol).apply(&request(files), ALONE).unwrap();
+    engine(&machine, 2, protocol).apply(&request(files), Run::default()).unwrap();
     let (acting, has_written) = (machine.clone(), AtomicBool::new(false));
     machine.set_hook(move |_| {
         let in_trash = |path: &Path| path.starts_with("/w/.txedit/trash") && path.ends_with("000000");
@@ -81,7 +74,7 @@ pub(crate) fn pruned(protocol: &'static Protocol) -> Result<(), String> {
         }
         Action::Continue
     });
-    let none = Retention { count: 0, ..Retention::default() };
+    let none = Retention::default().count(0);
     let Pruned { ids, bytes, left } = engine(&machine, 3, protocol).prune(&none).unwrap();
     machine.clear_hook();
     let kept = engine(&machine, 3, protocol).kept().unwrap();
@@ -103,9 +96,9 @@ fn a_kept_content_that_is_dropped_is_gone() {
     let machine = workspace();
     let held = machine.open("/w/a").unwrap();
     let engine = engine(&machine, 2, &PROTOCOL);
-    engine.apply(&request(vec![replaces("a", "one", "two")]), ALONE).unwrap();
+    engine.apply(&request(vec![replaces("a", "one", "two")]), Run::default()).unwrap();
     held.append(LATE.as_bytes()).unwrap();
-    let pruned = engine.prune(&Retention { count: 0, ..Retention::default() }).unwrap();
+    let pruned = engine.prune(&Retention::default().count(0)).unwrap();
     engine.kept_drop(&pruned.left[0]).unwrap();
     assert_eq!(engine.kept().unwrap().len(), 0);
     // The id alone may still be that of the newest.
@@ -118,7 +111,7 @@ fn a_kept_content_that_is_dropped_is_gone() {
 fn a_copy_of_the_trash_is_told_by_its_contents() {
     let machine = workspace();
     let settled = engine(&machine, 2, &PROTOCOL);
-    settled.apply(&request(vec![creates("warm", "warm\n")]), ALONE).unwrap();
+    settled.apply(&request(vec![creates("warm", "warm\n")]), Run::default()).unwrap();
     let acting = machine.clone();
     machine.set_hook(move |call| {
         if call.verb == "rename" && call.path.ends_with("000001") && !acting.exists("/w/sub/new") {
@@ -127,7 +120,7 @@ fn a_copy_of_the_trash_is_told_by_its_contents() {
         Action::Continue
     });
     let files = vec![replaces("a", "one", "two"), creates("sub/new", "new two\n")];
-    settled.apply(&request(files), ALONE).unwrap_err();
+    settled.apply(&request(files), Run::default()).unwrap_err();
     machine.clear_hook();
     for (path, entry) in machine.tree() {
         let Ok(path) = path.strip_prefix("/w") else { continue };
@@ -143,6 +136,6 @@ fn a_copy_of_the_trash_is_told_by_its_contents() {
         |machine: &SimFs| machine.tree().keys().filter(|path| path.starts_with("/copy/.txedit/trash")).count() - 1;
     assert_ne!(in_trash(&machine), 0, "something was taken back");
     let copy = engine_at("/copy", &machine, 4, &PROTOCOL);
-    let report = copy.apply(&request(vec![replaces("c", "one", "two")]), ALONE).unwrap();
+    let report = copy.apply(&request(vec![replaces("c", "one", "two")]), Run::default()).unwrap();
     assert_eq!((report.warnings.len(), in_trash(&machine)), (0, 0), "{:?}", report.warnings);
 }

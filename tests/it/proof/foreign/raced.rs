@@ -8,7 +8,7 @@ use std::time::Duration;
 use txedit::commit::forward;
 use txedit::commit::protocol::{PROTOCOL, Protocol};
 use txedit::commit::step::Step;
-use txedit::engine::{Durability, Engine, Retention, Run, Settings, Unobserved};
+use txedit::engine::{Engine, Run, Settings};
 use txedit::error::Outcome;
 use txedit::fs::sim::{Action, Held, SimFs};
 use txedit::request::Request;
@@ -97,18 +97,12 @@ fn start() -> SimFs {
 }
 
 fn engine(machine: &SimFs, protocol: &'static Protocol) -> Engine {
-    let settings = Settings {
-        durability: Durability::Power,
-        lock_timeout: Duration::ZERO,
-        retention: Retention::default(),
-        program: "race".to_owned(),
-    };
+    let settings = Settings::default().lock_timeout(Duration::ZERO).program("race");
     Engine::with_fs(Arc::new(machine.process(2)), Path::new("/w"), settings).unwrap().with_protocol(protocol)
 }
 
 fn apply(engine: &Engine, request: &Request) -> Result<(), txedit::error::Error> {
-    static NEVER: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
-    engine.apply(request, Run { cancel: &NEVER, observer: &Unobserved }).map(drop)
+    engine.apply(request, Run::default()).map(drop)
 }
 
 /// A transaction on two files, sometimes on a new one and on one that goes, and the paths that it touches.

@@ -151,7 +151,7 @@ impl World {
     /// The model does not follow what cannot be told from outside: it starts with an empty history.
     fn forget_history(&mut self) {
         let engine = self.engine();
-        let nothing = Retention { count: 0, bytes: 0, age: Duration::ZERO };
+        let nothing = Retention::default().count(0).bytes(0).age(Duration::ZERO);
         engine.prune(&nothing).unwrap();
         self.history.clear();
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use txedit::engine::report::Report;
-use txedit::engine::{Durability, Engine, RecoverOptions, Retention, Run, Settings};
+use txedit::engine::{Engine, RecoverOptions, Run, Settings};
 use txedit::error::{Error, ErrorKind, Outcome};
 use txedit::fs::FileKind;
 use txedit::fs::sim::SimFs;
@@ -115,12 +115,7 @@ impl World {
 
     pub(super) fn engine(&mut self) -> Engine {
         self.pid += 1;
-        let settings = Settings {
-            durability: Durability::Power,
-            lock_timeout: Duration::from_secs(5),
-            retention: Retention::default(),
-            program: "model".to_owned(),
-        };
+        let settings = Settings::default().lock_timeout(Duration::from_secs(5)).program("model");
         Engine::with_fs(Arc::new(self.sim.process(self.pid)), Path::new(ROOT), settings).unwrap().with_attempts(1)
     }
 
@@ -272,7 +267,7 @@ pub(super) fn with_run<T>(call: impl FnOnce(Run<'_>) -> T) -> T {
 }
 
 pub(super) fn request(asks: &[Ask]) -> Request {
-    let file = |path: &str, change| FileRequest { path: path.into(), expected_hash: None, change, mode: None };
+    let file = |path: &str, change| FileRequest::new(path, change);
     let if_exists = |replace| if replace { IfExists::Replace } else { IfExists::Fail };
     let files = asks.iter().map(|ask| match ask {
         Ask::Edit { path, old, new, all } => {
@@ -289,7 +284,7 @@ pub(super) fn request(asks: &[Ask]) -> Request {
         Ask::Rename { from, to, replace } => {
             file(from, Change::Rename(RenameTo { path: to.into(), if_exists: if_exists(*replace) }))
         }
-        Ask::Mode { path, mode } => FileRequest { mode: Some(Mode::Bits(*mode)), ..file(path, Change::Mode) },
+        Ask::Mode { path, mode } => file(path, Change::Mode).mode(Mode::Bits(*mode)),
     });
-    Request { files: files.collect(), ..Request::default() }
+    Request::of_files(files.collect())
 }

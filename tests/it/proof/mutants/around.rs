@@ -2,13 +2,12 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use txedit::commit::Protocol;
 use txedit::commit::protocol::PROTOCOL;
 use txedit::engine::report::Report;
-use txedit::engine::{Durability, Engine, Retention, Run, Settings, Unobserved};
+use txedit::engine::{Engine, Retention, Run, Settings};
 use txedit::error::Result;
 use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
 use txedit::fs::sim::SimFs;
@@ -17,16 +16,8 @@ use txedit::fs::{Fs, Name, Rename};
 use super::broken;
 use crate::proof::explore::scripts::{self, replaces, request};
 
-static NEVER: AtomicBool = AtomicBool::new(false);
-const ALONE: Run<'_> = Run { cancel: &NEVER, observer: &Unobserved };
-
 fn engine(fs: Arc<dyn Fs>, root: &str) -> Engine {
-    let settings = Settings {
-        durability: Durability::Power,
-        lock_timeout: Duration::from_secs(60),
-        retention: Retention::default(),
-        program: "around".to_owned(),
-    };
+    let settings = Settings::default().lock_timeout(Duration::from_secs(60)).program("around");
     Engine::with_fs(fs, Path::new(root), settings).unwrap()
 }
 
@@ -45,12 +36,13 @@ fn machine() -> SimFs {
 fn a_state_folder_of_another_root(protocol: &'static Protocol) -> bool {
     let machine = machine();
     let edit = request(vec![replaces("a", "one", "two")]);
-    engine(Arc::new(machine.process(1)), "/w").apply(&edit, ALONE).unwrap();
+    engine(Arc::new(machine.process(1)), "/w").apply(&edit, Run::default()).unwrap();
     machine.make_folders("/other").unwrap();
     machine.create("/other/a", machine.read("/w/a").unwrap()).unwrap();
     machine.set_mode("/other", 0o777).unwrap();
     machine.rename("/w/.txedit", "/other/.txedit").unwrap();
-    let undone = engine(Arc::new(machine.process(2)), "/other").with_protocol(protocol).undo(None, false, ALONE);
+    let undone =
+        engine(Arc::new(machine.process(2)), "/other").with_protocol(protocol).undo(None, false, Run::default());
     undone.is_err() && machine.read("/other/a").unwrap() == b"a two\n"
 }
 
@@ -66,7 +58,7 @@ fn is_late_write_told(protocol: &'static Protocol) -> bool {
     let machine = machine();
     let held = machine.open("/w/a").unwrap();
     let engine = engine(Arc::new(machine.process(1)), "/w").with_protocol(protocol);
-    engine.apply(&request(vec![replaces("a", "one", "two")]), ALONE).unwrap();
+    engine.apply(&request(vec![replaces("a", "one", "two")]), Run::default()).unwrap();
     held.append(b"late\n").unwrap();
     engine.status().unwrap().warnings.iter().any(|warning| warning.contains("still had it open"))
 }
@@ -81,7 +73,9 @@ fn late_writes_that_are_not_looked_for_are_noticed() {
 /// Somebody adds a line in the first attempt, when everything is staged. Answers what came of it, and what was synced.
 fn beside_a_writer(attempts: usize, is_parallel: bool) -> (Result<Report>, Vec<String>) {
     let machine = machine();
-    engine(Arc::new(machine.process(1)), "/w").apply(&request(vec![replaces("c", "one", "two")]), ALONE).unwrap();
+    engine(Arc::new(machine.process(1)), "/w")
+        .apply(&request(vec![replaces("c", "one", "two")]), Run::default())
+        .unwrap();
     machine.kill(1);
     let faults = FaultFs::new(Arc::new(machine.process(2)));
     let faults = Arc::new(if is_parallel { faults.in_parallel() } else { faults });
@@ -89,7 +83,7 @@ fn beside_a_writer(attempts: usize, is_parallel: bool) -> (Result<Report>, Vec<S
     let acting = machine.clone();
     faults.add(Rule::before(1, move |_| acting.append("/w/a", b"a line\n").unwrap()).matching(named));
     let engine = engine(faults.clone(), "/w").with_attempts(attempts);
-    let done = engine.apply(&request(vec![replaces("a", "one", "two"), replaces("b", "one", "two")]), ALONE);
+    let done = engine.apply(&request(vec![replaces("a", "one", "two"), replaces("b", "one", "two")]), Run::default());
     let syncs = faults.calls().into_iter().filter(|call| call.operation == Operation::Sync);
     let mut synced: Vec<String> = syncs.map(|call| super::syncs::site(&call)).collect();
     synced.sort();
@@ -117,12 +111,12 @@ fn is_newest_left(wrap: impl Fn(Arc<dyn Fs>) -> Arc<dyn Fs>) -> bool {
     let machine = machine();
     let fs: Arc<dyn Fs> = Arc::new(machine.process(1));
     for path in ["a", "b"] {
-        engine(Arc::clone(&fs), "/w").apply(&request(vec![replaces(path, "one", "two")]), ALONE).unwrap();
+        engine(Arc::clone(&fs), "/w").apply(&request(vec![replaces(path, "one", "two")]), Run::default()).unwrap();
     }
     let faults = FaultFs::new(wrap(Arc::clone(&fs)));
     faults.add(Rule::fail(2, 5).matching(prunes));
-    engine(Arc::new(faults), "/w").prune(&Retention { count: 0, ..Retention::default() }).unwrap_err();
-    engine(fs, "/w").undo(None, false, ALONE).unwrap();
+    engine(Arc::new(faults), "/w").prune(&Retention::default().count(0)).unwrap_err();
+    engine(fs, "/w").undo(None, false, Run::default()).unwrap();
     machine.read("/w/b").unwrap() == b"b one\n"
 }
 

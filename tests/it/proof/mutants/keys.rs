@@ -8,7 +8,7 @@ use txedit::commit::Protocol;
 use txedit::commit::forward;
 use txedit::commit::protocol::PROTOCOL;
 use txedit::commit::step::{Phase, Step, Terms};
-use txedit::engine::{Engine, Settings};
+use txedit::engine::Engine;
 use txedit::error::{ErrorKind, Outcome, Result};
 use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
 use txedit::fs::os::OsFs;
@@ -160,7 +160,7 @@ fn waiting_for_a_key_stages_nothing_and_is_no_attempt() {
     let other = Arc::new(Mutex::new(None));
     let (root, told, through) = (scratch.root().to_owned(), Arc::clone(&other), Arc::clone(&waiting));
     let interrupt = move |_: &Call| {
-        let settings = Settings { lock_timeout: Duration::from_millis(200), ..settings() };
+        let settings = settings().lock_timeout(Duration::from_millis(200));
         let engine = Engine::with_fs(through.clone(), &root, settings).unwrap();
         let mut second = Workspace::at(&root);
         second.engine = engine.with_attempts(1000);

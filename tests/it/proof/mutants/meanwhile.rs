@@ -2,12 +2,12 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use txedit::commit::forward;
 use txedit::commit::protocol::{PROTOCOL, Protocol};
 use txedit::commit::step::Step;
-use txedit::engine::{Run, Unobserved};
+use txedit::engine::Run;
 use txedit::fs::Fs;
 use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
 use txedit::fs::sim::{Action, SimFs};
@@ -17,9 +17,6 @@ use txedit::testing::{Deed, Role, Script};
 
 use super::{broken, is_caught_with, phases_without};
 use crate::proof::explore::scripts;
-
-static NEVER: AtomicBool = AtomicBool::new(false);
-const ALONE: Run<'_> = Run { cancel: &NEVER, observer: &Unobserved };
 
 #[test]
 fn permissions_that_are_not_looked_at_are_noticed() {
@@ -93,7 +90,7 @@ fn is_handed_on(disturb: impl Fn(Arc<dyn Fs>) -> Arc<dyn Fs>) -> bool {
     let creates = |call: &Call| call.to.as_ref().is_some_and(|to| to.ends_with("w/b2"));
     faults.add(Rule::before(1, move |_| taking.create("/w/b2", "theirs\n").unwrap()).matching(creates));
     let engine = Script::new("handed on", |_| ()).engine(Arc::new(faults)).unwrap();
-    engine.apply(&scripts::request(files), ALONE).unwrap_err();
+    engine.apply(&scripts::request(files), Run::default()).unwrap_err();
     machine.clear_hook();
     assert_eq!(machine.read("/w/a").unwrap(), b"a two\ntheirs\n");
     machine.tree()[Path::new("/w/a")].extended.iter().any(|(name, _)| name == "user.theirs")

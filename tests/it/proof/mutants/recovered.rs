@@ -2,7 +2,6 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use txedit::check::{Call as CheckCall, Check, Checker, Ended, Verdict};
@@ -10,7 +9,7 @@ use txedit::commit::forward;
 use txedit::commit::protocol::{PROTOCOL, Protocol};
 use txedit::commit::step::Step;
 use txedit::engine::report::RecoveryAction;
-use txedit::engine::{Engine, RecoverOptions, Run, Unobserved};
+use txedit::engine::{Engine, RecoverOptions, Run};
 use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
 use txedit::fs::sim::{Action, SimFs};
 use txedit::journal::Mark;
@@ -19,9 +18,6 @@ use txedit::testing::Script;
 
 use super::{broken, is_caught, phases_without, without};
 use crate::proof::explore::scripts::{self, replaces, request};
-
-static NEVER: AtomicBool = AtomicBool::new(false);
-const ALONE: Run<'_> = Run { cancel: &NEVER, observer: &Unobserved };
 
 /// A check that says yes.
 #[derive(Debug)]
@@ -47,7 +43,7 @@ fn engine(faults: FaultFs, protocol: &'static Protocol) -> Engine {
 }
 
 fn checked(files: Vec<FileRequest>) -> Request {
-    Request { check: Some(Check::new(vec!["check".into()])), ..request(files) }
+    request(files).check(Check::new(vec!["check".into()]))
 }
 
 /// A swap of the file in the folder.
@@ -100,7 +96,7 @@ fn is_forgery_told(protocol: &'static Protocol) -> bool {
     let marks = |call: &Call| call.to.as_ref().is_some_and(|to| to.ends_with(Mark::Check.file_name()));
     faults.add(Rule::before(1, forge).matching(marks));
     let engine = engine(faults, protocol);
-    let done = engine.apply(&checked(vec![replaces("a", "one", "two")]), ALONE);
+    let done = engine.apply(&checked(vec![replaces("a", "one", "two")]), Run::default());
     done.is_err() || !engine.status().unwrap().warnings.is_empty()
 }
 
@@ -116,7 +112,7 @@ fn is_old_elsewhere(protocol: &'static Protocol) -> bool {
     let machine = machine();
     let faults = FaultFs::new(Arc::new(machine.process(1)));
     faults.add(Rule::after(1, moves(&machine)).matching(swaps));
-    engine(faults, protocol).apply(&checked(vec![replaces("sub/d", "one", "two")]), ALONE).unwrap_err();
+    engine(faults, protocol).apply(&checked(vec![replaces("sub/d", "one", "two")]), Run::default()).unwrap_err();
     machine.read("/w/elsewhere/d").unwrap() == b"d one\n"
 }
 
@@ -141,7 +137,7 @@ fn is_committed_elsewhere(protocol: &'static Protocol) -> bool {
         if is_last { Action::Kill } else { Action::Continue }
     });
     let files = vec![replaces("a", "one", "two"), replaces("sub/d", "one", "two")];
-    engine(FaultFs::new(Arc::new(machine.process(1))), &PROTOCOL).apply(&request(files), ALONE).unwrap_err();
+    engine(FaultFs::new(Arc::new(machine.process(1))), &PROTOCOL).apply(&request(files), Run::default()).unwrap_err();
     machine.clear_hook();
     machine.kill(1);
     let faults = FaultFs::new(Arc::new(machine.process(2)));

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use txedit::engine::{Durability, Engine, Retention, Run, Settings, Unobserved};
+use txedit::engine::{Engine, Run, Settings};
 use txedit::fs::fault::{FaultFs, Operation, Rule};
 use txedit::fs::os::OsFs;
 use txedit::request::validate::PathRule;
@@ -216,16 +216,11 @@ fn without_first_barrier(system: System, root: &Path, request: &Value) {
         sync && !journal && !swapping.load(Ordering::SeqCst)
     };
     fs.add(Rule::pretend(1).matching(lies).from_then_on());
-    let settings = Settings {
-        durability: Durability::Power,
-        lock_timeout: Duration::from_secs(10),
-        retention: Retention::default(),
-        program: "txedit without barrier 1".into(),
-    };
+    let settings = Settings::default().lock_timeout(Duration::from_secs(10)).program("txedit without barrier 1");
     let request = txedit::wire::request::parse(request.to_string().as_bytes()).unwrap();
     let request = request.into_request(PathRule::AbsoluteOrRelative).unwrap();
     let engine = Engine::with_fs(Arc::new(fs), root, settings).unwrap();
-    engine.apply(&request, Run { cancel: &AtomicBool::new(false), observer: &Unobserved }).unwrap();
+    engine.apply(&request, Run::default()).unwrap();
 }
 
 /// Another program, which syncs a file of its own all the time: what a file system's journal holds by then goes to

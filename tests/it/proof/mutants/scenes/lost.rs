@@ -5,12 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use txedit::commit::protocol::PROTOCOL;
-use txedit::engine::RecoverOptions;
+use txedit::engine::{RecoverOptions, Run};
 use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
 use txedit::fs::sim::SimFs;
-use txedit::request::Request;
 
-use super::{ALONE, Scene, Wrap, copied_between_two_swaps, engine, engine_at, images, plain, recover, settled};
+use super::{Scene, Wrap, copied_between_two_swaps, engine, engine_at, images, plain, recover, settled};
 use crate::proof::explore::scripts::{replaces, request};
 
 /// Somebody wrote a file and synced nothing; a transaction edits it, where each file is synced. After a power loss the
@@ -20,11 +19,11 @@ pub(crate) fn an_original_that_was_not_durable(wrap: Wrap) -> Scene {
     machine.write_in_place("/w/a", b"a fresh one\n").unwrap();
     machine.advance(Duration::from_secs(60));
     let files = vec![replaces("a", "one", "two")];
-    engine(&machine, 2, &PROTOCOL, wrap).apply(&request(files), ALONE).unwrap();
+    engine(&machine, 2, &PROTOCOL, wrap).apply(&request(files), Run::default()).unwrap();
     for image in images(&machine) {
         let after = SimFs::from_image(&image);
         recover(&after, &PROTOCOL);
-        let undone = engine(&after, 4, &PROTOCOL, plain).undo(None, false, ALONE);
+        let undone = engine(&after, 4, &PROTOCOL, plain).undo(None, false, Run::default());
         if undone.is_err() || after.read("/w/a").unwrap() != b"a fresh one\n" {
             return Err(format!("the original is lost; {image}; {undone:?}"));
         }
@@ -35,8 +34,8 @@ pub(crate) fn an_original_that_was_not_durable(wrap: Wrap) -> Scene {
 /// A commit where each file is synced: what `log` shows of it survives a power loss, too.
 pub(crate) fn a_report_on_ext4(wrap: Wrap) -> Scene {
     let machine = settled(|machine| machine.volume("/w", |volume| volume.sync_each = true).unwrap());
-    let labelled = Request { label: Some("a label".to_owned()), ..request(vec![replaces("a", "one", "two")]) };
-    engine(&machine, 2, &PROTOCOL, wrap).apply(&labelled, ALONE).unwrap();
+    let labelled = request(vec![replaces("a", "one", "two")]).label("a label");
+    engine(&machine, 2, &PROTOCOL, wrap).apply(&labelled, Run::default()).unwrap();
     for image in images(&machine) {
         let tree = image.tree();
         let reports = tree.iter().filter(|(path, _)| path.starts_with("/w/.txedit") && path.ends_with("report.json"));
@@ -53,11 +52,11 @@ pub(crate) fn staged_in_two_calls(wrap: Wrap) -> Scene {
     let engine = engine(&machine, 2, &PROTOCOL, wrap);
     let mut id = None;
     for (calls, path) in [(1, "a"), (2, "b")] {
-        id = engine.stage(&request(vec![replaces(path, "one", "two")]), id.as_deref(), ALONE).unwrap().id;
+        id = engine.stage(&request(vec![replaces(path, "one", "two")]), id.as_deref(), Run::default()).unwrap().id;
         let id = id.as_deref().unwrap();
         for image in images(&machine) {
             let after = SimFs::from_image(&image);
-            let preview = super::engine(&after, 4, &PROTOCOL, plain).preview(id, ALONE);
+            let preview = super::engine(&after, 4, &PROTOCOL, plain).preview(id, Run::default());
             if !matches!(&preview, Ok(preview) if preview.report.files.len() == calls) {
                 return Err(format!("what call {calls} staged is lost; {image}; {preview:?}"));
             }
@@ -74,11 +73,11 @@ pub(crate) fn sections_removed(wrap: Wrap) -> Scene {
         machine.delete(path).or_else(|_| machine.delete_folder(path)).unwrap();
     }
     machine.sync_everything();
-    engine(&machine, 2, &PROTOCOL, wrap).apply(&request(vec![replaces("a", "one", "two")]), ALONE).unwrap();
+    engine(&machine, 2, &PROTOCOL, wrap).apply(&request(vec![replaces("a", "one", "two")]), Run::default()).unwrap();
     for image in images(&machine) {
         let after = SimFs::from_image(&image);
         recover(&after, &PROTOCOL);
-        let undone = engine(&after, 4, &PROTOCOL, plain).undo(None, false, ALONE);
+        let undone = engine(&after, 4, &PROTOCOL, plain).undo(None, false, Run::default());
         if undone.is_err() || after.read("/w/a").unwrap() != b"a one\n" {
             return Err(format!("the original is lost; {image}; {undone:?}"));
         }
@@ -96,7 +95,7 @@ pub(crate) fn an_adopted_journal(wrap: Wrap) -> Scene {
     let faults = FaultFs::new(wrap(Arc::new(machine.process(2))));
     let renames = |call: &Call| call.operation == Operation::Rename && call.path.ends_with(".journal");
     faults.add(Rule::after(1, move |_| *kept.lock().unwrap() = Some(acting.fork())).matching(renames));
-    let options = RecoverOptions { trust_journal: true, ..RecoverOptions::default() };
+    let options = RecoverOptions::new().trust_journal(true);
     engine_at("/copy", Arc::new(faults), &PROTOCOL).recover(None, options).unwrap();
     let cut = cut.lock().unwrap().take().expect("it was adopted");
     for image in images(&cut) {

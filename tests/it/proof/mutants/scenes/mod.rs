@@ -9,7 +9,7 @@ use std::time::Duration;
 use txedit::commit::Protocol;
 use txedit::commit::protocol::PROTOCOL;
 use txedit::engine::report::{Recovered, RecoveryAction};
-use txedit::engine::{Durability, Engine, RecoverOptions, Retention, Run, Settings, Unobserved};
+use txedit::engine::{Durability, Engine, RecoverOptions, Run, Settings};
 use txedit::fs::Fs;
 use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
 use txedit::fs::sim::{Action, Image, Policy, SimFs, Tree};
@@ -43,12 +43,9 @@ const THEIRS: &[u8] = b"somebody else's\n";
 /// As many images as there are: the scenes are small.
 const ALL: usize = 20_000;
 
-static NEVER: AtomicBool = AtomicBool::new(false);
-const ALONE: Run<'_> = Run { cancel: &NEVER, observer: &Unobserved };
-
 fn settings(durability: Durability) -> Settings {
     let program = "mutants".to_owned();
-    Settings { durability, lock_timeout: Duration::ZERO, retention: Retention::default(), program }
+    Settings::default().durability(durability).lock_timeout(Duration::ZERO).program(program)
 }
 
 fn engine_at(root: &str, fs: Arc<dyn Fs>, protocol: &'static Protocol) -> Engine {
@@ -65,7 +62,7 @@ fn settled(prepare: fn(&SimFs)) -> SimFs {
     machine.make_folders("/w").unwrap();
     prepare(&machine);
     scripts::files(&machine);
-    engine(&machine, 1, &PROTOCOL, plain).apply(&request(vec![creates("warm", "warm\n")]), ALONE).unwrap();
+    engine(&machine, 1, &PROTOCOL, plain).apply(&request(vec![creates("warm", "warm\n")]), Run::default()).unwrap();
     machine.kill(1);
     machine.advance(Duration::from_secs(60));
     machine.sync_everything();
@@ -74,7 +71,7 @@ fn settled(prepare: fn(&SimFs)) -> SimFs {
 
 /// The first commit in a workspace.
 pub(super) fn first_commit(fs: Arc<dyn Fs>) {
-    engine_at("/w", fs, &PROTOCOL).apply(&request(vec![replaces("a", "one", "two")]), ALONE).unwrap();
+    engine_at("/w", fs, &PROTOCOL).apply(&request(vec![replaces("a", "one", "two")]), Run::default()).unwrap();
 }
 
 fn recover(machine: &SimFs, protocol: &'static Protocol) -> Vec<Recovered> {
@@ -137,7 +134,7 @@ fn done_with_a_swap_lost() -> SimFs {
         Action::Continue
     });
     let files = vec![replaces("b", "one", "two"), replaces("c", "one", "two")];
-    engine(&machine, 2, &PROTOCOL, plain).apply(&request(files), ALONE).unwrap();
+    engine(&machine, 2, &PROTOCOL, plain).apply(&request(files), Run::default()).unwrap();
     machine.clear_hook();
     let wanted = |image: &Image| {
         let tree = image.tree();
@@ -184,7 +181,7 @@ pub(super) fn written_after_it_was_taken_back(protocol: &'static Protocol) -> Sc
 pub(super) fn an_undo_that_removes_a_folder(protocol: &'static Protocol) -> Scene {
     let machine = settled(|_| ());
     let files = vec![replaces("a", "one", "two"), creates("deep/new", "new two\n")];
-    engine(&machine, 2, &PROTOCOL, plain).apply(&request(files), ALONE).unwrap();
+    engine(&machine, 2, &PROTOCOL, plain).apply(&request(files), Run::default()).unwrap();
     machine.sync_everything();
     let cut: Arc<Mutex<Option<SimFs>>> = Arc::default();
     let (kept, acting, syncs) = (Arc::clone(&cut), machine.clone(), AtomicUsize::new(0));
@@ -195,7 +192,7 @@ pub(super) fn an_undo_that_removes_a_folder(protocol: &'static Protocol) -> Scen
         }
         Action::Continue
     });
-    engine(&machine, 3, protocol, plain).undo(None, false, ALONE).unwrap();
+    engine(&machine, 3, protocol, plain).undo(None, false, Run::default()).unwrap();
     machine.clear_hook();
     let cut = cut.lock().unwrap().take().expect("the scene was played");
     for image in images(&cut) {
@@ -232,7 +229,7 @@ pub(super) fn recovered_from_the_page_cache(wrap: Wrap) -> Scene {
     let files = vec![replaces("b", "one", "two"), replaces("c", "one", "two")];
     let settings = settings(Durability::Process);
     let quick = Engine::with_fs(Arc::new(machine.process(2)), Path::new("/w"), settings).unwrap();
-    quick.apply(&request(files), ALONE).unwrap_err();
+    quick.apply(&request(files), Run::default()).unwrap_err();
     let cuts: Arc<Mutex<Vec<SimFs>>> = Arc::default();
     let (kept, acting, has_begun) = (Arc::clone(&cuts), machine.clone(), AtomicBool::new(false));
     machine.set_hook(move |call| {
@@ -281,7 +278,7 @@ fn killed_between_two_swaps() -> SimFs {
     let machine = settled(|_| ());
     kill_at_the_second_swap(&machine);
     let files = vec![replaces("b", "one", "two"), replaces("c", "one", "two")];
-    engine(&machine, 2, &PROTOCOL, plain).apply(&request(files), ALONE).unwrap_err();
+    engine(&machine, 2, &PROTOCOL, plain).apply(&request(files), Run::default()).unwrap_err();
     machine.clear_hook();
     machine
 }
@@ -327,13 +324,13 @@ pub(super) fn a_waiter(protocol: &'static Protocol) -> Scene {
             let waits = |call: &Call| call.operation == Operation::TryLock && call.path == Path::new("/w");
             faults.add(Rule::before(1, move |_| machine.kill(2)).matching(waits));
             let files = vec![replaces("b", "two", "three"), replaces("c", "one", "three")];
-            let applied = engine_at("/w", Arc::new(faults), protocol).apply(&request(files), ALONE);
+            let applied = engine_at("/w", Arc::new(faults), protocol).apply(&request(files), Run::default());
             *answer.lock().unwrap() = Some(applied.map(drop));
         }
         Action::Continue
     });
     let files = vec![replaces("b", "one", "two"), replaces("c", "one", "two")];
-    engine(&machine, 2, &PROTOCOL, plain).apply(&request(files), ALONE).unwrap_err();
+    engine(&machine, 2, &PROTOCOL, plain).apply(&request(files), Run::default()).unwrap_err();
     machine.clear_hook();
     let applied = waiter.lock().unwrap().take().expect("the waiter came");
     match applied {

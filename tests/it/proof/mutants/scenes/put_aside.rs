@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use txedit::CancelToken;
 use txedit::commit::Protocol;
 use txedit::commit::protocol::PROTOCOL;
 use txedit::engine::{Decision, Observer, Phase, RecoverOptions, Retention, Run};
@@ -12,7 +13,7 @@ use txedit::fs::Fs;
 use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
 use txedit::fs::sim::{Action, SimFs, Tree};
 
-use super::{ALONE, Scene, Wrap, engine, has_state, images, killed_between_two_swaps, plain, recover, settled};
+use super::{Scene, Wrap, engine, has_state, images, killed_between_two_swaps, plain, recover, settled};
 use crate::proof::explore::scripts::{creates, deletes, replaces, request};
 
 /// Leaves out all syncs after something was moved to `kept/`.
@@ -41,7 +42,7 @@ pub(crate) fn what_a_rollback_keeps(wrap: Wrap) -> Scene {
         Action::Continue
     });
     let files = vec![replaces("a", "one", "two"), creates("sub/new", "new two\n"), deletes("b")];
-    let error = engine(&machine, 2, &PROTOCOL, wrap).apply(&request(files), ALONE).unwrap_err();
+    let error = engine(&machine, 2, &PROTOCOL, wrap).apply(&request(files), Run::default()).unwrap_err();
     machine.clear_hook();
     assert!(!error.kept().is_empty(), "{error:?}");
     let paths: Vec<&Path> = error.kept().iter().map(|kept| kept.kept_path.as_path()).collect();
@@ -62,12 +63,12 @@ pub(crate) fn what_a_commit_puts_aside(wrap: Wrap) -> Scene {
         Action::Continue
     });
     let files = vec![replaces("a", "one", "two"), creates("sub/new", "new two\n")];
-    engine(&machine, 2, &PROTOCOL, plain).apply(&request(files), ALONE).unwrap_err();
+    engine(&machine, 2, &PROTOCOL, plain).apply(&request(files), Run::default()).unwrap_err();
     machine.clear_hook();
     held.lock().unwrap().take().expect("it was opened").append(b"late\n").unwrap();
     machine.advance(Duration::from_secs(60 * 60));
     let later = engine(&machine, 3, &PROTOCOL, wrap);
-    let report = later.apply(&request(vec![creates("later", "later\n")]), ALONE).unwrap();
+    let report = later.apply(&request(vec![creates("later", "later\n")]), Run::default()).unwrap();
     let kept = later.kept().unwrap();
     let paths: Vec<&Path> = kept.iter().flat_map(|kept| &kept.contents).map(|kept| kept.kept_path.as_path()).collect();
     assert!(!paths.is_empty() && report.warnings.iter().any(|told| told.contains("/kept/")), "{report:?}");
@@ -93,7 +94,7 @@ pub(crate) fn what_a_person_puts_aside(wrap: Wrap, torn: bool) -> Scene {
         machine.append(journal, "more\n").unwrap();
     }
     let id = journal.parent().unwrap().file_name().unwrap().to_str().unwrap();
-    let options = RecoverOptions { decision: Decision::Discard, ..RecoverOptions::default() };
+    let options = RecoverOptions::new().decision(Decision::Discard);
     engine(&machine, 3, &PROTOCOL, wrap).recover(Some(id), options).unwrap();
     let kept = Path::new("/w/.txedit/kept").join(id);
     stays_kept(&machine, &[&kept])
@@ -108,12 +109,12 @@ pub(crate) fn trash_not_synced(fs: Arc<dyn Fs>) -> Arc<dyn Fs> {
 }
 
 /// Cancels once everything is staged.
-struct CancelsLate(AtomicBool);
+struct CancelsLate(CancelToken);
 
 impl Observer for CancelsLate {
     fn progress(&self, phase: Phase, done: usize, total: usize) {
         if phase == Phase::Stage && done + 1 == total {
-            self.0.store(true, Ordering::Relaxed);
+            self.0.cancel();
         }
     }
 }
@@ -141,8 +142,8 @@ pub(crate) fn a_trash_that_comes_back(protocol: &'static Protocol, wrap: Wrap, k
         }
         if is_swap { Action::Kill } else { Action::Continue }
     });
-    let observer = CancelsLate(AtomicBool::new(false));
-    let run = if killed { ALONE } else { Run { cancel: &observer.0, observer: &observer } };
+    let observer = CancelsLate(CancelToken::new());
+    let run = if killed { Run::default() } else { Run::default().cancelled_by(&observer.0).observed_by(&observer) };
     engine(&machine, 2, protocol, plain).apply(&files, run).unwrap_err();
     machine.clear_hook();
     let staged = staged.lock().unwrap().take().expect("it was staged");
@@ -172,9 +173,9 @@ pub(crate) fn a_trash_that_comes_back(protocol: &'static Protocol, wrap: Wrap, k
 pub(crate) fn pruned(wrap: Wrap) -> Scene {
     let machine = settled(|_| ());
     let files = vec![replaces("a", "one", "two"), deletes("b")];
-    engine(&machine, 2, &PROTOCOL, plain).apply(&request(files), ALONE).unwrap();
+    engine(&machine, 2, &PROTOCOL, plain).apply(&request(files), Run::default()).unwrap();
     machine.sync_everything();
-    let none = Retention { count: 0, ..Retention::default() };
+    let none = Retention::default().count(0);
     engine(&machine, 3, &PROTOCOL, wrap).prune(&none).unwrap();
     for image in images(&machine) {
         let tree = image.tree();

@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use txedit::commit::Protocol;
+use txedit::engine::Run;
 use txedit::fs::sim::{Action, SimFs};
 
-use super::{ALONE, Scene, THEIRS, engine, plain, settled, theirs_survives};
+use super::{Scene, THEIRS, engine, plain, settled, theirs_survives};
 use crate::proof::explore::scripts::{replaces, request};
 
 /// A commit finds that its file was written in the moment of the swap, and takes it back; somebody who opened the new
@@ -30,7 +31,9 @@ pub(crate) fn written_into_a_new_file_that_is_taken_back(protocol: &'static Prot
         }
         Action::Continue
     });
-    engine(&machine, 2, protocol, plain).apply(&request(vec![replaces("a", "one", "two")]), ALONE).unwrap_err();
+    engine(&machine, 2, protocol, plain)
+        .apply(&request(vec![replaces("a", "one", "two")]), Run::default())
+        .unwrap_err();
     machine.clear_hook();
     let cut = cut.lock().unwrap().take();
     theirs_survives(cut.as_slice(), protocol)

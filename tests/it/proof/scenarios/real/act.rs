@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use rustix::process::{Signal, getpid, kill_process};
 use txedit::check::Check;
 use txedit::engine::report::RecoveryAction;
 use txedit::engine::report::Report;
-use txedit::engine::{Durability, Engine, RecoverOptions, Retention, Run, Settings, UndoOptions, Unobserved};
+use txedit::engine::{Engine, RecoverOptions, Run, Settings, UndoOptions};
 use txedit::error::{Error, ErrorKind, Outcome};
 use txedit::fs::FileKind;
 use txedit::fs::fault::{Call, FaultFs, Rule};
@@ -140,12 +139,7 @@ fn engine(root: &Path, disturbances: &[Disturbance], others: &Arc<Mutex<Others>>
     for disturbance in disturbances {
         faulty.add(rule(root, disturbance, others));
     }
-    let settings = Settings {
-        durability: Durability::Power,
-        lock_timeout: Duration::ZERO,
-        retention: Retention::default(),
-        program: "scenario".to_owned(),
-    };
+    let settings = Settings::default().lock_timeout(Duration::ZERO).program("scenario");
     Ok(Engine::with_fs(Arc::new(faulty), root, settings)?.allowing_checks())
 }
 
@@ -188,8 +182,7 @@ fn verb_of(call: &Call) -> String {
 }
 
 fn alone() -> Run<'static> {
-    static NEVER: AtomicBool = AtomicBool::new(false);
-    Run { cancel: &NEVER, observer: &Unobserved }
+    Run::default()
 }
 
 fn check(gate: Option<&Gate>) -> Option<Check> {
@@ -206,10 +199,10 @@ fn report_of(engine: &Engine, act: &Act, dry_run: bool) -> Option<Result<Report,
             let without = Terms { check: None, ..terms.clone() };
             let request = request(asks, &without);
             let check = check(terms.check.as_ref()).filter(|_| !dry_run);
-            engine.apply(&txedit::request::Request { check, dry_run, ..request }, alone())
+            engine.apply(&request.check(check).dry_run(dry_run), alone())
         }
         Act::Undo(None) => engine.undo(None, dry_run, alone()),
-        Act::Redo(None) => engine.redo(None, &UndoOptions { dry_run, ..UndoOptions::default() }, alone()),
+        Act::Redo(None) => engine.redo(None, &UndoOptions::default().dry_run(dry_run), alone()),
         _ => return None,
     })
 }

@@ -1,0 +1,237 @@
+//! Settings of an engine, and options of its calls.
+
+use std::time::Duration;
+
+use crate::check::Check;
+use crate::limits;
+
+/// How durable a commit is when it is acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Durability {
+    /// Safe against power loss: two barriers.
+    #[default]
+    Power,
+    /// Safe against `kill -9`, not against power loss: no barriers.
+    Process,
+}
+
+/// How much history is kept. What exceeds one of the bounds is pruned, oldest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Retention {
+    /// Transactions.
+    pub count: usize,
+    /// Bytes of their originals.
+    pub bytes: u64,
+    /// Time since the commit.
+    pub age: Duration,
+}
+
+impl Default for Retention {
+    /// The bounds that the command line has: [`limits::HISTORY_COUNT`], [`limits::HISTORY_BYTES`],
+    /// [`limits::HISTORY_AGE`].
+    fn default() -> Self {
+        Self { count: limits::HISTORY_COUNT, bytes: limits::HISTORY_BYTES, age: limits::HISTORY_AGE }
+    }
+}
+
+impl Retention {
+    /// Keeps so many transactions at most.
+    #[must_use]
+    pub const fn count(self, count: usize) -> Self {
+        Self { count, ..self }
+    }
+
+    /// Keeps so many bytes of originals at most.
+    #[must_use]
+    pub const fn bytes(self, bytes: u64) -> Self {
+        Self { bytes, ..self }
+    }
+
+    /// Keeps a transaction for so long at most.
+    #[must_use]
+    pub const fn age(self, age: Duration) -> Self {
+        Self { age, ..self }
+    }
+}
+
+/// Settings of an engine; the default is what the command line has.
+///
+/// ```
+/// use std::time::Duration;
+/// use txedit::{Durability, Engine, Retention, Settings};
+///
+/// # fn main() -> txedit::Result<()> {
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let root = folder.path();
+/// let settings = Settings::default()
+///     .durability(Durability::Process)
+///     .lock_timeout(Duration::from_secs(1))
+///     .retention(Retention::default().count(100))
+///     .program("my-codemod 1.0");
+/// let engine = Engine::open_with(root, settings)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Settings {
+    /// How durable a commit is when it is acknowledged.
+    pub durability: Durability,
+    /// How long to wait for locks.
+    pub lock_timeout: Duration,
+    /// How much history is kept.
+    pub retention: Retention,
+    /// The program that runs the engine, for messages and the log: `txedit 0.1.0`.
+    pub program: String,
+}
+
+impl Default for Settings {
+    /// Safe against power loss, the limits that the command line has, and this crate as the program.
+    fn default() -> Self {
+        Self {
+            durability: Durability::Power,
+            lock_timeout: limits::LOCK_TIMEOUT,
+            retention: Retention::default(),
+            program: concat!("txedit ", env!("CARGO_PKG_VERSION"), " as a library").to_owned(),
+        }
+    }
+}
+
+impl Settings {
+    /// How durable a commit is when it is acknowledged.
+    #[must_use]
+    pub fn durability(self, durability: Durability) -> Self {
+        Self { durability, ..self }
+    }
+
+    /// How long to wait for locks; zero fails at once where one is held.
+    #[must_use]
+    pub fn lock_timeout(self, lock_timeout: Duration) -> Self {
+        Self { lock_timeout, ..self }
+    }
+
+    /// How much history is kept.
+    #[must_use]
+    pub fn retention(self, retention: Retention) -> Self {
+        Self { retention, ..self }
+    }
+
+    /// The program that runs the engine, with its version, for messages and the log.
+    #[must_use]
+    pub fn program(self, program: impl Into<String>) -> Self {
+        Self { program: program.into(), ..self }
+    }
+}
+
+/// How to undo or redo a transaction.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct UndoOptions {
+    /// Report what would be done; write nothing.
+    pub dry_run: bool,
+    /// Revert also in files that changed since, as long as they changed in other lines only.
+    pub rebase: bool,
+    /// Decides, with the old contents in place, whether they stay.
+    pub check: Option<Check>,
+}
+
+impl UndoOptions {
+    /// Reports what would be done, and writes nothing.
+    #[must_use]
+    pub fn dry_run(self, dry_run: bool) -> Self {
+        Self { dry_run, ..self }
+    }
+
+    /// Reverts also in files that changed since, as long as they changed in other lines only.
+    #[must_use]
+    pub fn rebase(self, rebase: bool) -> Self {
+        Self { rebase, ..self }
+    }
+
+    /// Has a program decide, with the old contents in place, whether they stay.
+    #[must_use]
+    pub fn check(self, check: impl Into<Option<Check>>) -> Self {
+        Self { check: check.into(), ..self }
+    }
+}
+
+/// A decision on an interrupted transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Decision {
+    /// As the recovery table says.
+    #[default]
+    Table,
+    /// Commit it.
+    Forward,
+    /// Roll it back.
+    Back,
+    /// Put its folder aside, files as they are.
+    Discard,
+}
+
+/// How to recover.
+///
+/// ```
+/// use txedit::{Decision, Engine, RecoverOptions};
+///
+/// # fn main() -> txedit::Result<()> {
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let root = folder.path();
+/// let engine = Engine::open(root)?;
+/// // Nothing is done yet: the plan says what would be.
+/// for plan in engine.recover(None, RecoverOptions::new().plan_only(true))? {
+///     println!("{}: {}, since {}", plan.id, plan.action, plan.reason);
+///     if plan.required {
+///         engine.recover(Some(&plan.id), RecoverOptions::new().decision(Decision::Back))?;
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct RecoverOptions {
+    /// The decision.
+    pub decision: Decision,
+    /// Report what would be done; do nothing.
+    pub plan_only: bool,
+    /// Act on a journal that was not born where it is.
+    pub trust_journal: bool,
+    /// Act on a journal of another machine.
+    pub other_host: bool,
+}
+
+impl RecoverOptions {
+    /// Recovers as the recovery table says, only what was interrupted on this machine and in this place.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { decision: Decision::Table, plan_only: false, trust_journal: false, other_host: false }
+    }
+
+    /// Decides on the transaction; one that is named only.
+    #[must_use]
+    pub const fn decision(self, decision: Decision) -> Self {
+        Self { decision, ..self }
+    }
+
+    /// Reports what would be done, and does nothing.
+    #[must_use]
+    pub const fn plan_only(self, plan_only: bool) -> Self {
+        Self { plan_only, ..self }
+    }
+
+    /// Acts on a journal that was not born where it is.
+    #[must_use]
+    pub const fn trust_journal(self, trust_journal: bool) -> Self {
+        Self { trust_journal, ..self }
+    }
+
+    /// Acts on a journal of another machine.
+    #[must_use]
+    pub const fn other_host(self, other_host: bool) -> Self {
+        Self { other_host, ..self }
+    }
+}

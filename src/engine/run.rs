@@ -1,0 +1,120 @@
+//! A call of the engine as its caller observes and cancels it.
+
+use std::fmt;
+
+use crate::cancel::{CancelToken, NEVER};
+
+/// A phase of a call, for progress bars.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Phase {
+    /// Reading, hashing, matching.
+    Read,
+    /// Writing new contents into the transaction's folder.
+    Stage,
+    /// Exchanging them with the targets.
+    Swap,
+    /// Running the check.
+    Check,
+    /// Putting targets back.
+    Undo,
+}
+
+/// Follows a call: how far it is, and what its check prints.
+///
+/// Where it panics, the call ends with that panic, once everything that was swapped is rolled back; behind the last swap the
+/// transaction stays committed.
+///
+/// ```
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+/// use txedit::{Edit, Engine, Observer, Phase, Request, Run};
+///
+/// /// Counts the files that were swapped.
+/// #[derive(Default)]
+/// struct Swapped(AtomicUsize);
+///
+/// impl Observer for Swapped {
+///     fn progress(&self, phase: Phase, _done: usize, _total: usize) {
+///         if phase == Phase::Swap {
+///             self.0.fetch_add(1, Ordering::Relaxed);
+///         }
+///     }
+/// }
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # std::fs::write(folder.path().join("a.rs"), "old")?;
+/// let swapped = Swapped::default();
+/// let request = Request::new().edit("a.rs", Edit::replace("old", "new")).create("b.rs", "new");
+/// Engine::open(folder.path())?.apply(&request, Run::default().observed_by(&swapped))?;
+/// assert_eq!(swapped.0.load(Ordering::Relaxed), 2);
+/// # Ok(())
+/// # }
+/// ```
+pub trait Observer: Sync {
+    /// Called before each file: `done` of `total` files are through `phase`.
+    fn progress(&self, phase: Phase, done: usize, total: usize);
+
+    /// Called with what the check prints, as it comes.
+    fn check_output(&self, _bytes: &[u8]) {}
+
+    /// The program that asked for the work, where that is another than the one that does it: an MCP client.
+    fn client(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// Ignores all progress.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Unobserved;
+
+impl Observer for Unobserved {
+    fn progress(&self, _phase: Phase, _done: usize, _total: usize) {}
+}
+
+/// How one call is observed and cancelled; by default, neither.
+///
+/// ```
+/// use txedit::{CancelToken, Observer, Phase, Run};
+///
+/// struct Progress;
+///
+/// impl Observer for Progress {
+///     fn progress(&self, phase: Phase, done: usize, total: usize) {
+///         eprintln!("{phase:?}: {done} of {total}");
+///     }
+/// }
+///
+/// let token = CancelToken::new();
+/// let run = Run::default().cancelled_by(&token).observed_by(&Progress);
+/// ```
+#[derive(Clone, Copy)]
+#[must_use = "a run is passed to a call of the engine"]
+pub struct Run<'a> {
+    pub(crate) cancel: &'a CancelToken,
+    pub(crate) observer: &'a dyn Observer,
+}
+
+impl<'a> Run<'a> {
+    /// Stops the call before its first swap, once the token is cancelled.
+    pub const fn cancelled_by(self, token: &'a CancelToken) -> Self {
+        Self { cancel: token, ..self }
+    }
+
+    /// Tells the observer how far the work is.
+    pub const fn observed_by(self, observer: &'a dyn Observer) -> Self {
+        Self { observer, ..self }
+    }
+}
+
+impl Default for Run<'_> {
+    fn default() -> Self {
+        Self { cancel: &NEVER, observer: &Unobserved }
+    }
+}
+
+impl fmt::Debug for Run<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run").field("cancel", self.cancel).finish_non_exhaustive()
+    }
+}
