@@ -1,6 +1,7 @@
 //! One error type: a stable kind, the place in the request, the path, and what is true of the files now.
 
 mod detail;
+mod diagnosis;
 
 use std::fmt;
 use std::io;
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::errno::{self, Errno};
 
 pub use detail::{Conflict, Detail, Diverged, Finding, Kept, NotOld, Outcome};
+pub use diagnosis::{Diagnosis, Difference, MatchPlace, MatchPlaces, MismatchCause};
 
 /// The result of everything that can fail with an [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -7,11 +7,11 @@ use serde::Serialize;
 use super::options::Options;
 use super::output::{BAD, HEADING, NAME, NOTE, count, diff, styled};
 use super::report::warning_of;
-use crate::error::{Conflict, Detail, Error, Finding, NotOld, Outcome};
+use crate::error::{
+    Conflict, Detail, Diagnosis, Difference, Error, Finding, MatchPlaces, MismatchCause, NotOld, Outcome,
+};
 use crate::path::{one_line, shown};
 use crate::request::{Change, Request};
-use crate::text::diagnose::{Cause, Diagnosis, Difference};
-use crate::text::locate::Places;
 use crate::wire::{self, Shape, hints};
 
 /// Findings that people are shown: a program that writes a word wrong does so in every file.
@@ -199,7 +199,7 @@ fn push_diagnosis(text: &mut String, diagnosis: &Diagnosis) {
     }
 }
 
-fn push_places(text: &mut String, places: &Places) {
+fn push_places(text: &mut String, places: &MatchPlaces) {
     for place in &places.shown {
         let _ = write!(text, "\n  line {}:\n", place.line);
         push_indented(text, &place.snippet);
@@ -214,16 +214,16 @@ fn push_indented(text: &mut String, block: &str) {
     text.push_str(&lines.join("\n"));
 }
 
-fn explain(cause: Cause) -> String {
+fn explain(cause: MismatchCause) -> String {
     match cause {
-        Cause::WhiteSpace => "white space differs".to_owned(),
-        Cause::TabsAgainstSpaces => "tabs stand against spaces".to_owned(),
-        Cause::LookAlike => "a character only looks the same".to_owned(),
-        Cause::EscapedText => "escapes were not resolved: a backslash and a letter".to_owned(),
-        Cause::LineNumbers => "line numbers were copied from a listing".to_owned(),
-        Cause::AlreadyApplied => "the replacement is there already".to_owned(),
-        Cause::ConsumedByEdit(index) => format!("edit {} took the text away", index + 1),
-        Cause::InOtherFile(index) => format!("it stands in file {} of the request", index + 1),
+        MismatchCause::WhiteSpace => "white space differs".to_owned(),
+        MismatchCause::TabsAgainstSpaces => "tabs stand against spaces".to_owned(),
+        MismatchCause::LookAlike => "a character only looks the same".to_owned(),
+        MismatchCause::EscapedText => "escapes were not resolved: a backslash and a letter".to_owned(),
+        MismatchCause::LineNumbers => "line numbers were copied from a listing".to_owned(),
+        MismatchCause::AlreadyApplied => "the replacement is there already".to_owned(),
+        MismatchCause::ConsumedByEdit(index) => format!("edit {} took the text away", index + 1),
+        MismatchCause::InOtherFile(index) => format!("it stands in file {} of the request", index + 1),
     }
 }
 
@@ -233,9 +233,9 @@ mod tests {
 
     use super::*;
     use crate::error::ErrorKind;
+    use crate::error::MatchPlace;
     use crate::request::FileRequest;
     use crate::request::edit::{Anchor, Count, Edit, Matching};
-    use crate::text::locate::Place;
 
     fn plain(text: &str) -> String {
         anstream::adapter::strip_str(text).to_string()
@@ -256,7 +256,8 @@ mod tests {
             change: Change::Edit { edits: vec![edit(), edit(), edit()], rename: None },
             mode: None,
         };
-        let places = Places { total: 7, shown: vec![Place { line: 4, snippet: "4 | a".to_owned(), unique: None }] };
+        let places =
+            MatchPlaces { total: 7, shown: vec![MatchPlace { line: 4, snippet: "4 | a".to_owned(), unique: None }] };
         let error = Error::new(ErrorKind::AmbiguousMatch, "old_string was found 7 times")
             .in_file(0)
             .in_edit(1)

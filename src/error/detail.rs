@@ -2,10 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::ErrorKind;
+use super::{Diagnosis, ErrorKind, MatchPlaces};
 use crate::check::CheckRun;
-use crate::text::diagnose::Diagnosis;
-use crate::text::locate::Places;
 
 /// What is true of the files after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -106,7 +104,7 @@ pub enum Detail {
     /// What stands in the file instead of the anchor.
     NoMatch(Box<Diagnosis>),
     /// Where the anchor was found.
-    Matches(Places),
+    Matches(MatchPlaces),
     /// Files that changed since the transaction that was to be undone.
     Conflicts(Vec<Conflict>),
     /// The check that failed.

@@ -6,13 +6,14 @@ use std::ops::{ControlFlow, Range};
 use memchr::memchr;
 
 use super::content::{Changes, Content};
-use super::diagnose::{self, Cause};
+use super::diagnose;
 use super::hunk::{self, Misplaced};
 use super::locate::{Needle, Overlap, places};
 use super::newline::{Ending, breaks, convert};
 use super::position::{self, BadPosition};
 use super::tolerant::{self, LADDER, Tolerated};
 use super::{Applied, Edited, MatchKind, Refused};
+use crate::error::MismatchCause;
 use crate::error::{Detail, ErrorKind};
 use crate::request::edit::{Anchor, Count, Edit, Encoding, Hunk, Matching, Position, Side};
 
@@ -299,7 +300,7 @@ impl<'a> Editor<'a> {
             let mut diagnosis =
                 diagnose::diagnose(&self.content.bytes(0..self.content.len()), &hunk.old(), &edit.replacement);
             if let Some(taker) = self.taker(&hunk.old()) {
-                diagnosis.cause = Some(Cause::ConsumedByEdit(taker));
+                diagnosis.cause = Some(MismatchCause::ConsumedByEdit(taker));
                 diagnosis.suggestion = None;
             }
             let message = format!("{message}{}", diagnosis.advice());
@@ -444,7 +445,7 @@ impl<'a> Editor<'a> {
         let state = self.content.bytes(0..self.content.len());
         let mut diagnosis = diagnose::diagnose(&state, text, &edit.replacement);
         if let Some(taker) = self.taker(text) {
-            diagnosis.cause = Some(Cause::ConsumedByEdit(taker));
+            diagnosis.cause = Some(MismatchCause::ConsumedByEdit(taker));
             diagnosis.suggestion = None;
         }
         let message = format!("old_string not found in the file{}", diagnosis.advice());

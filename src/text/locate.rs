@@ -10,6 +10,7 @@ use memchr::{memchr, memchr_iter, memrchr};
 
 use super::content::Content;
 use super::newline::segments;
+use crate::error::{MatchPlace, MatchPlaces};
 
 /// Places shown of an anchor that was found too often.
 const SHOWN: usize = 5;
@@ -32,26 +33,6 @@ const EXTRA_BYTES: usize = 1 << 10;
 /// Matches counted with overlaps; after so many those that overlap are left out, or a run of equal bytes would
 /// take time quadratic in its length.
 const OVERLAPPING: usize = 10_000;
-
-/// Places in a content where an anchor was found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Places {
-    /// How many there are.
-    pub total: usize,
-    /// The first few.
-    pub shown: Vec<Place>,
-}
-
-/// One place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    /// The line, from 1.
-    pub line: usize,
-    /// The line with a few either side, with line numbers.
-    pub snippet: String,
-    /// The anchor with the fewest lines around it that make it unique, where that is known and not too long.
-    pub unique: Option<String>,
-}
 
 /// Whether matches may share bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -237,7 +218,7 @@ impl Progress {
 }
 
 /// Shows the first few of `total` matches.
-pub(super) fn places(content: &Content<'_>, matches: &[Range<usize>], total: usize) -> Places {
+pub(super) fn places(content: &Content<'_>, matches: &[Range<usize>], total: usize) -> MatchPlaces {
     let surroundings: Vec<Surroundings> = if matches.len() == total && total > 1 {
         matches.iter().map(|range| Surroundings::of(content, range)).collect()
     } else {
@@ -245,7 +226,7 @@ pub(super) fn places(content: &Content<'_>, matches: &[Range<usize>], total: usi
     };
     let shown = matches.iter().take(SHOWN).enumerate();
     let shown = shown.map(|(index, range)| place(content, range.start, unique(content, range, index, &surroundings)));
-    Places { total, shown: shown.collect() }
+    MatchPlaces { total, shown: shown.collect() }
 }
 
 /// What stands around a match, with line feeds only.
@@ -305,7 +286,7 @@ fn unique(content: &Content<'_>, range: &Range<usize>, index: usize, all: &[Surr
     String::from_utf8([before, &anchor, after].concat()).ok().filter(|text| text.len() <= 2 * EXTRA_BYTES)
 }
 
-fn place(content: &Content<'_>, at: usize, unique: Option<String>) -> Place {
+fn place(content: &Content<'_>, at: usize, unique: Option<String>) -> MatchPlace {
     let line = content.line_at(at);
     let from = at.saturating_sub(CONTEXT_BYTES);
     let window = content.bytes(from..content.len().min(at + CONTEXT_BYTES));
@@ -317,7 +298,7 @@ fn place(content: &Content<'_>, at: usize, unique: Option<String>) -> Place {
         start = memrchr(b'\n', &window[..start - 1]).map_or(0, |feed| feed + 1);
         first -= 1;
     }
-    Place { line, snippet: numbered(&window[start..], first, line - first + 1 + CONTEXT), unique }
+    MatchPlace { line, snippet: numbered(&window[start..], first, line - first + 1 + CONTEXT), unique }
 }
 
 /// Up to `count` lines of `text` with their numbers, each cut where it is very long.

@@ -10,9 +10,9 @@ use proptest::sample::select;
 
 use super::edit;
 use super::newline::Ending;
+use crate::error::MismatchCause;
 use crate::error::{Detail, ErrorKind};
 use crate::request::edit::{Anchor, Count, Edit, Matching};
-use crate::text::diagnose::Cause;
 
 fn text(text: &str, with: &str, count: Count) -> Edit {
     Edit { anchor: Anchor::Text { text: text.into(), count, matching: Matching::Exact }, replacement: with.into() }
@@ -211,7 +211,8 @@ fn check_against_reference(base: &[u8], list: Vec<Edit>) -> Result<(), TestCaseE
                 prop_assert_eq!((refused.edit, refused.kind), (edits.len() - 1, kind), "{}", refused.message);
                 if let (Anchor::Text { text, .. }, Detail::NoMatch(diagnosis)) = (&next.anchor, &refused.detail) {
                     let taker = states.iter().rposition(|state| !all_matches(state, text, false).is_empty());
-                    let named = if let Some(Cause::ConsumedByEdit(edit)) = diagnosis.cause { Some(edit) } else { None };
+                    let named =
+                        if let Some(MismatchCause::ConsumedByEdit(edit)) = diagnosis.cause { Some(edit) } else { None };
                     prop_assert_eq!(named, taker);
                 }
                 edits.pop();
@@ -346,5 +347,5 @@ fn the_edit_that_took_an_anchor_away_is_named() {
     let list = [once("foo", "bar"), once("2", "3"), once("bar", "baz"), once("let bar = 1", "x")];
     let refused = edit(b"let foo = 1;\nlet b = 2;\n", &list).unwrap_err();
     let Detail::NoMatch(diagnosis) = refused.detail else { panic!("{:?}", refused.detail) };
-    assert_eq!((refused.edit, diagnosis.cause), (3, Some(Cause::ConsumedByEdit(2))));
+    assert_eq!((refused.edit, diagnosis.cause), (3, Some(MismatchCause::ConsumedByEdit(2))));
 }

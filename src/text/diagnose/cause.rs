@@ -6,7 +6,8 @@ use memchr::memmem;
 
 use super::fold::{Folded, Folds};
 use super::nearest::{Region, back, forward, reach, regions};
-use super::{Cause, overlap};
+use super::overlap;
+use crate::error::MismatchCause;
 use crate::text::locate::{Needle, Overlap};
 
 /// Regions in which a cause is looked for.
@@ -31,7 +32,7 @@ pub(super) struct Found {
 
 /// A text that differs from the anchor in a way that has a name.
 pub(super) struct Explained {
-    pub(super) cause: Cause,
+    pub(super) cause: MismatchCause,
     pub(super) range: Range<usize>,
     /// Whether no other place is known that differs in this way.
     pub(super) is_only: bool,
@@ -44,9 +45,9 @@ pub(super) fn explain(state: &[u8], anchor: &[u8], is_whole: bool) -> Found {
     let as_written = || {
         // Whether a blank after the number is the listing's or the line's own can be told by where the line starts.
         let starts_line = |found: &Explained| found.range.start == 0 || state[found.range.start - 1] == b'\n';
-        let bare_of = |blanks| exact(state, &without_line_numbers(anchor, blanks)?, Cause::LineNumbers);
+        let bare_of = |blanks| exact(state, &without_line_numbers(anchor, blanks)?, MismatchCause::LineNumbers);
         let of_listing = bare_of(0).filter(starts_line).or_else(|| bare_of(1));
-        of_listing.or_else(|| exact(state, plain.as_deref()?, Cause::EscapedText))
+        of_listing.or_else(|| exact(state, plain.as_deref()?, MismatchCause::EscapedText))
     };
     if let Some(explained) = is_whole.then(as_written).flatten() {
         return Found { nearest: explained.range.clone(), similarity: 1.0, explained: Some(explained) };
@@ -58,14 +59,15 @@ pub(super) fn explain(state: &[u8], anchor: &[u8], is_whole: bool) -> Found {
     let (nearest, similarity) = regions.first().map_or((0..0, 0.0), |best| (best.range.clone(), best.similarity));
     let explained = is_whole.then(|| {
         let as_it_is = folded(state, &regions, anchor, SEEN, None);
-        let as_it_is = as_it_is.or_else(|| folded(state, &regions, bare.as_deref()?, SEEN, Some(Cause::LineNumbers)));
+        let as_it_is =
+            as_it_is.or_else(|| folded(state, &regions, bare.as_deref()?, SEEN, Some(MismatchCause::LineNumbers)));
         as_it_is.or_else(|| folded(state, &regions, anchor, ALL, None))
     });
     Found { nearest, similarity, explained: explained.flatten() }
 }
 
 /// A reading of the anchor that stands in the content as it is.
-fn exact(state: &[u8], reading: &[u8], cause: Cause) -> Option<Explained> {
+fn exact(state: &[u8], reading: &[u8], cause: MismatchCause) -> Option<Explained> {
     let mut first = None;
     let mut is_only = true;
     if !reading.trim_ascii().is_empty() {
@@ -79,7 +81,13 @@ fn exact(state: &[u8], reading: &[u8], cause: Cause) -> Option<Explained> {
 }
 
 /// The text in or near one of the regions that is the anchor's when both are folded.
-fn folded(state: &[u8], regions: &[Region], anchor: &[u8], folds: Folds, cause: Option<Cause>) -> Option<Explained> {
+fn folded(
+    state: &[u8],
+    regions: &[Region],
+    anchor: &[u8],
+    folds: Folds,
+    cause: Option<MismatchCause>,
+) -> Option<Explained> {
     let needle = Folded::new(anchor, folds).bytes;
     if needle.is_empty() {
         return None;
@@ -146,18 +154,22 @@ fn blanks_after(text: &[u8], at: usize) -> usize {
 }
 
 /// What makes the difference of two texts, where one thing does.
-pub(super) fn difference(anchor: &[u8], there: &[u8]) -> Option<Cause> {
+pub(super) fn difference(anchor: &[u8], there: &[u8]) -> Option<MismatchCause> {
     let equal = |folds| Folded::new(anchor, folds).bytes == Folded::new(there, folds).bytes;
     if equal(Folds::default()) {
         None
     } else if equal(LOOK_ALIKES) {
-        Some(Cause::LookAlike)
+        Some(MismatchCause::LookAlike)
     } else if equal(SPACES) {
-        Some(if is_tabs_against_spaces(anchor, there) { Cause::TabsAgainstSpaces } else { Cause::WhiteSpace })
+        Some(if is_tabs_against_spaces(anchor, there) {
+            MismatchCause::TabsAgainstSpaces
+        } else {
+            MismatchCause::WhiteSpace
+        })
     } else if equal(SEEN) {
-        Some(Cause::LookAlike)
+        Some(MismatchCause::LookAlike)
     } else {
-        equal(ALL).then_some(Cause::EscapedText)
+        equal(ALL).then_some(MismatchCause::EscapedText)
     }
 }
 

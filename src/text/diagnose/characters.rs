@@ -4,6 +4,7 @@
 use imara_diff::{Algorithm, Diff, Hunk, InternedInput};
 
 use super::similar::line_feeds;
+use crate::error::Difference;
 
 /// Differences that are listed.
 const SHOWN: usize = 10;
@@ -16,17 +17,6 @@ const COMPARED: usize = 8 << 10;
 
 /// Characters that may stand between two differences that are told as one.
 const CLOSE: u32 = 2;
-
-/// A run of characters that differs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
-    /// The line of the file, from 1.
-    pub line: usize,
-    /// What the anchor has, with escapes for all that cannot be seen: `\t`, `\u{a0}`.
-    pub anchor: String,
-    /// What the file has.
-    pub file: String,
-}
 
 /// The first few differences of `anchor` and `region`, whose first line is `line`; none of texts that are too long.
 ///

@@ -14,16 +14,12 @@ use std::ops::{ControlFlow, Range};
 
 use memchr::{memchr_iter, memrchr};
 
-pub use characters::Difference;
-
 use super::diff;
 use super::locate::{Needle, Overlap, numbered};
+use crate::error::{Diagnosis, MismatchCause};
 
 /// Lines of a snippet.
 const SNIPPET_LINES: usize = 15;
-
-/// A region that is less like the anchor than this is not worth a word in the message.
-const ALIKE: f64 = 0.4;
 
 /// A region that is less like the anchor than this differs in too much for characters to be told.
 const CLOSE: f64 = 0.6;
@@ -40,93 +36,6 @@ const DIFF_BYTES: usize = 8 << 10;
 /// Bytes of an anchor that are compared with the content; an anchor that is longer is compared by its beginning.
 const COMPARED: usize = 16 << 10;
 
-/// What the nearest region looks like, and why it did not match.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Diagnosis {
-    /// The nearest region with line numbers.
-    pub snippet: String,
-    /// Its first line, from 1.
-    pub line: usize,
-    /// How alike it is, 0 to 1. It explains a failure; nothing is ever applied by it.
-    pub similarity: f64,
-    /// A diff from the anchor to the region.
-    pub diff: String,
-    /// The characters that differ, where the region is like the anchor.
-    pub differences: Vec<Difference>,
-    /// The cause, where it can be told.
-    pub cause: Option<Cause>,
-    /// The anchor that would have matched, where the difference is slight.
-    pub suggestion: Option<String>,
-}
-
-/// Why an anchor did not match.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
-    /// Other white space.
-    WhiteSpace,
-    /// Tabs against spaces.
-    TabsAgainstSpaces,
-    /// A character that only looks the same.
-    LookAlike,
-    /// Escapes that were never resolved: a backslash and an `n`; or that were resolved where the file has them.
-    EscapedText,
-    /// Line numbers copied from a listing.
-    LineNumbers,
-    /// The replacement is there already.
-    AlreadyApplied,
-    /// An edit before it took the text away; its index.
-    ConsumedByEdit(usize),
-    /// It stands in another file of the request; its index.
-    InOtherFile(usize),
-}
-
-impl Cause {
-    /// The words that complete "not found in the file".
-    fn advice(self) -> String {
-        match self {
-            Self::WhiteSpace => {
-                "it differs from the text there in white space only: copy that text as it stands".into()
-            }
-            Self::TabsAgainstSpaces => {
-                "the file has tabs where old_string has spaces, or the other way round: copy the text as it stands"
-                    .into()
-            }
-            Self::LookAlike => {
-                "it has characters that only look like those of the file, such as quotes, dashes or no-break spaces: \
-                 copy the text as it stands"
-                    .into()
-            }
-            Self::EscapedText => "escapes like \\n or \\\" differ from what the file has: write the characters \
-                                  themselves, exactly as the file does"
-                .into(),
-            Self::LineNumbers => "it has line numbers from a listing, which are not in the file: leave them out".into(),
-            Self::AlreadyApplied => "new_string is there already: the edit may have been applied before".into(),
-            Self::ConsumedByEdit(index) => format!(
-                "edit {} of this request changed that text: adapt old_string to its result, or make one edit of both",
-                index + 1
-            ),
-            Self::InOtherFile(index) => {
-                format!("it is in file {} of this request: move the edit there", index + 1)
-            }
-        }
-    }
-}
-
-impl Diagnosis {
-    /// What the reader should do next: a sentence to follow "not found in the file".
-    #[must_use]
-    pub fn advice(&self) -> String {
-        let place = match self.cause {
-            Some(Cause::ConsumedByEdit(_) | Cause::InOtherFile(_)) => String::new(),
-            Some(_) => format!(" (see line {})", self.line),
-            None if self.similarity < ALIKE => String::new(),
-            None => format!(" (nearest: line {}, {:.0} % alike)", self.line, self.similarity * 100.0),
-        };
-        let next = self.cause.map_or("read the file again and copy the text as it stands".into(), Cause::advice);
-        format!("{place}: {next}")
-    }
-}
-
 /// Whether `anchor` stands in `base`, line breaks of either kind alike.
 #[must_use]
 pub fn contains(base: &[u8], anchor: &[u8]) -> bool {
@@ -142,7 +51,7 @@ pub(super) fn diagnose(state: &[u8], anchor: &[u8], replacement: &[u8]) -> Diagn
         && found.explained.as_ref().map_or(applied_is_telling(state, replacement), |e| overlap(&e.range, &at))
     {
         let mut diagnosis = describe(state, &lines_of(state, &at), compared);
-        diagnosis.cause = Some(Cause::AlreadyApplied);
+        diagnosis.cause = Some(MismatchCause::AlreadyApplied);
         return diagnosis;
     }
     let Some(explained) = found.explained else {

@@ -4,8 +4,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::{Cause, Diagnosis, contains};
+use super::contains;
 use crate::error::{Detail, ErrorKind};
+use crate::error::{Diagnosis, MismatchCause};
 use crate::request::edit::{Anchor, Count, Edit, Matching};
 use crate::text::edit;
 
@@ -41,7 +42,7 @@ fn diagnosis(base: &str, old: &str, new: &str) -> (Diagnosis, String) {
 }
 
 /// The suggestion must be what is expected, and must apply when it is sent.
-fn check(base: &str, old: &str, cause: Cause, suggestion: &str) {
+fn check(base: &str, old: &str, cause: MismatchCause, suggestion: &str) {
     let (diagnosis, message) = diagnosis(base, old, "fresh text");
     assert_eq!(diagnosis.cause, Some(cause), "{diagnosis:#?}");
     assert_eq!(diagnosis.suggestion.as_deref(), Some(suggestion));
@@ -53,32 +54,32 @@ fn check(base: &str, old: &str, cause: Cause, suggestion: &str) {
 
 #[test]
 fn white_space() {
-    check(FILE, "let list = vec![1,2,3];", Cause::WhiteSpace, "let list = vec![1, 2, 3];");
-    check(FILE, "use std::fmt; \n\n/// Says", Cause::WhiteSpace, "use std::fmt;\n\n/// Says");
-    check(FILE, "fn main() {\n  let list", Cause::WhiteSpace, "fn main() {\n    let list");
+    check(FILE, "let list = vec![1,2,3];", MismatchCause::WhiteSpace, "let list = vec![1, 2, 3];");
+    check(FILE, "use std::fmt; \n\n/// Says", MismatchCause::WhiteSpace, "use std::fmt;\n\n/// Says");
+    check(FILE, "fn main() {\n  let list", MismatchCause::WhiteSpace, "fn main() {\n    let list");
     let crlf = FILE.replace('\n', "\r\n");
-    check(&crlf, "fn main() {\n  let list", Cause::WhiteSpace, "fn main() {\r\n    let list");
+    check(&crlf, "fn main() {\n  let list", MismatchCause::WhiteSpace, "fn main() {\r\n    let list");
 }
 
 #[test]
 fn a_suggestion_takes_the_indentation_that_the_anchor_brought() {
-    check(FILE, "      for number in list {\n", Cause::WhiteSpace, "    for number in list {\n");
-    check(FILE, "\tfor number in list {", Cause::TabsAgainstSpaces, "    for number in list {");
+    check(FILE, "      for number in list {\n", MismatchCause::WhiteSpace, "    for number in list {\n");
+    check(FILE, "\tfor number in list {", MismatchCause::TabsAgainstSpaces, "    for number in list {");
 }
 
 #[test]
 fn tabs_against_spaces() {
     let old = "String {\n    let greeting = format!(";
-    check(FILE, old, Cause::TabsAgainstSpaces, "String {\n\tlet greeting = format!(");
+    check(FILE, old, MismatchCause::TabsAgainstSpaces, "String {\n\tlet greeting = format!(");
 }
 
 #[test]
 fn look_alikes() {
-    check(FILE, "/// Says \"hello\" to", Cause::LookAlike, "/// Says “hello” to");
-    check(FILE, "somebody - politely", Cause::LookAlike, "somebody – politely");
-    check(FILE, "\"it ends\"", Cause::LookAlike, "\"it\u{a0}ends\"");
-    check(FILE, "println!(“{number}”);", Cause::LookAlike, "println!(\"{number}\");");
-    check("wait... what", "wait…", Cause::LookAlike, "wait...");
+    check(FILE, "/// Says \"hello\" to", MismatchCause::LookAlike, "/// Says “hello” to");
+    check(FILE, "somebody - politely", MismatchCause::LookAlike, "somebody – politely");
+    check(FILE, "\"it ends\"", MismatchCause::LookAlike, "\"it\u{a0}ends\"");
+    check(FILE, "println!(“{number}”);", MismatchCause::LookAlike, "println!(\"{number}\");");
+    check("wait... what", "wait…", MismatchCause::LookAlike, "wait...");
 }
 
 #[test]
@@ -96,39 +97,39 @@ fn the_characters_that_differ_are_told() {
 
 #[test]
 fn escapes() {
-    check(FILE, "fn main() {\\n    let list", Cause::EscapedText, "fn main() {\n    let list");
-    check(FILE, "println!(\\\"{number}\\\");", Cause::EscapedText, "println!(\"{number}\");");
-    check(FILE, "hello, {name}\n\");", Cause::EscapedText, "hello, {name}\\n\");");
+    check(FILE, "fn main() {\\n    let list", MismatchCause::EscapedText, "fn main() {\n    let list");
+    check(FILE, "println!(\\\"{number}\\\");", MismatchCause::EscapedText, "println!(\"{number}\");");
+    check(FILE, "hello, {name}\n\");", MismatchCause::EscapedText, "hello, {name}\\n\");");
 }
 
 #[test]
 fn line_numbers() {
     let expected = "    for number in list {\n        println!(";
-    check(FILE, "    11\t    for number in list {\n    12\t        println!(", Cause::LineNumbers, expected);
-    check(FILE, "11:    for number in list {\n12:        println!(", Cause::LineNumbers, expected);
-    check(FILE, "11:     for number in list {\n12:         println!(", Cause::LineNumbers, expected);
-    check(FILE, "11→    for number in list {\n12→        println!(", Cause::LineNumbers, expected);
-    check(FILE, " 11 |     for number in list {\n 12 |         println!(", Cause::LineNumbers, expected);
-    check(FILE, "1\tuse std::fmt;\n2\n3\t/// Says", Cause::LineNumbers, "use std::fmt;\n\n/// Says");
+    check(FILE, "    11\t    for number in list {\n    12\t        println!(", MismatchCause::LineNumbers, expected);
+    check(FILE, "11:    for number in list {\n12:        println!(", MismatchCause::LineNumbers, expected);
+    check(FILE, "11:     for number in list {\n12:         println!(", MismatchCause::LineNumbers, expected);
+    check(FILE, "11→    for number in list {\n12→        println!(", MismatchCause::LineNumbers, expected);
+    check(FILE, " 11 |     for number in list {\n 12 |         println!(", MismatchCause::LineNumbers, expected);
+    check(FILE, "1\tuse std::fmt;\n2\n3\t/// Says", MismatchCause::LineNumbers, "use std::fmt;\n\n/// Says");
     // Our own snippets must be recognized, and another indentation besides.
     let (shown, _) = diagnosis(FILE, "fn main() { nothing", "x");
     check(
         FILE,
         &shown.snippet,
-        Cause::LineNumbers,
+        MismatchCause::LineNumbers,
         "}\n\nfn main() {\n    let list = vec![1, 2, 3];\n    for number in list {\n",
     );
-    check(FILE, "5\t    let greeting = format!(", Cause::LineNumbers, "\tlet greeting = format!(");
+    check(FILE, "5\t    let greeting = format!(", MismatchCause::LineNumbers, "\tlet greeting = format!(");
 }
 
 #[test]
 fn already_applied() {
     let (found, message) = diagnosis(FILE, "let list = vec![4];", "let list = vec![1, 2, 3];");
-    assert_eq!((found.cause, found.line, found.suggestion), (Some(Cause::AlreadyApplied), 10, None));
+    assert_eq!((found.cause, found.line, found.suggestion), (Some(MismatchCause::AlreadyApplied), 10, None));
     assert!(message.contains("new_string is there already"), "{message}");
     // A formatting edit that was applied: white space is not the point.
     let (found, _) = diagnosis(FILE, "let list = vec![1,2,3];", "let list = vec![1, 2, 3];");
-    assert_eq!(found.cause, Some(Cause::AlreadyApplied));
+    assert_eq!(found.cause, Some(MismatchCause::AlreadyApplied));
 }
 
 #[test]
@@ -171,10 +172,10 @@ fn the_nearest_region_is_shown() {
 #[test]
 fn a_suggestion_must_be_the_only_one() {
     let (found, _) = diagnosis("a( 1 );\n\na(1 );\n", "a(1);", "x");
-    assert_eq!((found.cause, found.suggestion), (Some(Cause::WhiteSpace), None), "either may be meant");
+    assert_eq!((found.cause, found.suggestion), (Some(MismatchCause::WhiteSpace), None), "either may be meant");
     let long = format!("start {}", "word ".repeat(1000));
     let (found, _) = diagnosis(&long, &long.replace(' ', "  "), "x");
-    assert_eq!((found.cause, found.suggestion), (Some(Cause::WhiteSpace), None), "too long to be repeated");
+    assert_eq!((found.cause, found.suggestion), (Some(MismatchCause::WhiteSpace), None), "too long to be repeated");
 }
 
 #[test]
@@ -190,7 +191,7 @@ fn long_lines_and_long_regions_are_cut() {
 fn one_long_line_is_shown_where_it_matters() {
     let base = format!("{}let a = [1,2];{}", "x=1;".repeat(50_000), "y=2;".repeat(50_000));
     let (found, _) = diagnosis(&base, "let a = [1, 2];", "z");
-    assert_eq!((found.cause, found.suggestion.as_deref()), (Some(Cause::WhiteSpace), Some("let a = [1,2];")));
+    assert_eq!((found.cause, found.suggestion.as_deref()), (Some(MismatchCause::WhiteSpace), Some("let a = [1,2];")));
     let (found, _) = diagnosis(&base, "let a = [1,3];", "z");
     assert!(found.similarity > 0.8 && found.diff.contains("let a = [1,2];"), "{found:?}");
 }
@@ -208,7 +209,7 @@ fn an_expected_text_is_compared_with_what_is_there() {
     let refused = edit(b"one\na b\n", &[range]).unwrap_err();
     assert!(refused.message.starts_with("the text expected at line 2 (bytes 4..7)"), "{}", refused.message);
     let Detail::NoMatch(found) = refused.detail else { panic!("{:?}", refused.detail) };
-    assert_eq!((found.cause, found.line), (Some(Cause::TabsAgainstSpaces), 2));
+    assert_eq!((found.cause, found.line), (Some(MismatchCause::TabsAgainstSpaces), 2));
     assert_eq!(
         found.diff,
         "--- expected\n+++ file\n@@ -1 +1 @@\n-a\tb\n\\ No newline at end of file\n+a b\n\\ No newline at end of file\n"

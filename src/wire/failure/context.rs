@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
+use crate::error::MatchPlaces;
 use crate::error::{Conflict, Detail};
-use crate::text::diagnose::{Cause, Diagnosis, Difference};
-use crate::text::locate::Places;
+use crate::error::{Diagnosis, Difference, MismatchCause};
 use crate::wire::response::{CheckResult, text};
 
 /// What stands in the file: the nearest region for no match, the places for several.
@@ -132,8 +132,8 @@ impl From<&Difference> for CharDifference {
     }
 }
 
-impl From<&Places> for Context {
-    fn from(places: &Places) -> Self {
+impl From<&MatchPlaces> for Context {
+    fn from(places: &MatchPlaces) -> Self {
         let shown = places.shown.iter();
         Self {
             match_locations: shown
@@ -150,16 +150,16 @@ impl From<&Places> for Context {
 }
 
 /// The word for a cause, and the index that belongs to it.
-fn cause(cause: Cause) -> (&'static str, Option<usize>) {
+fn cause(cause: MismatchCause) -> (&'static str, Option<usize>) {
     match cause {
-        Cause::WhiteSpace => ("white_space", None),
-        Cause::TabsAgainstSpaces => ("tabs_against_spaces", None),
-        Cause::LookAlike => ("look_alike", None),
-        Cause::EscapedText => ("escaped_text", None),
-        Cause::LineNumbers => ("line_numbers", None),
-        Cause::AlreadyApplied => ("already_applied", None),
-        Cause::ConsumedByEdit(edit) => ("consumed_by_edit", Some(edit)),
-        Cause::InOtherFile(file) => ("in_other_file", Some(file)),
+        MismatchCause::WhiteSpace => ("white_space", None),
+        MismatchCause::TabsAgainstSpaces => ("tabs_against_spaces", None),
+        MismatchCause::LookAlike => ("look_alike", None),
+        MismatchCause::EscapedText => ("escaped_text", None),
+        MismatchCause::LineNumbers => ("line_numbers", None),
+        MismatchCause::AlreadyApplied => ("already_applied", None),
+        MismatchCause::ConsumedByEdit(edit) => ("consumed_by_edit", Some(edit)),
+        MismatchCause::InOtherFile(file) => ("in_other_file", Some(file)),
     }
 }
 
@@ -170,17 +170,17 @@ mod tests {
     #[test]
     fn every_cause_has_a_word_of_its_own() {
         let causes = [
-            Cause::WhiteSpace,
-            Cause::TabsAgainstSpaces,
-            Cause::LookAlike,
-            Cause::EscapedText,
-            Cause::LineNumbers,
-            Cause::AlreadyApplied,
-            Cause::ConsumedByEdit(3),
-            Cause::InOtherFile(3),
+            MismatchCause::WhiteSpace,
+            MismatchCause::TabsAgainstSpaces,
+            MismatchCause::LookAlike,
+            MismatchCause::EscapedText,
+            MismatchCause::LineNumbers,
+            MismatchCause::AlreadyApplied,
+            MismatchCause::ConsumedByEdit(3),
+            MismatchCause::InOtherFile(3),
         ];
         let words: std::collections::HashSet<_> = causes.map(|it| cause(it).0).into();
         assert_eq!(words.len(), causes.len());
-        assert_eq!(cause(Cause::InOtherFile(3)), ("in_other_file", Some(3)));
+        assert_eq!(cause(MismatchCause::InOtherFile(3)), ("in_other_file", Some(3)));
     }
 }

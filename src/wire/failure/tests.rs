@@ -2,9 +2,9 @@ use serde_json::{Value, json, to_value};
 
 use super::*;
 use crate::error::{Conflict, ErrorKind, Finding, Kept, NotOld};
+use crate::error::{Diagnosis, Difference, MismatchCause};
+use crate::error::{MatchPlace, MatchPlaces};
 use crate::request::validate::{PathRule, at_edit, at_file};
-use crate::text::diagnose::{Cause, Diagnosis, Difference};
-use crate::text::locate::{Place, Places};
 use crate::wire::parse;
 
 /// As many files as there are numbers, each with so many edits.
@@ -30,7 +30,7 @@ fn no_match_in_one_file() {
         similarity: 0.5,
         diff: "-old 1\n+old  1\n".into(),
         differences: vec![Difference { line: 7, anchor: " ".into(), file: "  ".into() }],
-        cause: Some(Cause::ConsumedByEdit(0)),
+        cause: Some(MismatchCause::ConsumedByEdit(0)),
         suggestion: Some("old  1".into()),
     };
     let error = Error::new(ErrorKind::MatchNotFound, "old_string is not in f0")
@@ -54,7 +54,8 @@ fn no_match_in_one_file() {
 
 #[test]
 fn several_matches_in_one_file_of_several() {
-    let places = Places { total: 9, shown: vec![Place { line: 4, snippet: "4: old 0".into(), unique: None }] };
+    let places =
+        MatchPlaces { total: 9, shown: vec![MatchPlace { line: 4, snippet: "4: old 0".into(), unique: None }] };
     let error =
         Error::new(ErrorKind::AmbiguousMatch, "9 matches").in_file(1).in_edit(0).detail(Detail::Matches(places));
     let answer = answer(&error, &request(&[1, 2, 1]), Shape::Multi);

@@ -14,10 +14,7 @@ const LAYERS: [&str; 23] = [
 ];
 
 /// Who may name a higher layer all the same, what, and why.
-const UPWARD: [(&str, &str, &str); 2] = [
-    ("error/detail.rs", "text", "an error carries what the text layer found instead of the anchor, as data"),
-    ("cli/commands/mcp.rs", "mcp", "the command line starts the server"),
-];
+const UPWARD: [(&str, &str, &str); 1] = [("cli/commands/mcp.rs", "mcp", "the command line starts the server")];
 
 /// Layers that know their own business and that of the library, never each other's. `delegate` is none of them: it is
 /// what both offer, so that there is one of it.

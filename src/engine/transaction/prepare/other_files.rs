@@ -1,12 +1,13 @@
 //! Finds a text that is missing in its file in another file of the request.
 
 use super::reader::Reader;
+use crate::error::MismatchCause;
 use crate::error::{Detail, Error};
 use crate::limits;
 use crate::plan::build::TargetIds;
 use crate::request::edit::Anchor;
 use crate::request::{Change, Request};
-use crate::text::diagnose::{self, Cause};
+use crate::text::diagnose;
 
 /// Bytes of an anchor that is looked for in other files.
 const TELLING: usize = 4;
@@ -40,7 +41,7 @@ pub(crate) fn elsewhere(request: &Request, target_ids: &[TargetIds], reader: &mu
         let Ok(bytes) = reader.read_again(target_ids.subject) else { continue };
         if diagnose::contains(&bytes, &anchor) {
             let mut diagnosis = diagnosis.clone();
-            diagnosis.cause = Some(Cause::InOtherFile(index));
+            diagnosis.cause = Some(MismatchCause::InOtherFile(index));
             let message = format!("old_string not found in the file{}", diagnosis.advice());
             return error.reworded(|_| message).detail(Detail::NoMatch(diagnosis));
         }

@@ -1,0 +1,123 @@
+//! The diagnosis of an anchor that was not found, or found too often: data that errors carry.
+
+/// A region that is less like the anchor than this is not worth a word in the message.
+const ALIKE: f64 = 0.4;
+
+/// The region of a file that is most like an anchor, and the reason why it did not match.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Diagnosis {
+    /// The nearest region with line numbers.
+    pub snippet: String,
+    /// Its first line, from 1.
+    pub line: usize,
+    /// How alike it is, 0 to 1. It explains a failure; nothing is ever applied by it.
+    pub similarity: f64,
+    /// A diff from the anchor to the region.
+    pub diff: String,
+    /// The characters that differ, where the region is like the anchor.
+    pub differences: Vec<Difference>,
+    /// The cause, where it can be told.
+    pub cause: Option<MismatchCause>,
+    /// The anchor that would have matched, where the difference is slight.
+    pub suggestion: Option<String>,
+}
+
+/// The reason why an anchor did not match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MismatchCause {
+    /// Other white space.
+    WhiteSpace,
+    /// Tabs against spaces.
+    TabsAgainstSpaces,
+    /// A character that only looks the same.
+    LookAlike,
+    /// Escapes that were never resolved: a backslash and an `n`; or that were resolved where the file has them.
+    EscapedText,
+    /// Line numbers copied from a listing.
+    LineNumbers,
+    /// The replacement is there already.
+    AlreadyApplied,
+    /// An edit before it took the text away; its index.
+    ConsumedByEdit(usize),
+    /// It stands in another file of the request; its index.
+    InOtherFile(usize),
+}
+
+impl MismatchCause {
+    /// The words that complete "not found in the file".
+    fn advice(self) -> String {
+        match self {
+            Self::WhiteSpace => {
+                "it differs from the text there in white space only: copy that text as it stands".into()
+            }
+            Self::TabsAgainstSpaces => {
+                "the file has tabs where old_string has spaces, or the other way round: copy the text as it stands"
+                    .into()
+            }
+            Self::LookAlike => {
+                "it has characters that only look like those of the file, such as quotes, dashes or no-break spaces: \
+                 copy the text as it stands"
+                    .into()
+            }
+            Self::EscapedText => "escapes like \\n or \\\" differ from what the file has: write the characters \
+                                  themselves, exactly as the file does"
+                .into(),
+            Self::LineNumbers => "it has line numbers from a listing, which are not in the file: leave them out".into(),
+            Self::AlreadyApplied => "new_string is there already: the edit may have been applied before".into(),
+            Self::ConsumedByEdit(index) => format!(
+                "edit {} of this request changed that text: adapt old_string to its result, or make one edit of both",
+                index + 1
+            ),
+            Self::InOtherFile(index) => {
+                format!("it is in file {} of this request: move the edit there", index + 1)
+            }
+        }
+    }
+}
+
+impl Diagnosis {
+    /// The next step for the reader: a sentence to follow "not found in the file".
+    #[must_use]
+    pub fn advice(&self) -> String {
+        let place = match self.cause {
+            Some(MismatchCause::ConsumedByEdit(_) | MismatchCause::InOtherFile(_)) => String::new(),
+            Some(_) => format!(" (see line {})", self.line),
+            None if self.similarity < ALIKE => String::new(),
+            None => format!(" (nearest: line {}, {:.0} % alike)", self.line, self.similarity * 100.0),
+        };
+        let next =
+            self.cause.map_or("read the file again and copy the text as it stands".into(), MismatchCause::advice);
+        format!("{place}: {next}")
+    }
+}
+
+/// A run of characters that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The line of the file, from 1.
+    pub line: usize,
+    /// What the anchor has, with escapes for all that cannot be seen: `\t`, `\u{a0}`.
+    pub anchor: String,
+    /// What the file has.
+    pub file: String,
+}
+
+/// Places in a content where an anchor was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MatchPlaces {
+    /// How many there are.
+    pub total: usize,
+    /// The first few.
+    pub shown: Vec<MatchPlace>,
+}
+
+/// One place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MatchPlace {
+    /// The line, from 1.
+    pub line: usize,
+    /// The line with a few either side, with line numbers.
+    pub snippet: String,
+    /// The anchor with the fewest lines around it that make it unique, where that is known and not too long.
+    pub unique: Option<String>,
+}
