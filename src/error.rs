@@ -2,6 +2,7 @@
 
 mod detail;
 mod diagnosis;
+mod kind;
 
 use std::fmt;
 use std::io;
@@ -11,122 +12,10 @@ use crate::errno::{self, Errno};
 
 pub use detail::{Conflict, Detail, Diverged, Finding, Kept, NotOld, Outcome};
 pub use diagnosis::{Diagnosis, Difference, MatchPlace, MatchPlaces, MismatchCause};
+pub use kind::ErrorKind;
 
 /// The result of everything that can fail with an [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
-
-/// What went wrong. The names are stable; callers decide by them, never by the words of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-#[expect(missing_docs, reason = "each is its own code, explained in docs/answers.md")]
-pub enum ErrorKind {
-    ValidationFailed,
-    RelativePath,
-    PathTraversal,
-    OutsideRoot,
-    PathDenied,
-    FileNotFound,
-    FileExists,
-    NotARegularFile,
-    PermissionDenied,
-    SymlinkLoop,
-    FileTooLarge,
-    EmptyEdits,
-    EmptyOldString,
-    DuplicateOldString,
-    DuplicateFilePath,
-    EmptyFile,
-    MatchNotFound,
-    AmbiguousMatch,
-    MatchCountMismatch,
-    InvalidEncoding,
-    HashMismatch,
-    ConcurrentModification,
-    LockTimeout,
-    DiskFull,
-    ReadOnlyFs,
-    WriteFailed,
-    CheckFailed,
-    PatchParseFailed,
-    UnknownTransaction,
-    TransactionExpired,
-    UndoConflict,
-    RecoveryRequired,
-    CrossDevice,
-    UnsupportedFileSystem,
-    MountPoint,
-    Immutable,
-    RequestTooLarge,
-    InvalidPattern,
-    ChecksNotAllowed,
-    DelegateFailed,
-    Timeout,
-    Cancelled,
-    ReadOnlyMode,
-    UnknownError,
-}
-
-impl ErrorKind {
-    /// The code in answers, like `MATCH_NOT_FOUND`.
-    #[must_use]
-    pub const fn code(self) -> &'static str {
-        match self {
-            Self::ValidationFailed => "VALIDATION_FAILED",
-            Self::RelativePath => "RELATIVE_PATH",
-            Self::PathTraversal => "PATH_TRAVERSAL",
-            Self::OutsideRoot => "OUTSIDE_ROOT",
-            Self::PathDenied => "PATH_DENIED",
-            Self::FileNotFound => "FILE_NOT_FOUND",
-            Self::FileExists => "FILE_EXISTS",
-            Self::NotARegularFile => "NOT_A_REGULAR_FILE",
-            Self::PermissionDenied => "PERMISSION_DENIED",
-            Self::SymlinkLoop => "SYMLINK_LOOP",
-            Self::FileTooLarge => "FILE_TOO_LARGE",
-            Self::EmptyEdits => "EMPTY_EDITS",
-            Self::EmptyOldString => "EMPTY_OLD_STRING",
-            Self::DuplicateOldString => "DUPLICATE_OLD_STRING",
-            Self::DuplicateFilePath => "DUPLICATE_FILE_PATH",
-            Self::EmptyFile => "EMPTY_FILE",
-            Self::MatchNotFound => "MATCH_NOT_FOUND",
-            Self::AmbiguousMatch => "AMBIGUOUS_MATCH",
-            Self::MatchCountMismatch => "MATCH_COUNT_MISMATCH",
-            Self::InvalidEncoding => "INVALID_ENCODING",
-            Self::HashMismatch => "HASH_MISMATCH",
-            Self::ConcurrentModification => "CONCURRENT_MODIFICATION",
-            Self::LockTimeout => "LOCK_TIMEOUT",
-            Self::DiskFull => "DISK_FULL",
-            Self::ReadOnlyFs => "READ_ONLY_FS",
-            Self::WriteFailed => "WRITE_FAILED",
-            Self::CheckFailed => "CHECK_FAILED",
-            Self::PatchParseFailed => "PATCH_PARSE_FAILED",
-            Self::UnknownTransaction => "UNKNOWN_TRANSACTION",
-            Self::TransactionExpired => "TRANSACTION_EXPIRED",
-            Self::UndoConflict => "UNDO_CONFLICT",
-            Self::RecoveryRequired => "RECOVERY_REQUIRED",
-            Self::CrossDevice => "CROSS_DEVICE",
-            Self::UnsupportedFileSystem => "UNSUPPORTED_FILE_SYSTEM",
-            Self::MountPoint => "MOUNT_POINT",
-            Self::Immutable => "IMMUTABLE",
-            Self::RequestTooLarge => "REQUEST_TOO_LARGE",
-            Self::InvalidPattern => "INVALID_PATTERN",
-            Self::ChecksNotAllowed => "CHECKS_NOT_ALLOWED",
-            Self::DelegateFailed => "DELEGATE_FAILED",
-            Self::Timeout => "TIMEOUT",
-            Self::Cancelled => "CANCELLED",
-            Self::ReadOnlyMode => "READ_ONLY_MODE",
-            Self::UnknownError => "UNKNOWN_ERROR",
-        }
-    }
-
-    /// Whether the same request may succeed later without anybody changing it.
-    #[must_use]
-    pub const fn is_retryable(self) -> bool {
-        matches!(
-            self,
-            Self::LockTimeout | Self::ConcurrentModification | Self::Timeout | Self::Cancelled | Self::DiskFull
-        )
-    }
-}
 
 /// A failure: what, where, and what is true of the files now.
 ///

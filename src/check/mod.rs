@@ -19,6 +19,7 @@ use crate::limits;
 
 /// A program that runs with the new files in place. Its exit status 0 commits, everything else takes all back.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Check {
     /// The program and its arguments; no shell is between.
     pub command: Vec<OsString>,
@@ -51,6 +52,7 @@ pub trait Checker: fmt::Debug + Send + Sync {
 }
 
 /// One run of a check.
+#[non_exhaustive]
 pub struct Call<'a> {
     /// What to run.
     pub check: &'a Check,
@@ -69,6 +71,7 @@ pub struct Call<'a> {
 
 /// How a check ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Ended {
     /// Whether it agrees, or why not.
     pub verdict: Verdict,
@@ -78,8 +81,29 @@ pub struct Ended {
     pub took: Duration,
 }
 
+impl Ended {
+    /// The end of a run with this verdict, of which nothing was printed and which took no time.
+    #[must_use]
+    pub const fn new(verdict: Verdict) -> Self {
+        Self { verdict, tail: String::new(), took: Duration::ZERO }
+    }
+
+    /// The end of what it printed.
+    #[must_use]
+    pub fn tail(self, tail: impl Into<String>) -> Self {
+        Self { tail: tail.into(), ..self }
+    }
+
+    /// The time that it took.
+    #[must_use]
+    pub fn took(self, took: Duration) -> Self {
+        Self { took, ..self }
+    }
+}
+
 /// A check that was run, for messages and the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CheckRun {
     /// The command as a person would write it.
     pub command: String,
@@ -89,6 +113,7 @@ pub struct CheckRun {
 
 /// What a check says.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Verdict {
     /// The new files are good.
     Passed,

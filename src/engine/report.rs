@@ -11,6 +11,7 @@ use crate::text::Applied;
 
 /// A request that was done, or would be.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Report {
     /// The transaction; `None` for a dry run, and where nothing had to be changed.
     pub transaction: Option<String>,
@@ -35,6 +36,7 @@ pub struct Report {
 
 /// A transaction that another one takes back.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Reverted {
     /// Its id.
     pub id: String,
@@ -46,6 +48,7 @@ pub struct Reverted {
 
 /// One file of a request.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct FileReport {
     /// The path as the caller wrote it.
     pub path: AskedPath,
@@ -113,6 +116,7 @@ impl DerefMut for Extras {
 
 /// What there is to tell of few files only.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Extra {
     /// Where it was moved.
     pub renamed_to: Option<AskedPath>,
@@ -145,6 +149,7 @@ impl Extra {
 
 /// Edits that were staged.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Staged {
     /// The open transaction; `None` where it was only tried.
     pub id: Option<String>,
@@ -158,6 +163,7 @@ pub struct Staged {
 
 /// A file that another open transaction touches as well.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Overlap {
     /// The other one.
     pub id: String,
@@ -169,6 +175,7 @@ pub struct Overlap {
 
 /// What the commit of an open transaction would do.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Preview {
     /// The open transaction.
     pub id: String,
@@ -182,6 +189,7 @@ pub struct Preview {
 
 /// An open transaction.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct OpenTransaction {
     /// Its id.
     pub id: String,
@@ -201,6 +209,7 @@ pub struct OpenTransaction {
 
 /// The content of a file, and the digest that a request may expect of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Content {
     /// Where it is, relative to the root and without symlinks.
     pub path: PathBuf,
@@ -212,6 +221,7 @@ pub struct Content {
 
 /// What was done with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Operation {
     /// Some bytes were replaced.
     Edit,
@@ -251,6 +261,7 @@ impl Operation {
 
 /// A committed transaction in the log.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Logged {
     /// Its id.
     pub id: String,
@@ -297,6 +308,7 @@ impl Logged {
 
 /// One transaction with its diff.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Shown {
     /// As in the log.
     pub logged: Logged,
@@ -306,6 +318,7 @@ pub struct Shown {
 
 /// One file of a transaction, with its diff.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ShownFile {
     /// The kind: `edit`, `create`, `delete`, `folder`.
     pub kind: String,
@@ -319,6 +332,7 @@ pub struct ShownFile {
 
 /// What is going on in a workspace.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Status {
     /// Transactions whose folder is in `txn/`.
     pub interrupted: Vec<Interrupted>,
@@ -334,6 +348,7 @@ pub struct Status {
 
 /// A transaction in history that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Unreadable {
     /// The name of its folder.
     pub id: String,
@@ -343,6 +358,7 @@ pub struct Unreadable {
 
 /// A transaction in `txn/`.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Interrupted {
     /// The name of its folder.
     pub id: String,
@@ -423,6 +439,7 @@ impl fmt::Display for RecoveryAction {
 
 /// What a recovery did, or would do, with one transaction.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Recovered {
     /// The transaction.
     pub id: String,
@@ -440,6 +457,7 @@ pub struct Recovered {
 
 /// A folder in `kept/`.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Kept {
     /// The transaction.
     pub id: String,
@@ -449,6 +467,7 @@ pub struct Kept {
 
 /// What pruning removed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Pruned {
     /// The transactions.
     pub ids: Vec<String>,

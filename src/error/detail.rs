@@ -7,6 +7,7 @@ use crate::check::CheckRun;
 
 /// What is true of the files after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Outcome {
     /// No file was touched.
     #[default]
@@ -35,6 +36,7 @@ impl Outcome {
 
 /// One thing that validation found.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Finding {
     /// What is wrong.
     pub kind: ErrorKind,
@@ -46,6 +48,7 @@ pub struct Finding {
 
 /// A content that a rollback put aside, since it is not txedit's to delete.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Kept {
     /// The file it belongs to.
     pub path: PathBuf,
@@ -57,6 +60,7 @@ pub struct Kept {
 
 /// A path at which a rollback did not leave the old content, since another program had been there.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NotOld {
     /// The path.
     pub path: PathBuf,
@@ -69,8 +73,16 @@ pub struct NotOld {
     pub reason: String,
 }
 
+impl NotOld {
+    /// A path that no file entry is known of.
+    pub fn new(path: impl Into<PathBuf>, on_top: bool, reason: impl Into<String>) -> Self {
+        Self { path: path.into(), file: None, on_top, reason: reason.into() }
+    }
+}
+
 /// A file that changed since the transaction that was to be undone.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Conflict {
     /// The file, relative to the workspace.
     pub path: PathBuf,
@@ -84,6 +96,7 @@ pub struct Conflict {
 
 /// A file that changed where something was staged for it: unified diffs from the content that was staged upon.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Diverged {
     /// To what is staged.
     pub ours: String,
@@ -93,6 +106,7 @@ pub struct Diverged {
 
 /// What is known of a failure beyond its kind.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub enum Detail {
     /// Nothing more.
     #[default]

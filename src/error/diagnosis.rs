@@ -5,6 +5,7 @@ const ALIKE: f64 = 0.4;
 
 /// The region of a file that is most like an anchor, and the reason why it did not match.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Diagnosis {
     /// The nearest region with line numbers.
     pub snippet: String,
@@ -24,6 +25,7 @@ pub struct Diagnosis {
 
 /// The reason why an anchor did not match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MismatchCause {
     /// Other white space.
     WhiteSpace,
@@ -93,6 +95,7 @@ impl Diagnosis {
 
 /// A run of characters that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Difference {
     /// The line of the file, from 1.
     pub line: usize,
@@ -104,6 +107,7 @@ pub struct Difference {
 
 /// Places in a content where an anchor was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MatchPlaces {
     /// How many there are.
     pub total: usize,
@@ -113,6 +117,7 @@ pub struct MatchPlaces {
 
 /// One place.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MatchPlace {
     /// The line, from 1.
     pub line: usize,

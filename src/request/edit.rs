@@ -13,6 +13,7 @@ pub struct Edit {
 
 /// What an edit looks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Anchor {
     /// A text, wherever it stands.
     Text {
@@ -57,6 +58,7 @@ pub enum Count {
 
 /// How a text is compared with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Matching {
     /// Byte for byte; only line breaks of either kind are alike.
     #[default]
@@ -77,6 +79,7 @@ pub struct Position {
 
 /// What the characters of a [`Position`] are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Encoding {
     /// Bytes.
     Utf8,

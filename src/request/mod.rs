@@ -26,6 +26,7 @@ use edit::Edit;
 /// Each call looks through all files that were named before: of some ten thousand or more make `files` yourself.
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "a caller says each of them, whatever it says of the others")]
+#[non_exhaustive]
 pub struct Request {
     /// One for each file, in the order in which answers count them.
     pub files: Vec<FileRequest>,
@@ -48,6 +49,7 @@ pub struct Request {
 
 /// What is asked of one file.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct FileRequest {
     /// The path as the caller wrote it: absolute, or relative to the root; no `..`.
     pub path: AskedPath,
@@ -105,6 +107,7 @@ impl FileRequest {
 
 /// What becomes of a file's permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Mode {
     /// Exactly these bits.
     Bits(u32),
@@ -126,6 +129,7 @@ impl Mode {
 
 /// What to do with a file.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum Change {
     /// Apply edits, in order, each on the result of the one before; then, perhaps, move the file.
     Edit {
@@ -167,6 +171,7 @@ pub struct RenameTo {
 
 /// What to do where a file is there already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum IfExists {
     /// Refuse.
     #[default]

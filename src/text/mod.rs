@@ -34,6 +34,7 @@ pub struct Edited {
 
 /// What one edit did.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Applied {
     /// How many places it changed: none where a text is replaced by itself.
     pub replaced: usize,
@@ -45,6 +46,7 @@ pub struct Applied {
 
 /// Which way of matching found an anchor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum MatchKind {
     /// Byte for byte, line breaks of either kind alike.
     #[default]

@@ -267,7 +267,7 @@ fn the_top_of_the_repository_is_tidy() {
 #[test]
 fn the_answers_name_every_code() {
     let answers = read("docs/answers.md");
-    let error = read("src/error.rs");
+    let error = read("src/error/kind.rs");
     let codes: Vec<&str> = error
         .lines()
         .filter_map(|line| line.trim().strip_prefix("Self::")?.split_once(" => \"")?.1.strip_suffix("\","))
@@ -280,6 +280,40 @@ fn the_answers_name_every_code() {
         .map(str::to_owned)
         .collect();
     none("every code has its row in docs/answers.md", &missing);
+}
+
+/// A meaning without the marks of its language: no link, no capital at its start, no full stop.
+fn plain_meaning(text: &str) -> String {
+    let text = text.split(": see [").next().unwrap_or_default().trim_end_matches('.').replace('[', "");
+    let parts: Vec<&str> = text.split("](").collect();
+    let unlinked = parts[1..].iter().map(|part| part.split_once(')').map_or("", |(_, behind)| behind));
+    let text: String = std::iter::once(parts[0]).chain(unlinked).collect();
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| first.to_lowercase().chain(characters).collect())
+}
+
+#[test]
+fn code_and_answers_say_the_same_of_every_code() {
+    let (kinds, answers) = (read("src/error/kind.rs"), read("docs/answers.md"));
+    let variants = kinds.split_once("pub enum ErrorKind {").unwrap().1.split_once("\n}").unwrap().0;
+    let (mut violations, mut compared, mut said) = (Vec::new(), 0, String::new());
+    for line in variants.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        if let Some(text) = line.strip_prefix("///") {
+            said += text;
+            continue;
+        }
+        let code = kinds.split_once(&format!("Self::{} => \"", line.trim_end_matches(','))).unwrap().1;
+        let code = code.split('"').next().unwrap();
+        let row = answers.lines().find_map(|row| row.strip_prefix(&format!("| `{code}` | "))).unwrap();
+        let (told, said) =
+            (plain_meaning(row.split(" | ").next().unwrap()), plain_meaning(std::mem::take(&mut said).trim()));
+        compared += 1;
+        if told != said {
+            violations.push(format!("{code}: \"{told}\" in docs/answers.md, \"{said}\" in the code"));
+        }
+    }
+    assert!(compared >= 43, "only {compared} codes were compared");
+    none("docs/answers.md and src/error/kind.rs say the same of a code", &violations);
 }
 
 #[test]

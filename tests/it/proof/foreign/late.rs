@@ -75,7 +75,7 @@ pub(crate) fn pruned(protocol: &'static Protocol) -> Result<(), String> {
         Action::Continue
     });
     let none = Retention::default().count(0);
-    let Pruned { ids, bytes, left } = engine(&machine, 3, protocol).prune(&none).unwrap();
+    let Pruned { ids, bytes, left, .. } = engine(&machine, 3, protocol).prune(&none).unwrap();
     machine.clear_hook();
     let kept = engine(&machine, 3, protocol).kept().unwrap();
     let contents: Vec<_> = kept.iter().flat_map(|kept| &kept.contents).map(|kept| kept.kept_path.clone()).collect();

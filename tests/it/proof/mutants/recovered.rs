@@ -25,7 +25,7 @@ struct Passes;
 
 impl Checker for Passes {
     fn run(&self, _: &CheckCall<'_>) -> io::Result<Ended> {
-        Ok(Ended { verdict: Verdict::Passed, tail: String::new(), took: Duration::ZERO })
+        Ok(Ended::new(Verdict::Passed))
     }
 }
 

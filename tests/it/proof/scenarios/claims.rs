@@ -43,7 +43,7 @@ fn warnings_that_are_not_true_are_seen() {
 
 #[test]
 fn what_a_warning_calls_not_old_was_changed_by_others() {
-    let left = [NotOld { path: "/w/a".into(), file: Some(0), on_top: true, reason: "why".to_owned() }];
+    let left = [NotOld::new("/w/a", true, "why")];
     assert!(judged(&[], |claimed| claimed.judge_not_old(&left)).is_err());
     judged(&["a"], |claimed| claimed.judge_not_old(&left)).unwrap();
 }

@@ -185,6 +185,12 @@ fn alone() -> Run<'static> {
     Run::default()
 }
 
+/// The report of a dry run as that of the commit that it foretells.
+fn as_done(mut report: Report) -> Report {
+    (report.dry_run, report.transaction) = (false, Some("new".to_owned()));
+    report
+}
+
 fn check(gate: Option<&Gate>) -> Option<Check> {
     let gate = gate?;
     let lines: Vec<String> = gate.deeds.iter().filter_map(programs::lines).collect();
@@ -309,7 +315,7 @@ impl World {
         let compared = Compared { root: &self.root, before, after: &after, touched: &touched, checked: self.checked };
         match expected {
             Ok(report) if ran.is_done() => {
-                let done = Report { dry_run: false, transaction: Some("new".to_owned()), ..report.clone() };
+                let done = as_done(report.clone());
                 judge_answer(compared, None, Ok(&done)).map_err(told)?;
             }
             Err(_) if ran.is_done() => return Err(told("done, and a dry run says that it cannot be".to_owned())),
@@ -357,7 +363,7 @@ impl World {
         let old = judge_answer(compared, None, Err(&Error::new(ErrorKind::UnknownError, "it was killed")));
         let new = match expected {
             Some(Ok(report)) => {
-                let done = Report { dry_run: false, transaction: Some("new".to_owned()), ..report };
+                let done = as_done(report);
                 judge_answer(compared, None, Ok(&done))
             }
             _ => Err("it would have been refused".to_owned()),
