@@ -3,10 +3,10 @@
 //! The files and the script are made up; in their place put those of your program. Nothing of the real disk is touched.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
-use txedit::request::{Request, validate::PathRule};
 use txedit::testing::{Deed, Explorer, Script, strategies};
+use txedit::{PathRule, Request};
 
-fn request(json: &str) -> txedit::error::Result<Request> {
+fn request(json: &str) -> txedit::Result<Request> {
     txedit::wire::parse(json.as_bytes())?.into_request(PathRule::AbsoluteOrRelative)
 }
 

@@ -53,47 +53,132 @@
 //!
 //! # Parts
 //!
-//! [`request`] is what is asked, [`plan`] what will be done, [`commit`] the protocol as steps, [`journal`] what is
-//! written down before it is done, [`fs`] the one door to the operating system, [`engine`] what brings them together,
-//! [`wire`] their JSON. `journal-format.md` specifies what is on the disk.
+//! An [`Engine`] applies a [`Request`] and answers with a [`Report`] or an [`Error`]. [`wire`] reads requests and writes
+//! answers as JSON. [`journal`] reads what is written down before it is done; `journal-format.md` specifies it. [`fs`] is the
+//! one door to the operating system, behind which an engine takes another file system. With the feature `testing` there are a
+//! simulated one and explorers, to prove the atomicity of scripts of one's own.
+
+#![cfg_attr(
+    not(feature = "testing"),
+    expect(
+        unreachable_pub,
+        reason = "most modules are public with `testing` alone: what is `pub` in them is for tests"
+    )
+)]
 
 mod cancel;
-pub mod check;
 #[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod cli;
-pub mod commit;
-#[cfg(feature = "delegate")]
-pub mod delegate;
-pub mod dialect;
-pub mod digest;
-pub mod engine;
-pub mod errno;
-pub mod error;
 pub mod fs;
-pub mod identity;
 pub mod journal;
 pub mod limits;
-#[cfg(feature = "mcp")]
-pub mod mcp;
-pub mod path;
-pub mod plan;
-pub mod replace;
-pub mod request;
 #[cfg(feature = "testing")]
 pub mod testing;
-pub mod text;
 pub mod wire;
 
+// The other modules are public with `testing` alone, for the tests, fuzz targets and benchmarks of this repository. They are
+// written out, since rustfmt finds no module in a macro.
+#[cfg(not(feature = "testing"))]
+mod check;
+#[cfg(feature = "testing")]
+#[doc(hidden)]
+pub mod check;
+#[cfg(not(feature = "testing"))]
+mod commit;
+#[cfg(feature = "testing")]
+#[doc(hidden)]
+pub mod commit;
+#[cfg(all(feature = "delegate", feature = "testing"))]
+#[doc(hidden)]
+pub mod delegate;
+#[cfg(all(feature = "delegate", not(feature = "testing")))]
+mod delegate;
+#[cfg(not(feature = "testing"))]
+mod dialect;
+#[cfg(feature = "testing")]
+#[doc(hidden)]
+pub mod dialect;
+#[cfg(not(feature = "testing"))]
+mod digest;
+#[cfg(feature = "testing")]
+#[doc(hidden)]
+pub mod digest;
+#[cfg(not(feature = "testing"))]
+mod engine;
+#[cfg(feature = "testing")]
+#[doc(hidden)]
+pub mod engine;
+#[cfg(not(feature = "testing"))]
+mod errno;
+#[cfg(feature = "testing")]
+#[doc(hidden)]
+pub mod errno;
+#[cfg(not(feature = "testing"))]
+mod error;
+#[cfg(feature = "testing")]
+#[doc(hidden)]
+pub mod error;
+#[cfg(not(feature = "testing"))]
+mod identity;
+#[cfg(feature = "testing")]
+#[doc(hidden)]
+pub mod identity;
+#[cfg(all(feature = "mcp", feature = "testing"))]
+#[doc(hidden)]
+pub mod mcp;
+#[cfg(all(feature = "mcp", not(feature = "testing")))]
+mod mcp;
+#[cfg(not(feature = "testing"))]
+mod path;
+#[cfg(feature = "testing")]
+#[doc(hidden)]
+pub mod path;
+#[cfg(not(feature = "testing"))]
+mod plan;
+#[cfg(feature = "testing")]
+#[doc(hidden)]
+pub mod plan;
+#[cfg(not(feature = "testing"))]
+mod replace;
+#[cfg(feature = "testing")]
+#[doc(hidden)]
+pub mod replace;
+#[cfg(not(feature = "testing"))]
+mod request;
+#[cfg(feature = "testing")]
+#[doc(hidden)]
+pub mod request;
+#[cfg(not(feature = "testing"))]
+mod text;
+#[cfg(feature = "testing")]
+#[doc(hidden)]
+pub mod text;
+
 pub use cancel::CancelToken;
-pub use check::Check;
-pub use digest::Digest;
-pub use engine::report::{FileReport, Operation, Recovered, Report, Status};
+pub use check::{Call as CheckCall, Check, CheckRun, Checker, Ended, Verdict};
+pub use dialect::{Format as PatchFormat, Patch};
+pub use digest::{Digest, NotADigest};
+pub use engine::report::{
+    Content, Extra, Extras, FileReport, Interrupted, Kept as KeptTransaction, Logged, OpenTransaction, Operation,
+    Overlap, Preview, Pruned, Recovered, RecoveryAction, Report, Reverted, Shown, ShownFile, Staged, Status,
+    Unreadable,
+};
 pub use engine::{
     Decision, Durability, Engine, Observer, Phase, RecoverOptions, Retention, Run, Settings, Transaction, UndoOptions,
 };
-pub use error::{Error, ErrorKind, Outcome, Result};
-pub use request::edit::{Anchor, Count, Edit, Matching};
-pub use request::{Change, FileRequest, IfExists, Mode, Request};
+pub use error::{
+    Conflict, Detail, Diagnosis, Difference, Diverged, Error, ErrorKind, Finding, Kept, MatchPlace, MatchPlaces,
+    MismatchCause, NotOld, Outcome, Result,
+};
+pub use fs::walk::Tree;
+pub use path::AskedPath;
+pub use path::bounds::{BadGlob, Bounds};
+pub use replace::{Found as Replacements, Guard as ReplaceGuard, Pattern, Query, search};
+pub use request::edit::{Anchor, Count, Edit, Encoding, Hunk, HunkLine, Matching, Position, Side};
+pub use request::validate::PathRule;
+pub use request::{Change, FileRequest, IfExists, Mode, RenameTo, Request};
+pub use text::{Applied, MatchKind};
 
 /// The examples of the README are run like any other.
 #[cfg(doctest)]

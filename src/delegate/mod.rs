@@ -26,9 +26,8 @@ mod task;
 mod wire;
 
 pub use config::Settings;
-pub use context::{Context, Shown};
-pub use delegation::{Delegation, Done, Failed, Origin, Outcome};
+pub use delegation::{Delegation, Done, Failed};
 pub use sources::Flags;
 pub(crate) use sources::Table;
-pub use task::{Kind, Task};
-pub use wire::{Analyze, DelegateFailure, DelegateSuccess, GivenFile, Implement, Refactor, Verify};
+pub use task::Task;
+pub use wire::{Analyze, DelegateFailure, DelegateSuccess, Implement, Refactor, Verify};

@@ -80,7 +80,10 @@ pub struct Verify {
 
 /// The answer of all four.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in docs/delegation.md")]
+#[cfg_attr(
+    feature = "testing",
+    expect(missing_docs, reason = "the names are the wire's, explained in docs/delegation.md")
+)]
 pub struct DelegateSuccess {
     pub success: bool,
     /// What the delegate said last.
@@ -121,7 +124,6 @@ pub struct DelegateSuccess {
 
 /// A file that a delegate was shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the names are the wire's, explained in docs/delegation.md")]
 pub struct GivenFile {
     pub file_path: String,
     pub hash: String,

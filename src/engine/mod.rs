@@ -28,7 +28,6 @@ use crate::fs::os::OsFs;
 use crate::limits;
 use crate::path::bounds::Bounds;
 use crate::path::{RelPath, STATE_FOLDER};
-pub use history::untrusted::Wanting;
 pub use options::{Decision, Durability, RecoverOptions, Retention, Settings, UndoOptions};
 use report::{Recovered, Status};
 pub(crate) use run::Unobserved;

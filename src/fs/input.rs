@@ -16,6 +16,10 @@ pub fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>> {
 }
 
 /// Whether users besides its owner may read or write the file.
+#[cfg_attr(
+    not(any(feature = "delegate", feature = "testing")),
+    expect(dead_code, reason = "only a delegation asks for it")
+)]
 pub fn is_open_to_others(path: &Path) -> Result<bool> {
     let metadata = path.metadata().map_err(|e| Error::io("look at", path, e))?;
     Ok(metadata.permissions().mode() & 0o077 != 0)

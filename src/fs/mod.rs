@@ -1,7 +1,7 @@
 //! The one door to the operating system.
 //!
 //! Everything that the engine asks of a file system goes through [`Fs`], so that the same protocol runs on the real
-//! one ([`os::OsFs`]), on one that fails on demand, and on one in memory that loses what was not synced.
+//! one ([`OsFs`]), on one that fails on demand, and on one in memory that loses what was not synced.
 //!
 //! Architecture invariant: only this module names `std::fs`, `rustix`, `tempfile` and `fs4`.
 
@@ -20,15 +20,65 @@ use crate::plan::Access;
 
 #[cfg(any(test, feature = "testing"))]
 pub mod fault;
+#[cfg(not(feature = "testing"))]
+#[cfg_attr(
+    not(any(feature = "cli", feature = "testing")),
+    expect(dead_code, reason = "only the front-ends read input")
+)]
+pub(crate) mod input;
+#[cfg(feature = "testing")]
+#[doc(hidden)]
 pub mod input;
+#[cfg(not(feature = "testing"))]
+#[cfg_attr(
+    not(any(feature = "cli", feature = "testing")),
+    expect(dead_code, reason = "some facts are asked for by the front-ends alone")
+)]
+pub(crate) mod os;
+#[cfg(feature = "testing")]
+#[doc(hidden)]
 pub mod os;
+#[cfg(not(feature = "testing"))]
+#[cfg_attr(
+    not(any(feature = "cli", feature = "testing")),
+    expect(dead_code, reason = "only `txedit doctor` asks for all guarantees")
+)]
+pub(crate) mod probe;
+#[cfg(feature = "testing")]
+#[doc(hidden)]
 pub mod probe;
+#[cfg(not(feature = "testing"))]
+#[cfg_attr(
+    not(any(feature = "cli", feature = "delegate", feature = "testing")),
+    expect(dead_code, reason = "only the front-ends have scratch folders")
+)]
+pub(crate) mod scratch;
+#[cfg(feature = "testing")]
+#[doc(hidden)]
 pub mod scratch;
 #[cfg(any(test, feature = "testing"))]
 pub mod sim;
+#[cfg(not(feature = "testing"))]
+pub(crate) mod threads;
+#[cfg(feature = "testing")]
+#[doc(hidden)]
 pub mod threads;
+#[cfg(not(feature = "testing"))]
+#[cfg_attr(
+    not(any(feature = "delegate", feature = "testing")),
+    expect(dead_code, reason = "only a delegation reads a whole tree")
+)]
+pub(crate) mod tree;
+#[cfg(feature = "testing")]
+#[doc(hidden)]
 pub mod tree;
+#[cfg(not(feature = "testing"))]
+pub(crate) mod walk;
+#[cfg(feature = "testing")]
+#[doc(hidden)]
 pub mod walk;
+
+pub use os::OsFs;
 
 /// An open file or folder. Clones share it; it is closed, and a lock on it is gone, when the last one is dropped.
 #[derive(Clone)]

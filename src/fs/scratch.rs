@@ -34,6 +34,10 @@ impl Scratch {
     }
 
     /// Makes the folders in which the file `name` is to stand, where they are missing.
+    #[cfg_attr(
+        not(any(feature = "delegate", feature = "testing")),
+        expect(dead_code, reason = "only a delegation asks for it")
+    )]
     pub fn make_folders_of(&self, name: &Path) -> Result<()> {
         let path = self.path().join(name.parent().unwrap_or(Path::new("")));
         fs::create_dir_all(&path).map_err(|e| Error::io("make", &path, e))

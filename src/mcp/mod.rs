@@ -39,7 +39,7 @@ use crate::limits;
 use shared::Shared;
 
 pub use logging::Verbosity;
-pub use roots::{Open, Workspace};
+pub use roots::Workspace;
 pub use token::Token;
 pub use toolsets::Toolsets;
 

@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind, Result};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Opens the workspace that a client names, or that of the current folder, or refuses it.
-pub type Open = Box<dyn Fn(Option<&Path>) -> Result<Engine> + Send + Sync>;
+pub(crate) type Open = Box<dyn Fn(Option<&Path>) -> Result<Engine> + Send + Sync>;
 
 /// The workspace of a server.
 pub struct Workspace {

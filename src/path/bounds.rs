@@ -3,6 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+#[cfg(any(feature = "cli", feature = "testing"))]
 pub use braces::without_braces;
 use glob::Glob;
 use spelling::{Spelled, lowered};

@@ -14,7 +14,7 @@ use crate::fs::Handle;
 use crate::journal::{self, Header};
 
 /// Whether a transaction is wanted, by its id and the program that committed it.
-pub type Wanting<'w> = dyn Fn(&str, &str) -> bool + 'w;
+pub(crate) type Wanting<'w> = dyn Fn(&str, &str) -> bool + 'w;
 
 /// Why it cannot be acted on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
