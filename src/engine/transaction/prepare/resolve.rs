@@ -170,6 +170,10 @@ impl<'a> Resolver<'a> {
                 Step::LinkedFolder => {
                     let folder = self.canonical(&self.workspace.root.path().join(rel.parent()))?;
                     rel = self.inside(&folder.join(rel.name()), path)?;
+                    // It is there, so a folder that was missing for another path came meanwhile: one of the two is stale.
+                    if matches!(self.folders.get(rel.parent().as_os_str()), Some(Folder::Missing)) {
+                        return Err(snapshot::changed(path, "leads to another folder now"));
+                    }
                 }
                 Step::Link => {
                     is_link = true;
