@@ -1,4 +1,4 @@
-//! What the user's own file says to every command. What it says of delegates is read where they are used.
+//! The settings file of the user, as far as every command needs it. Its table about delegates is read where they are used.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ const FILE_BYTES: u64 = 1 << 20;
 /// Symlinks on the way to it: beyond so many the system does not go.
 const LINKS: usize = 40;
 
-/// A word that is not known may be one of these misspelled, and is refused.
+/// An unknown key may be one of these misspelled, and is refused.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {

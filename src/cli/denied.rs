@@ -1,4 +1,4 @@
-//! What nobody reads or writes, by all who have a say.
+//! The globs that are denied, by the option, the environment and the settings together.
 
 use std::env;
 use std::ffi::OsStr;
@@ -28,7 +28,7 @@ pub(super) fn globs(common: &Common) -> Result<Vec<String>> {
     Ok(all)
 }
 
-/// What stands between colons; one behind a backslash is part of a glob.
+/// The globs between colons; a colon behind a backslash is part of a glob.
 fn between_colons(globs: &str) -> Vec<String> {
     let (mut all, mut chars) = (vec![String::new()], globs.chars());
     while let Some(c) = chars.next() {
@@ -78,10 +78,10 @@ pub(super) fn at(root: &Path, globs: &[String]) -> Result<Bounds> {
     bounds(&all)
 }
 
-/// What a glob leads to on the disk, from a folder on.
+/// The targets of a glob on the disk, from a folder on.
 #[derive(Default)]
 struct Reached {
-    /// Whether it leads to the root, or to a folder above it.
+    /// True if it leads to the root, or to a folder above it.
     root: bool,
     /// The rest of it behind the root, and what a symlink of it leads to in there, as globs from the root.
     beneath: Vec<String>,
@@ -163,14 +163,14 @@ fn by_letters(glob: &str, root: &Path) -> Option<String> {
     (!rest.is_empty()).then(|| format!("/{rest}"))
 }
 
-/// Whether a glob of this machine fits a path or a folder above it.
+/// Returns true if a glob of this machine matches a path or a folder above it.
 fn bars(glob: &str, path: &Path) -> bool {
     let bounds = Bounds::default().allowing_vcs().denying([glob]);
     let from_top = path.strip_prefix("/").ok().filter(|path| !path.as_os_str().is_empty());
     bounds.is_ok_and(|bounds| from_top.is_some_and(|path| bounds.bars(path).is_some()))
 }
 
-/// What is more than itself in a glob.
+/// The characters of a glob that match more than themselves.
 const WILDCARDS: [char; 4] = ['*', '?', '[', '{'];
 
 /// Folders and symlinks that are looked at for one name of a glob.

@@ -1,4 +1,4 @@
-//! What a failure means to a script: the exit status.
+//! The exit status of a failure.
 
 use crate::error::{Error, ErrorKind, Outcome};
 

@@ -20,13 +20,13 @@ const SHOWN: usize = 20;
 /// A failed command: the error, and the request that it is about, where there was one.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// What went wrong.
+    /// The error.
     pub(crate) error: Error,
-    /// What was asked.
+    /// The request, if there was one.
     pub(crate) request: Option<Box<Request>>,
-    /// Whether the command is about one file.
+    /// The form of the answer: about one file, or about several.
     pub(crate) shape: Shape,
-    /// What a delegate said, where it was its proposal that failed.
+    /// The delegate's text, if its proposal failed.
     pub(crate) answer: Option<String>,
 }
 
@@ -94,8 +94,7 @@ impl Failure {
                 }
             }
             Detail::Diverged(sides) => {
-                let _ =
-                    write!(text, "\nwhat is staged:\n{}what stands there:\n{}", sides.ours, sides.theirs.trim_end());
+                let _ = write!(text, "\nstaged:\n{}in the file:\n{}", sides.ours, sides.theirs.trim_end());
             }
             Detail::Conflicts(conflicts) => {
                 for conflict in conflicts {
@@ -107,7 +106,7 @@ impl Failure {
             let _ = write!(text, "\n{}", warning_of(warning));
         }
         for left in on_top(error) {
-            let _ = write!(text, "\n  not put back: {} ({})", shown(&left.path), one_line(&left.reason));
+            let _ = write!(text, "\n  not restored: {} ({})", shown(&left.path), one_line(&left.reason));
         }
         for kept in error.kept() {
             let _ = write!(
@@ -145,12 +144,12 @@ impl Failure {
     }
 }
 
-/// What could not be put back.
+/// The files that could not be restored.
 fn on_top(error: &Error) -> impl Iterator<Item = &NotOld> {
     error.not_old().iter().filter(|left| left.on_top)
 }
 
-/// What is true of the files now.
+/// The state of the files, as a sentence.
 fn outcome(error: &Error) -> String {
     let id = error.transaction().unwrap_or("ID");
     match error.outcome() {
@@ -159,10 +158,10 @@ fn outcome(error: &Error) -> String {
             "part of it is deleted, and the rest is still kept; nothing else was changed".to_owned()
         }
         Outcome::Unchanged => "nothing was changed".to_owned(),
-        Outcome::RolledBack => "everything was put back, nothing is changed".to_owned(),
+        Outcome::RolledBack => "rolled back: every file is as it was".to_owned(),
         Outcome::PartlyRolledBack => {
             let paths: Vec<_> = on_top(error).map(|left| shown(&left.path)).collect();
-            format!("everything was put back but {}: see what is there now", paths.join(", "))
+            format!("rolled back, except for {}: see what is there now", paths.join(", "))
         }
         Outcome::RecoveryRequired => {
             format!("some files may be old and some new: see `txedit status`, then run `txedit recover {id}`")
@@ -191,11 +190,11 @@ fn push_diagnosis(text: &mut String, diagnosis: &Diagnosis) {
     let _ = write!(text, "\n  nearest text, line {}, {percent} % alike:\n", diagnosis.line);
     push_indented(text, &diagnosis.snippet);
     if !diagnosis.diff.is_empty() {
-        text.push_str("\n  from what was looked for to what is there:\n");
+        text.push_str("\n  from the text searched for to the text in the file:\n");
         push_indented(text, &diff(&diagnosis.diff));
     }
     for Difference { line, anchor, file } in &diagnosis.differences {
-        let _ = write!(text, "\n  line {line}: `{anchor}` was looked for, `{file}` is there");
+        let _ = write!(text, "\n  line {line}: searched for `{anchor}`, the file has `{file}`");
     }
 }
 
@@ -217,13 +216,13 @@ fn push_indented(text: &mut String, block: &str) {
 fn explain(cause: MismatchCause) -> String {
     match cause {
         MismatchCause::WhiteSpace => "white space differs".to_owned(),
-        MismatchCause::TabsAgainstSpaces => "tabs stand against spaces".to_owned(),
-        MismatchCause::LookAlike => "a character only looks the same".to_owned(),
+        MismatchCause::TabsAgainstSpaces => "tabs in one, spaces in the other".to_owned(),
+        MismatchCause::LookAlike => "a character only looks the same, but is another".to_owned(),
         MismatchCause::EscapedText => "escapes were not resolved: a backslash and a letter".to_owned(),
         MismatchCause::LineNumbers => "line numbers were copied from a listing".to_owned(),
-        MismatchCause::AlreadyApplied => "the replacement is there already".to_owned(),
-        MismatchCause::ConsumedByEdit(index) => format!("edit {} took the text away", index + 1),
-        MismatchCause::InOtherFile(index) => format!("it stands in file {} of the request", index + 1),
+        MismatchCause::AlreadyApplied => "the replacement occurs already".to_owned(),
+        MismatchCause::ConsumedByEdit(index) => format!("edit {} replaced the text", index + 1),
+        MismatchCause::InOtherFile(index) => format!("it occurs in file {} of the request", index + 1),
     }
 }
 

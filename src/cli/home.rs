@@ -1,4 +1,4 @@
-//! Where the user is at home: what is known of it, whatever the environment says.
+//! The home folders of the user, by the environment and by the password database.
 
 use std::env;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What every command needs, checked once.
+//! The common options, validated once.
 
 use std::env;
 use std::ffi::OsString;
@@ -22,31 +22,31 @@ use crate::path::bounds::VCS_FOLDERS;
 pub(crate) struct Options {
     /// The workspace.
     root: Root,
-    /// Where relative paths of the command line start.
+    /// The folder at which relative paths of the command line start.
     pub(crate) current: PathBuf,
-    /// What a commit waits for.
+    /// The failures that a commit survives.
     pub(crate) durability: Durability,
-    /// How long to wait for locks.
+    /// The time to wait for locks.
     pub(crate) lock_timeout: Duration,
-    /// What decides, with the new files in place, whether they stay.
+    /// The command that decides, with the new files in place, whether they stay.
     pub(crate) check: Option<Check>,
-    /// Whether a plan, or a caller of the server, may name one.
+    /// True if a plan, or a caller of the server, may name a check.
     pub(crate) allow_checks: bool,
-    /// How long a check may take.
+    /// The time that a check may take.
     pub(crate) check_limit: Duration,
-    /// Whether folders of version control are read and written.
+    /// True if folders of version control may be read and written.
     allow_vcs: bool,
-    /// Whether a request may make a file set-user-id or set-group-id.
+    /// True if a request may set the set-user-id or set-group-id bit.
     allow_set_id: bool,
-    /// What nobody reads or writes, as it was given.
+    /// The globs that are denied, as they were given.
     denied: Vec<String>,
     /// The transaction whose check started this program.
     pub(crate) inside: Option<String>,
-    /// Whether the result is for a script.
+    /// True if the result is JSON.
     pub(crate) json: bool,
-    /// Whether people get less.
+    /// True if there are no notes and no progress bars.
     pub(crate) quiet: bool,
-    /// Whether people get more.
+    /// True if every file and every edit is listed.
     pub(crate) verbose: bool,
 }
 
@@ -94,7 +94,7 @@ impl Options {
         }
     }
 
-    /// Whether somebody named the workspace, or something in it marks it.
+    /// True if the workspace was named, or has a state folder or a folder of version control.
     #[cfg(feature = "mcp")]
     pub(crate) fn is_certain(&self) -> bool {
         matches!(self.root, Root::Certain(_))
@@ -125,7 +125,7 @@ impl Options {
         Ok(if self.allow_checks { engine.allowing_checks() } else { engine })
     }
 
-    /// How the engine works.
+    /// The settings of the engine.
     pub(crate) fn settings(&self) -> Settings {
         Settings {
             durability: self.durability,
@@ -150,7 +150,7 @@ impl Options {
 }
 
 fn seconds(option: &str, seconds: f64) -> Result<Duration> {
-    Duration::try_from_secs_f64(seconds).map_err(|_| usage(option, "a time is a number of seconds, 0 or more"))
+    Duration::try_from_secs_f64(seconds).map_err(|_| usage(option, "a time must be a number of seconds, 0 or more"))
 }
 
 /// A mistake on the command line.
@@ -163,7 +163,7 @@ pub(crate) fn usage(argument: &str, message: impl Into<String>) -> Error {
 /// The command of whoever starts the program. One that is empty would check nothing, where a variable was forgotten.
 fn check(command: &OsString, limit: Duration) -> Result<Check> {
     if command.as_bytes().trim_ascii().is_empty() {
-        let message = "--check (or TXEDIT_CHECK) is empty, and would check nothing: give a command, or leave it out";
+        let message = "--check (or TXEDIT_CHECK) is empty and would check nothing: give a command, or leave it out";
         return Err(usage("--check", message));
     }
     Ok(Check { command: ["sh".into(), "-c".into(), command.clone()].to_vec(), limit })
@@ -190,7 +190,10 @@ fn named_folder(name: &str, folder: &Path) -> Result<PathBuf> {
     if folder.is_dir() {
         return Ok(folder.to_owned());
     }
-    Err(usage(name, format!("{name} names {}, which is no folder; name the folder of the project", folder.display())))
+    Err(usage(
+        name,
+        format!("{name} names {}, which is not a folder; name the folder of the project", folder.display()),
+    ))
 }
 
 /// The workspace, and how sure that is.
@@ -206,7 +209,7 @@ enum Root {
 
 fn unfit(folder: &Path) -> Error {
     let message = format!(
-        "{} is a workspace only where it is named: name the folder of the project, or this one, with --root",
+        "{} is a workspace only if it is named: name the folder of the project, or this one, with --root",
         folder.display()
     );
     usage("--root", message)

@@ -21,7 +21,7 @@ pub(crate) const NAME: Style = AnsiColor::Cyan.on_default();
 /// For headings.
 pub(crate) const HEADING: Style = Style::new().bold();
 
-/// What a command answers. Nothing of it was printed yet, so that each run prints one result, in one form.
+/// The answer of a command. Nothing of it has been printed yet, so that each run prints one result, in one form.
 #[derive(Debug)]
 pub(crate) struct Answer {
     /// For scripts: one object.
@@ -34,7 +34,7 @@ pub(crate) struct Answer {
     pub(crate) notes: Vec<String>,
     /// The exit status.
     pub(crate) status: u8,
-    /// What was done, for whoever cannot be given the answer; nothing of a command that only looks.
+    /// The change that was made, to be named if the answer cannot be printed; none of a command that only reads.
     pub(crate) done: Option<String>,
 }
 

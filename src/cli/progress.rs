@@ -9,10 +9,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::engine::{Observer, Phase};
 
-/// What is quicker than this needs no bar.
+/// Time after which a call gets a bar.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// How often the bar turns, so that a long wait for one file or one lock is seen to be alive.
+/// Interval of the spinner, so that a long wait for one file or one lock is seen to be alive.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Shows how far a call is; gone from the terminal when it is dropped.

@@ -1,4 +1,4 @@
-//! A report, as people read it.
+//! A report as text for people.
 
 use std::fmt::Write as _;
 
@@ -39,21 +39,18 @@ pub(crate) fn notes(report: &Report, options: &Options) -> Vec<String> {
     }
     if let Some(Reverted { id, owner, label }) = report.reverts.as_deref() {
         let label = label.as_ref().map_or_else(String::new, |label| format!(": {}", one_line(label)));
-        notes.push(format!("{} takes back {id}, of {}{label}", styled(NOTE, "note:"), one_line(owner)));
+        notes.push(format!("{} reverts {id}, by {}{label}", styled(NOTE, "note:"), one_line(owner)));
     }
     if report.attempts > 1 {
         notes.push(format!(
-            "{} another program was writing meanwhile; it took {} attempts",
+            "{} another program was writing the same files; it took {} attempts",
             styled(NOTE, "note:"),
             report.attempts
         ));
     }
     for file in report.files.iter().filter(|file| file.extras.rebased.is_some()) {
         let path = shown(options.shown(&file.path));
-        notes.push(format!(
-            "{} {path} changed meanwhile in other lines; the edits were carried over",
-            styled(NOTE, "note:")
-        ));
+        notes.push(format!("{} {path} has changed in other lines; the edits were rebased", styled(NOTE, "note:")));
     }
     let own = report.warnings.iter().map(|warning| warning_of(warning));
     let of_files = report.files.iter().flat_map(|file| {

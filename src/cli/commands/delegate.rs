@@ -40,7 +40,7 @@ pub(super) fn run(command: &DelegateCommand, options: &Options) -> Result<Answer
     }
 }
 
-/// The task, and what all tasks have.
+/// The task, and the arguments that all tasks have.
 fn asked<'a>(command: &'a DelegateCommand, options: &Options) -> Result<(Task, &'a AskArgs)> {
     let of = |ask: &AskArgs| -> Result<(Option<String>, Option<Vec<String>>)> {
         Ok((Some(prompt(&ask.prompt)?), Some(files(&ask.files, options)?)))
@@ -111,7 +111,7 @@ fn answer(done: &Done, options: &Options) -> Result<Answer, Failure> {
             let id = styled(NAME, &outcome.preview.id);
             let files = count(outcome.preview.report.files.len(), "file");
             notes.push(format!(
-                "proposed as {id}, {files}; nothing is changed before `txedit commit`, `txedit rollback` drops it"
+                "proposed as {id}, {files}; nothing is changed before `txedit commit`; `txedit rollback` discards it"
             ));
             notes.push(format!("plan hash {}", outcome.preview.plan_hash));
         }

@@ -1,4 +1,4 @@
-//! `txedit doctor [DIR]`; with `--torture N` the work is done next door.
+//! `txedit doctor [DIR]`; `--torture N` is in `torture`.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ pub(super) fn run(args: &DoctorArgs, options: &Options) -> Result<Answer, Failur
     if let Some(rounds) = args.torture {
         return super::torture::run(rounds, &folder, options);
     }
-    let found = probe::guarantees(&folder).map_err(|e| Error::io("try out", &folder, e))?;
+    let found = probe::guarantees(&folder).map_err(|e| Error::io("test", &folder, e))?;
     let facts = facts(&found);
     let steps = steps(&found, options.durability);
     let usable = facts.iter().all(|fact| fact.holds || !fact.needed);
@@ -79,11 +79,11 @@ struct View<'a> {
 struct Fact {
     name: &'static str,
     holds: bool,
-    /// Whether nothing can be committed without it.
+    /// True if nothing can be committed without it.
     needed: bool,
     #[serde(skip)]
     what: &'static str,
-    /// What it means where it does not hold.
+    /// The consequence where it does not hold.
     #[serde(skip)]
     without: &'static str,
 }
@@ -95,15 +95,15 @@ fn facts(found: &Guarantees) -> Vec<Fact> {
             "exchanges",
             found.exchanges,
             true,
-            "two names can change places in one step",
+            "two names can be exchanged in one step",
             "an edit cannot be swapped in without a moment in which the file is missing",
         ),
         fact(
             "keeps_existing",
             found.keeps_existing,
             true,
-            "a rename can be told to leave alone what is there",
-            "a new file could overwrite one that somebody made in the meantime",
+            "a rename can be told not to replace an existing file",
+            "a new file could overwrite one that another program has just created",
         ),
         fact(
             "locks",
@@ -124,13 +124,13 @@ fn facts(found: &Guarantees) -> Vec<Fact> {
             found.renames_survive,
             false,
             "a rename survives a power loss whole or not at all",
-            "there is no journal, or none to be seen: all or nothing holds against kill -9, not against power loss",
+            "the file system has no journal, or none that can be detected: all or nothing holds against kill -9, not against power loss",
         ),
         fact(
             "birth_times",
             found.birth_times,
             false,
-            "files tell when they were made",
+            "files have a birth time",
             "an interrupted transaction can only be recovered before the next boot without --trust-journal",
         ),
         fact(
@@ -147,7 +147,7 @@ fn facts(found: &Guarantees) -> Vec<Fact> {
             "a path can be opened in one step without following symlinks",
             "paths are walked name by name",
         ),
-        fact("attributes", found.attributes, false, "files have extended attributes", "there are none to be kept"),
+        fact("attributes", found.attributes, false, "files have extended attributes", "there are none to preserve"),
     ]
 }
 
@@ -177,7 +177,7 @@ fn steps(found: &Guarantees, durability: Durability) -> Vec<String> {
         "from here on, the contents are on the disk; what a power loss makes of the names is not known"
     };
     barrier_step(survived, &mut steps);
-    steps.push("exchange each new content with its file, and look at what came out".to_owned());
+    steps.push("exchange each new content with its file, and verify the content that came out".to_owned());
     steps.push("name the journal done".to_owned());
     barrier_step("from here on, it is committed", &mut steps);
     steps.push("move the old contents into .txedit/history, for undo".to_owned());

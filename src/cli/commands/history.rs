@@ -24,7 +24,7 @@ pub(super) fn run(command: &HistoryCommand, options: &Options) -> Result<Answer,
     let pruned = options.engine()?.prune(&retention)?;
     let mut text = format!("pruned {}, {}\n", count(pruned.ids.len(), "transaction"), bytes(pruned.bytes));
     for id in &pruned.left {
-        let _ = writeln!(text, "  left {}: somebody wrote into its originals", styled(NAME, id));
+        let _ = writeln!(text, "  left {}: another program wrote into its originals", styled(NAME, id));
     }
     if options.verbose {
         for id in &pruned.ids {

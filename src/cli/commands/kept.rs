@@ -23,7 +23,7 @@ pub(super) fn run(command: &KeptCommand, options: &Options) -> Result<Answer, Fa
             for one in &kept {
                 push(&mut text, one);
             }
-            let note = kept.is_empty().then(|| "nothing was put aside".to_owned());
+            let note = kept.is_empty().then(|| "nothing was kept".to_owned());
             Ok(Answer::new(&history::KeptList::from(&kept[..]), text)?.noting(note))
         }
         KeptCommand::Restore { id, path } => {
@@ -33,14 +33,14 @@ pub(super) fn run(command: &KeptCommand, options: &Options) -> Result<Answer, Fa
         }
         KeptCommand::Drop { id } => {
             engine.kept_drop(id)?;
-            let text = format!("dropped {}\n", styled(NAME, id));
+            let text = format!("deleted {}\n", styled(NAME, id));
             let json = json!({"transaction_id": id, "dropped": true});
-            Ok(Answer::new(&json, text)?.having_done(Some(format!("dropped what {id} kept"))))
+            Ok(Answer::new(&json, text)?.having_done(Some(format!("deleted what {id} kept"))))
         }
     }
 }
 
-/// What one transaction put aside.
+/// The contents that one transaction kept.
 pub(super) fn push(text: &mut String, one: &Kept) {
     let _ = writeln!(text, "kept by {}", styled(NAME, &one.id));
     for content in &one.contents {
@@ -48,7 +48,7 @@ pub(super) fn push(text: &mut String, one: &Kept) {
     }
 }
 
-/// One content that was put aside.
+/// One kept content.
 pub(super) fn push_content(text: &mut String, content: &error::Kept) {
     let (path, place) = (shown(&content.path), shown(&content.kept_path));
     let _ = writeln!(text, "  {path}: {}\n    as {place}", one_line(&content.reason));

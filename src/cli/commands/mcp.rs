@@ -46,7 +46,7 @@ pub(super) fn run(args: &McpArgs, options: &Options) -> Result<Answer, Failure> 
     Ok(Answer::for_people(""))
 }
 
-/// Where a client is at the other end of stdin that may know better than the current folder, it is asked. Callers over
+/// A client at the other end of stdin may know better than the current folder, and is asked. Callers over
 /// HTTP may be anybody.
 fn workspace(args: &McpArgs, options: &Options) -> Result<Workspace> {
     if args.http.is_some() || options.is_certain() {
@@ -82,6 +82,6 @@ fn token(file: Option<&Path>) -> Result<Option<Token>> {
     };
     match Token::new(&text) {
         Some(token) => Ok(Some(token)),
-        None => Err(options::usage(name, format!("a token has {} characters at least", Token::MIN_CHARS))),
+        None => Err(options::usage(name, format!("a token must have at least {} characters", Token::MIN_CHARS))),
     }
 }

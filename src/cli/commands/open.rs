@@ -63,8 +63,8 @@ pub(super) fn roll_back(args: &OpenArgs, options: &Options) -> Result<Answer, Fa
     let engine = options.engine()?;
     let warnings = transact::watched(options, |run| engine.roll_back(&args.id, run))?;
     let mut text = String::new();
-    let _ = writeln!(text, "dropped {}; no file was changed", styled(NAME, &args.id));
+    let _ = writeln!(text, "discarded {}; no file was changed", styled(NAME, &args.id));
     let notes: Vec<_> = warnings.iter().map(|warning| report::warning_of(warning)).collect();
     let answer = Answer::new(&Done::warning_of(warnings), text)?.noting(notes);
-    Ok(answer.having_done(Some(format!("dropped {}", args.id))))
+    Ok(answer.having_done(Some(format!("discarded {}", args.id))))
 }

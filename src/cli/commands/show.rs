@@ -34,7 +34,7 @@ pub(super) fn run(args: &ShowArgs, options: &Options) -> Result<Answer, Failure>
     let _ = write!(text, "  {}, {} added, {removed} removed", count(shown.files.len(), "file"), count(added, "line"));
     let untold = shown.files.len() - lines().count();
     if untold > 0 {
-        let _ = write!(text, ", and what is not told of {}", count(untold, "file"));
+        let _ = write!(text, ", and an unknown number in {}", count(untold, "file"));
     }
     text.push('\n');
     if args.stat {

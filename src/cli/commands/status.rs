@@ -55,8 +55,8 @@ fn push(text: &mut String, one: &Interrupted) {
     }
     let action = match one.action {
         RecoveryAction::Forward => "the next writing command finishes it".to_owned(),
-        RecoveryAction::Back => "the next writing command takes it back".to_owned(),
-        RecoveryAction::Drop => "nothing was changed; the next writing command drops it".to_owned(),
+        RecoveryAction::Back => "the next writing command rolls it back".to_owned(),
+        RecoveryAction::Drop => "nothing was changed; the next writing command discards it".to_owned(),
         RecoveryAction::Leave => "it is left alone".to_owned(),
         RecoveryAction::Wait => format!("{}, see `txedit recover {} --plan`", styled(BAD, "you must decide"), one.id),
         other => other.to_string(),
@@ -66,7 +66,7 @@ fn push(text: &mut String, one: &Interrupted) {
 }
 
 fn push_open(text: &mut String, one: &OpenTransaction) {
-    let state = if one.is_expired { "lapsed" } else { "open" };
+    let state = if one.is_expired { "expired" } else { "open" };
     let _ = writeln!(
         text,
         "{state} {} by {}, since {}, until {}",

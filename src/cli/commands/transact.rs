@@ -1,4 +1,4 @@
-//! What the commands that change files have in common: they are watched, they can be stopped, they report.
+//! The common part of commands that change files: progress, cancellation, the report.
 
 use crate::cli::failure::Failure;
 use crate::cli::options::Options;
@@ -60,7 +60,7 @@ pub(super) fn answer(
     Ok(answer.noting(report::notes(report, options)).having_done(done(report, verb)))
 }
 
-/// What was done just now, if anything was.
+/// The change that this call made, if it made one.
 pub(super) fn done(report: &Report, verb: &str) -> Option<String> {
     report.transaction.as_ref().filter(|_| !report.already_applied).map(|id| format!("{verb} {id}"))
 }

@@ -10,7 +10,7 @@ use crate::cli::output::{self, Answer};
 use crate::engine::Run;
 use crate::error::{Error, Result};
 
-/// What the child says for each transaction that was reported as committed, and once before the first.
+/// The line that the child prints for each transaction that was reported as committed, and once before the first.
 pub(super) const REPORTED: &str = "reported\n";
 
 /// So that a child whose parent was killed does not stay.

@@ -30,7 +30,7 @@ use crate::fs::scratch::Scratch;
 use child::REPORTED;
 use work::{Dice, Files};
 
-/// What came of it.
+/// The result.
 #[derive(Debug, Default, Serialize)]
 struct Tally {
     success: bool,
@@ -43,7 +43,7 @@ struct Tally {
     /// Of those, how they ended.
     all_old: u32,
     all_new: u32,
-    /// What was not as promised, one sentence each.
+    /// The broken promises, one sentence each.
     violations: Vec<String>,
     seconds: f64,
 }
@@ -83,11 +83,11 @@ pub(super) fn run(rounds: u32, folder: &Path, options: &Options) -> Result<Answe
     for violation in &tally.violations {
         let _ = writeln!(text, "{}", styled(BAD, violation));
     }
-    let kept = format!("the folder is left for you to look at: {}", scratch.keep().display());
+    let kept = format!("the folder is kept for inspection: {}", scratch.keep().display());
     Ok(Answer::new(&tally, text)?.noting([kept]).exiting(exit::NOT_APPLIED))
 }
 
-/// How a round went.
+/// The result of a round.
 enum Killed {
     /// After it had reported so many transactions.
     At(usize),
@@ -98,7 +98,7 @@ enum Killed {
 struct Torture<'a> {
     options: &'a Options,
     workspace: PathBuf,
-    /// What the files are.
+    /// The state of the files.
     files: Files,
     dice: Dice,
     /// About how long a transaction takes: kills are spread over a few of them.

@@ -49,7 +49,7 @@ impl Dice {
     }
 }
 
-/// What is in the workspace, read with eyes of our own.
+/// The contents of the workspace, read without the engine.
 pub(super) fn look(workspace: &Path) -> Result<Files> {
     let mut files = Files::new();
     for name in NAMES {

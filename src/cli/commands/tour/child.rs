@@ -11,7 +11,7 @@ use crate::engine::{Observer, Phase, Run};
 use crate::error::Result;
 use crate::wire::Shape;
 
-/// What the child says when it has come to its stop.
+/// The line that the child prints at its stop.
 pub(super) const READY: &str = "ready\n";
 
 /// The stop is before the third file, so that some files are through and some are not.

@@ -91,7 +91,7 @@ fn fail(stage: &mut Stage<'_>) -> Result<()> {
 }
 
 fn undo(stage: &mut Stage<'_>, id: &str) -> Result<()> {
-    stage.heading("an undo: the first commit is taken back, by a transaction of its own");
+    stage.heading("an undo: the first commit is reverted, by a transaction of its own");
     let report = stage.undo(id)?;
     let by = report.transaction.ok_or_else(|| off("the undo has no transaction"))?;
     stage.say(&format!("undone by {by}"));

@@ -1,4 +1,4 @@
-//! Where the tour takes place, and how it tells what happens.
+//! The scratch folder of the tour, and its output.
 
 use std::path::{Path, PathBuf};
 
@@ -125,7 +125,7 @@ impl<'a> Stage<'a> {
     /// Leaves the folder behind for whoever wants to know why the tour failed.
     pub(super) fn failed(&mut self, error: Error) -> Error {
         if let Some(scratch) = self.scratch.take() {
-            output::note(format!("the tour failed in {}; that folder is left for you to look at", self.title));
+            output::note(format!("the tour failed in {}; that folder is kept for inspection", self.title));
             output::note(scratch.keep().display());
         }
         error

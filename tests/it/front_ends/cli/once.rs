@@ -203,7 +203,7 @@ fn what_was_done_is_told_where_the_answer_cannot_be_written() {
         done(&["commit", &open], "committed");
         let open = here.write("plan.json", &json!({ "files": [{ "file_path": "x", "content": "" }] }).to_string());
         let open = open.run(&["stage", "plan.json"]).exits(0).stdout.trim().to_owned();
-        done(&["rollback", &open], "dropped");
+        done(&["rollback", &open], "discarded");
         done(&["history", "prune", "--keep", "0"], "pruned");
         assert_eq!(full(&["history", "prune", "--keep", "0"]).0, Some(5), "nothing was left to prune");
         assert_eq!(full(&["recover"]).0, Some(5), "there was nothing to recover");

@@ -33,7 +33,7 @@ fn lines_of_a_denied_file_are_not_counted_as_none() {
     let id = here.run(&["apply", "plan", "--json"]).exits(0).json()["transaction_id"].as_str().unwrap().to_owned();
     let show = here.run(&["show", &id, "--deny", ".env"]);
     assert!(!show.exits(0).stdout.contains("+0 -0") && show.stdout.contains("1 line added"), "{show:?}");
-    assert!(show.stdout.contains("what is not told of 1 file"), "{show:?}");
+    assert!(show.stdout.contains("an unknown number in 1 file"), "{show:?}");
     let files = here.run(&["show", &id, "--deny", ".env", "--json"]).exits(0).json()["files"].clone();
     let of = |path: &str| files.as_array().unwrap().iter().find(|file| file["path"] == path).unwrap().clone();
     assert!(of(".env").get("added").is_none() && of("a")["added"] == 1, "{files}");

@@ -55,7 +55,7 @@ fn a_file_that_is_neither_old_nor_new_is_a_violation() {
     let json = ran.exits(1).json();
     assert_eq!((&json["success"], json["violations"].as_array().unwrap().len()), (&false.into(), 1), "{json}");
     assert!(json["rounds"].as_u64().unwrap() < 1000, "it goes on no longer than it must: {json}");
-    assert!(ran.stderr.contains("left for you to look at"), "{ran:?}");
+    assert!(ran.stderr.contains("kept for inspection"), "{ran:?}");
     assert_eq!(workspaces(&here).len(), 1, "the folder is left");
 }
 
