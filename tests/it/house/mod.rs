@@ -5,5 +5,7 @@ mod architecture;
 mod commands;
 mod documents;
 #[cfg(feature = "cli")]
+mod examples;
+#[cfg(feature = "cli")]
 mod readme;
 mod tidy;

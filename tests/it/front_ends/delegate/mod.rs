@@ -3,6 +3,7 @@
 mod arguments;
 mod config;
 mod context;
+mod documents;
 mod errors;
 mod proposals;
 
