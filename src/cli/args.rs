@@ -1,31 +1,47 @@
 //! The command line as it was typed: nothing is checked here beyond its shape.
+//!
+//! The help of each command begins with an example, then come its own options, then those of every command. No argument
+//! has a long help: clap would print all of them over several lines.
 
+mod changes;
+mod common;
 #[cfg(feature = "delegate")]
 mod delegate;
+mod examples;
+#[cfg(feature = "mcp")]
+mod server;
+mod tools;
 mod transactions;
 
-use std::ffi::OsString;
-#[cfg(feature = "mcp")]
-use std::net::SocketAddr;
-use std::path::PathBuf;
+use clap::{Parser, Subcommand};
 
-use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
-use clap_complete::Shell;
-
-use crate::request::edit::Matching;
-
+pub(crate) use changes::{ApplyArgs, EditArgs, InputArgs, PatchFormat, ReplaceArgs};
+pub(crate) use common::{Common, Durability};
 #[cfg(all(feature = "delegate", feature = "mcp"))]
 pub(crate) use delegate::ServerDelegateArgs;
 #[cfg(feature = "delegate")]
 pub(crate) use delegate::{AskArgs, DelegateCommand};
+#[cfg(feature = "mcp")]
+pub(crate) use server::McpArgs;
+pub(crate) use tools::{CompletionsArgs, DoctorArgs, HelpArgs, ManArgs, StopAt, TortureChildArgs, TourChildArgs};
 pub(crate) use transactions::{
     CommitArgs, DecisionArgs, HistoryCommand, JournalArgs, KeptCommand, LogArgs, OpenArgs, RecoverArgs, RedoArgs,
     ShowArgs, ShowFormat, StageArgs, TakeBackArgs, UndoArgs,
 };
 
+use super::topics::TOPICS;
+
 /// Many edits over many files, as one transaction, or nothing at all.
 #[derive(Debug, Parser)]
-#[command(name = "txedit", version, max_term_width = 100, after_help = STATUSES)]
+#[command(
+    name = "txedit",
+    version,
+    max_term_width = 100,
+    disable_help_subcommand = true,
+    help_template = TEMPLATE,
+    before_help = examples::TXEDIT,
+    after_help = after_help()
+)]
 pub(crate) struct CommandLine {
     #[command(flatten)]
     pub(crate) common: Common,
@@ -33,7 +49,10 @@ pub(crate) struct CommandLine {
     pub(crate) command: Command,
 }
 
-const STATUSES: &str = "\
+/// Help with the examples behind the first line, where clap would put them in front of it.
+const TEMPLATE: &str = "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
+
+pub(crate) const STATUSES: &str = "\
 Exit status:
   0    done
   1    an edit did not apply, nothing changed
@@ -43,178 +62,75 @@ Exit status:
   5    input or output failed; rolled back, or nothing swapped
   6    recovery required
   7    the check failed; rolled back
+  8    done, but the answer could not be written
   130  interrupted before the swap, or in the check; nothing changed";
 
-const ROOT: &str = "The workspace [default: $CLAUDE_PROJECT_DIR, else the nearest folder upwards with .txedit or a \
-                    VCS folder, else the current folder, but neither / nor the home folder]";
-
-/// What every command takes.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Common options")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
-pub(crate) struct Common {
-    /// The workspace
-    #[arg(long, global = true, value_name = "DIR", env = "TXEDIT_ROOT", hide_env_values = true, help = ROOT)]
-    pub(crate) root: Option<PathBuf>,
-
-    /// What a commit is safe against
-    #[arg(long, global = true, value_enum, default_value_t, env = "TXEDIT_DURABILITY", hide_env_values = true)]
-    pub(crate) durability: Durability,
-
-    /// Seconds to wait for other transactions
-    #[arg(
-        long,
-        global = true,
-        value_name = "S",
-        default_value = "10",
-        env = "TXEDIT_LOCK_TIMEOUT",
-        hide_env_values = true
-    )]
-    pub(crate) lock_timeout: f64,
-
-    /// Run by `sh -c` with the new files in place: if it fails, all files are put back
-    #[arg(long, global = true, value_name = "CMD", env = "TXEDIT_CHECK", hide_env_values = true)]
-    pub(crate) check: Option<OsString>,
-
-    /// Run the check that a plan names, too: it is a command, and the plan may be somebody else's
-    #[arg(
-        long,
-        global = true,
-        env = "TXEDIT_ALLOW_CHECKS",
-        hide_env_values = true,
-        value_parser = yes_or_no
-    )]
-    pub(crate) allow_checks: bool,
-
-    /// Seconds that a check may take
-    #[arg(
-        long,
-        global = true,
-        value_name = "S",
-        default_value = "600",
-        env = "TXEDIT_CHECK_TIMEOUT",
-        hide_env_values = true
-    )]
-    pub(crate) check_timeout: f64,
-
-    /// Print one JSON object on stdout, failures too
-    #[arg(long, global = true, env = "TXEDIT_JSON", hide_env_values = true, value_parser = yes_or_no)]
-    pub(crate) json: bool,
-
-    /// Let .git, .hg and the like be read and written, which run hooks and settings as commands
-    #[arg(
-        long,
-        global = true,
-        env = "TXEDIT_ALLOW_VCS",
-        hide_env_values = true,
-        value_parser = yes_or_no
-    )]
-    pub(crate) allow_vcs: bool,
-
-    /// Let a plan, or a caller of the server, make a file set-user-id or set-group-id
-    #[arg(long, global = true, env = "TXEDIT_ALLOW_SET_ID", hide_env_values = true, value_parser = yes_or_no)]
-    pub(crate) allow_set_id: bool,
-
-    /// Neither read nor write what fits this line of a .gitignore, in which braces are alternatives, too, nor what a symlink
-    /// leads to that fits in the folder which it names, the root if none; repeatable [env: `TXEDIT_DENY`, with : between]
-    #[arg(long, global = true, value_name = "GLOB", allow_hyphen_values = true)]
-    pub(crate) deny: Vec<String>,
-
-    /// When to use colours
-    #[arg(
-        long,
-        global = true,
-        value_enum,
-        value_name = "WHEN",
-        default_value_t,
-        env = "TXEDIT_COLOR",
-        hide_env_values = true
-    )]
-    pub(crate) color: ColorChoice,
-
-    /// Nothing for people: no notes, no progress bars
-    #[arg(
-        short,
-        long,
-        global = true,
-        env = "TXEDIT_QUIET",
-        hide_env_values = true,
-        value_parser = yes_or_no
-    )]
-    pub(crate) quiet: bool,
-
-    /// More for people: every file and every edit
-    #[arg(
-        short,
-        long,
-        global = true,
-        env = "TXEDIT_VERBOSE",
-        hide_env_values = true,
-        value_parser = yes_or_no
-    )]
-    pub(crate) verbose: bool,
+fn after_help() -> String {
+    let topics = TOPICS.iter().map(|topic| format!("  {:10}{}\n", topic.name, topic.about));
+    format!(
+        "Topics, shown by `txedit help TOPIC`:\n{}\n\
+         Each common option has a variable of the environment, like TXEDIT_LOCK_TIMEOUT.\n\n{STATUSES}",
+        topics.collect::<String>()
+    )
 }
 
-/// The value of a variable that is yes or no. A word that is neither may be a no that would open a door.
-fn yes_or_no(word: &str) -> Result<bool, &'static str> {
-    match &*word.to_ascii_lowercase() {
-        "1" | "true" | "t" | "yes" | "y" | "on" => Ok(true),
-        "" | "0" | "false" | "f" | "no" | "n" | "off" => Ok(false),
-        _ => Err("write yes or no, 1 or 0, true or false, on or off; or leave the variable empty"),
-    }
-}
-
-/// What a commit is safe against.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Durability {
-    /// Power loss, and kill -9.
-    #[default]
-    Power,
-    /// kill -9, not power loss; quicker.
-    Process,
-}
-
-// Only the command that was typed is built: all twenty take longer than an edit of a file.
+// Only the command that was typed is built: all of them take longer than an edit of a file.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(crate) enum Command {
-    /// Apply a plan: many edits of many files, all or nothing
+    /// Apply a plan or a patch to many files, all or nothing
+    #[command(help_template = TEMPLATE, before_help = examples::APPLY)]
     Apply(ApplyArgs),
     /// Replace a text in one file
+    #[command(help_template = TEMPLATE, before_help = examples::EDIT)]
     Edit(EditArgs),
-    /// Replace a text, or a pattern, in all files of a tree, as one transaction
+    /// Replace a text or a pattern in all files of a tree, in one transaction
+    #[command(help_template = TEMPLATE, before_help = examples::REPLACE)]
     Replace(ReplaceArgs),
-    /// Open a transaction over several calls, or add to one; no file is changed before its commit
+    /// Open a transaction over several calls, or add to one; no file changes before its commit
+    #[command(help_template = TEMPLATE, before_help = examples::STAGE)]
     Stage(StageArgs),
-    /// Show what the commit of an open transaction would do, and the hash of that plan
+    /// Show what the commit of an open transaction would change, and the hash of that plan
+    #[command(help_template = TEMPLATE, before_help = examples::PREVIEW)]
     Preview(OpenArgs),
     /// Commit an open transaction
+    #[command(help_template = TEMPLATE, before_help = examples::COMMIT)]
     Commit(CommitArgs),
-    /// Drop an open transaction
+    /// Discard an open transaction
+    #[command(help_template = TEMPLATE, before_help = examples::ROLLBACK)]
     Rollback(OpenArgs),
-    /// List committed transactions, the newest first
+    /// List committed transactions, newest first
+    #[command(help_template = TEMPLATE, before_help = examples::LOG)]
     Log(LogArgs),
     /// Show what a transaction changed
+    #[command(help_template = TEMPLATE, before_help = examples::SHOW)]
     Show(ShowArgs),
-    /// Take a committed transaction back, by a transaction of its own
+    /// Revert a committed transaction, by a transaction of its own
+    #[command(help_template = TEMPLATE, before_help = examples::UNDO)]
     Undo(UndoArgs),
-    /// Take an undo back
+    /// Revert an undo
+    #[command(help_template = TEMPLATE, before_help = examples::REDO)]
     Redo(RedoArgs),
-    /// Interrupted and open transactions, kept contents, anything odd
+    /// List interrupted and open transactions, kept contents, and anything unusual
+    #[command(help_template = TEMPLATE, before_help = examples::STATUS)]
     Status,
-    /// Finish or take back interrupted transactions
+    /// Finish or roll back interrupted transactions
+    #[command(help_template = TEMPLATE, before_help = examples::RECOVER)]
     Recover(RecoverArgs),
-    /// Contents of others that a rollback put aside
-    #[command(subcommand)]
+    /// List, restore or delete what other programs wrote and a rollback kept
+    #[command(subcommand, help_template = TEMPLATE, before_help = examples::KEPT)]
     Kept(KeptCommand),
-    /// The transactions that can be undone
-    #[command(subcommand)]
+    /// Prune the history of transactions that can be undone
+    #[command(subcommand, help_template = TEMPLATE, before_help = examples::HISTORY)]
     History(HistoryCommand),
     /// Verify a journal and print it
+    #[command(help_template = TEMPLATE, before_help = examples::JOURNAL)]
     Journal(JournalArgs),
-    /// Try out what the file system of a folder guarantees
+    /// Test what the file system of a folder guarantees
+    #[command(help_template = TEMPLATE, before_help = examples::DOCTOR)]
     Doctor(DoctorArgs),
-    /// See it work in a scratch folder: a commit, a failing edit, a kill -9 and its recovery, an undo
+    /// Show a commit, a failing edit, a kill -9 with its recovery, and an undo, in a scratch folder
+    #[command(help_template = TEMPLATE, before_help = examples::TOUR)]
     Tour,
     /// The process that the tour kills
     #[command(hide = true)]
@@ -222,197 +138,23 @@ pub(crate) enum Command {
     /// The process that `doctor --torture` kills
     #[command(hide = true)]
     TortureChild(TortureChildArgs),
-    /// Let a second model read, propose and check, through its own program; only a transaction writes
+    /// Let a second model read, propose or check, through its own program; only a transaction writes
     #[cfg(feature = "delegate")]
-    #[command(subcommand)]
+    #[command(subcommand, help_template = TEMPLATE, before_help = examples::DELEGATE)]
     Delegate(DelegateCommand),
-    /// Serve MCP clients, over stdio unless told otherwise
+    /// Serve MCP clients over stdio or HTTP
     #[cfg(feature = "mcp")]
+    #[command(help_template = TEMPLATE, before_help = examples::MCP)]
     Mcp(McpArgs),
     /// Print the completion script of a shell
+    #[command(help_template = TEMPLATE, before_help = examples::COMPLETIONS)]
     Completions(CompletionsArgs),
-}
-
-/// How the texts of edits are compared with the files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Match {
-    /// Byte for byte, line breaks of either kind alike.
-    Exact,
-    /// Else without trailing white space, else shifted in indentation, else with look-alike punctuation.
-    Tolerant,
-}
-
-impl From<Match> for Matching {
-    fn from(wanted: Match) -> Self {
-        match wanted {
-            Match::Exact => Self::Exact,
-            Match::Tolerant => Self::Tolerant,
-        }
-    }
-}
-
-/// The languages that changes are written in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PatchFormat {
-    /// A request of this program, as JSON
-    Plan,
-    /// A unified or git diff
-    Diff,
-    /// *** Begin Patch
-    Envelope,
-    /// <<<<<<< SEARCH
-    SearchReplace,
-    /// An LSP `WorkspaceEdit`
-    WorkspaceEdit,
-    /// What `ast-grep --json` prints
-    AstGrep,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ApplyArgs {
-    #[command(flatten)]
-    pub(crate) input: InputArgs,
-    /// Succeed also where this very plan was committed before and every file is still as it left it
-    #[arg(long)]
-    pub(crate) idempotent: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct InputArgs {
-    /// The plan or patch, or - for stdin; relative paths inside it start at the root
-    pub(crate) plan: PathBuf,
-    /// The format [default: told by the content]
-    #[arg(long, value_enum, value_name = "F")]
-    pub(crate) format: Option<PatchFormat>,
-    /// How texts are compared, where the plan does not say [default: that of the format, mostly exact]
-    #[arg(long = "match", value_enum, value_name = "HOW")]
-    pub(crate) matching: Option<Match>,
-    /// Print what would change as a diff; write nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct EditArgs {
-    /// The file
-    pub(crate) file: PathBuf,
-    /// The text to replace; it must be there exactly once
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub(crate) old: OsString,
-    /// The text that takes its place
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub(crate) new: OsString,
-    /// Replace it wherever it is, once at least
-    #[arg(long)]
-    pub(crate) all: bool,
-    /// How the text is compared
-    #[arg(long = "match", value_enum, value_name = "HOW", default_value = "exact")]
-    pub(crate) matching: Match,
-    /// Print what would change as a diff; write nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-}
-
-#[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
-pub(crate) struct ReplaceArgs {
-    /// The text to replace; with --regex, a regular expression in which ^ and $ are the ends of a line; after a --
-    /// where it begins with a hyphen
-    pub(crate) pattern: String,
-    /// The text that takes its place; with --regex, $1 and ${name} are what the groups matched
-    pub(crate) replacement: String,
-    /// Files and folders [default: the current folder]; what .gitignore names is left out
-    pub(crate) paths: Vec<PathBuf>,
-    /// The pattern is a regular expression
-    #[arg(short = 'E', long)]
-    pub(crate) regex: bool,
-    /// Only whole words
-    #[arg(short, long)]
-    pub(crate) word: bool,
-    /// Only files whose path fits, or with a ! in front, does not
-    #[arg(short, long = "glob", value_name = "G", allow_hyphen_values = true)]
-    pub(crate) globs: Vec<String>,
-    /// Hidden files, too
-    #[arg(long)]
-    pub(crate) hidden: bool,
-    /// Only if there are so many matches in all
-    #[arg(long, value_name = "N")]
-    pub(crate) expected_matches: Option<usize>,
-    /// Only if no more files than these would change
-    #[arg(long, value_name = "N")]
-    pub(crate) max_files: Option<usize>,
-    /// Print what would change as a diff; write nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct DoctorArgs {
-    /// The folder [default: the root]
-    pub(crate) folder: Option<PathBuf>,
-    /// Instead, kill N processes in a scratch folder there, at random moments of their commits, and check what is left
-    #[arg(long, value_name = "N")]
-    pub(crate) torture: Option<u32>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct TortureChildArgs {
-    /// Which transactions it commits.
-    pub(crate) seed: u64,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct TourChildArgs {
-    /// The plan that it applies.
-    pub(crate) plan: PathBuf,
-    /// Where it stops to be killed.
-    #[arg(value_enum)]
-    pub(crate) stop: StopAt,
-}
-
-/// Where the tour's child stops.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum StopAt {
-    /// With some contents staged and none swapped.
-    Stage,
-    /// With some files swapped and some not.
-    Swap,
-}
-
-#[cfg(feature = "mcp")]
-#[derive(Debug, Args)]
-pub(crate) struct McpArgs {
-    /// Serve streamable HTTP there, at /mcp, like 127.0.0.1:8137; the address is printed
-    #[arg(long, value_name = "ADDR")]
-    pub(crate) http: Option<SocketAddr>,
-    /// A file with the token that HTTP clients must send [default: the variable `TXEDIT_MCP_TOKEN`]
-    #[arg(long, value_name = "FILE", requires = "http")]
-    pub(crate) token_file: Option<PathBuf>,
-    /// A name by which HTTP clients may reach this server, besides those of this machine
-    #[arg(long = "allow-host", value_name = "NAME", requires = "http")]
-    pub(crate) hosts: Vec<String>,
-    /// A web page that may call this server, like `https://app.example.com:443`
-    #[arg(long = "allow-origin", value_name = "ORIGIN", requires = "http")]
-    pub(crate) origins: Vec<String>,
-    /// Toolsets: edit,history names them; +delegate,-history changes the default, edit,transactions,history
-    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
-    pub(crate) toolsets: Option<String>,
-    /// Hide and refuse whatever changes files
-    #[arg(long)]
-    pub(crate) read_only: bool,
-    /// Cut answers beyond so many bytes
-    #[arg(long, value_name = "BYTES", default_value_t = crate::limits::ANSWER_BYTES)]
-    pub(crate) max_answer_bytes: usize,
-    #[cfg(feature = "delegate")]
-    #[command(flatten)]
-    pub(crate) delegate: ServerDelegateArgs,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct CompletionsArgs {
-    /// The shell
-    #[arg(value_enum)]
-    pub(crate) shell: Shell,
+    /// Write the manual pages into a folder
+    #[command(help_template = TEMPLATE, before_help = examples::MAN)]
+    Man(ManArgs),
+    /// Explain a topic or a command
+    #[command(help_template = TEMPLATE, before_help = examples::HELP)]
+    Help(HelpArgs),
 }
 
 #[cfg(test)]
@@ -453,6 +195,55 @@ mod tests {
         let refused = |line: &[&str]| CommandLine::try_parse_from(line).unwrap_err().kind();
         assert_eq!(refused(&["txedit", "recover", "--forward"]), MissingRequiredArgument);
         assert_eq!(refused(&["txedit", "recover", "x", "--forward", "--back"]), ArgumentConflict);
+    }
+
+    /// The words of a line for `txedit`, as a shell makes them, up to what is for the shell itself.
+    fn words(line: &str) -> Vec<String> {
+        let (mut words, mut quote, mut is_new) = (Vec::new(), None, true);
+        for c in line[line.find("txedit").unwrap()..].chars() {
+            match c {
+                '\'' | '"' if quote.is_none() || quote == Some(c) => {
+                    quote = if quote.is_none() { Some(c) } else { None }
+                }
+                ' ' if quote.is_none() => is_new = true,
+                '>' | '|' | ')' if quote.is_none() => break,
+                _ if is_new => {
+                    words.push(c.to_string());
+                    is_new = false;
+                }
+                _ => words.last_mut().unwrap().push(c),
+            }
+        }
+        words
+    }
+
+    fn check_examples(command: &clap::Command, found: &mut usize) {
+        let name = command.get_display_name().unwrap_or_else(|| command.get_name());
+        let examples = command.get_before_help().unwrap_or_else(|| panic!("{name} has no example")).to_string();
+        let mut lines = examples.lines();
+        assert!(lines.next().is_some_and(|title| title.starts_with("Example")), "{name}");
+        for line in lines {
+            let words = words(line);
+            assert!(
+                line.starts_with("  ") && (line.contains("claude ") || CommandLine::try_parse_from(&words).is_ok()),
+                "{line}"
+            );
+            let own: Vec<&str> = name.split('-').collect();
+            let is_own = own.iter().all(|own| words.iter().any(|word| word == own));
+            assert!(is_own, "an example of another command than {name}: {line}");
+            *found += 1;
+        }
+        let all = command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help");
+        all.for_each(|sub| check_examples(sub, found));
+    }
+
+    #[test]
+    fn every_command_has_examples_that_parse() {
+        let mut whole = CommandLine::command();
+        whole.build();
+        let mut found = 0;
+        check_examples(&whole, &mut found);
+        assert!(found > 25, "{found}");
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod output;
 mod progress;
 mod report;
 mod signals;
+mod topics;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -114,7 +115,7 @@ fn explain(misuse: &clap::Error, words: &[OsString]) -> u8 {
     exit::USAGE
 }
 
-/// Whether a line that could not be parsed asks for JSON all the same.
+/// Returns true if a line that could not be parsed asks for JSON.
 fn asks_for_json(words: &[OsString], variable: Option<&OsStr>) -> bool {
     let mut options = words.iter().take_while(|word| *word != "--");
     let no = ["", "0", "f", "false", "n", "no", "off"];

@@ -38,6 +38,8 @@ pub(crate) mod os;
 #[cfg(feature = "testing")]
 #[doc(hidden)]
 pub mod os;
+#[cfg(feature = "cli")]
+pub(crate) mod output;
 #[cfg(not(feature = "testing"))]
 #[cfg_attr(
     not(any(feature = "cli", feature = "testing")),

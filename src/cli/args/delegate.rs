@@ -1,28 +1,34 @@
-//! The arguments of `txedit delegate`, and those by which a server is told of delegates.
+//! The arguments of `txedit delegate`, and those of the MCP server about delegates.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::{TEMPLATE, examples};
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum DelegateCommand {
     /// Read files and answer a question; nothing is changed
+    #[command(help_template = TEMPLATE, before_help = examples::ANALYZE)]
     Analyze(AnalyzeArgs),
-    /// Propose changes: they are staged as an open transaction
+    /// Propose changes, which are staged as an open transaction
+    #[command(help_template = TEMPLATE, before_help = examples::IMPLEMENT)]
     Implement(ImplementArgs),
-    /// Propose changes that keep the behaviour: they are staged as an open transaction
+    /// Propose changes that keep the behaviour, which are staged as an open transaction
+    #[command(help_template = TEMPLATE, before_help = examples::REFACTOR)]
     Refactor(RefactorArgs),
-    /// Judge files, or what a transaction changes; nothing is changed
+    /// Judge files, or the changes of a transaction; nothing is changed
+    #[command(help_template = TEMPLATE, before_help = examples::VERIFY)]
     Verify(VerifyArgs),
 }
 
-/// What all four take.
+/// The arguments of all four.
 #[derive(Debug, Args)]
 pub(crate) struct AskArgs {
-    /// What the delegate is to do, or - for stdin
+    /// The task, or - for stdin
     #[arg(allow_hyphen_values = true)]
     pub(crate) prompt: String,
-    /// A file to show to it
+    /// A file to show to it; repeatable
     #[arg(short, long = "file", value_name = "FILE", allow_hyphen_values = true)]
     pub(crate) files: Vec<PathBuf>,
     /// The model [default: that of the configuration, else that of the program]
@@ -31,10 +37,10 @@ pub(crate) struct AskArgs {
     /// Seconds that it may take [default: that of the configuration, else 300]
     #[arg(long, value_name = "S")]
     pub(crate) timeout: Option<f64>,
-    /// Bytes of a file that is shown to it [default: that of the configuration, else 1048576]
+    /// Largest file that is shown to it [default: that of the configuration, else 1048576]
     #[arg(long, value_name = "BYTES")]
     pub(crate) max_file_bytes: Option<u64>,
-    /// Bytes of a prompt that is an argument; a longer one goes to a file [default: that of the configuration, else
+    /// Longest prompt that is passed as an argument; a longer one goes to a file [default: that of the configuration, else
     /// 120000]
     #[arg(long, value_name = "BYTES")]
     pub(crate) max_prompt_bytes: Option<u64>,
@@ -44,7 +50,7 @@ pub(crate) struct AskArgs {
 pub(crate) struct AnalyzeArgs {
     #[command(flatten)]
     pub(crate) ask: AskArgs,
-    /// What else it should know
+    /// Background that it should know
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) context: Option<String>,
     /// general, security, performance, refactor, or one of the configuration
@@ -56,10 +62,10 @@ pub(crate) struct AnalyzeArgs {
 pub(crate) struct ImplementArgs {
     #[command(flatten)]
     pub(crate) ask: AskArgs,
-    /// What the changes must keep to
+    /// Rules that the changes must follow
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) constraints: Option<String>,
-    /// Commit what it proposes
+    /// Commit the proposal
     #[arg(long)]
     pub(crate) apply: bool,
 }
@@ -71,7 +77,7 @@ pub(crate) struct RefactorArgs {
     /// Do not tell it to keep the behaviour
     #[arg(long)]
     pub(crate) no_safety_checks: bool,
-    /// Commit what it proposes
+    /// Commit the proposal
     #[arg(long)]
     pub(crate) apply: bool,
 }
@@ -80,10 +86,10 @@ pub(crate) struct RefactorArgs {
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
     pub(crate) ask: AskArgs,
-    /// What is required
+    /// Requirements to check against
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) requirements: Option<String>,
-    /// Judge the diff of this transaction, open or committed
+    /// Judge the diff of this open or committed transaction
     #[arg(long, value_name = "ID")]
     pub(crate) transaction: Option<String>,
 }
@@ -92,16 +98,16 @@ pub(crate) struct VerifyArgs {
 #[cfg(feature = "mcp")]
 #[derive(Debug, Args)]
 pub(crate) struct ServerDelegateArgs {
-    /// The model of delegates
+    /// The model of the delegates
     #[arg(long = "delegate-model", value_name = "MODEL", allow_hyphen_values = true)]
     pub(crate) model: Option<String>,
     /// Seconds that a delegate may take
     #[arg(long = "delegate-timeout", value_name = "S")]
     pub(crate) timeout: Option<f64>,
-    /// Bytes of a file that is shown to a delegate
+    /// Largest file that is shown to a delegate
     #[arg(long = "delegate-max-file-bytes", value_name = "BYTES")]
     pub(crate) max_file_bytes: Option<u64>,
-    /// Bytes of a delegate's prompt that is an argument; a longer one goes to a file
+    /// Longest prompt that is passed to a delegate as an argument; a longer one goes to a file
     #[arg(long = "delegate-max-prompt-bytes", value_name = "BYTES")]
     pub(crate) max_prompt_bytes: Option<u64>,
 }

@@ -1,10 +1,10 @@
-//! The arguments of the commands that are about transactions: open, committed and interrupted ones.
+//! The arguments of the commands about open, committed and interrupted transactions.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::InputArgs;
+use super::{InputArgs, TEMPLATE, examples};
 use crate::digest::Digest;
 
 #[derive(Debug, Args)]
@@ -33,7 +33,7 @@ pub(crate) struct CommitArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct RedoArgs {
-    /// The transaction that is undone, or its undo [default: the newest undo that was not taken back]
+    /// The transaction that was undone, or its undo [default: the newest undo that was not reverted]
     pub(crate) id: Option<String>,
     #[command(flatten)]
     pub(crate) how: TakeBackArgs,
@@ -41,20 +41,20 @@ pub(crate) struct RedoArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct TakeBackArgs {
-    /// Print what would change as a diff; write nothing
+    /// Print the changes as a diff and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Also where a file changed since, as long as it changed in other lines only
+    /// Also if a file has changed since, as long as other lines changed
     #[arg(long)]
     pub(crate) rebase: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct LogArgs {
-    /// Only those that changed this file, or something in this folder
-    #[arg(long)]
+    /// Only those that changed this file, or a file in this folder
+    #[arg(long, value_name = "PATH")]
     pub(crate) path: Option<PathBuf>,
-    /// At most so many
+    /// List at most N
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: usize,
 }
@@ -63,24 +63,23 @@ pub(crate) struct LogArgs {
 pub(crate) struct ShowArgs {
     /// The transaction, as in the log
     pub(crate) id: String,
-    /// Only count the lines
+    /// Print line counts instead of the diff
     #[arg(long)]
     pub(crate) stat: bool,
-    /// Print a patch instead, that git apply takes
+    /// Print a patch that `git apply` takes
     #[arg(long, value_enum, value_name = "F", conflicts_with = "stat")]
     pub(crate) format: Option<ShowFormat>,
 }
 
-/// The patches that can be printed.
+/// The formats of a printed patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ShowFormat {
-    /// A diff of git
     Git,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct UndoArgs {
-    /// The transaction [default: the newest that is not undone and no undo itself]
+    /// The transaction [default: the newest that has not been reverted and is no undo itself]
     pub(crate) id: Option<String>,
     #[command(flatten)]
     pub(crate) how: TakeBackArgs,
@@ -90,15 +89,15 @@ pub(crate) struct UndoArgs {
 pub(crate) struct RecoverArgs {
     /// The transaction [default: all that are interrupted]
     pub(crate) id: Option<String>,
-    /// Print what would be done; do nothing
+    /// Print what would be done and do nothing
     #[arg(long)]
     pub(crate) plan: bool,
     #[command(flatten)]
     pub(crate) decision: DecisionArgs,
-    /// Act on a journal that was not born where it is: a copy, a restored backup
+    /// Act on a journal that was not written where it is: a copy or a restored backup
     #[arg(long)]
     pub(crate) trust_journal: bool,
-    /// Act on a journal of another machine; make sure that nobody works on it there
+    /// Act on a journal of another machine, after making sure that nothing there uses it
     #[arg(long)]
     pub(crate) other_host: bool,
 }
@@ -106,46 +105,50 @@ pub(crate) struct RecoverArgs {
 #[derive(Debug, Args)]
 #[group(multiple = false)]
 pub(crate) struct DecisionArgs {
-    /// Finish it, whatever speaks against it
+    /// Finish it, whatever the default decision is
     #[arg(long, requires = "id")]
     pub(crate) forward: bool,
-    /// Take it back, whatever speaks against it
+    /// Roll it back, whatever the default decision is
     #[arg(long, requires = "id")]
     pub(crate) back: bool,
-    /// Leave the files as they are and put its folder aside, into kept
+    /// Leave the files as they are and move its folder to kept/
     #[arg(long, requires = "id")]
     pub(crate) discard: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeptCommand {
-    /// List what was put aside
+    /// List what was kept
+    #[command(help_template = TEMPLATE, before_help = examples::KEPT_LIST)]
     List,
-    /// Put a content back to where it belongs, as a transaction
+    /// Write a kept content back to its file, as a transaction
+    #[command(help_template = TEMPLATE, before_help = examples::KEPT_RESTORE)]
     Restore {
-        /// The transaction that put it aside
+        /// The transaction that kept it
         id: String,
-        /// The file [default: the only one that it put aside]
+        /// The file [default: the only one that it kept]
         path: Option<PathBuf>,
     },
-    /// Delete what a transaction put aside
+    /// Delete what a transaction kept
+    #[command(help_template = TEMPLATE, before_help = examples::KEPT_DROP)]
     Drop {
-        /// The transaction that put it aside
+        /// The transaction that kept it
         id: String,
     },
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum HistoryCommand {
-    /// Forget old transactions; they can no longer be undone
+    /// Delete old transactions; they can no longer be undone
+    #[command(help_template = TEMPLATE, before_help = examples::HISTORY)]
     Prune {
-        /// Keep at most so many
+        /// Keep at most N transactions
         #[arg(long, value_name = "N")]
         keep: Option<usize>,
-        /// Keep at most so many bytes of old contents
+        /// Keep at most B bytes of old contents
         #[arg(long, value_name = "B")]
         max_bytes: Option<u64>,
-        /// Forget those that are older than so many days
+        /// Delete those older than this
         #[arg(long, value_name = "DAYS")]
         max_age: Option<u64>,
     },

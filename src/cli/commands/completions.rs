@@ -19,5 +19,5 @@ pub(super) fn run(args: &CompletionsArgs) -> Result<Answer, Failure> {
 fn visible() -> Command {
     let whole = CommandLine::command();
     let commands: Vec<_> = whole.get_subcommands().filter(|command| !command.is_hide_set()).cloned().collect();
-    Command::new("txedit").args(whole.get_arguments().cloned()).subcommands(commands)
+    Command::new("txedit").disable_help_subcommand(true).args(whole.get_arguments().cloned()).subcommands(commands)
 }

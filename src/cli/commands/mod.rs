@@ -11,10 +11,12 @@ mod completions;
 mod delegate;
 mod doctor;
 mod edit;
+mod help;
 mod history;
 mod journal;
 mod kept;
 mod log;
+mod man;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod open;
@@ -55,5 +57,7 @@ pub(crate) fn run(command: &Command, options: &Options) -> Result<Answer, Failur
         #[cfg(feature = "mcp")]
         Command::Mcp(args) => mcp::run(args, options),
         Command::Completions(args) => completions::run(args),
+        Command::Man(args) => man::run(args, options),
+        Command::Help(args) => help::run(args),
     }
 }

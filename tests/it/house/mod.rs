@@ -7,5 +7,5 @@ mod documents;
 #[cfg(feature = "cli")]
 mod examples;
 #[cfg(feature = "cli")]
-mod readme;
+pub(crate) mod readme;
 mod tidy;

@@ -6,23 +6,24 @@ use std::process::{Command, Output};
 
 use crate::support::sources::root;
 
-/// The blocks of one language in one section of a document.
-fn blocks(document: &str, section: &str, language: &str) -> Vec<String> {
+/// The blocks of one language in one section of a document; the empty section is what stands before the first.
+pub(crate) fn blocks(document: &str, section: &str, language: &str) -> Vec<String> {
     let text = fs::read_to_string(root().join(document)).unwrap();
-    let (_, from) = text.split_once(&format!("\n## {section}\n")).unwrap();
+    let heading = format!("\n## {section}\n");
+    let from = if section.is_empty() { &text } else { text.split_once(&heading).unwrap().1 };
     let section = from.split("\n## ").next().unwrap();
     let opening = format!("```{language}\n");
     section.split(&opening).skip(1).map(|from| from.split("```").next().unwrap().to_owned()).collect()
 }
 
 /// The two files of the first minute.
-fn two_files(folder: &Path) {
+pub(crate) fn two_files(folder: &Path) {
     let [setup, _] = &blocks("docs/cli.md", "The first minute", "sh")[..] else { panic!("two scripts are expected") };
     assert!(sh(folder, setup).status.success());
 }
 
 /// What a shell makes of `script` in `folder`, with this very txedit.
-fn sh(folder: &Path, script: &str) -> Output {
+pub(crate) fn sh(folder: &Path, script: &str) -> Output {
     let program = Path::new(env!("CARGO_BIN_EXE_txedit"));
     let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap());
     Command::new("sh").args(["-c", script]).current_dir(folder).env("PATH", path).output().unwrap()
@@ -166,4 +167,32 @@ fn the_table_is_true_of_other_tools() {
     assert_eq!(first(), "new\n", "all patches are checked first");
     assert!(!run("ulimit -f 1; git apply patch"), "the second file is larger than it may write");
     assert_eq!(first(), "newer\n", "no rollback if a write then fails");
+}
+
+/// What the table says of tools that must be installed for it; one that is not here is skipped.
+#[test]
+fn the_table_is_true_of_sd_and_ast_grep() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |script: &str| sh(folder.path(), script).status;
+    let write = |name: &str| fs::write(folder.path().join(name), "old(1)\n").unwrap();
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    ["a.js", "b.js"].into_iter().for_each(write);
+    if run("command -v sd").success() {
+        assert!(run("sd missing new a.js").success(), "without a match it succeeds");
+        assert!(!run("sd old new a.js nowhere b.js").success() && read("a.js") == "new(1)\n", "file by file");
+        ["a.js", "b.js"].into_iter().for_each(write);
+    } else {
+        eprintln!("skipped: sd is not installed");
+    }
+    if run("command -v ast-grep").success() {
+        let missing = run("ast-grep run -p 'nowhere($A)' -r 'new($A)' -U a.js");
+        assert_eq!(missing.code(), Some(1), "without a match only the exit status tells");
+        // A file that may not become so long, behind one that may.
+        let long = format!("{}old(2)\n", "long(1)\n".repeat(1000));
+        fs::write(folder.path().join("b.js"), long).unwrap();
+        let failed = run("ulimit -f 1; ast-grep run -j 1 -p 'old($A)' -r 'new($A)' -U a.js b.js");
+        assert!(!failed.success() && read("a.js") == "new(1)\n" && read("b.js").contains("old(2)"), "file by file");
+    } else {
+        eprintln!("skipped: ast-grep is not installed");
+    }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::Office;
-use crate::readme::blocks;
+use crate::house::readme::blocks;
 
 #[test]
 fn the_commands_of_the_page_go_as_told() {

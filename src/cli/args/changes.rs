@@ -1,0 +1,114 @@
+//! The arguments of the commands that change files at once: `apply`, `edit` and `replace`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::request::edit::Matching;
+
+/// The comparison of the texts of edits with the files. The variants have no doc comments, which would become paragraphs
+/// of `--help`; docs/plan.md explains them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Match {
+    Exact,
+    Tolerant,
+}
+
+impl From<Match> for Matching {
+    fn from(wanted: Match) -> Self {
+        match wanted {
+            Match::Exact => Self::Exact,
+            Match::Tolerant => Self::Tolerant,
+        }
+    }
+}
+
+/// The formats of changes; docs/dialects.md explains them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PatchFormat {
+    Plan,
+    Diff,
+    Envelope,
+    SearchReplace,
+    WorkspaceEdit,
+    AstGrep,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ApplyArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    /// Succeed without changes if this very plan was committed before and every file is still as it left it
+    #[arg(long)]
+    pub(crate) idempotent: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InputArgs {
+    /// A plan or a patch, or - for stdin; relative paths in it start at the root
+    pub(crate) plan: PathBuf,
+    /// The format [default: detected]
+    #[arg(long, value_enum, value_name = "F")]
+    pub(crate) format: Option<PatchFormat>,
+    /// The comparison of texts if the plan does not name one [default: that of the format, mostly exact]
+    #[arg(long = "match", value_enum, value_name = "HOW")]
+    pub(crate) matching: Option<Match>,
+    /// Print the changes as a diff and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EditArgs {
+    /// The file
+    pub(crate) file: PathBuf,
+    /// The text to replace; it must occur exactly once
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) old: OsString,
+    /// The replacement
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) new: OsString,
+    /// Replace every occurrence; there must be at least one
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// The comparison of texts
+    #[arg(long = "match", value_enum, value_name = "HOW", default_value = "exact")]
+    pub(crate) matching: Match,
+    /// Print the changes as a diff and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub(crate) struct ReplaceArgs {
+    /// The text to replace, or with --regex a pattern in which ^ and $ match at lines; put -- before one that begins
+    /// with a hyphen
+    pub(crate) pattern: String,
+    /// The replacement; with --regex, $1 and ${name} are the groups
+    pub(crate) replacement: String,
+    /// Files and folders [default: the current folder]; .gitignore is respected
+    pub(crate) paths: Vec<PathBuf>,
+    /// PATTERN is a regular expression
+    #[arg(short = 'E', long)]
+    pub(crate) regex: bool,
+    /// Match whole words only
+    #[arg(short, long)]
+    pub(crate) word: bool,
+    /// Only files that match G, or with !G only those that do not; repeatable
+    #[arg(short, long = "glob", value_name = "G", allow_hyphen_values = true)]
+    pub(crate) globs: Vec<String>,
+    /// Search hidden files, too
+    #[arg(long)]
+    pub(crate) hidden: bool,
+    /// Refuse unless there are exactly N matches
+    #[arg(long, value_name = "N")]
+    pub(crate) expected_matches: Option<usize>,
+    /// Refuse if more than N files would change
+    #[arg(long, value_name = "N")]
+    pub(crate) max_files: Option<usize>,
+    /// Print the changes as a diff and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}

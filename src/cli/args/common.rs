@@ -1,0 +1,128 @@
+//! The options of every command.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, ColorChoice, ValueEnum};
+
+/// The options that every command takes. Each has one short line of help, without its variable of the environment: the
+/// manual pages name those, and docs/cli.md says the rest.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Common options")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub(crate) struct Common {
+    /// The workspace [default: the project around the current folder]
+    #[arg(long, global = true, value_name = "DIR", env = "TXEDIT_ROOT", hide_env = true)]
+    pub(crate) root: Option<PathBuf>,
+
+    /// Survive a power loss, or only a killed process (quicker): power or process
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "LEVEL",
+        hide_possible_values = true,
+        default_value_t,
+        env = "TXEDIT_DURABILITY",
+        hide_env = true
+    )]
+    pub(crate) durability: Durability,
+
+    /// Seconds to wait for other transactions
+    #[arg(long, global = true, value_name = "S", default_value = "10", env = "TXEDIT_LOCK_TIMEOUT", hide_env = true)]
+    pub(crate) lock_timeout: f64,
+
+    /// Run CMD with the new files in place; roll back if it fails
+    #[arg(long, global = true, value_name = "CMD", env = "TXEDIT_CHECK", hide_env = true)]
+    pub(crate) check: Option<OsString>,
+
+    /// Also run the check that a plan names
+    #[arg(
+        long,
+        global = true,
+        env = "TXEDIT_ALLOW_CHECKS",
+        hide_env = true,
+        value_parser = yes_or_no
+    )]
+    pub(crate) allow_checks: bool,
+
+    /// Seconds that a check may take
+    #[arg(long, global = true, value_name = "S", default_value = "600", env = "TXEDIT_CHECK_TIMEOUT", hide_env = true)]
+    pub(crate) check_timeout: f64,
+
+    /// Print one JSON object on stdout, also for a failure
+    #[arg(long, global = true, env = "TXEDIT_JSON", hide_env = true, value_parser = yes_or_no)]
+    pub(crate) json: bool,
+
+    /// Allow edits in .git, .hg and the like
+    #[arg(
+        long,
+        global = true,
+        env = "TXEDIT_ALLOW_VCS",
+        hide_env = true,
+        value_parser = yes_or_no
+    )]
+    pub(crate) allow_vcs: bool,
+
+    /// Allow a plan to set the set-user-id or set-group-id bit
+    #[arg(long, global = true, env = "TXEDIT_ALLOW_SET_ID", hide_env = true, value_parser = yes_or_no)]
+    pub(crate) allow_set_id: bool,
+
+    /// Neither read nor write files that match this line of a .gitignore; repeatable
+    #[arg(long, global = true, value_name = "GLOB", allow_hyphen_values = true)]
+    pub(crate) deny: Vec<String>,
+
+    /// Use colours: auto, always or never
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "WHEN",
+        hide_possible_values = true,
+        default_value_t,
+        env = "TXEDIT_COLOR",
+        hide_env = true
+    )]
+    pub(crate) color: ColorChoice,
+
+    /// No notes and no progress bars
+    #[arg(
+        short,
+        long,
+        global = true,
+        env = "TXEDIT_QUIET",
+        hide_env = true,
+        value_parser = yes_or_no
+    )]
+    pub(crate) quiet: bool,
+
+    /// Also list every file and every edit
+    #[arg(
+        short,
+        long,
+        global = true,
+        env = "TXEDIT_VERBOSE",
+        hide_env = true,
+        value_parser = yes_or_no
+    )]
+    pub(crate) verbose: bool,
+}
+
+/// The value of a variable that is yes or no. A word that is neither may be a no that would open a door.
+fn yes_or_no(word: &str) -> Result<bool, &'static str> {
+    match &*word.to_ascii_lowercase() {
+        "1" | "true" | "t" | "yes" | "y" | "on" => Ok(true),
+        "" | "0" | "false" | "f" | "no" | "n" | "off" => Ok(false),
+        _ => Err("write yes or no, 1 or 0, true or false, on or off; or leave the variable empty"),
+    }
+}
+
+/// The failures that a commit survives. The variants have no doc comments, which would become paragraphs of `--help`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Durability {
+    // Power loss and `kill -9`.
+    #[default]
+    Power,
+    // `kill -9` alone.
+    Process,
+}

@@ -1,0 +1,135 @@
+//! The examples with which the help of each command begins; tests run them.
+
+pub(super) const TXEDIT: &str = "\
+Examples:
+  txedit apply plan.json --dry-run
+  txedit replace --word greet welcome src
+  txedit undo";
+
+pub(super) const APPLY: &str = "\
+Examples:
+  txedit apply plan.json --dry-run
+  git diff | txedit --root ../other apply -";
+
+pub(super) const EDIT: &str = "\
+Example:
+  txedit edit src/main.rs --old 'greet::greet()' --new 'greet::welcome()'";
+
+pub(super) const REPLACE: &str = "\
+Examples:
+  txedit replace --word greet welcome src --glob '*.rs' --expected-matches 4
+  txedit replace --regex 'fn (\\w+)' 'pub fn $1' src/main.rs --dry-run";
+
+pub(super) const STAGE: &str = "\
+Example:
+  id=$(txedit stage plan.json)";
+
+pub(super) const PREVIEW: &str = "\
+Example:
+  txedit preview \"$id\"";
+
+pub(super) const COMMIT: &str = "\
+Example:
+  txedit commit \"$id\" --check 'cargo check'";
+
+pub(super) const ROLLBACK: &str = "\
+Example:
+  txedit rollback \"$id\"";
+
+pub(super) const LOG: &str = "\
+Example:
+  txedit log --path src --limit 5";
+
+pub(super) const SHOW: &str = "\
+Examples:
+  txedit show \"$id\" --stat
+  txedit show \"$id\" --format git > change.patch";
+
+pub(super) const UNDO: &str = "\
+Example:
+  txedit undo --dry-run";
+
+pub(super) const REDO: &str = "\
+Example:
+  txedit redo";
+
+pub(super) const STATUS: &str = "\
+Example:
+  txedit status";
+
+pub(super) const RECOVER: &str = "\
+Examples:
+  txedit recover --plan
+  txedit recover \"$id\" --back";
+
+pub(super) const KEPT: &str = "\
+Example:
+  txedit kept list";
+
+pub(super) const KEPT_LIST: &str = KEPT;
+
+pub(super) const KEPT_RESTORE: &str = "\
+Example:
+  txedit kept restore \"$id\" src/main.rs";
+
+pub(super) const KEPT_DROP: &str = "\
+Example:
+  txedit kept drop \"$id\"";
+
+pub(super) const HISTORY: &str = "\
+Example:
+  txedit history prune --keep 100 --max-age 7";
+
+pub(super) const JOURNAL: &str = "\
+Example:
+  txedit journal .txedit/history/\"$id\"/journal.done";
+
+pub(super) const DOCTOR: &str = "\
+Example:
+  txedit doctor .";
+
+pub(super) const TOUR: &str = "\
+Example:
+  txedit tour";
+
+#[cfg(feature = "delegate")]
+pub(super) const DELEGATE: &str = "\
+Example:
+  txedit delegate analyze 'Where is the greeting printed?' --file src/greet.rs";
+
+#[cfg(feature = "delegate")]
+pub(super) const ANALYZE: &str = DELEGATE;
+
+#[cfg(feature = "delegate")]
+pub(super) const IMPLEMENT: &str = "\
+Example:
+  txedit delegate implement 'Add a test for greet' --file src/greet.rs";
+
+#[cfg(feature = "delegate")]
+pub(super) const REFACTOR: &str = "\
+Example:
+  txedit delegate refactor 'Split run into parse and act' --file src/main.rs";
+
+#[cfg(feature = "delegate")]
+pub(super) const VERIFY: &str = "\
+Example:
+  txedit delegate verify 'Is every caller changed?' --transaction \"$id\"";
+
+#[cfg(feature = "mcp")]
+pub(super) const MCP: &str = "\
+Examples:
+  claude mcp add txedit -- txedit mcp
+  txedit mcp --read-only --toolsets edit,history";
+
+pub(super) const COMPLETIONS: &str = "\
+Example:
+  txedit completions bash > ~/.local/share/bash-completion/completions/txedit";
+
+pub(super) const MAN: &str = "\
+Example:
+  txedit man ~/.local/share/man";
+
+pub(super) const HELP: &str = "\
+Examples:
+  txedit help plan
+  txedit help kept restore";

@@ -1,0 +1,90 @@
+//! A topic as a manual page.
+
+use std::io;
+
+use clap_mangen::roff::{Inline, Roff, bold, roman};
+
+use super::Topic;
+use super::markdown::{Block, Span, Text, plain};
+
+/// The manual that all pages belong to.
+pub(crate) const MANUAL: &str = "txedit manual";
+/// The program and its version, at the foot of each page.
+pub(crate) const SOURCE: &str = concat!("txedit ", env!("CARGO_PKG_VERSION"));
+
+/// The page in the language of `man`.
+pub(crate) fn render(topic: &Topic) -> io::Result<Vec<u8>> {
+    let mut page = Roff::new();
+    let name = format!("txedit-{}", topic.name);
+    page.control("TH", [&*name, &*topic.section.to_string(), "", SOURCE, MANUAL]);
+    page.control("SH", ["NAME"]).text([roman(format!("{name} - {}", topic.about))]);
+    page.control("SH", ["DESCRIPTION"]);
+    for block in topic.blocks() {
+        push(&mut page, &block);
+    }
+    see_also(&mut page, &["txedit(1)".to_owned()]);
+    let mut bytes = Vec::new();
+    page.to_writer(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The section with the other pages.
+pub(crate) fn see_also(page: &mut Roff, others: &[String]) {
+    page.control("SH", ["SEE ALSO"]).text([roman(others.join(", "))]);
+}
+
+/// The lines of an example, as they are.
+pub(crate) fn example<'a>(page: &mut Roff, lines: impl IntoIterator<Item = &'a str>) {
+    page.control("RS", ["4"]).control("EX", []);
+    for line in lines {
+        page.text([roman(line)]);
+    }
+    page.control("EE", []).control("RE", []);
+}
+
+fn push(page: &mut Roff, block: &Block) {
+    match block {
+        // The title is the name of the page.
+        Block::Heading(1, _) => {}
+        Block::Heading(2, text) => {
+            page.control("SH", [&*plain(text).to_uppercase()]);
+        }
+        Block::Heading(_, text) => {
+            page.control("SS", [&*plain(text)]);
+        }
+        Block::Paragraph(text) => {
+            page.control("PP", []).text(inline(text));
+        }
+        Block::Item(mark, text) => {
+            let mark = if mark == "-" { "\\(bu" } else { mark };
+            page.control("IP", [mark, "4"]).text(inline(text));
+        }
+        Block::Code(code) => example(page, code.lines()),
+        Block::Table { head, rows } => rows.iter().for_each(|row| push_row(page, head, row)),
+    }
+}
+
+/// The first cell is the tag of the others; of a table with more than two columns each cell says which it is of.
+fn push_row(page: &mut Roff, head: &[Text], row: &[Text]) {
+    let Some((first, others)) = row.split_first() else { return };
+    page.control("TP", []).text(inline(first));
+    let told = others.iter().zip(&head[1..]).filter(|(cell, _)| !cell.is_empty());
+    for (at, (cell, title)) in told.enumerate() {
+        if at > 0 {
+            page.control("br", []);
+        }
+        let mut text = inline(cell);
+        if head.len() > 2 && !title.is_empty() {
+            text.insert(0, roman(format!("{}: ", plain(title))));
+        }
+        page.text(text);
+    }
+}
+
+fn inline(text: &[Span]) -> Vec<Inline> {
+    let one = |span: &Span| match span {
+        Span::Roman(text) => roman(text),
+        Span::Strong(text) | Span::Code(text) => bold(text),
+    };
+    text.iter().map(one).collect()
+}
