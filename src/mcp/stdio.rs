@@ -3,6 +3,8 @@
 //! `rmcp` has such a transport too; it passes over lines that are too long or not JSON without a word, and leaves a
 //! client waiting. This one answers them.
 
+mod message;
+
 use std::io;
 use std::sync::Arc;
 
@@ -63,7 +65,7 @@ impl<R: AsyncRead + Unpin + Send> Lines<R> {
 
     /// The message of a line, `None` where it is of no interest yet.
     fn message(&mut self, line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
-        let message: ClientJsonRpcMessage = serde_json::from_slice(line).map_err(|error| Refusal::of(line, &error))?;
+        let message = message::read(line).map_err(|error| Refusal::of(line, &error))?;
         if !self.settled {
             match &message {
                 JsonRpcMessage::Request(request) => {

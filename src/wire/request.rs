@@ -2,6 +2,8 @@
 //!
 //! What must be there is looked for afterwards, so that one answer can name everything that is missing.
 
+mod arguments;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_path_to_error::Segment;
@@ -9,6 +11,8 @@ use serde_path_to_error::Segment;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use crate::request::validate::{Findings, at_edit, at_file};
+
+pub(super) use arguments::from_arguments;
 
 /// Many changes of many files. `F` differs from [`File`] only while faults are being listed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -145,20 +149,10 @@ pub fn parse(json: &[u8]) -> Result<Request> {
             format!("the request has {} bytes; {} are the most that is read", json.len(), limits::REQUEST_BYTES);
         return Err(Error::new(ErrorKind::RequestTooLarge, message));
     }
-    read_request(json, true)
-}
-
-/// Reads a request from JSON that the caller never saw: faults are told by their place in the request, not by line and
-/// column. No file is touched.
-pub(super) fn parse_unseen(json: &[u8]) -> Result<Request> {
-    read_request(json, false)
-}
-
-/// What is right takes one pass; only for what is wrong is it worth knowing at each moment where one is.
-fn read_request(json: &[u8], with_lines: bool) -> Result<Request> {
+    // What is right takes one pass; only for what is wrong is it worth knowing at each moment where one is.
     match serde_json::from_slice(json) {
         Ok(request) => Ok(request),
-        Err(_) => read(json).map_err(|first| all_faults(json, first, with_lines)),
+        Err(_) => read(json).map_err(|first| all_faults(json, first)),
     }
 }
 
@@ -210,8 +204,8 @@ struct Entries<'a> {
 ///
 /// One fault is named for each edit, one for each file entry around its edits, one for what is around the files; what
 /// could be read is looked at for its shape as well.
-fn all_faults(json: &[u8], first: Fault, with_lines: bool) -> Error {
-    let mut faults = Faults { json, with_lines, at: 0, line: 0, line_start: 0, findings: Findings::new() };
+fn all_faults(json: &[u8], first: Fault) -> Error {
+    let mut faults = Faults { json, at: 0, line: 0, line_start: 0, findings: Findings::new() };
     let request = match read::<Request<&RawValue>>(json) {
         Ok(request) => request,
         Err(fault) => {
@@ -227,19 +221,29 @@ fn all_faults(json: &[u8], first: Fault, with_lines: bool) -> Error {
         entries.map(|(index, file)| read_file(index, file, &mut faults)).collect::<Vec<File>>()
     });
     let mut findings = faults.findings;
-    let unreadable: Vec<_> = findings.as_slice().iter().map(|finding| entry_of(&finding.path).to_vec()).collect();
     let mut shape = Findings::new();
     request.with_files(files).convert(&mut shape);
-    for finding in shape.as_slice() {
-        if !unreadable.iter().any(|entry| !entry.is_empty() && finding.path.starts_with(entry)) {
-            findings.push(finding.kind, finding.path.clone(), finding.message.clone());
-        }
-    }
+    add_shape(&mut findings, &shape);
     if findings.is_empty() {
-        // What is passed over when entries are only told apart is not looked at as closely as the first time.
+        // Telling entries apart checks less than reading them does, so the fault of the first pass may not show up again.
         findings.push(ErrorKind::ValidationFailed, first.place, first.message);
     }
     findings.into_error()
+}
+
+/// Adds what is wrong with the shape of a request to the `faults` of its JSON: an entry that could not be read was
+/// replaced by an empty one, so that its shape is not the caller's.
+fn add_shape(faults: &mut Findings, shape: &Findings) {
+    let unreadable: Vec<Vec<String>> = faults.as_slice().iter().map(|fault| fault.path.clone()).collect();
+    let is_unreadable = |place: &[String]| {
+        unreadable.iter().any(|fault| {
+            let entry = entry_of(fault);
+            place == fault.as_slice() || !entry.is_empty() && place.starts_with(entry)
+        })
+    };
+    for finding in shape.as_slice().iter().filter(|finding| !is_unreadable(&finding.path)) {
+        faults.push(finding.kind, finding.path.clone(), finding.message.clone());
+    }
 }
 
 /// Reads one file entry. What cannot be read is empty, so that the others keep their index.
@@ -277,8 +281,6 @@ fn entry_of(place: &[String]) -> &[String] {
 /// The faults of one text, found from its start to its end.
 struct Faults<'a> {
     json: &'a [u8],
-    /// Whether the caller can count lines in this text.
-    with_lines: bool,
     /// How far lines are counted, so that no byte is counted twice.
     at: usize,
     /// Line breaks before `at`.
@@ -300,8 +302,7 @@ impl Faults<'_> {
         let line = self.line + fault.line;
         let column = if fault.line == 1 { start - self.line_start + fault.column } else { fault.column };
         place.extend(fault.place);
-        let message =
-            if self.with_lines { format!("{} at line {line}, column {column}", fault.message) } else { fault.message };
+        let message = format!("{} at line {line}, column {column}", fault.message);
         self.findings.push(ErrorKind::ValidationFailed, place, message);
     }
 }

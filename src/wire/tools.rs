@@ -1,4 +1,4 @@
-//! The arguments of the tools that are not a [`Request`] as it stands, and how those become one.
+//! The arguments of the tools that differ from a request, and their conversion into one.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -6,9 +6,10 @@ use serde_json::{Map, Value};
 use serde_path_to_error::Segment;
 
 use super::failure::Failure;
-use super::request::{self, Edit, File, Request};
+use super::request::{Edit, File, from_arguments};
 use crate::error::{Detail, Error, ErrorKind, Finding, Result};
-use crate::request::validate::at_file;
+use crate::request::Request;
+use crate::request::validate::{PathRule, at_file};
 
 /// What a caller of a tool sends.
 pub type Arguments = Map<String, Value>;
@@ -194,7 +195,7 @@ pub fn required<const N: usize>(fields: [(&str, Option<String>); N]) -> Result<[
 }
 
 /// Reads the arguments of `stage_edits`: the transaction, and the request.
-pub fn parse_stage(mut arguments: Arguments) -> Result<(Option<String>, Request)> {
+pub fn parse_stage(mut arguments: Arguments, paths: PathRule) -> Result<(Option<String>, Request)> {
     let id = match arguments.remove("transaction_id") {
         None | Some(Value::Null) => None,
         Some(Value::String(id)) => Some(id),
@@ -203,12 +204,12 @@ pub fn parse_stage(mut arguments: Arguments) -> Result<(Option<String>, Request)
             return Err(Error::findings(vec![finding(vec!["transaction_id".to_owned()], message)]));
         }
     };
-    Ok((id, parse_request(arguments)?))
+    Ok((id, parse_request(arguments, paths)?))
 }
 
-/// Reads the arguments of `multi_edit_files`.
-pub fn parse_request(arguments: Arguments) -> Result<Request> {
-    request::parse_unseen(Value::Object(arguments).to_string().as_bytes())
+/// Reads the arguments of `multi_edit_files`. Each text in them is moved into the request.
+pub fn parse_request(arguments: Arguments, paths: PathRule) -> Result<Request> {
+    from_arguments(arguments, paths)
 }
 
 /// Where an argument of a tool with one file stands in a request.
@@ -239,13 +240,13 @@ const EDIT_FILE: &[Field] = &[
 ];
 
 /// Reads the arguments of `multi_edit`.
-pub fn parse_multi_edit(arguments: Arguments) -> Result<Request> {
-    one_file(arguments, MULTI_EDIT, &["file_path", "edits"])
+pub fn parse_multi_edit(arguments: Arguments, paths: PathRule) -> Result<Request> {
+    one_file(arguments, paths, MULTI_EDIT, &["file_path", "edits"])
 }
 
 /// Reads the arguments of `edit_file`.
-pub fn parse_edit_file(arguments: Arguments) -> Result<Request> {
-    one_file(arguments, EDIT_FILE, &["path", "old_string", "new_string"])
+pub fn parse_edit_file(arguments: Arguments, paths: PathRule) -> Result<Request> {
+    one_file(arguments, paths, EDIT_FILE, &["path", "old_string", "new_string"])
 }
 
 /// Puts the places of an answer where the caller of `edit_file` has them: it knows no `file_path` and no `edits`.
@@ -262,7 +263,7 @@ pub fn place_in_edit_file(failure: &mut Failure) {
 }
 
 /// A request for one file, with everything that is wrong with it found at once.
-fn one_file(arguments: Arguments, fields: &[Field], required: &[&str]) -> Result<Request> {
+fn one_file(arguments: Arguments, paths: PathRule, fields: &[Field], required: &[&str]) -> Result<Request> {
     let mut found = Vec::new();
     for name in required.iter().filter(|name| !arguments.contains_key(**name)) {
         found.push(finding(vec![(*name).to_owned()], format!("`{name}` is missing")));
@@ -284,12 +285,7 @@ fn one_file(arguments: Arguments, fields: &[Field], required: &[&str]) -> Result
         file.insert("edits".to_owned(), vec![Value::Object(edit)].into());
     }
     request.insert("files".to_owned(), vec![Value::Object(file)].into());
-    let parsed = parse_request(request).and_then(|request| {
-        // Only to find what is missing or contradicts itself, together with the rest.
-        request.clone().into_request(crate::request::validate::PathRule::AbsoluteOrRelative)?;
-        Ok(request)
-    });
-    match parsed {
+    match parse_request(request, paths) {
         Ok(request) if found.is_empty() => Ok(request),
         Ok(_) => Err(Error::findings(found)),
         Err(error) => Err(joined(found, &error, fields)),
@@ -325,7 +321,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::request::Change;
+    use crate::request::edit::Edit;
     use crate::wire::{Shape, failure};
+
+    const ANY: PathRule = PathRule::AbsoluteOrRelative;
 
     fn arguments(json: Value) -> Arguments {
         let Value::Object(arguments) = json else { panic!("arguments are an object") };
@@ -339,25 +339,46 @@ mod tests {
 
     #[test]
     fn one_file_becomes_a_request() {
-        let request =
-            parse_multi_edit(arguments(json!({"file_path": "/a", "dry_run": true, "expected_hash": "0".repeat(64),
-            "edits": [{"old_string": "a", "new_string": "b"}]})))
-            .unwrap();
-        let file = &request.files.unwrap()[0];
-        assert_eq!((file.file_path.as_deref(), request.dry_run), (Some("/a"), Some(true)));
-        assert_eq!(file.edits.as_ref().unwrap()[0].old_string.as_deref(), Some("a"));
+        let request = parse_multi_edit(
+            arguments(json!({"file_path": "/a", "dry_run": true, "expected_hash": "0".repeat(64),
+            "edits": [{"old_string": "a", "new_string": "b"}]})),
+            PathRule::Absolute,
+        )
+        .unwrap();
+        assert_eq!((request.files[0].path.to_str(), request.dry_run), (Some("/a"), true));
+        assert!(request.files[0].expected_hash.is_some());
+        assert_eq!(edits_of(&request), [Edit::replace("a", "b")]);
 
-        let request =
-            parse_edit_file(arguments(json!({"path": "a", "old_string": "a", "new_string": "", "replace_all": true})))
-                .unwrap();
-        let edit = &request.files.unwrap()[0].edits.clone().unwrap()[0];
-        assert_eq!((edit.new_string.as_deref(), edit.replace_all), (Some(""), Some(true)));
+        let request = parse_edit_file(
+            arguments(json!({"path": "a", "old_string": "a", "new_string": "", "replace_all": true})),
+            ANY,
+        )
+        .unwrap();
+        assert_eq!(edits_of(&request), [Edit::replace_all("a", "")]);
+    }
+
+    fn edits_of(request: &Request) -> &[Edit] {
+        match &request.files[0].change {
+            Change::Edit { edits, .. } => edits,
+            other => panic!("edits are expected: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_texts_of_an_edit_are_moved_not_copied() {
+        let json = json!({"file_path": "/a", "edits": [{"old_string": "a", "new_string": "b".repeat(1 << 20)}]});
+        let address = json["edits"][0]["new_string"].as_str().unwrap().as_ptr();
+        let request = parse_multi_edit(arguments(json), PathRule::Absolute).unwrap();
+        assert_eq!(edits_of(&request)[0].replacement.as_ptr(), address);
     }
 
     #[test]
     fn all_that_is_wrong_is_found_at_once_and_once() {
-        let error = parse_multi_edit(arguments(json!({"path": "/a", "dry_run": "yes",
-            "edits": [{"old_string": "a"}, {"old_string": 5, "new_string": "b"}]})))
+        let error = parse_multi_edit(
+            arguments(json!({"path": "/a", "dry_run": "yes",
+            "edits": [{"old_string": "a"}, {"old_string": 5, "new_string": "b"}]})),
+            ANY,
+        )
         .unwrap_err();
         let found = findings(&error);
         let places: Vec<_> = found.iter().map(|(place, _)| place.as_str()).collect();
@@ -368,7 +389,7 @@ mod tests {
 
     #[test]
     fn edit_file_hears_of_its_own_fields() {
-        let error = parse_edit_file(arguments(json!({"file": "a", "old_string": ""}))).unwrap_err();
+        let error = parse_edit_file(arguments(json!({"file": "a", "old_string": ""})), ANY).unwrap_err();
         let mut failure = failure(&error, None, Shape::Single);
         place_in_edit_file(&mut failure);
         let places: Vec<_> = failure.errors.iter().map(|finding| finding.path.join("/")).collect();

@@ -38,7 +38,7 @@ pub(super) static MULTI_EDIT_FILES: Definition = Definition {
             ("rollback", Kind::Object, "On failure: what was put back."),
         ])
     },
-    run: |job, arguments| match parse_request(arguments).and_then(|request| request.into_request(PathRule::Absolute)) {
+    run: |job, arguments| match parse_request(arguments, PathRule::Absolute) {
         Ok(mut request) => match allow(job, &mut request).and_then(|()| apply(job, &request)) {
             Ok(report) => Answer::done(&wire::success_multi(&report, &request), Changes::of(&report)),
             Err(error) => Answer::error(&error, Some(&request), Shape::Multi),

@@ -32,8 +32,7 @@ pub(super) static EDIT_FILE: Definition = Definition {
             ("context", Kind::Object, "On failure: what the file has instead, and why."),
         ])
     },
-    run: |job, arguments| match parse_edit_file(arguments).and_then(|it| it.into_request(PathRule::AbsoluteOrRelative))
-    {
+    run: |job, arguments| match parse_edit_file(arguments, PathRule::AbsoluteOrRelative) {
         Ok(request) => match edit::apply(job, &request) {
             Ok(report) => Answer::done(&success_edit_file(&report), Changes::of(&report)),
             Err(error) => failed(&error, Some(&request)),

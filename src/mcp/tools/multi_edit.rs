@@ -36,7 +36,7 @@ pub(super) static MULTI_EDIT: Definition = Definition {
             ("context", Kind::Object, "On failure: what the file has instead, and why."),
         ])
     },
-    run: |job, arguments| match parse_multi_edit(arguments).and_then(|it| it.into_request(PathRule::Absolute)) {
+    run: |job, arguments| match parse_multi_edit(arguments, PathRule::Absolute) {
         Ok(request) => match edit::apply(job, &request) {
             Ok(report) => Answer::done(&success_single(&report, &request), Changes::of(&report)),
             Err(error) => Answer::error(&error, Some(&request), Shape::Single),

@@ -36,11 +36,8 @@ pub(super) static STAGE_EDITS: Definition = Definition {
             ("context", Kind::Object, "On failure: what the file has instead, and why."),
         ])
     },
-    run: |job, arguments| match parse_stage(arguments) {
-        Ok((id, request)) => match request.into_request(PathRule::Absolute) {
-            Ok(request) => stage(job, id.as_deref(), &request),
-            Err(error) => Answer::error(&error, None, Shape::Multi),
-        },
+    run: |job, arguments| match parse_stage(arguments, PathRule::Absolute) {
+        Ok((id, request)) => stage(job, id.as_deref(), &request),
         Err(error) => Answer::error(&error, None, Shape::Multi),
     },
 };

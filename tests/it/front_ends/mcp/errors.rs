@@ -44,7 +44,7 @@ fn bad_arguments_are_results_with_every_finding() {
     let mut session = root.open(&[]);
     for (tool, arguments, places) in [
         ("multi_edit", json!({}), vec!["file_path", "edits"]),
-        ("multi_edit", json!({"file_path": 5, "edits": {}, "dry": true}), vec!["dry", "edits"]),
+        ("multi_edit", json!({"file_path": 5, "edits": {}, "dry": true}), vec!["dry", "edits", "file_path"]),
         (
             "multi_edit_files",
             json!({"files": [{"file_path": "/a", "delete": 1}, {"path": "/b"}]}),

@@ -1,0 +1,76 @@
+//! A request made of JSON values: of the arguments of a tool, which the protocol hands over parsed.
+//!
+//! Each text is moved from the value into the request, and each value is deserialised once.
+
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::{Map, Value};
+
+use super::{Edit, File, Request, add_shape, segment};
+use crate::error::{ErrorKind, Result};
+use crate::request::validate::{self, Findings, PathRule, at_edit, at_file};
+
+/// The request that `arguments` ask for, or everything that is wrong with them. No file is touched.
+///
+/// Faults are named by their place in the request only: the caller never saw the text that was parsed.
+pub(in crate::wire) fn from_arguments(
+    arguments: Map<String, Value>,
+    paths: PathRule,
+) -> Result<crate::request::Request> {
+    let mut faults = Faults::default();
+    let request = faults.request(arguments);
+    let mut shape = Findings::new();
+    let request = request.convert(&mut shape);
+    add_shape(&mut faults.0, &shape);
+    faults.0.finish()?;
+    validate::check_paths(&request, paths)?;
+    Ok(request)
+}
+
+/// The faults found so far. An entry that cannot be read is replaced by an empty one, so that the others keep their
+/// index.
+#[derive(Default)]
+struct Faults(Findings);
+
+impl Faults {
+    fn request(&mut self, mut fields: Map<String, Value>) -> Request {
+        let files = self.take_list(&mut fields, "files", Vec::new());
+        let request: Request<IgnoredAny> = self.read(Value::Object(fields), Vec::new());
+        request.with_files(files.map(|files| {
+            let files = files.into_iter().enumerate();
+            files.map(|(index, file)| self.file(index, file)).collect()
+        }))
+    }
+
+    fn file(&mut self, index: usize, value: Value) -> File {
+        let Value::Object(mut fields) = value else { return self.read(value, at_file(index, None)) };
+        let edits = self.take_list(&mut fields, "edits", at_file(index, None));
+        let file: File<IgnoredAny> = self.read(Value::Object(fields), at_file(index, None));
+        file.with_edits(edits.map(|edits| {
+            let edits = edits.into_iter().enumerate();
+            edits.map(|(edit, value)| self.read::<Edit>(value, at_edit(index, edit, None))).collect()
+        }))
+    }
+
+    /// Takes a list out of an object at `place`.
+    fn take_list(&mut self, fields: &mut Map<String, Value>, name: &str, mut place: Vec<String>) -> Option<Vec<Value>> {
+        match fields.remove(name)? {
+            Value::Null => None,
+            Value::Array(list) => Some(list),
+            // Only to have the fault told in serde's words, as that of any other field.
+            other => {
+                place.push(name.to_owned());
+                self.read::<Vec<IgnoredAny>>(other, place);
+                None
+            }
+        }
+    }
+
+    /// Deserialises the value at `place`.
+    fn read<T: DeserializeOwned + Default>(&mut self, value: Value, mut place: Vec<String>) -> T {
+        serde_path_to_error::deserialize(value).unwrap_or_else(|error| {
+            place.extend(error.path().iter().filter_map(segment));
+            self.0.push(ErrorKind::ValidationFailed, place, error.inner().to_string());
+            T::default()
+        })
+    }
+}
