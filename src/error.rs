@@ -3,6 +3,7 @@
 mod detail;
 mod diagnosis;
 mod kind;
+mod next_step;
 
 use std::fmt;
 use std::io;
@@ -13,6 +14,7 @@ use crate::errno::{self, Errno};
 pub use detail::{Conflict, Detail, Diverged, Finding, Kept, NotOld, Outcome};
 pub use diagnosis::{Diagnosis, Difference, MatchPlace, MatchPlaces, MismatchCause};
 pub use kind::ErrorKind;
+pub use next_step::NextStep;
 
 /// The result of everything that can fail with an [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -38,6 +40,7 @@ struct Inner {
     transaction: Option<String>,
     attempts: usize,
     warnings: Vec<String>,
+    next_steps: Vec<NextStep>,
     source: Option<io::Error>,
 }
 
@@ -61,6 +64,7 @@ impl Error {
             transaction: None,
             attempts: 1,
             warnings: Vec::new(),
+            next_steps: Vec::new(),
             source: None,
         }))
     }
@@ -175,6 +179,13 @@ impl Error {
         self
     }
 
+    /// Says what can be done next, the best first.
+    #[must_use]
+    pub fn with_next(mut self, steps: impl IntoIterator<Item = NextStep>) -> Self {
+        self.0.next_steps.extend(steps);
+        self
+    }
+
     /// Says how often it was tried.
     #[must_use]
     pub fn after(mut self, attempts: usize) -> Self {
@@ -266,6 +277,12 @@ impl Error {
     #[must_use]
     pub fn transaction(&self) -> Option<&str> {
         self.0.transaction.as_deref()
+    }
+
+    /// The steps that can be taken next, the best first; empty where the kind alone tells.
+    #[must_use]
+    pub fn next_steps(&self) -> &[NextStep] {
+        &self.0.next_steps
     }
 
     /// What the operating system said, if it did.

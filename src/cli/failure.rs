@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use super::next_step;
 use super::options::Options;
 use super::output::{BAD, HEADING, NAME, NOTE, count, diff, styled};
 use super::report::warning_of;
@@ -65,7 +66,7 @@ impl Failure {
 
     /// The answer for scripts.
     pub(crate) fn for_scripts(&self) -> impl Serialize {
-        let failure = wire::failure(&self.error, self.request.as_deref(), self.shape);
+        let failure = wire::failure(&self.error, self.request.as_deref(), self.shape, next_step::words);
         ForScripts { failure, answer: self.answer.as_deref() }
     }
 
@@ -117,7 +118,7 @@ impl Failure {
                 one_line(&kept.reason)
             );
         }
-        let hint = hints::recovery_hint(error, self.request.as_deref());
+        let hint = hints::recovery_hint(error, self.request.as_deref(), next_step::words);
         if !hint.is_empty() {
             let _ = write!(text, "\n{} {}", styled(NOTE, "hint:"), one_line(&hint));
         }
@@ -151,7 +152,6 @@ fn on_top(error: &Error) -> impl Iterator<Item = &NotOld> {
 
 /// The state of the files, as a sentence.
 fn outcome(error: &Error) -> String {
-    let id = error.transaction().unwrap_or("ID");
     match error.outcome() {
         Outcome::Unchanged if error.is_after_recovery() => "nothing else was changed".to_owned(),
         Outcome::Unchanged if matches!(error.details(), Detail::PartlyDeleted) => {
@@ -164,7 +164,8 @@ fn outcome(error: &Error) -> String {
             format!("rolled back, except for {}: see what is there now", paths.join(", "))
         }
         Outcome::RecoveryRequired => {
-            format!("some files may be old and some new: see `txedit status`, then run `txedit recover {id}`")
+            let id = error.transaction().map_or_else(String::new, |id| format!(" {id}"));
+            format!("some files may be old and some new: see `txedit status`, then run `txedit recover{id}`")
         }
     }
 }
@@ -299,6 +300,10 @@ mod tests {
     #[test]
     fn a_half_done_transaction_names_the_command_that_ends_it() {
         let error = Error::new(ErrorKind::WriteFailed, "x").outcome_is(Outcome::RecoveryRequired).of_transaction("T1");
-        assert!(plain(&Failure::from(error).for_people(None)).contains("txedit recover T1"));
+        assert!(plain(&Failure::from(error).for_people(None)).contains("`txedit recover T1`"));
+        // A command that is shown can be typed as it stands.
+        let error = Error::new(ErrorKind::WriteFailed, "x").outcome_is(Outcome::RecoveryRequired);
+        let text = plain(&Failure::from(error).for_people(None));
+        assert!(text.contains("`txedit recover`") && !text.contains("ID"), "{text}");
     }
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::delegation::{Done, Failed, Outcome};
 use crate::request::Request;
 use crate::wire::failure::Failure;
+use crate::wire::hints::StepWords;
 use crate::wire::open;
 use crate::wire::read::SkippedFile;
 use crate::wire::response::{FileSuccess, MultiSuccess, success_multi};
@@ -201,9 +202,11 @@ pub struct DelegateFailure {
     pub answer: Option<String>,
 }
 
-impl From<&Failed> for DelegateFailure {
-    fn from(failed: &Failed) -> Self {
-        let failure = failure(&failed.error, failed.request.as_deref(), Shape::Multi);
+impl DelegateFailure {
+    /// The answer for `failed`, with the next steps in the `words` of the front-end.
+    #[must_use]
+    pub fn new(failed: &Failed, words: StepWords) -> Self {
+        let failure = failure(&failed.error, failed.request.as_deref(), Shape::Multi, words);
         Self { failure, answer: failed.answer.clone() }
     }
 }

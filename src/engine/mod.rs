@@ -22,7 +22,7 @@ use crate::check::{Check, Checker};
 use crate::commit::protocol::PROTOCOL;
 #[cfg(feature = "testing")]
 use crate::commit::protocol::Protocol;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::Fs;
 use crate::fs::os::OsFs;
 use crate::limits;
@@ -185,6 +185,18 @@ impl Engine {
     /// Recovers one interrupted transaction, or all. What cannot be recovered is left as it is and says why; on
     /// failure a later recovery finds everything that it needs.
     pub fn recover(&self, id: Option<&str>, options: RecoverOptions) -> Result<Vec<Recovered>> {
+        self.recover_with(id, options, &mut |_| {})
+    }
+
+    /// The same, telling `planned` what was decided about each transaction before it is carried out, while its locks are
+    /// held: what it is told is what is done. Where another program keeps writing, a transaction is decided anew, and told
+    /// anew. Of a plan alone nothing is told.
+    pub fn recover_with(
+        &self,
+        id: Option<&str>,
+        options: RecoverOptions,
+        planned: &mut dyn FnMut(&Recovered),
+    ) -> Result<Vec<Recovered>> {
         let state = match (self.state()?, id) {
             (Some(state), _) => state,
             (None, None) => return Ok(Vec::new()),
@@ -193,19 +205,23 @@ impl Engine {
         let run = Run::default();
         let patience = Patience::new(self.settings.lock_timeout, run.cancel);
         let mut recovered = match (id, options) {
-            (Some(id), _) => return recovery::recover_named(&state, id, options, patience, run),
+            (Some(id), _) => return recovery::recover_named(&state, id, options, patience, run, planned),
             (None, RecoverOptions { decision: Decision::Table, plan_only: true, .. }) => {
                 recovery::plan_all(&state, options, patience, run)?
             }
             (None, RecoverOptions { decision: Decision::Table, .. }) => {
-                recovery::recover_all(&state, options, patience, run)?.whole()?
+                recovery::recover_all(&state, options, patience, run, planned)?.whole()?
             }
             (None, _) => {
-                let message = "a decision is for one transaction: name it (`txedit status` lists them)";
-                return Err(Error::new(ErrorKind::ValidationFailed, message));
+                let message = "a decision is for one transaction: name it";
+                return Err(Error::new(ErrorKind::ValidationFailed, message).with_next([NextStep::Status]));
             }
         };
-        recovered.extend(status::damaged(&state)?.iter().map(recovery::left_in_history));
+        for doubtful in status::damaged(&state)? {
+            let left = recovery::left_in_history(&doubtful);
+            planned(&left);
+            recovered.push(left);
+        }
         Ok(recovered)
     }
 
@@ -230,7 +246,7 @@ impl Engine {
             return Ok(None);
         }
         let patience = Patience::new(self.settings.lock_timeout, run.cancel);
-        match recovery::recover_all(state, RecoverOptions::default(), patience, run) {
+        match recovery::recover_all(state, RecoverOptions::default(), patience, run, &mut |_| {}) {
             Ok(recovery::Recoveries { recovered, failed }) => {
                 for one in &recovered {
                     recovery::tell(warnings, one);

@@ -1,13 +1,17 @@
 //! What the engine answers.
 
-use std::fmt;
+mod interrupted;
+
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 
 use crate::check::CheckRun;
 use crate::digest::Digest;
+use crate::error::NextStep;
 use crate::path::AskedPath;
 use crate::text::Applied;
+
+pub use interrupted::{Interrupted, InterruptedFile, Progress, Recovered, RecoveryAction, Untrusted, Why};
 
 /// A request that was done, or would be.
 #[derive(Debug, Clone, Default)]
@@ -354,105 +358,8 @@ pub struct Unreadable {
     pub id: String,
     /// Why.
     pub reason: String,
-}
-
-/// A transaction in `txn/`.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Interrupted {
-    /// The name of its folder.
-    pub id: String,
-    /// Whether its owner is alive.
-    pub running: bool,
-    /// Who owns it, as it said of itself.
-    pub owner: String,
-    /// Its files, relative to the workspace, each with its class.
-    pub files: Vec<(PathBuf, String)>,
-    /// What recovery would do.
-    pub action: RecoveryAction,
-    /// Why.
-    pub reason: String,
-}
-
-/// What a recovery does with a transaction: the first six of a plan, the others of what was done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RecoveryAction {
-    /// It would be committed.
-    Forward,
-    /// It would be rolled back.
-    Back,
-    /// It would be dropped: none of its files was swapped.
-    Drop,
-    /// Its folder would be put aside, files as they are.
-    Discard,
-    /// A person must decide.
-    Wait,
-    /// Nothing: it is at work, or nobody here may act on it.
-    Leave,
-    /// All files are new.
-    Committed,
-    /// All files are new but for those that the reason names.
-    PartlyCommitted,
-    /// All files are old.
-    RolledBack,
-    /// All files are old but for those that the reason names.
-    PartlyRolledBack,
-    /// None of its files was swapped.
-    Dropped,
-    /// Its folder was put aside, files as they are.
-    Discarded,
-    /// Nothing: another process is at work on it.
-    Running,
-    /// Nothing: the reason says why.
-    Left,
-}
-
-impl RecoveryAction {
-    /// Its word in answers.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Forward => "forward",
-            Self::Back => "back",
-            Self::Drop => "drop",
-            Self::Discard => "discard",
-            Self::Wait => "wait",
-            Self::Leave => "leave",
-            Self::Committed => "committed",
-            Self::PartlyCommitted => "partly_committed",
-            Self::RolledBack => "rolled_back",
-            Self::PartlyRolledBack => "partly_rolled_back",
-            Self::Dropped => "dropped",
-            Self::Discarded => "discarded",
-            Self::Running => "running",
-            Self::Left => "left",
-        }
-    }
-}
-
-impl fmt::Display for RecoveryAction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// What a recovery did, or would do, with one transaction.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Recovered {
-    /// The transaction.
-    pub id: String,
-    /// What was done; of a plan, what would be done.
-    pub action: RecoveryAction,
-    /// Whether a person must decide.
-    pub required: bool,
-    /// Why, in a sentence.
-    pub reason: String,
-    /// The files with the class of each.
-    pub files: Vec<(PathBuf, String)>,
-    /// What was put aside.
-    pub kept: Vec<crate::error::Kept>,
+    /// What a person can do about it.
+    pub next_steps: Vec<NextStep>,
 }
 
 /// A folder in `kept/`.

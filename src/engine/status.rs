@@ -6,13 +6,14 @@ use super::history::kept;
 use super::history::late_writes;
 use super::history::untrusted::{self, Cause, Doubtful};
 use super::history::{self, Entry};
-use super::report::{Interrupted, RecoveryAction, Status, Unreadable};
-use super::store::interrupted::{self, Standing};
+use super::recovery::describe;
+use super::report::{Interrupted, RecoveryAction, Status, Unreadable, Why};
+use super::store::interrupted::{self, JournalStatus};
 use super::store::lock::Patience;
 use super::store::state::{Section, State, list_ids, open_transaction};
 use super::{RecoverOptions, Run, open, recovery};
-use crate::error::Result;
-use crate::journal::{Header, Record};
+use crate::error::{NextStep, Result};
+use crate::journal::{Header, Journal};
 
 /// Interrupted and running transactions, and what is kept.
 pub(super) fn status(state: &State, lock_timeout: Duration) -> Result<Status> {
@@ -25,14 +26,14 @@ pub(super) fn status(state: &State, lock_timeout: Duration) -> Result<Status> {
     let mut status = Status { open: open::list(state)?, kept, unreadable, warnings, ..Status::default() };
     let Some(section) = state.section(Section::Transactions)? else { return Ok(status) };
     for id in list_ids(&state.workspace, &section)? {
-        if let Some(interrupted) = look(state, &id, lock_timeout)? {
+        if let Some(interrupted) = examine(state, &id, lock_timeout)? {
             status.interrupted.push(interrupted);
         }
     }
     Ok(status)
 }
 
-/// What stands in history and is damaged, and the ids of copies. What is not ours is among the warnings already.
+/// The damaged transactions in history, and the ids of copies. Those of others are among the warnings already.
 fn in_history(state: &State) -> Result<(Vec<Doubtful>, Vec<String>)> {
     let (mut damaged, mut copies) = (Vec::new(), Vec::new());
     for entry in history::entries(state)? {
@@ -46,15 +47,15 @@ fn in_history(state: &State) -> Result<(Vec<Doubtful>, Vec<String>)> {
     Ok((damaged, copies))
 }
 
-/// What in history is damaged: a person must put each aside.
+/// The damaged transactions in history: a person must put each aside.
 pub(super) fn damaged(state: &State) -> Result<Vec<Doubtful>> {
     Ok(in_history(state)?.0)
 }
 
 fn unreadable(doubtful: &Doubtful) -> Unreadable {
     let Doubtful { id, why, .. } = doubtful;
-    let reason = format!("{why}; it cannot be undone: look at it, then `txedit recover {id} --discard`");
-    Unreadable { id: id.clone(), reason }
+    let reason = format!("{why}; it cannot be undone");
+    Unreadable { id: id.clone(), reason, next_steps: vec![NextStep::Discard { id: id.clone() }] }
 }
 
 /// Copies, of which a copied workspace has many, are told in one warning.
@@ -66,42 +67,63 @@ fn told_of_copies(copies: &[String]) -> Option<String> {
     ))
 }
 
-fn look(state: &State, id: &str, lock_timeout: Duration) -> Result<Option<Interrupted>> {
-    let (standing, folder) = interrupted::examine(state, id, &|_| false)?;
+/// The report of what stands under an id in `txn/`; `None` where it went meanwhile. Nothing is touched.
+fn examine(state: &State, id: &str, lock_timeout: Duration) -> Result<Option<Interrupted>> {
+    let (status, folder) = interrupted::examine(state, id, &|_| false)?;
     drop(folder);
-    let entry = |running, journal: Option<(&Header, &[Record])>, action: RecoveryAction, reason: String| Interrupted {
+    let entry = |action, why, next_steps| Interrupted {
         id: id.to_owned(),
-        running,
-        owner: journal.map_or_else(|| "unknown".to_owned(), |(header, _)| owner(header)),
-        files: journal.map(|(_, entries)| files(entries)).unwrap_or_default(),
+        running: false,
+        owner: "unknown".to_owned(),
+        files: Vec::new(),
         action,
-        reason,
+        why,
+        remarks: Vec::new(),
+        next_steps,
     };
-    Ok(Some(match standing {
-        Standing::Running => {
+    Ok(Some(match status {
+        JournalStatus::Running => {
             let Some(section) = state.section(Section::Transactions)? else { return Ok(None) };
             let Some(folder) = open_transaction(&state.workspace, &section, id)? else { return Ok(None) };
             // It has a journal once it is staged.
             let journal = interrupted::read_born_here(&state.workspace, &folder, id)?;
-            let journal = journal.as_ref().map(|journal| (&journal.header, &journal.entries[..]));
-            entry(true, journal, RecoveryAction::Leave, interrupted::at_work(state, id)?)
+            let running = entry(RecoveryAction::Leave, describe::at_work(state, id)?, Vec::new());
+            let running = Interrupted { running: true, ..running };
+            match journal {
+                Some(Journal { header, entries, .. }) => {
+                    Interrupted { owner: owner(&header), files: describe::unobserved(&entries), ..running }
+                }
+                None => running,
+            }
         }
-        Standing::Refused(refusal) => {
-            entry(false, None, RecoveryAction::Wait, untrusted::refused_in_txn(state, id, refusal))
+        JournalStatus::Refused(refusal) => {
+            entry(RecoveryAction::Wait, untrusted::refused_in_txn(state, id, refusal), Vec::new())
         }
-        Standing::Unfinished => entry(false, None, RecoveryAction::Drop, "it never came to its journal".to_owned()),
-        Standing::Corrupt(why) => entry(false, None, RecoveryAction::Wait, why),
-        Standing::NotOurs(beginning, doubt) => {
-            let journal = (&beginning.header, &beginning.entries[..]);
-            entry(false, Some(journal), RecoveryAction::Leave, doubt.told(id, &beginning))
+        JournalStatus::Unfinished => entry(RecoveryAction::Drop, Why::NoJournal, Vec::new()),
+        JournalStatus::Corrupt(problem) => {
+            let discard = NextStep::Discard { id: id.to_owned() };
+            entry(RecoveryAction::Wait, Why::Damaged { problem }, vec![discard])
         }
-        Standing::Hot(journal, _) => {
+        JournalStatus::Untrusted(beginning, untrusted) => Interrupted {
+            owner: owner(&beginning.header),
+            files: describe::unobserved(&beginning.entries),
+            ..entry(
+                RecoveryAction::Leave,
+                Why::Untrusted { untrusted, has_more_files: beginning.has_more },
+                vec![untrusted.next_step(id)],
+            )
+        },
+        JournalStatus::Hot(journal, _) => {
             let run = Run::default();
             let options = RecoverOptions { plan_only: true, ..RecoverOptions::default() };
-            let plan = recovery::recover_one(state, id, options, Patience::new(lock_timeout, run.cancel), run)?;
-            let mut found = entry(false, Some((&journal.header, &[])), plan.action, plan.reason);
-            found.files = plan.files;
-            found
+            let patience = Patience::new(lock_timeout, run.cancel);
+            let plan = recovery::recover_one(state, id, options, patience, run, &mut |_| {})?;
+            Interrupted {
+                owner: owner(&journal.header),
+                files: plan.files,
+                remarks: plan.remarks,
+                ..entry(plan.action, plan.why, plan.next_steps)
+            }
         }
     }))
 }
@@ -109,8 +131,4 @@ fn look(state: &State, id: &str, lock_timeout: Duration) -> Result<Option<Interr
 fn owner(header: &Header) -> String {
     let owner = &header.owner;
     format!("{}, process {} of user {} on {}", owner.program, owner.process, owner.user, owner.host)
-}
-
-fn files(entries: &[Record]) -> Vec<(std::path::PathBuf, String)> {
-    entries.iter().map(|record| (record.path.as_path().to_owned(), record.change.kind().to_owned())).collect()
 }

@@ -16,7 +16,7 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 
 use super::threads;
 use crate::cancel::CancelToken;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::limits;
 use crate::path::STATE_FOLDER;
 use crate::path::bounds::{self, Barred, Bounds, VCS_FOLDERS};
@@ -138,7 +138,8 @@ fn builder(tree: &Tree, passed: &Arc<Passed>) -> Result<WalkBuilder> {
             return Err(Error::new(ErrorKind::OutsideRoot, message).at(path));
         }
         if let Some(why) = why_barred(tree, &real) {
-            return Err(Error::new(ErrorKind::PathDenied, format!("{} {why}", path.display())).at(path));
+            let error = Error::new(ErrorKind::PathDenied, format!("{} {why}", path.display())).at(path);
+            return Err(error.with_next(NextStep::to_allow(&why)));
         }
         starts.push((path.clone(), real));
     }

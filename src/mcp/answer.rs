@@ -1,4 +1,4 @@
-//! What a tool answers: the same JSON as structured content and as text.
+//! The answer of a tool: the same JSON as structured content and as text.
 
 use std::path::PathBuf;
 
@@ -6,12 +6,17 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::bound;
+use super::{bound, next_step};
 use crate::engine::report::Report;
 use crate::error::Error;
 use crate::request::Request;
 use crate::wire::failure::Failure;
-use crate::wire::{Shape, failure};
+use crate::wire::{self, Shape};
+
+/// The answer to `error`, with the next steps as an agent can take them.
+pub(super) fn failure(error: &Error, request: Option<&Request>, shape: Shape) -> Failure {
+    wire::failure(error, request, shape, next_step::words)
+}
 
 /// The answer of a call.
 #[derive(Debug)]
@@ -22,11 +27,11 @@ pub(super) struct Answer {
     pub(super) code: Option<&'static str>,
     /// The transaction that was committed, or failed.
     pub(super) transaction: Option<String>,
-    /// What subscribers are told of.
+    /// The changes that subscribers are told of.
     pub(super) changes: Changes,
 }
 
-/// What a call changed.
+/// The changes that a call made.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Changes {
     /// The transaction, where one was committed.
@@ -38,7 +43,7 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    /// What a report tells of.
+    /// The changes that a report tells of.
     pub(super) fn of(report: &Report) -> Self {
         let files = report.files.iter().flat_map(|file| [Some(&file.path), file.extras.renamed_to.as_ref()]);
         Self {
@@ -50,23 +55,23 @@ impl Changes {
 }
 
 impl Answer {
-    /// What was asked for was done.
+    /// The answer to a call that succeeded.
     pub(super) fn done(answer: &impl Serialize, changes: Changes) -> Self {
         Self { code: None, transaction: changes.committed.clone(), changes, ..Self::new(answer) }
     }
 
-    /// It was not.
+    /// The answer to a call that failed.
     pub(super) fn failed(failure: &Failure) -> Self {
         Self::failed_as(failure, failure)
     }
 
-    /// It was not, and the answer says more than the failure.
+    /// The answer to a call that failed, with more to say than the failure.
     pub(super) fn failed_as(answer: &impl Serialize, failure: &Failure) -> Self {
         let transaction = failure.transaction_id.clone();
         Self { code: Some(failure.error_code), transaction, ..Self::new(answer) }
     }
 
-    /// It was not, for `error`.
+    /// The answer to a call that failed with `error`.
     pub(super) fn error(error: &Error, request: Option<&Request>, shape: Shape) -> Self {
         Self::failed(&failure(error, request, shape))
     }

@@ -19,7 +19,7 @@ use crate::error::{Error, ErrorKind, Outcome};
 use crate::wire::Shape;
 use crate::wire::tools::Arguments;
 
-/// How often progress is told at most: a client shows a bar, nobody reads the numbers.
+/// The least time between two reports of progress: a client shows a bar, nobody reads the numbers.
 const PACE: Duration = Duration::from_millis(100);
 
 /// Characters of a client's name that are kept.
@@ -96,7 +96,7 @@ fn log(tool: &Definition, answer: &Answer, started: Instant, is_cancelled: bool)
     tracing::info!("{}: {result}{note}, transaction {transaction}, {milliseconds:.1} ms", tool.name);
 }
 
-/// How far a call is.
+/// The progress of a call.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     phase: Phase,
@@ -111,7 +111,7 @@ struct Teller {
     client: Option<String>,
 }
 
-/// Who calls, as it said of itself, in a few plain characters: it goes into the log.
+/// The name that the client gave itself, in a few plain characters: it goes into the log.
 fn client_of(context: &RequestContext<RoleServer>) -> Option<String> {
     let client = context.client_info()?;
     let name = format!("{} {}", client.name, client.version);

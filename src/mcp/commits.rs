@@ -18,7 +18,7 @@ impl Commits {
         commits.push_back((transaction.to_owned(), connection));
     }
 
-    /// Whether that connection committed it.
+    /// True if that connection committed it.
     pub(super) fn is_of(&self, transaction: &str, connection: u64) -> bool {
         self.lock().iter().any(|(id, by)| id == transaction && *by == connection)
     }

@@ -26,13 +26,13 @@ use super::{Http, Token};
 use crate::error::{Error, ErrorKind, Finding, Result};
 use crate::limits;
 
-/// Where clients find the server.
+/// The path at which clients find the server.
 const PATH: &str = "/mcp";
 
-/// How long open streams may take to end once the server is to end.
+/// The time that open streams may take to end once the server is to end.
 const CLOSING: Duration = Duration::from_secs(1);
 
-/// How long to wait where a connection could not be taken.
+/// The pause after a connection that could not be accepted.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The header by which a session is known.

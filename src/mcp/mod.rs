@@ -13,6 +13,7 @@ mod call;
 mod commits;
 mod http;
 mod logging;
+mod next_step;
 mod prompts;
 mod resources;
 mod roots;
@@ -43,31 +44,31 @@ pub use roots::Workspace;
 pub use token::Token;
 pub use toolsets::Toolsets;
 
-/// How long an exit waits for calls that are past their first swap. Clients kill a server after about three seconds.
+/// The time that an exit waits for calls that are past their first swap. Clients kill a server after about three seconds.
 const LAST_CALLS: Duration = Duration::from_millis(2_500);
 
 /// Threads that carry messages, at most: calls have others.
 const WORKERS: usize = 8;
 
-/// How the server works.
+/// The options of a server.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Which tools there are.
     pub toolsets: Toolsets,
-    /// Whether nothing may be changed.
+    /// True if nothing may be changed.
     pub read_only: bool,
-    /// Whether a call may name a check: a command that is run with the new files in place.
+    /// True if a call may name a check: a command that is run with the new files in place.
     pub allow_checks: bool,
-    /// How long a check may take.
+    /// The longest time that a check may take.
     pub check_limit: Duration,
     /// Bytes of an answer's text.
     pub max_answer_bytes: usize,
-    /// What was said of delegates.
+    /// The settings of delegates that the caller gave.
     #[cfg(feature = "delegate")]
     pub delegate: crate::delegate::Flags,
-    /// What is logged to stderr.
+    /// The amount that is logged to stderr.
     pub verbosity: Verbosity,
-    /// Where to listen; `None` for stdio.
+    /// The address to listen on; `None` for stdio.
     pub http: Option<Http>,
 }
 
@@ -87,12 +88,12 @@ impl Default for Options {
     }
 }
 
-/// How the server is reached over HTTP.
+/// The options of a server that is reached over HTTP.
 #[derive(Debug, Clone)]
 pub struct Http {
-    /// Where to listen.
+    /// The address to listen on.
     pub address: SocketAddr,
-    /// What a caller must know. Without one only callers of this machine are served.
+    /// The secret that a caller must send. Without one only callers of this machine are served.
     pub token: Option<Token>,
     /// Names by which callers may reach the server, besides those of this machine.
     pub hosts: Vec<String>,

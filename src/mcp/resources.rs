@@ -1,4 +1,4 @@
-//! What can be read besides files: the log, the diff of a transaction, the format of the journal.
+//! The resources: the log, the diff of a transaction, the format of the journal.
 
 use rmcp::ErrorData;
 use rmcp::model::{CompletionInfo, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
@@ -13,7 +13,7 @@ pub(super) const TRANSACTIONS: &str = "txedit://transactions";
 /// The diff of a transaction.
 pub(super) const DIFF: &str = "txedit://transactions/{id}/diff";
 
-/// How a journal is written.
+/// The format of a journal.
 const JOURNAL_FORMAT: &str = "txedit://journal-format";
 
 const FORMAT: &str = include_str!("../../journal-format.md");

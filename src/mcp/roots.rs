@@ -1,4 +1,4 @@
-//! Where a server works that nobody gave a root: where its client says, else where it was started.
+//! The root of a server that was started without one: the one that its client names, else the current folder.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -14,7 +14,7 @@ use super::shared::Shared;
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
 
-/// How long a client may take to say where it works.
+/// The time that a client may take to name its roots.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Opens the workspace that a client names, or that of the current folder, or refuses it.

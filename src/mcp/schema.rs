@@ -48,7 +48,7 @@ fn simplify(schema: &mut Value) {
     }
 }
 
-/// What a property of an answer is.
+/// The type of a property of an answer.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kind {
     /// A text.
@@ -68,7 +68,7 @@ pub(super) enum Kind {
 /// A property of an answer: name, kind, what it is.
 pub(super) type Property = (&'static str, Kind, &'static str);
 
-/// What every failure says.
+/// The properties of every failure.
 const FAILURE: &[Property] = &[
     ("error_code", Kind::Text, "On failure: a stable code such as MATCH_NOT_FOUND."),
     ("error", Kind::Text, "On failure: what went wrong."),

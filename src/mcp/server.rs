@@ -1,4 +1,4 @@
-//! What `rmcp` asks of the server, for one connection.
+//! The answers to the requests of one connection, as `rmcp` passes them on.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,7 @@ use super::shared::Shared;
 use super::subscriptions::Sink;
 use super::{call, prompts, resources, roots};
 
-/// What a model is told of the server; the root comes on top.
+/// The instructions for a model; the root comes on top.
 const INSTRUCTIONS: &str = include_str!("instructions.md");
 
 /// One connection, or one request of a client that has none.
@@ -193,7 +193,7 @@ impl ServerHandler for Server {
         Ok(())
     }
 
-    /// What is no request of the protocol, or one of them with parameters that are not what they must be.
+    /// Refuses a request that the protocol does not know, or whose parameters are of the wrong shape.
     async fn on_custom_request(
         &self,
         request: CustomRequest,

@@ -1,15 +1,16 @@
-//! What all connections share: the engine, the tools, who is told of changes, what is still running.
+//! The state that all connections share: the engine, the tools, subscriptions, and the calls that still run.
 
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::Options;
 use super::commits::Commits;
 use super::roots::Workspace;
 use super::subscriptions::Subscriptions;
 use super::tools::{self, Definition};
+use super::{Options, next_step};
 use crate::engine::{Engine, RecoverOptions};
 use crate::error::{ErrorKind, Result};
+use crate::wire::hints::with_steps;
 
 /// The one server behind all connections.
 #[derive(Debug)]
@@ -45,14 +46,14 @@ impl Shared {
         self.workspace.engine()
     }
 
-    /// What is due before the first call in a workspace.
+    /// Does what is due before the first call in a workspace.
     pub(super) fn started(&self, engine: &Engine) -> Result<()> {
         self.check_delegates(engine)?;
         self.recover(engine);
         Ok(())
     }
 
-    /// What is wrong with the configuration is told at once, not at the first call of a delegate.
+    /// Refuses a faulty configuration at once, not at the first call of a delegate.
     pub(super) fn check_delegates(&self, engine: &Engine) -> Result<()> {
         #[cfg(feature = "delegate")]
         if self.options.toolsets.contains(super::toolsets::Toolset::Delegate) {
@@ -70,8 +71,9 @@ impl Shared {
         match engine.recover(None, RecoverOptions::default()) {
             Ok(recovered) => {
                 for transaction in recovered {
+                    let reason = with_steps(&transaction.reason(), &transaction.next_steps, next_step::words);
                     let (id, action) = (transaction.id, transaction.action.as_str());
-                    tracing::warn!(id, action, "recovered: {}", transaction.reason);
+                    tracing::warn!(id, action, "recovered: {reason}");
                 }
             }
             Err(error) if error.kind() == ErrorKind::Cancelled => {}

@@ -40,7 +40,7 @@ pub(super) async fn serve(shared: &Arc<Shared>) -> Result<()> {
 struct Lines<R> {
     input: BufReader<R>,
     line: Line,
-    /// Whether a request came that settles the protocol's revision; `rmcp` gives up on anything else before that.
+    /// True if a request came that settles the protocol's revision; `rmcp` gives up on anything else before that.
     settled: bool,
     /// `None` once closed.
     output: Option<Sender<Vec<u8>>>,

@@ -1,4 +1,4 @@
-//! Who is told when a commit changes what they watch.
+//! The clients that are told when a commit changes what they watch.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -26,7 +26,7 @@ struct Watch {
     sink: Sink,
 }
 
-/// How its owner is told.
+/// The way in which its owner is told.
 #[derive(Debug, Clone)]
 pub(super) enum Sink {
     /// By `resources/subscribe`, until 2025-11-25.
@@ -80,7 +80,7 @@ impl Subscriptions {
     }
 }
 
-/// Whether `uri` is of something that was changed.
+/// True if `uri` is of something that was changed.
 fn concerns(changes: &Changes, uri: &str) -> bool {
     if uri == TRANSACTIONS {
         return true;

@@ -17,7 +17,7 @@ impl Token {
         (text.len() >= Self::MIN_CHARS).then(|| Self(blake3::hash(text.as_bytes())))
     }
 
-    /// Whether an `Authorization` header carries this token. Comparing digests tells nothing of the token by its
+    /// True if an `Authorization` header carries this token. Comparing digests tells nothing of the token by its
     /// duration, and `blake3::Hash` compares in constant time besides.
     pub(super) fn is_in(&self, header: &str) -> bool {
         let Some((scheme, token)) = header.split_once(' ') else { return false };

@@ -9,7 +9,7 @@ pub enum Toolset {
     Edit,
     /// Transactions over several calls.
     Transactions,
-    /// What was committed, and taking it back.
+    /// The history, and undo.
     History,
     /// Another agent's help; off unless asked for.
     Delegate,
@@ -35,7 +35,7 @@ impl Default for Toolsets {
 }
 
 impl Toolsets {
-    /// Whether `toolset` is one of them.
+    /// True if `toolset` is one of them.
     #[must_use]
     pub fn contains(&self, toolset: Toolset) -> bool {
         self.0.contains(&toolset)

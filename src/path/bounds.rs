@@ -39,8 +39,7 @@ pub struct Bounds {
 pub enum Barred {
     /// It is, or is in, a folder of version control.
     #[error(
-        "belongs to version control, which runs hooks and settings as commands; whoever starts txedit may allow it \
-         (--allow-vcs)"
+        "belongs to version control, which runs hooks and settings as commands; only whoever starts txedit can allow it"
     )]
     Vcs,
     /// It is the operator's own settings, which say what is denied.

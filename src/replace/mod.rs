@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use crate::cancel::CancelToken;
 use crate::digest::Digest;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::walk::{self, Tree};
 use crate::path::bounds::Barred;
 use crate::request::{Change, FileRequest, Request};
@@ -98,7 +98,8 @@ impl Guard {
         if matches == 0 && self.expected_matches.is_none() {
             // Not by its path: that there is such a file is not the caller's business either.
             if let Some(why) = found.why_barred.as_ref().filter(|_| found.searched + found.binary == 0) {
-                return Err(Error::new(ErrorKind::PathDenied, format!("nothing was searched: what is there {why}")));
+                let error = Error::new(ErrorKind::PathDenied, format!("nothing was searched: what is there {why}"));
+                return Err(error.with_next(NextStep::to_allow(why)));
             }
             let mut message = format!(
                 "the pattern was not found in {} files ({} binary ones were skipped)",

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::hints::{recovery_hint, recovery_hint_of};
+use super::hints::{StepWords, recovery_hint, recovery_hint_of};
 use super::response::{Shape, edits_of, text};
 use crate::error::{Detail, Error, Outcome};
 use crate::request::{FileRequest, Request};
@@ -56,12 +56,12 @@ pub struct Failure {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<String>,
     pub outcome: &'static str,
-    /// How often it was tried, if more than once.
+    /// The number of attempts, if more than one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transaction_id: Option<String>,
-    /// What else there is to know: a recovery that came first.
+    /// Anything else to know: a recovery that came first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -107,9 +107,10 @@ pub struct FindingEntry {
     pub recovery_hint: &'static str,
 }
 
-/// The answer for `error`. `request` is `None` where there was none that could be read.
+/// The answer for `error`, with the next steps in the `words` of the front-end. `request` is `None` where there was none
+/// that could be read.
 #[must_use]
-pub fn failure(error: &Error, request: Option<&Request>, shape: Shape) -> Failure {
+pub fn failure(error: &Error, request: Option<&Request>, shape: Shape, words: StepWords) -> Failure {
     let files = request.map_or(&[][..], |request| &request.files);
     let file = failed_file(error, files);
     let asked = file.and_then(|index| files.get(index));
@@ -125,7 +126,7 @@ pub fn failure(error: &Error, request: Option<&Request>, shape: Shape) -> Failur
         message: message(error, shape).to_owned(),
         // What was asked may have been done in part: to send it again could do it twice.
         retryable: error.kind().is_retryable() && !may_be_changed,
-        recovery_hint: recovery_hint(error, request),
+        recovery_hint: recovery_hint(error, request, words),
         edits_applied: (!may_be_changed).then_some(0),
         file_path,
         failed_file_index: file.filter(|_| shape == Shape::Multi),

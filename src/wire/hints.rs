@@ -1,25 +1,69 @@
 //! What to send next: one sentence for each kind of failure.
 
 use super::response::edits_of;
-use crate::error::{Error, ErrorKind, Outcome};
+use crate::error::{Error, ErrorKind, NextStep, Outcome};
 use crate::request::Request;
 use crate::request::edit::Anchor;
 
 const NOT_RESTORED: &str =
     "Read the files in `not_restored`, which another program changed after the swap; `kept` has their old contents.";
 
-/// The hint for `error` about `request`. Where files may be half-way, nothing else matters until they are recovered.
+/// How a front-end words a step: as a clause that can start a sentence or follow a semicolon.
+pub type StepWords = fn(&NextStep) -> String;
+
+/// The hint for `error` about `request`, with the next steps in the words of the front-end that answers. Where files may
+/// be half-way, nothing else matters until they are recovered.
 #[must_use]
-pub fn recovery_hint(error: &Error, request: Option<&Request>) -> String {
+pub fn recovery_hint(error: &Error, request: Option<&Request>, words: StepWords) -> String {
+    let steps = match error.next_steps() {
+        [] => steps_of(error),
+        steps => steps.to_vec(),
+    };
     let hint = match error.outcome() {
         Outcome::RecoveryRequired => recovery_hint_of(ErrorKind::RecoveryRequired),
         Outcome::PartlyRolledBack => NOT_RESTORED,
+        // The steps of an error are about the very transaction that is in the way, the hint of its kind is not.
+        Outcome::Unchanged | Outcome::RolledBack if !error.next_steps().is_empty() => "",
         Outcome::Unchanged | Outcome::RolledBack => {
             let special = request.and_then(|request| of_patch(error, request)).or_else(|| of_search(error));
             special.unwrap_or(recovery_hint_of(error.kind()))
         }
     };
-    hint.to_owned()
+    let steps = sentence(&steps, words);
+    let space = if hint.is_empty() || steps.is_empty() { "" } else { " " };
+    format!("{hint}{space}{steps}")
+}
+
+/// The steps that the kind of an error alone suggests.
+fn steps_of(error: &Error) -> Vec<NextStep> {
+    let recover = || NextStep::Recover { id: error.transaction().map(str::to_owned) };
+    match (error.outcome(), error.kind()) {
+        (Outcome::PartlyRolledBack, _) => Vec::new(),
+        (Outcome::RecoveryRequired, _) | (_, ErrorKind::RecoveryRequired) => vec![recover(), NextStep::Status],
+        (_, ErrorKind::UnknownTransaction) => vec![NextStep::Log, NextStep::Status],
+        (_, ErrorKind::UnsupportedFileSystem | ErrorKind::WriteFailed) => vec![NextStep::Doctor],
+        (_, ErrorKind::UnknownError) => vec![NextStep::Status],
+        _ => Vec::new(),
+    }
+}
+
+/// Some steps as one sentence; empty where there is none.
+fn sentence(steps: &[NextStep], words: StepWords) -> String {
+    let clauses: Vec<String> = steps.iter().map(words).collect();
+    let text = clauses.join("; or ");
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
+}
+
+/// A reason with the steps that follow from it.
+#[must_use]
+pub fn with_steps(reason: &str, steps: &[NextStep], words: StepWords) -> String {
+    let mut text = reason.to_owned();
+    for (index, step) in steps.iter().enumerate() {
+        text.push_str(if index == 0 { "; " } else { ", or " });
+        text.push_str(&words(step));
+    }
+    text
 }
 
 /// The hint for a part of a patch, whose sender has written no `old_string`.
@@ -84,19 +128,15 @@ pub const fn recovery_hint_of(kind: ErrorKind) -> &'static str {
         K::LockTimeout => "Another transaction holds these folders: retry in a few seconds.",
         K::DiskFull => "Free some disk space, then send the same request again.",
         K::ReadOnlyFs => "Name files on a file system that can be written to.",
-        K::WriteFailed => "Read the error, check the disk with `txedit doctor`, then retry.",
+        K::WriteFailed => "Read the error, check the disk, then retry.",
         K::CheckFailed => "Read the output of the check, correct the edits, then send the whole request again.",
         K::PatchParseFailed => "Correct the patch at the line that the message names, then send it again.",
-        K::UnknownTransaction => {
-            "List the transactions to find the right id (txedit log, txedit status, or list_transactions)."
-        }
+        K::UnknownTransaction => "List the transactions to find the right id.",
         K::TransactionExpired => "Open a new transaction and stage the edits again.",
         K::UndoConflict => "Read the files named in `conflicts`; undo what changed them first, or edit them by hand.",
-        K::RecoveryRequired => {
-            "Run `txedit recover` and read the files before sending anything else; `txedit status` explains."
-        }
+        K::RecoveryRequired => "Have the transaction recovered, and read the files before sending anything else.",
         K::CrossDevice => "Send one request for each file system.",
-        K::UnsupportedFileSystem => "Run `txedit doctor` to see what is lacking here, or move the workspace.",
+        K::UnsupportedFileSystem => "Move the workspace to a file system that can do what the message names.",
         K::MountPoint => "Leave this path out; a mount point cannot be exchanged.",
         K::Immutable => "Remove the immutable or append-only attribute (chattr -i -a), then retry.",
         K::RequestTooLarge => "Split the request into smaller ones.",
@@ -106,7 +146,7 @@ pub const fn recovery_hint_of(kind: ErrorKind) -> &'static str {
         K::Timeout => "Retry, with a longer timeout or a smaller request.",
         K::Cancelled => "Nothing was changed; send the request again when it is wanted.",
         K::ReadOnlyMode => "Use dry_run: true, or start the server without --read-only.",
-        K::UnknownError => "Read the message; run `txedit status` if it is not clear what is true of the files.",
+        K::UnknownError => "Read the message; if it does not tell what is true of the files, read them.",
     }
 }
 
@@ -182,7 +222,7 @@ mod tests {
 
     #[test]
     fn the_documented_hints_are_word_for_word() {
-        let hint = |kind| recovery_hint(&Error::new(kind, "x").in_file(0).in_edit(0), None);
+        let hint = |kind| recovery_hint(&Error::new(kind, "x").in_file(0).in_edit(0), None, NextStep::to_string);
         assert_eq!(
             hint(ErrorKind::MatchNotFound),
             "Read the file to see current content, then retry with correct old_string."
@@ -194,7 +234,20 @@ mod tests {
 
     #[test]
     fn files_that_may_be_half_way_come_first() {
-        let error = Error::new(ErrorKind::WriteFailed, "x").outcome_is(Outcome::RecoveryRequired);
-        assert!(recovery_hint(&error, None).starts_with("Run `txedit recover`"), "{}", recovery_hint(&error, None));
+        let error = Error::new(ErrorKind::WriteFailed, "x").outcome_is(Outcome::RecoveryRequired).of_transaction("T");
+        let hint = recovery_hint(&error, None, NextStep::to_string);
+        assert!(hint.starts_with("Have the transaction recovered"), "{hint}");
+        assert!(hint.contains("Engine::recover(Some(\"T\"), …)"), "{hint}");
+    }
+
+    #[test]
+    fn the_steps_of_an_error_take_the_place_of_the_hint_of_its_kind() {
+        let words: StepWords = |step| match step {
+            NextStep::Discard { id } => format!("discard {id}"),
+            other => panic!("{other}"),
+        };
+        let error = Error::new(ErrorKind::RecoveryRequired, "x").with_next([NextStep::Discard { id: "T".to_owned() }]);
+        assert_eq!(recovery_hint(&error, None, words), "Discard T.");
+        assert_eq!(with_steps("damaged", error.next_steps(), words), "damaged; discard T");
     }
 }

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::failure::KeptContent;
+use super::hints::{StepWords, with_steps};
 use super::open::OpenTransaction;
 use super::response::{CheckResult, text};
-use crate::engine::report;
+use crate::engine::report::{self, InterruptedFile};
+use crate::journal::recover::Class;
 
 /// The answer of a command that has nothing to tell but that it is done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -169,11 +171,14 @@ impl From<&report::Shown> for Show {
 #[expect(missing_docs, reason = "the names are those of the report")]
 pub struct ClassifiedFile {
     pub path: String,
-    pub class: String,
+    /// Absent where nobody looked at the file: its transaction is running, or may not be acted on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<&'static str>,
 }
 
-fn classified(files: &[(PathBuf, String)]) -> Vec<ClassifiedFile> {
-    files.iter().map(|(path, class)| ClassifiedFile { path: text(path), class: class.clone() }).collect()
+fn classified(files: &[InterruptedFile]) -> Vec<ClassifiedFile> {
+    let one = |file: &InterruptedFile| ClassifiedFile { path: text(&file.path), class: file.class.map(Class::as_str) };
+    files.iter().map(one).collect()
 }
 
 /// An interrupted or running transaction.
@@ -211,28 +216,30 @@ pub struct Unreadable {
     pub reason: String,
 }
 
-impl From<&report::Unreadable> for Unreadable {
-    fn from(one: &report::Unreadable) -> Self {
-        Self { transaction_id: one.id.clone(), reason: one.reason.clone() }
+impl Unreadable {
+    fn new(one: &report::Unreadable, words: StepWords) -> Self {
+        Self { transaction_id: one.id.clone(), reason: with_steps(&one.reason, &one.next_steps, words) }
     }
 }
 
-impl From<&report::Status> for Status {
-    fn from(status: &report::Status) -> Self {
+impl Status {
+    /// The answer for a status, with the next steps in the `words` of the front-end.
+    #[must_use]
+    pub fn new(status: &report::Status, words: StepWords) -> Self {
         let interrupted = |interrupted: &report::Interrupted| Interrupted {
             transaction_id: interrupted.id.clone(),
             running: interrupted.running,
             owner: interrupted.owner.clone(),
             files: classified(&interrupted.files),
             action: interrupted.action.as_str().to_owned(),
-            reason: interrupted.reason.clone(),
+            reason: with_steps(&interrupted.reason(), &interrupted.next_steps, words),
         };
         Self {
             success: true,
             interrupted: status.interrupted.iter().map(interrupted).collect(),
             open: status.open.iter().map(OpenTransaction::from).collect(),
             kept: status.kept.iter().map(KeptFolder::from).collect(),
-            unreadable: status.unreadable.iter().map(Unreadable::from).collect(),
+            unreadable: status.unreadable.iter().map(|one| Unreadable::new(one, words)).collect(),
             warnings: status.warnings.clone(),
         }
     }
@@ -259,13 +266,15 @@ pub struct Recovery {
     pub recovered: Vec<Recovered>,
 }
 
-impl From<&[report::Recovered]> for Recovery {
-    fn from(recovered: &[report::Recovered]) -> Self {
+impl Recovery {
+    /// The answer for a recovery, with the next steps in the `words` of the front-end.
+    #[must_use]
+    pub fn new(recovered: &[report::Recovered], words: StepWords) -> Self {
         let entry = |recovered: &report::Recovered| Recovered {
             transaction_id: recovered.id.clone(),
             action: recovered.action.as_str().to_owned(),
             required: recovered.required,
-            reason: recovered.reason.clone(),
+            reason: with_steps(&recovered.reason(), &recovered.next_steps, words),
             files: classified(&recovered.files),
             kept: recovered.kept.iter().map(KeptContent::from).collect(),
         };
@@ -342,7 +351,7 @@ mod tests {
     use serde_json::{json, to_value};
 
     use super::*;
-    use crate::error;
+    use crate::error::{self, NextStep};
 
     fn logged() -> report::Logged {
         report::Logged {
@@ -393,36 +402,42 @@ mod tests {
                 id: "t2".into(),
                 running: false,
                 owner: "someone".into(),
-                files: vec![("a".into(), "done".into())],
+                files: vec![
+                    InterruptedFile { path: "a".into(), class: Some(Class::Done) },
+                    InterruptedFile { path: "b".into(), class: None },
+                ],
                 action: report::RecoveryAction::Forward,
-                reason: "evidence".into(),
+                why: report::Why::NoJournal,
+                remarks: Vec::new(),
+                next_steps: vec![NextStep::Status],
             }],
             open: Vec::new(),
             kept: vec![folder.clone()],
-            unreadable: vec![report::Unreadable { id: "t3".into(), reason: "torn".into() }],
+            unreadable: vec![report::Unreadable { id: "t3".into(), reason: "torn".into(), next_steps: Vec::new() }],
             warnings: vec!["w".into()],
         };
         let content = json!({"path": "a", "kept_path": ".txedit/kept/t1/000000", "reason": "foreign"});
         let contents = json!([{"transaction_id": "t1", "contents": [content]}]);
         let expected = json!({"success": true, "open": [], "kept": contents, "warnings": ["w"],
             "unreadable": [{"transaction_id": "t3", "reason": "torn"}], "interrupted": [
-            {"transaction_id": "t2", "running": false, "owner": "someone", "action": "forward", "reason": "evidence",
-             "files": [{"path": "a", "class": "done"}]}]});
-        assert_eq!(to_value(Status::from(&status)).unwrap(), expected);
+            {"transaction_id": "t2", "running": false, "owner": "someone", "action": "forward",
+             "reason": "it never came to its journal; step",
+             "files": [{"path": "a", "class": "done"}, {"path": "b"}]}]});
+        assert_eq!(to_value(Status::new(&status, |_| "step".to_owned())).unwrap(), expected);
         let list = KeptList::from(&[folder][..]);
         assert_eq!(to_value(list).unwrap(), json!({"success": true, "kept": contents}));
 
         let recovered = report::Recovered {
-            id: "t2".into(),
-            action: report::RecoveryAction::RolledBack,
             required: true,
-            reason: "r".into(),
-            files: vec![("a".into(), "before".into())],
+            remarks: vec!["r".into()],
+            files: vec![InterruptedFile { path: "a".into(), class: Some(Class::Before) }],
             kept: vec![kept()],
+            ..report::Recovered::new("t2", report::RecoveryAction::RolledBack, report::Why::NoJournal)
         };
         let expected = json!({"success": true, "recovered": [
-            {"transaction_id": "t2", "action": "rolled_back", "required": true, "reason": "r",
+            {"transaction_id": "t2", "action": "rolled_back", "required": true,
+             "reason": "it never came to its journal; r",
              "files": [{"path": "a", "class": "before"}], "kept": [content]}]});
-        assert_eq!(to_value(Recovery::from(&[recovered][..])).unwrap(), expected);
+        assert_eq!(to_value(Recovery::new(&[recovered], NextStep::to_string)).unwrap(), expected);
     }
 }

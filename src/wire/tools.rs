@@ -321,6 +321,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::error::NextStep;
     use crate::request::Change;
     use crate::request::edit::Edit;
     use crate::wire::{Shape, failure};
@@ -333,7 +334,7 @@ mod tests {
     }
 
     fn findings(error: &Error) -> Vec<(String, String)> {
-        let failure = failure(error, None, Shape::Single);
+        let failure = failure(error, None, Shape::Single, NextStep::to_string);
         failure.errors.iter().map(|finding| (finding.path.join("/"), finding.message.clone())).collect()
     }
 
@@ -390,7 +391,7 @@ mod tests {
     #[test]
     fn edit_file_hears_of_its_own_fields() {
         let error = parse_edit_file(arguments(json!({"file": "a", "old_string": ""})), ANY).unwrap_err();
-        let mut failure = failure(&error, None, Shape::Single);
+        let mut failure = failure(&error, None, Shape::Single, NextStep::to_string);
         place_in_edit_file(&mut failure);
         let places: Vec<_> = failure.errors.iter().map(|finding| finding.path.join("/")).collect();
         assert_eq!(places, ["path", "new_string", "file", "old_string"]);

@@ -1,7 +1,6 @@
 //! `txedit recover [ID]`.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -10,11 +9,13 @@ use crate::cli::args::{DecisionArgs, RecoverArgs};
 use crate::cli::failure::Failure;
 use crate::cli::options::Options;
 use crate::cli::output::{self, Answer, BAD, HEADING, NAME, styled};
-use crate::cli::{exit, signals};
-use crate::engine::report::{Recovered, RecoveryAction};
+use crate::cli::{exit, next_step, signals};
+use crate::engine::report::{InterruptedFile, Recovered, RecoveryAction};
 use crate::engine::{Decision, RecoverOptions};
 use crate::error::Result;
+use crate::journal::recover::Class;
 use crate::path::one_line;
+use crate::wire::hints::with_steps;
 use crate::wire::{self, history::Recovery};
 
 pub(super) fn run(args: &RecoverArgs, options: &Options) -> Result<Answer, Failure> {
@@ -22,27 +23,26 @@ pub(super) fn run(args: &RecoverArgs, options: &Options) -> Result<Answer, Failu
     let id = args.id.as_deref();
     let how = RecoverOptions {
         decision: decision(&args.decision),
-        plan_only: true,
+        plan_only: args.plan,
         trust_journal: args.trust_journal,
         other_host: args.other_host,
     };
-    let plan = match engine.recover(id, how) {
-        // What fails here fails again below, where the others are recovered all the same.
-        Err(_) if !args.plan && id.is_none() => Vec::new(),
-        plan => plan?,
-    };
     if args.plan {
+        let plan = engine.recover(id, how)?;
         return Ok(answer(&plan, &plan, args)?);
-    }
-    // The plan comes before the deed, so it is not part of the answer for people.
-    if !options.quiet && !options.json {
-        for one in &plan {
-            output::note(format!("{} {}", styled(HEADING, "plan:"), describe(one, true).trim_end()));
-        }
     }
     // A recovery can be cut off and begun again at any point; but whoever runs it wants to have it behind them.
     let _deferred = signals::cancel_token()?;
-    let done = engine.recover(id, RecoverOptions { plan_only: false, ..how })?;
+    let mut plan: Vec<Recovered> = Vec::new();
+    let done = engine.recover_with(id, how, &mut |planned| {
+        // The plan comes before the deed, so it is not part of the answer for people.
+        if !options.quiet && !options.json {
+            output::note(format!("{} {}", styled(HEADING, "plan:"), describe(planned, true).trim_end()));
+        }
+        // Where another program keeps writing, a transaction is planned anew, and the last plan is what was carried out.
+        plan.retain(|earlier| earlier.id != planned.id);
+        plan.push(planned.clone());
+    })?;
     Ok(answer(&plan, &done, args)?)
 }
 
@@ -72,7 +72,7 @@ fn answer(plan: &[Recovered], done: &[Recovered], args: &RecoverArgs) -> Result<
         one.required || is_left || is_partly
     };
     let status = if done.iter().any(is_open) { exit::RECOVERY_REQUIRED } else { exit::DONE };
-    let views = |some: &[Recovered]| Recovery::from(some).recovered;
+    let views = |some: &[Recovered]| Recovery::new(some, next_step::words).recovered;
     let json = View { success: true, plan: views(plan), recovered: (!plan_only).then(|| views(done)) };
     let acted =
         done.iter().filter(|one| !plan_only && !matches!(one.action, RecoveryAction::Left | RecoveryAction::Running));
@@ -91,14 +91,14 @@ struct View {
     recovered: Option<Vec<wire::history::Recovered>>,
 }
 
-/// Whether a file of this class stays what it is where a recovery goes forward.
-fn is_not_new((_, class): &(PathBuf, String)) -> bool {
-    matches!(class.as_str(), "before" | "torn" | "on top" | "unknown")
+/// True if the file does not become new where a recovery goes forward.
+fn stays_old(file: &InterruptedFile) -> bool {
+    matches!(file.class, Some(Class::Before | Class::Torn | Class::OnTop | Class::Unknown))
 }
 
 fn describe(one: &Recovered, plan_only: bool) -> String {
     let planned = match one.action {
-        RecoveryAction::Forward if one.files.iter().any(is_not_new) => "will be finished, and some files are not new",
+        RecoveryAction::Forward if one.files.iter().any(stays_old) => "will be finished, and some files are not new",
         RecoveryAction::Forward => "will be finished, all files new",
         RecoveryAction::Back => "will be taken back, all files old",
         RecoveryAction::Drop => "will be dropped, nothing was changed",
@@ -108,18 +108,14 @@ fn describe(one: &Recovered, plan_only: bool) -> String {
         other => other.as_str(),
     };
     let action = if plan_only { planned.to_owned() } else { one.action.as_str().replace('_', " ") };
-    let mut text = format!("{} {action}: {}\n", styled(NAME, &one.id), one_line(&one.reason));
-    status::push_files(&mut text, &one.files);
+    let reason = with_steps(&one.reason(), &one.next_steps, next_step::words);
+    let mut text = format!("{} {action}: {}\n", styled(NAME, &one.id), one_line(&reason));
+    status::push_classes(&mut text, &one.files);
     for content in &one.kept {
         kept::push_content(&mut text, content);
     }
     if one.required {
-        let _ = write!(text, "  {}", styled(BAD, "you must decide"));
-        // Where there is less to choose from, the reason says what.
-        if one.action == RecoveryAction::Wait {
-            let _ = write!(text, ": `txedit recover {} --forward`, `--back` or `--discard`", one.id);
-        }
-        text.push('\n');
+        let _ = writeln!(text, "  {}", styled(BAD, "you must decide"));
     }
     text
 }

@@ -4,14 +4,16 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use super::kept;
-use crate::cli::exit;
 use crate::cli::failure::Failure;
 use crate::cli::options::Options;
 use crate::cli::output::{Answer, BAD, GOOD, NAME, styled};
 use crate::cli::report::warning_of;
-use crate::engine::report::{Interrupted, OpenTransaction, RecoveryAction, Status};
+use crate::cli::{exit, next_step};
+use crate::engine::report::{Interrupted, InterruptedFile, OpenTransaction, RecoveryAction, Status};
 use crate::error::Result;
+use crate::journal::recover::Class;
 use crate::path::{one_line, shown};
+use crate::wire::hints::with_steps;
 use crate::wire::history;
 
 pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
@@ -22,7 +24,7 @@ pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
     let waits =
         status.interrupted.iter().any(|one| one.action == RecoveryAction::Wait) || !status.unreadable.is_empty();
     let exit = if waits { exit::RECOVERY_REQUIRED } else { exit::DONE };
-    Ok(Answer::new(&history::Status::from(&status), text)?.noting(notes).exiting(exit))
+    Ok(Answer::new(&history::Status::new(&status, next_step::words), text)?.noting(notes).exiting(exit))
 }
 
 fn for_people(status: &Status) -> String {
@@ -37,7 +39,8 @@ fn for_people(status: &Status) -> String {
         kept::push(&mut text, one);
     }
     for one in &status.unreadable {
-        let (id, reason) = (styled(NAME, &one.id), one_line(&one.reason));
+        let reason = with_steps(&one.reason, &one.next_steps, next_step::words);
+        let (id, reason) = (styled(NAME, &one.id), one_line(&reason));
         let _ = writeln!(text, "in history {id}\n  {}: {reason}", styled(BAD, "you must decide"));
     }
     if status.interrupted.is_empty() {
@@ -58,11 +61,12 @@ fn push(text: &mut String, one: &Interrupted) {
         RecoveryAction::Back => "the next writing command rolls it back".to_owned(),
         RecoveryAction::Drop => "nothing was changed; the next writing command discards it".to_owned(),
         RecoveryAction::Leave => "it is left alone".to_owned(),
-        RecoveryAction::Wait => format!("{}, see `txedit recover {} --plan`", styled(BAD, "you must decide"), one.id),
+        RecoveryAction::Wait => styled(BAD, "you must decide").to_string(),
         other => other.to_string(),
     };
-    let _ = writeln!(text, "\n  {action}: {}", one_line(&one.reason));
-    push_files(text, &one.files);
+    let reason = with_steps(&one.reason(), &one.next_steps, next_step::words);
+    let _ = writeln!(text, "\n  {action}: {}", one_line(&reason));
+    push_classes(text, &one.files);
 }
 
 fn push_open(text: &mut String, one: &OpenTransaction) {
@@ -75,12 +79,17 @@ fn push_open(text: &mut String, one: &OpenTransaction) {
         one.opened,
         one.expires
     );
-    push_files(text, &one.files);
+    push_files(text, one.files.iter().map(|(path, kind)| (path, kind.as_str())));
 }
 
 /// The files of an interrupted transaction, each with its class.
-pub(super) fn push_files(text: &mut String, files: &[(PathBuf, String)]) {
-    for (path, class) in files {
-        let _ = writeln!(text, "  {class:14}{}", shown(path));
+pub(super) fn push_classes(text: &mut String, files: &[InterruptedFile]) {
+    push_files(text, files.iter().map(|file| (&file.path, file.class.map_or("", Class::as_str))));
+}
+
+/// Some files, each with a word about it.
+fn push_files<'a>(text: &mut String, files: impl Iterator<Item = (&'a PathBuf, &'a str)>) {
+    for (path, word) in files {
+        let _ = writeln!(text, "  {word:14}{}", shown(path));
     }
 }

@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Name, Rename};
 use crate::journal::is_id;
 
-/// What the name of a mark begins with.
+/// The prefix of the name of a mark.
 const PREFIX: &str = "newest.";
 
 /// How often another process may be quicker.

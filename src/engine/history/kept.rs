@@ -23,7 +23,7 @@ use crate::path::AskedPath;
 use crate::request::{Change, FileRequest, IfExists, Request};
 
 impl Engine {
-    /// What is kept, oldest first.
+    /// Lists the contents that are kept, oldest first.
     pub fn kept(&self) -> Result<Vec<Kept>> {
         let Some(state) = self.state()? else { return Ok(Vec::new()) };
         list(&state)
@@ -104,7 +104,7 @@ fn unclear(id: &str, contents: &[(&Path, error::Kept)]) -> Error {
     Error::new(ErrorKind::UnknownTransaction, format!("{id} keeps {} contents{named}", contents.len()))
 }
 
-/// What is kept in a workspace.
+/// The contents that are kept in a workspace.
 pub(crate) fn list(state: &State) -> Result<Vec<Kept>> {
     let Some(section) = state.section(Section::Kept)? else { return Ok(Vec::new()) };
     let mut kept = Vec::new();
@@ -149,7 +149,7 @@ fn as_staged(record: &Record, seen: Seen, is_born_here: bool) -> Seen {
     }
 }
 
-/// Whether this is the file that was staged for an entry, whatever it holds.
+/// True if this is the file that was staged for an entry, whatever it holds.
 fn is_staged(record: &Record, seen: Seen) -> bool {
     record.change.staged().is_some_and(|staged| is(seen, staged))
 }

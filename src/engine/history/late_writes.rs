@@ -25,24 +25,24 @@ pub(crate) struct Slots<'a> {
     folder: &'a Handle,
     journal: &'a Journal,
     mark: Mark,
-    /// Whether the journal was written in this folder. In a copy its inodes say nothing, and neither do its times.
+    /// True if the journal was written in this folder. In a copy its inodes say nothing, and neither do its times.
     is_born_here: bool,
     /// From when the folder was made, or the journal written, until the swaps, or the take-back, were through.
     span: Option<(Timestamp, Timestamp)>,
-    /// Whether a rename within that must have left its time.
+    /// True if a rename within that must have left its time.
     needs_time: bool,
-    /// Whether something is to be deleted on the word of this.
+    /// True if something is to be deleted on the word of this.
     to_delete: bool,
 }
 
-/// What is in a slot.
+/// The content of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Found {
     /// Nothing.
     Nothing,
-    /// What the journal says: it may go.
+    /// The content that the journal says: it may go.
     AsRecorded,
-    /// What was staged, and never swapped: it may go.
+    /// The content that was staged, and never swapped: it may go.
     Unswapped,
     /// The original of what was taken back, as it was: somebody came on top of the new content, and what was kept for that
     /// was on the way out. It stays.
@@ -82,7 +82,7 @@ impl<'a> Slots<'a> {
         Ok(Self { workspace, folder, journal, mark, is_born_here, span, needs_time, to_delete })
     }
 
-    /// What is in the slot of an entry.
+    /// Examines the slot of an entry.
     pub(crate) fn look(&self, entry: usize) -> Result<Found> {
         let slot = slot_name(entry);
         let name = Name::new(self.folder, &slot);
@@ -123,7 +123,7 @@ impl<'a> Slots<'a> {
         Ok(if is_old { Found::Original } else { Found::Written })
     }
 
-    /// Whether a file that was written since has other names, through which its writer finds it; to be told of it as a
+    /// True if a file that was written since has other names, through which its writer finds it; to be told of it as a
     /// loss, its original must be without a copy.
     fn is_elsewhere(&self, entry: usize, slot: &Stat) -> Result<bool> {
         if self.mark != Mark::Done || slot.kind != FileKind::File || slot.links < 2 {
@@ -134,7 +134,7 @@ impl<'a> Slots<'a> {
         Ok(self.to_delete || self.workspace.stat(copy)?.is_some())
     }
 
-    /// Whether size and times prove that a file is what was verified when the transaction came to its end. Its content
+    /// True if size and times prove that a file is what was verified when the transaction came to its end. Its content
     /// is older than the transaction; and the rename that brought it to its slot was the last change, for whoever writes and
     /// sets the time back leaves a later one. Where a rename leaves no time (an exchange on XFS), a clock that was set
     /// back could have left it: good enough for a list, not for a deletion.

@@ -12,7 +12,7 @@ use crate::fs::{Handle, Name};
 use crate::identity::Identity;
 use crate::journal::{Change, Journal, Record};
 
-/// What came of removing the folders that an undone transaction had made.
+/// The result of removing the folders that a reverted transaction had made.
 #[derive(Debug, Default)]
 pub(crate) struct Tidied {
     /// The folders that they were in, by their paths in the workspace.
@@ -21,7 +21,7 @@ pub(crate) struct Tidied {
     pub warnings: Vec<String>,
 }
 
-/// What came of removing a folder.
+/// The result of removing one folder.
 enum Removed {
     /// It was in this one.
     From(Handle),

@@ -48,7 +48,7 @@ pub(crate) struct Loaded {
     pub journal: Journal,
 }
 
-/// What stands in history under an id.
+/// An entry of history.
 #[derive(Debug)]
 pub(crate) enum Entry {
     Ours(Loaded),
@@ -117,7 +117,7 @@ fn read(workspace: &Workspace, folder: Handle, stat: &Stat, id: &str) -> Result<
     Ok(Err((cause, why, header)))
 }
 
-/// How many bytes the originals of a committed transaction have. Its journal would tell as well, in ten times the time;
+/// The bytes of the originals of a committed transaction. Its journal would tell as well, in ten times the time;
 /// that it is ours, its header tells.
 pub(crate) fn weigh(state: &State, id: &str) -> Result<Option<u64>> {
     let Some(folder) = open_ours(state, id)? else { return Ok(None) };
@@ -132,7 +132,7 @@ pub(crate) fn weigh(state: &State, id: &str) -> Result<Option<u64>> {
     Ok(Some(bytes))
 }
 
-/// Whether it is a committed transaction of this workspace, as far as its header tells.
+/// True if it is a committed transaction of this workspace, as far as its header tells.
 pub(crate) fn is_ours(state: &State, id: &str) -> Result<bool> {
     Ok(open_ours(state, id)?.is_some())
 }
@@ -144,7 +144,7 @@ fn open_ours(state: &State, id: &str) -> Result<Option<Handle>> {
     Ok(is_born_here(&stat, id, &header).then_some(folder))
 }
 
-/// Whether a name in the folder of a transaction is a slot, or the copy of an original.
+/// True if a name in the folder of a transaction is a slot, or the copy of an original.
 fn is_slot(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.strip_suffix(journal::ORIGINAL.as_bytes()).unwrap_or(name).iter().all(u8::is_ascii_digit)
@@ -199,6 +199,26 @@ impl Loaded {
     }
 }
 
+/// Each committed transaction, oldest first, with the one that it reverts.
+pub(crate) fn reverts(state: &State) -> Result<Vec<(String, Option<String>)>> {
+    history(state)?
+        .map(|loaded| loaded.map(|Loaded { journal, .. }| (journal.header.id, journal.header.reverts)))
+        .collect()
+}
+
+/// The transactions that are undone, each with the one that undid it. An undo that is undone itself does not count.
+pub(crate) fn reverted(state: &State) -> Result<HashMap<String, String>> {
+    let mut reverted = HashMap::new();
+    // From the newest on: what undid an undo is newer than that.
+    for (id, undoes) in reverts(state)?.into_iter().rev() {
+        let Some(undone) = undoes else { continue };
+        if !reverted.contains_key(&id) {
+            reverted.insert(undone, id);
+        }
+    }
+    Ok(reverted)
+}
+
 impl Engine {
     /// Looks for the state folder: once in a call, which passes on what was found.
     pub(crate) fn found(&self) -> Result<Found> {
@@ -214,7 +234,7 @@ impl Engine {
     pub fn log(&self, limit: usize, path: Option<&Path>) -> Result<Vec<Logged>> {
         let Some(state) = self.state()? else { return Ok(Vec::new()) };
         let path = path.map(|path| self.rel_path(path)).transpose()?;
-        let reverted = self.reverted(&state)?;
+        let undone = reverted(&state)?;
         let mut log = Vec::new();
         let mut entries = entries(&state)?.rev();
         while log.len() < limit
@@ -240,7 +260,7 @@ impl Engine {
     /// a later transaction holds it as an original.
     pub fn show(&self, id: &str) -> Result<Shown> {
         let (state, loaded) = self.committed(&self.found()?, id)?;
-        let reverted = self.reverted(&state)?;
+        let undone = reverted(&state)?;
         let mut files = Vec::new();
         for (entry, record) in loaded.journal.entries.iter().enumerate() {
             if let Some(why) = self.bounds.bars(record.path.as_path()) {
@@ -292,26 +312,6 @@ impl Engine {
             },
         };
         Ok((state, loaded))
-    }
-
-    /// Each committed transaction, oldest first, with the one that it undoes.
-    pub(crate) fn reverts(&self, state: &State) -> Result<Vec<(String, Option<String>)>> {
-        history(state)?
-            .map(|loaded| loaded.map(|Loaded { journal, .. }| (journal.header.id, journal.header.reverts)))
-            .collect()
-    }
-
-    /// Which transaction is undone by which. An undo that is undone itself does not count.
-    pub(crate) fn reverted(&self, state: &State) -> Result<HashMap<String, String>> {
-        let mut reverted = HashMap::new();
-        // From the newest on: what undid an undo is newer than that.
-        for (id, reverts) in self.reverts(state)?.into_iter().rev() {
-            let Some(undone) = reverts else { continue };
-            if !reverted.contains_key(&id) {
-                reverted.insert(undone, id);
-            }
-        }
-        Ok(reverted)
     }
 
     fn logged(&self, loaded: &Loaded, reverted_by: Option<&String>) -> Result<Logged> {

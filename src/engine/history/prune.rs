@@ -21,7 +21,7 @@ const LOOKS: u128 = 16;
 /// Ids that a warning names.
 const NAMED: usize = 8;
 
-/// How much is looked at.
+/// The thoroughness with which history is examined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Thoroughness {
     Names,
@@ -134,7 +134,7 @@ pub(crate) fn listed(all: &[String]) -> String {
     }
 }
 
-/// Whether it is the turn of this commit, which adds `bytes`: by the random part of its id.
+/// True if it is the turn of this commit, which adds `bytes`: by the random part of its id.
 fn due(committed: &str, bytes: u64, bound: u64) -> Option<Thoroughness> {
     let random = committed.rsplit('-').next().and_then(|random| random.get(..8));
     let lot = random.and_then(|random| u32::from_str_radix(random, 16).ok())?;

@@ -7,15 +7,15 @@ use crate::engine::store::state::Found;
 use crate::error::Result;
 use crate::journal::Header;
 
-/// What is looked for among the committed transactions.
+/// The condition by which a committed transaction is searched.
 pub(crate) struct Wanted<I, M> {
-    /// Whether the header of a transaction is the one.
+    /// True if the header of a transaction is the one.
     pub is_it: I,
-    /// Whether one without a readable header may be it.
+    /// True if one without a readable header may be it.
     pub may_be: M,
 }
 
-/// What came of a look for a committed transaction.
+/// The result of a search for a committed transaction.
 pub(crate) enum Search {
     Found(Loaded),
     /// None that can be acted on is it; one that cannot may be.

@@ -40,7 +40,7 @@ pub(crate) struct Account {
     pub splices: Vec<SplicedAccount<'static>>,
 }
 
-/// What is known of a transaction besides its plan: who acts, and what is answered.
+/// The facts of a transaction besides its plan: who acts, and what is answered.
 #[derive(Debug)]
 pub(crate) struct Teller<'a> {
     pub program: &'a str,
@@ -60,7 +60,7 @@ struct Told<'a> {
     splices: Remembered<'a>,
 }
 
-/// What is told of files, one after the other.
+/// The reports of files, one after the other.
 struct Files<'a>(&'a [FileReport]);
 
 impl Serialize for Files<'_> {
@@ -89,7 +89,7 @@ mod hex {
     }
 }
 
-/// What was replaced in a file.
+/// The ranges that were replaced in a file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct SplicedAccount<'a> {
     pub path: Cow<'a, str>,

@@ -42,7 +42,7 @@ impl Trash {
 pub(crate) enum Goes<'a> {
     /// These, without a look: a recovery found that none of their entries was swapped.
     Unswapped(&'a [String]),
-    /// What was pruned.
+    /// The transactions that were pruned.
     Pruned,
     /// That, and what was taken back long enough before this moment, by the file system's clock.
     AllBefore(Timestamp),
@@ -52,11 +52,11 @@ pub(crate) enum Goes<'a> {
 #[derive(Debug)]
 pub(crate) struct Rescued {
     pub id: String,
-    /// What is to be told.
+    /// The warning about it.
     pub warning: String,
 }
 
-/// What is in the trash now.
+/// The content of the trash.
 pub(crate) fn list(state: &State) -> Result<Trash> {
     let folder = state.section(Section::Trash)?;
     let ids = match &folder {
@@ -145,7 +145,7 @@ fn mark_of(workspace: &Workspace, folder: &Handle) -> Result<Option<Mark>> {
     })
 }
 
-/// Whether a folder came here so long ago. A time that is still to come is that of a clock that was set back.
+/// True if a folder came here so long ago. A time that is still to come is that of a clock that was set back.
 fn is_past(came: Timestamp, now: Timestamp, grace: Duration) -> bool {
     let seconds = now.seconds - came.seconds;
     seconds >= grace.as_secs().cast_signed() || seconds < -grace.as_secs().cast_signed()
@@ -193,7 +193,7 @@ fn unlink_verified(state: &State, folder: &Handle) -> Result<Option<String>> {
     })
 }
 
-/// Whether a folder was put into the slot of an entry.
+/// True if a folder was put into the slot of an entry.
 fn is_folder(record: &Record, mark: Mark) -> bool {
     match mark {
         Mark::Done => record.change.folder_before().is_some(),
@@ -201,7 +201,7 @@ fn is_folder(record: &Record, mark: Mark) -> bool {
     }
 }
 
-/// Whether a file is the copy of an original that txedit made itself.
+/// True if a file is the copy of an original that txedit made itself.
 fn is_copy(workspace: &Workspace, folder: &Handle, journal: &Journal, name: &OsStr) -> Result<bool> {
     let entry = name.to_str().and_then(|name| name.strip_suffix(journal::ORIGINAL)?.parse::<usize>().ok());
     let before = entry.and_then(|entry| journal.entries.get(entry)?.change.before());
@@ -217,7 +217,7 @@ fn rescue(state: &State, id: &str, what: &str) -> Result<Rescued> {
         each.sections(state)
     })?;
     let folder = state.folder.path().join(Section::Kept.name()).join(id);
-    let warning = format!("transaction {id}: {what}, is in {} now (`txedit kept list`)", folder.display());
+    let warning = format!("transaction {id}: {what}, is kept in {} now", folder.display());
     Ok(Rescued { id: id.to_owned(), warning })
 }
 

@@ -6,7 +6,7 @@
 use crate::cancel::CancelToken;
 use crate::engine::store::folder::see;
 use crate::engine::store::state::State;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::{Handle, Name};
 use crate::journal::recover::{Observed, Seen, adopted};
 use crate::journal::{Journal, Mark, Record, slot_name};
@@ -33,10 +33,11 @@ pub(super) fn adopt(
     if mark == Mark::Contended {
         let message = format!(
             "{id} was interrupted beside another program that was writing, and in a copy nothing tells which content is \
-             whose: look at the files and at {}, then put it aside (`txedit recover {id} --discard`)",
+             whose: look at the files and at {}, then put it aside",
             folder.path().display()
         );
-        return Err(Error::new(ErrorKind::RecoveryRequired, message).at(folder.path()));
+        let discard = NextStep::Discard { id: id.to_owned() };
+        return Err(Error::new(ErrorKind::RecoveryRequired, message).at(folder.path()).with_next([discard]));
     }
     let mut journal = journal.clone();
     id.clone_into(&mut journal.header.id);
@@ -49,7 +50,7 @@ pub(super) fn adopt(
     Ok(Some(journal))
 }
 
-/// What stands at the target of an entry and in its slot, by their names alone.
+/// Observes the target of an entry and its slot, by their names alone.
 fn observe(
     state: &State,
     folder: &Handle,

@@ -1,10 +1,10 @@
 //! Recovers everything that is interrupted in a workspace, one transaction after the other.
 
-use super::recover_one;
 use super::warnings::tell;
+use super::{Planned, recover_one};
 use crate::engine::history::trash::{self, Goes};
 use crate::engine::report::{Recovered, RecoveryAction};
-use crate::engine::store::interrupted::{self, Standing};
+use crate::engine::store::interrupted::{self, JournalStatus};
 use crate::engine::store::lock::Patience;
 use crate::engine::store::state::{Section, State, list_ids};
 use crate::engine::store::sweep;
@@ -12,7 +12,7 @@ use crate::engine::{RecoverOptions, Run};
 use crate::error::{Error, Result};
 use crate::journal::recover::Class;
 
-/// What came of the recovery of everything.
+/// The result of the recovery of everything.
 #[derive(Debug)]
 pub(crate) struct Recoveries {
     pub recovered: Vec<Recovered>,
@@ -43,6 +43,7 @@ pub(crate) fn recover_all(
     options: RecoverOptions,
     patience: Patience<'_>,
     run: Run<'_>,
+    planned: Planned<'_>,
 ) -> Result<Recoveries> {
     sweep::sweep_unfinished(state)?;
     let mut recovered = Vec::new();
@@ -51,7 +52,7 @@ pub(crate) fn recover_all(
     let ids =
         state.section(Section::Transactions)?.map_or(Ok(Vec::new()), |section| list_ids(&state.workspace, &section))?;
     for id in ids {
-        match recover_one(state, &id, options, patience, run) {
+        match recover_one(state, &id, options, patience, run, planned) {
             Ok(report) => recovered.push(report),
             // Another process was quicker, or is at it: then it is no failure of this one.
             Err(_) if state.may_sync() && is_settled(state, &id) => {}
@@ -69,12 +70,12 @@ pub(crate) fn recover_all(
     Ok(Recoveries { recovered, failed })
 }
 
-/// Whether a transaction is gone, or has an owner that is alive.
+/// True if a transaction is gone, or has an owner that is alive.
 fn is_settled(state: &State, id: &str) -> bool {
-    matches!(interrupted::examine(state, id, &|_| false), Ok((Standing::Running, _)))
+    matches!(interrupted::examine(state, id, &|_| false), Ok((JournalStatus::Running, _)))
 }
 
-/// What would be done with each, without doing it.
+/// The plan for each transaction; nothing is touched.
 pub(crate) fn plan_all(
     state: &State,
     options: RecoverOptions,
@@ -82,13 +83,14 @@ pub(crate) fn plan_all(
     run: Run<'_>,
 ) -> Result<Vec<Recovered>> {
     let Some(section) = state.section(Section::Transactions)? else { return Ok(Vec::new()) };
-    list_ids(&state.workspace, &section)?.iter().map(|id| recover_one(state, id, options, patience, run)).collect()
+    let ids = list_ids(&state.workspace, &section)?;
+    ids.iter().map(|id| recover_one(state, id, options, patience, run, &mut |_| {})).collect()
 }
 
 /// Those that were dropped, and nobody has been at them: nobody has had their files open.
 pub(super) fn unswapped(recovered: &[Recovered]) -> Vec<String> {
     let is_untouched = |one: &&Recovered| {
-        one.action == RecoveryAction::Dropped && one.files.iter().all(|(_, class)| class == Class::Ready.as_str())
+        one.action == RecoveryAction::Dropped && one.files.iter().all(|file| file.class == Some(Class::Ready))
     };
     recovered.iter().filter(is_untouched).map(|one| one.id.clone()).collect()
 }

@@ -1,4 +1,4 @@
-//! Whether the place that a recovery would move a transaction to is taken, asked before anything is touched.
+//! Checks, before anything is touched, that the place to which a recovery would move a transaction is free.
 
 use crate::engine::Decision as Wish;
 use crate::engine::store::folder::TransactionFolder;
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::fs::Name;
 use crate::journal::recover::Decision;
 
-/// What is in the way where a folder of its name is in the section to which it will go: a restored backup has brought it
+/// The refusal where a folder of its name is in the section to which it will go: a restored backup has brought it
 /// here once more after it had come to its end.
 pub(super) fn taken(transaction: &TransactionFolder<'_>, decision: Decision, wish: Wish) -> Result<Option<Error>> {
     let section = match (wish, decision) {

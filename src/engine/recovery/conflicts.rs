@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::engine::recovery;
-use crate::engine::store::interrupted::{self, Standing};
+use crate::engine::store::interrupted::{self, JournalStatus};
 use crate::engine::store::state::{Found, Section, State, list_ids, open_transaction};
 use crate::engine::store::workspace::Workspace;
 use crate::errno::{self, Errno};
@@ -66,7 +66,12 @@ fn find_in(
             let theirs = other.path_of(record.path.as_path());
             paths.iter().any(|ours| (workspace.protocol.touches)(&workspace.path_of(ours.as_path()), &theirs))
         });
-        if touches && matches!(interrupted::examine(state, &id, &|_| false)?.0, Standing::Hot(..) | Standing::Running) {
+        if touches
+            && matches!(
+                interrupted::examine(state, &id, &|_| false)?.0,
+                JournalStatus::Hot(..) | JournalStatus::Running
+            )
+        {
             return Ok(Some(Touching { state: state.clone(), id }));
         }
     }

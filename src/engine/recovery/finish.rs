@@ -56,7 +56,7 @@ pub(super) fn finish(
     Ok(Some(tidied.warnings))
 }
 
-/// Whether what a swap of recovery brought out is the original, by its digest. Nothing comes out of a create.
+/// True if what a swap of recovery brought out is the original, by its digest. Nothing comes out of a create.
 fn came_out_old(transaction: &TransactionFolder<'_>, entry: usize) -> Result<bool> {
     if transaction.record(entry).change.original().is_none() {
         return Ok(true);

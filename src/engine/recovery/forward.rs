@@ -1,6 +1,4 @@
-//! What a recovery that goes forward does not make new.
-
-use std::fmt::Write as _;
+//! The files that a recovery does not make new although it goes forward.
 
 use crate::engine::report::Recovered;
 use crate::engine::store::folder::TransactionFolder;
@@ -22,7 +20,7 @@ pub(super) fn tell(transaction: &TransactionFolder<'_>, classes: &[Class], repor
             Class::Ready | Class::Done | Class::Same | Class::Captured | Class::OriginalLost => continue,
         };
         is_partly |= matches!(class, Class::Before | Class::Torn) || *class == Class::Unknown && !is_done;
-        let _ = write!(report.reason, "; {} is not new: {why}", record.path);
+        report.remarks.push(format!("{} is not new: {why}", record.path));
     }
     is_partly
 }

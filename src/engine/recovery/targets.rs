@@ -45,7 +45,7 @@ fn open_parents(state: &State, id: &str, journal: &Journal) -> Result<HashMap<Pa
     Ok(open)
 }
 
-/// Whether the folders are those that were found. One is opened at a time: as many again as are locked may be too many.
+/// True if the folders are those that were found. One is opened at a time: as many again as are locked may be too many.
 fn are_there(state: &State, id: &str, journal: &Journal, found: &HashMap<PathBuf, Stat>) -> Result<bool> {
     let mut there = HashMap::new();
     each_parent(state, id, journal, |path, stat, _| {
@@ -77,7 +77,7 @@ fn each_parent(state: &State, id: &str, journal: &Journal, mut found: impl FnMut
         let at_target = state.workspace.find_folder(&state.workspace.root, path)?;
         let handle = match at_target {
             Some(handle) => Some(handle),
-            None => state.workspace.find_folder(&state.folder, &slot(index))?,
+            None => state.workspace.find_folder(&state.folder, slot(index))?,
         };
         add(path, handle)?;
     }

@@ -16,8 +16,8 @@ pub(crate) fn tell(warnings: &mut Vec<String>, recovered: &Recovered) {
 }
 
 fn told(recovered: &Recovered) -> Option<String> {
-    let Recovered { id, action, reason, kept, .. } = recovered;
-    let mut reason = reason.clone();
+    let Recovered { id, action, kept, .. } = recovered;
+    let mut reason = recovered.reason();
     // What stays in its place is told by the reason.
     for kept in kept.iter().filter(|kept| kept.kept_path != kept.path) {
         let _ = write!(reason, "; {} is kept as {}", shown(&kept.path), shown(&kept.kept_path));
@@ -29,7 +29,7 @@ fn told(recovered: &Recovered) -> Option<String> {
     }
 }
 
-/// What is told of one whose recovery failed.
+/// The warning about a transaction whose recovery failed.
 pub(crate) fn not_recovered(error: &Error) -> String {
     format!("an interrupted transaction could not be recovered: {error}")
 }
@@ -41,7 +41,7 @@ pub(crate) fn tell_once(warnings: &mut Vec<String>, warning: String) {
     }
 }
 
-/// What the recovery in front of another command left of the files.
+/// The state in which the recovery in front of another command left the files.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct InFront {
     /// It failed, and may have swapped some of them before.
@@ -67,6 +67,7 @@ impl InFront {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::report::Why;
     use crate::error::Kept;
 
     #[test]
@@ -77,16 +78,12 @@ mod tests {
             reason: "another program wrote it".to_owned(),
         };
         let recovered = Recovered {
-            id: "ID".to_owned(),
-            action: RecoveryAction::RolledBack,
-            required: false,
-            reason: "it was interrupted".to_owned(),
-            files: Vec::new(),
             kept: vec![kept("/w/a", "/w/.txedit/kept/ID/000000.kept"), kept("/w/b", "/w/b")],
+            ..Recovered::new("ID", RecoveryAction::RolledBack, Why::NoJournal)
         };
         let mut warnings = Vec::new();
         tell(&mut warnings, &recovered);
-        let told = "an interrupted transaction, ID, was recovered first: rolled_back; it was interrupted; /w/a is kept as \
+        let told = "an interrupted transaction, ID, was recovered first: rolled_back; it never came to its journal; /w/a is kept as \
                     /w/.txedit/kept/ID/000000.kept";
         assert_eq!(warnings, [told]);
     }

@@ -100,7 +100,7 @@ impl Engine {
         }
     }
 
-    /// What stands at a path of the workspace, where it is a regular file.
+    /// The content at a path of the workspace; `None` unless it is a regular file.
     fn state_at(&self, path: &RelPath, run: Run<'_>) -> Result<Option<FileState>> {
         let Ok(folder) = self.workspace.fs().open_beneath(&self.workspace.root, path.parent()) else { return Ok(None) };
         let name = Name::new(&folder, path.name());
@@ -145,12 +145,12 @@ impl Engine {
     }
 }
 
-/// What a file went through since a transaction left it: only the steps that led from there to what it is now. A
+/// The changes of a file since a transaction left it: only the steps that led from there to what it is now. A
 /// step back to where it was before, by whatever means, takes those in between out.
 #[derive(Debug)]
 struct Since {
     left: Option<FileState>,
-    /// Who made what of it: `None` for another program.
+    /// The transactions that changed it, `None` for another program.
     steps: Vec<(Option<String>, Option<FileState>)>,
 }
 

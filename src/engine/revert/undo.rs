@@ -17,7 +17,7 @@ use crate::engine::transaction::prepare::resolve::Place;
 use crate::engine::transaction::retry::telling;
 use crate::engine::transaction::{Ready, Transaction};
 use crate::engine::{Engine, Run, UndoOptions};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::{FileKind, Metadata, Name};
 use crate::journal::reverse::{Now, conflict, reverse};
 use crate::journal::{Change, Header, Journal, original_name, slot_name};
@@ -27,7 +27,7 @@ use crate::plan::SourceId;
 use crate::text::diff;
 
 fn nothing_to_undo() -> Error {
-    Error::new(ErrorKind::UnknownTransaction, "there is no transaction to undo; see `txedit log`")
+    Error::new(ErrorKind::UnknownTransaction, "there is no transaction to undo").with_next([NextStep::Log])
 }
 
 impl Engine {
@@ -50,7 +50,7 @@ impl Engine {
     }
 
     /// The same with the newest that one of these wants, by its id and who committed it; the first that wants any decides.
-    /// Where none does, the error is `nothing`.
+    /// If none does, the error is `nothing`.
     pub fn undo_newest(
         &self,
         wanted: &[&Wanting<'_>],
@@ -105,10 +105,15 @@ impl Engine {
             return Ok(warnings);
         }
         let message = format!(
-            "an interrupted transaction could not be recovered, and may be the newest: recover it (`txedit recover`), or \
-             name the transaction that is meant (`txedit log`): {error}"
+            "an interrupted transaction could not be recovered, and may be the newest: recover it, or name the transaction \
+             that is meant: {error}"
         );
-        let refused = Error::new(ErrorKind::RecoveryRequired, message).warning_of(warnings);
+        let steps = match error.next_steps() {
+            [] => vec![NextStep::Recover { id: error.transaction().map(str::to_owned) }],
+            steps => steps.to_vec(),
+        };
+        let refused = Error::new(ErrorKind::RecoveryRequired, message).with_next(steps).with_next([NextStep::Log]);
+        let refused = refused.warning_of(warnings);
         Err(InFront::of(Some(&error)).in_front_of(refused))
     }
 
@@ -138,7 +143,7 @@ impl Engine {
     ) -> Result<Report> {
         let (state, loaded) = self.committed(found, id)?;
         let id = loaded.id().to_owned();
-        if let Some(by) = self.reverted(&state)?.get(&id) {
+        if let Some(by) = history::reverted(&state)?.get(&id) {
             let message = format!("{id} is undone already, by {by}; redo it to have its changes again");
             return Err(Error::new(ErrorKind::UndoConflict, message));
         }
@@ -201,7 +206,7 @@ impl Engine {
     /// committed it.
     fn newest_not_undone(&self, found: &Found, is_wanted: &Wanting<'_>) -> Result<Option<String>> {
         let Some(state) = found.trusted(&self.workspace)? else { return Ok(None) };
-        let undone = self.reverted(state)?;
+        let undone = history::reverted(state)?;
         let newest = whole_history(state)?.rev().find_map(|entry| match entry {
             Ok(Entry::Ours(Loaded { journal: Journal { header, .. }, .. })) => {
                 let is_open = header.reverts.is_none() && !undone.contains_key(&header.id);
@@ -213,28 +218,19 @@ impl Engine {
             Err(error) => Some(Err(error)),
         });
         let newest = newest.transpose()?;
-        self.refuse_interrupted(state, newest.as_deref(), is_wanted)?;
+        untrusted::refuse_newer(state, newest.as_deref(), is_wanted)?;
         Ok(newest)
-    }
-
-    /// Refuses where something that is interrupted and may be wanted is newer than this transaction, or may be the only
-    /// one.
-    fn refuse_interrupted(&self, state: &State, than: Option<&str>, is_wanted: &Wanting<'_>) -> Result<()> {
-        let is_newer = |doubtful: &Doubtful| than.is_none_or(|than| doubtful.id.as_str() > than);
-        let interrupted = untrusted::interrupted(state)?;
-        let newer = interrupted.iter().find(|it| is_newer(it) && untrusted::is_wanted(it, is_wanted));
-        newer.map_or(Ok(()), |doubtful| Err(doubtful.may_be_newest()))
     }
 
     /// The undo that a redo takes back.
     fn undo_of(&self, found: &Found, id: Option<&str>) -> Result<String> {
         let nothing = |what: &str| {
-            let message = format!("{what}; there is nothing to redo (`txedit log`)");
-            Error::new(ErrorKind::UnknownTransaction, message)
+            let message = format!("{what}; there is nothing to redo");
+            Error::new(ErrorKind::UnknownTransaction, message).with_next([NextStep::Log])
         };
         let state = found.trusted(&self.workspace)?.ok_or_else(|| nothing("nothing was committed here"))?;
-        let reverts = self.reverts(state)?;
-        let undone = self.reverted(state)?;
+        let reverts = history::reverts(state)?;
+        let undone = history::reverted(state)?;
         // An undo takes back a transaction that is none; a redo takes back an undo.
         let target = |id: &str| reverts.iter().find(|(it, _)| it == id).and_then(|(_, reverts)| reverts.clone());
         let is_undo = |id: &str| target(id).is_some_and(|undone| target(&undone).is_none());
@@ -247,7 +243,7 @@ impl Engine {
                 Err(error) => Some(Err(error)),
             });
             newer.transpose()?;
-            self.refuse_interrupted(state, newest, &|_, _| true)?;
+            untrusted::refuse_newer(state, newest, &|_, _| true)?;
             return newest.map(str::to_owned).ok_or_else(|| nothing("no undo is left to take back"));
         };
         if is_undo(id) {
@@ -257,7 +253,7 @@ impl Engine {
         undone.get(loaded.id()).cloned().ok_or_else(|| nothing(&format!("{id} is not undone")))
     }
 
-    /// What stands at the path of an entry of a journal now.
+    /// The file at the path of an entry of a journal, as it is now.
     fn snapshot_of(&self, path: &RelPath, place: &Place, parents: &Parents, run: Run<'_>) -> Result<Option<Snapshot>> {
         let Some(stat) = &place.stat else { return Ok(None) };
         if stat.kind != FileKind::File || place.path != *path {
@@ -270,7 +266,7 @@ impl Engine {
         Ok(Some(snapshot))
     }
 
-    /// Whether what stands at a place may be replaced. A file that is as the transaction left it may be read-only: the
+    /// True if what stands at a place may be replaced. A file that is as the transaction left it may be read-only: the
     /// transaction made it so, or found it so.
     fn check_restorable(&self, place: &Place, now: &Now, parents: &Parents) -> Result<()> {
         let path = || self.workspace.root.path().join(place.path.as_path());
@@ -288,7 +284,7 @@ impl Engine {
         }
     }
 
-    /// What the plan of an undo is made from: originals, and current contents where it is carried over to them.
+    /// The sources of the plan of an undo: originals, and current contents where it is carried over to them.
     fn sources(
         &self,
         loaded: &Loaded,
@@ -451,7 +447,7 @@ impl Targets for RevertPaths<'_> {
     }
 }
 
-/// What somebody put into a folder that goes is in the way.
+/// Refuses to remove a folder into which somebody has put something.
 fn refuse_filled(journal: &Journal, places: &[Place]) -> Result<()> {
     if places.iter().all(|place| place.within.is_none()) {
         return Ok(());

@@ -48,13 +48,13 @@ impl TransactionFolder<'_> {
         Ok(())
     }
 
-    /// Whether a folder that is known by its name alone is one of the workspace's.
+    /// True if a folder that is known by its name alone is one of the workspace's.
     fn is_of_the_workspace(&self, folder: &Handle) -> Result<bool> {
         let [folder, root] = [self.look_at(folder)?, self.look_at(&self.workspace().root)?];
         Ok((self.workspace().protocol.is_of_owner)(folder.user, root.user))
     }
 
-    /// Whether a folder that the transaction made stands in its slot.
+    /// True if a folder that the transaction made stands in its slot.
     fn is_in_its_slot(&self, path: &Path, folder: &Stat) -> Result<bool> {
         let is_it =
             |record: &Record| record.path.as_path() == path && record.change.folder_after() == Some(&folder.identity);

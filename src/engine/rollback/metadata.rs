@@ -19,7 +19,7 @@ pub(crate) enum Place<'a> {
     Slot(&'a Returned),
 }
 
-/// What is about to go back to the target of an entry.
+/// The file that is about to go back to the target of an entry.
 #[derive(Debug, Clone)]
 pub(crate) struct Returned {
     /// Any other file that stands at the target afterwards has a mode of its own.
@@ -28,7 +28,7 @@ pub(crate) struct Returned {
     pub worn: Option<Metadata>,
 }
 
-/// What the original of an edit was given.
+/// The metadata that the original of an edit was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Handed {
     /// Nothing: nobody has changed the new file.
@@ -89,7 +89,7 @@ impl TransactionFolder<'_> {
         }
     }
 
-    /// What is in a slot before it goes back to the target.
+    /// The content of a slot before it goes back to the target.
     pub(crate) fn returning(&self, entry: usize) -> Result<Returned> {
         let slot = slot_name(entry);
         let stat = self.workspace().fs().stat(Name::new(&self.folder, &slot));

@@ -16,7 +16,7 @@ use crate::journal::recover::{Class, Observed, Seen, is, is_original};
 use crate::journal::{Change, Mark, Record, kept_name, slot_name};
 use metadata::{Handed, Place};
 
-/// What taking an entry back came to.
+/// The result of rolling one entry back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TakenBack {
     /// It was not swapped, or is as it was again.
@@ -42,7 +42,7 @@ const FILLED: TakenBack = TakenBack::Left("another program put something into th
 const WRITTEN: TakenBack = TakenBack::Left("another program wrote it while it was taken back");
 const ASIDE: &str = "the check, or another program, wrote it";
 
-/// What is not taken back, and whether anything is wrong with that.
+/// The result for an entry that is not touched, and whether anything is wrong with that.
 fn left_alone(record: &Record, observed: Observed, class: Class) -> TakenBack {
     let is_missing = observed.target == Seen::Missing;
     let is_staged = record.change.staged().is_some_and(|staged| is(observed.target, staged));
@@ -63,12 +63,12 @@ fn left_alone(record: &Record, observed: Observed, class: Class) -> TakenBack {
     }
 }
 
-/// Whether nothing of an entry is there.
+/// True if nothing of an entry is there.
 fn is_gone(observed: Observed) -> bool {
     observed == Observed { target: Seen::Missing, slot: Seen::Missing }
 }
 
-/// Whether whatever stands at the target after a check goes aside, for the original or for nothing.
+/// True if whatever stands at the target after a check goes aside, for the original or for nothing.
 fn is_to_go_aside(change: &Change, class: Class, observed: Observed) -> bool {
     match change {
         Change::Create { .. } => observed.slot == Seen::Missing && observed.target != Seen::Missing,
@@ -77,7 +77,7 @@ fn is_to_go_aside(change: &Change, class: Class, observed: Observed) -> bool {
 }
 
 impl TransactionFolder<'_> {
-    /// Whether nothing is there of a new file.
+    /// True if nothing is there of a new file.
     pub(crate) fn is_created_and_gone(&self, entry: usize) -> Result<bool> {
         let is_created = matches!(self.record(entry).change, Change::Create { .. });
         Ok(is_created && is_gone(self.observe(entry, &NEVER)?))

@@ -12,11 +12,11 @@ use crate::error::{Error, Kept, Result};
 use crate::journal::Change;
 use crate::path::RelPath;
 
-/// What a take-back came to.
+/// The result of a rollback.
 #[derive(Debug, Default)]
 pub(crate) struct Undone {
     pub kept: Vec<Kept>,
-    /// Where the old content is not, in the order of the entries.
+    /// The entries at whose target the old content is not, in their order.
     pub odd: Vec<Odd>,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Undone {
 #[derive(Debug)]
 pub(crate) struct Odd {
     pub entry: usize,
-    /// Whether another program came on top of the new content.
+    /// True if another program came on top of the new content.
     pub on_top: bool,
     pub reason: &'static str,
 }
@@ -38,7 +38,7 @@ pub(crate) fn undo(transaction: &mut TransactionFolder<'_>, durable: bool, run: 
     undone
 }
 
-/// How far it is, and what it came upon.
+/// The progress of a rollback, and what it came upon.
 #[derive(Debug, Default)]
 struct WayBack {
     /// Entries of which something is kept or stays, and why.
@@ -99,8 +99,8 @@ impl WayBack {
         Ok(self.undone)
     }
 
-    /// What another program put in the place of a new file may be gone by now: then nothing is there, as before. What
-    /// cannot be looked at stays named.
+    /// Verifies the entries that are not old once more: another program may have removed by now what it had put in the
+    /// place of a new file, so that nothing is there, as before. An entry that cannot be observed stays named.
     fn look_again(&mut self, transaction: &TransactionFolder<'_>) {
         for at in (0..self.undone.odd.len()).rev() {
             let entry = self.undone.odd[at].entry;
@@ -136,7 +136,8 @@ impl WayBack {
         }
     }
 
-    /// What stayed in a new folder went aside with it, when a file took its place again: it is told by the folder.
+    /// Forgets the entries in a new folder that went aside with it when a file took its place again: the folder tells of
+    /// them.
     fn gone_aside(&mut self, transaction: &TransactionFolder<'_>, folder: usize) {
         let Change::FileToFolder { .. } = transaction.record(folder).change else { return };
         let path = &transaction.record(folder).path;

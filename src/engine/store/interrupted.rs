@@ -8,14 +8,14 @@ use super::private::{self, Opening, Refusal};
 use super::state::{Section, State, open_transaction};
 use super::workspace::Workspace;
 use crate::errno::{self, Errno};
-use crate::error::{Error, Result};
+use crate::error::{Error, NextStep, Result};
 use crate::fs::{FileSystem, Handle, Host, Name};
 use crate::journal::{self, Beginning, Extract, Header, Journal, Mark, Unreadable};
 use crate::limits;
 
-/// The state of a folder in `txn/`.
+/// The status of a folder in `txn/`, by its journal.
 #[derive(Debug)]
-pub(crate) enum Standing {
+pub(crate) enum JournalStatus {
     /// It is gone, or its owner is alive.
     Running,
     /// It is not this user's alone, or cannot be opened.
@@ -25,94 +25,92 @@ pub(crate) enum Standing {
     /// Its journal does not verify.
     Corrupt(String),
     /// Its journal is not to be acted on without a person's word.
-    NotOurs(Beginning, Doubt),
+    Untrusted(Beginning, Untrusted),
     /// Its owner is dead, and it can be recovered.
     Hot(Journal, Mark),
 }
 
-/// The reason for not acting on a journal.
+/// The reason why a journal that verifies is not acted on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Doubt {
-    /// Its folder is not the one it was written in.
+pub enum Untrusted {
+    /// Its folder is not the one that it was written in.
     Copied,
-    /// Another kernel may be at it.
+    /// Another kernel may be at work on it.
     OtherHost,
 }
 
-impl Doubt {
-    /// The reason, for a person who looks at the transaction `id`.
-    pub(crate) fn told(self, id: &str, beginning: &Beginning) -> String {
-        let more = if beginning.has_more { "; it names more files than are listed" } else { "" };
-        let unless = match self {
-            Self::Copied => format!("if you know better: `txedit recover {id} --trust-journal`"),
-            Self::OtherHost => format!("if that one is down: `txedit recover {id} --other-host`"),
-        };
-        format!("{}; {unless}{more}", self.reason())
-    }
-
-    /// The reason alone.
-    pub(crate) const fn reason(self) -> &'static str {
+impl Untrusted {
+    /// The reason, as a clause.
+    #[must_use]
+    pub const fn reason(self) -> &'static str {
         match self {
             Self::Copied => "its journal was not written in this folder (a copy, clone or restored backup)",
             Self::OtherHost => "it was begun under another kernel, on a file system that several can write to",
         }
     }
+
+    /// The step by which a person has it acted on all the same.
+    #[must_use]
+    pub fn next_step(self, id: &str) -> NextStep {
+        let id = id.to_owned();
+        match self {
+            Self::Copied => NextStep::TrustJournal { id },
+            Self::OtherHost => NextStep::OtherHost { id },
+        }
+    }
 }
 
-/// A sentence about the process that runs a transaction, and what can be done about it.
-pub(crate) fn at_work(state: &State, id: &str) -> Result<String> {
+/// The process that is at work on a transaction, where it can be named.
+pub(crate) fn holder(state: &State, id: &str) -> Result<Option<String>> {
     let folder = match state.section(Section::Transactions)? {
         Some(section) => open_transaction(&state.workspace, &section, id)?,
         None => None,
     };
-    Ok(match folder.and_then(|folder| state.workspace.lock_holder(&folder)) {
-        Some(holder) => format!("{holder} is at it: wait for it, or end it"),
-        None => "its owner is alive, or it is gone".to_owned(),
-    })
+    Ok(folder.and_then(|folder| state.workspace.lock_holder(&folder)))
 }
 
-/// Looks at the folder of a transaction; the lock on it is held by the handle that comes along. A doubt that a person
-/// has `dismissed` is none.
+/// Opens, locks and reads the folder of a transaction; the lock is held by the handle that comes along. `dismissed` says
+/// of which reasons against its journal a person said that they do not count.
 pub(crate) fn examine(
     state: &State,
     id: &str,
-    dismissed: &dyn Fn(Doubt) -> bool,
-) -> Result<(Standing, Option<Handle>)> {
-    let Some(section) = state.section(Section::Transactions)? else { return Ok((Standing::Running, None)) };
+    dismissed: &dyn Fn(Untrusted) -> bool,
+) -> Result<(JournalStatus, Option<Handle>)> {
+    let Some(section) = state.section(Section::Transactions)? else { return Ok((JournalStatus::Running, None)) };
     let folder = match private::open(&state.workspace, Name::new(&section, id))? {
         Opening::Ours(folder, _) => folder,
-        Opening::Missing => return Ok((Standing::Running, None)),
-        Opening::Refused(refusal) => return Ok((Standing::Refused(refusal), None)),
+        Opening::Missing => return Ok((JournalStatus::Running, None)),
+        Opening::Refused(refusal) => return Ok((JournalStatus::Refused(refusal), None)),
     };
     let Some((folder, stat)) = owner::lock(&state.workspace, &section, id, folder)? else {
-        return Ok((Standing::Running, None));
+        return Ok((JournalStatus::Running, None));
     };
     let (host, system) = (state.workspace.host()?, state.workspace.file_system(&folder)?);
-    let mut doubted = None;
+    let mut reason = None;
     let wanted = |header: &Header| {
         let born_here = (state.workspace.protocol.is_born_here)(header, id, &stat.identity, &host.boot);
-        doubted = doubt(born_here, header, &host, &system).filter(|doubt| !dismissed(*doubt));
-        doubted.is_none()
+        reason = untrusted(born_here, header, &host, &system).filter(|reason| !dismissed(*reason));
+        reason.is_none()
     };
     let found =
         read_of_journal(&state.workspace, &folder, |bytes| journal::read_if(bytes, wanted, limits::FOREIGN_FILES))?;
-    let standing = match found {
-        None => Standing::Unfinished,
-        Some(Err(why)) => Standing::Corrupt(why),
-        Some(Ok((Extract::Whole(journal), mark))) => Standing::Hot(journal, mark),
+    let status = match found {
+        None => JournalStatus::Unfinished,
+        Some(Err(why)) => JournalStatus::Corrupt(why),
+        Some(Ok((Extract::Whole(journal), mark))) => JournalStatus::Hot(journal, mark),
         Some(Ok((Extract::Beginning(beginning), _))) => {
-            Standing::NotOurs(beginning, doubted.unwrap_or_else(|| unreachable!("else all of it was wanted")))
+            JournalStatus::Untrusted(beginning, reason.unwrap_or_else(|| unreachable!("else all of it was wanted")))
         }
     };
-    Ok((standing, Some(folder)))
+    Ok((status, Some(folder)))
 }
 
-/// The reason for not acting on a journal: it was not written where it is, or another machine can be at it.
-fn doubt(born_here: bool, header: &Header, host: &Host, system: &FileSystem) -> Option<Doubt> {
+/// The reason why a journal is not acted on: it was not born where it is, or somebody else can be at work on it.
+fn untrusted(born_here: bool, header: &Header, host: &Host, system: &FileSystem) -> Option<Untrusted> {
     if !born_here {
-        return Some(Doubt::Copied);
+        return Some(Untrusted::Copied);
     }
-    (!system.local && header.boot != host.boot).then_some(Doubt::OtherHost)
+    (!system.local && header.boot != host.boot).then_some(Untrusted::OtherHost)
 }
 
 /// The journal in a folder, where there is one that verifies and whose header is `wanted`. What is not, is not read.

@@ -9,7 +9,7 @@ use super::files::{read_small, replace};
 use super::private::{self, Opening};
 use super::workspace::Workspace;
 use crate::errno;
-use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::error::{Error, ErrorKind, NextStep, Outcome, Result};
 use crate::fs::{FileSystem, Handle, Name, Rename, Stat, probe};
 use crate::identity::Identity;
 use crate::path::STATE_FOLDER;
@@ -44,21 +44,26 @@ impl Section {
 
     /// The refusal of what is to go to this section, where something of its name is already at `goal`; with the way out.
     pub(crate) fn is_taken(self, id: &str, goal: PathBuf) -> Error {
-        let way_out = match self {
-            Self::Kept => format!(
-                "look what is in it (`txedit kept list`), then drop it (`txedit kept drop {id}`) or move it away"
+        let id_again = || id.to_owned();
+        let (way_out, steps) = match self {
+            Self::Kept => (
+                "look what is in it, then drop it or move it away",
+                vec![NextStep::ListKept, NextStep::DropKept { id: id_again() }],
             ),
-            Self::History => format!(
+            Self::History => (
                 "it came to its end there, and a restored backup brought it here once more; look at the files, then put \
-                 this one aside (`txedit recover {id} --discard`)"
+                 this one aside",
+                vec![NextStep::Discard { id: id_again() }],
             ),
-            Self::Trash => {
-                "it goes with the first commit a minute after it came there; try again then, or move it away".to_owned()
-            }
-            Self::Transactions | Self::Open => "look what is in it, then move it away".to_owned(),
+            Self::Trash => (
+                "it goes with the first commit a minute after it came there; try again then, or move it away",
+                Vec::new(),
+            ),
+            Self::Transactions | Self::Open => ("look what is in it, then move it away", Vec::new()),
         };
         let message = format!("{} is there already: {way_out}", goal.display());
-        Error::new(ErrorKind::RecoveryRequired, message).at(goal).of_transaction(id).outcome_is(Outcome::Unchanged)
+        let error = Error::new(ErrorKind::RecoveryRequired, message).at(goal).of_transaction(id).with_next(steps);
+        error.outcome_is(Outcome::Unchanged)
     }
 }
 
@@ -254,10 +259,11 @@ impl State {
             .map_err(|e| Error::io("try to exchange names in", &path, e))?
         {
             let message = format!(
-                "the file system of {} cannot exchange two names (renameat2 RENAME_EXCHANGE); `txedit doctor` explains",
+                "the file system of {} cannot exchange two names (renameat2 RENAME_EXCHANGE)",
                 self.workspace.root.path().display()
             );
-            return Err(Error::new(ErrorKind::UnsupportedFileSystem, message).at(self.workspace.root.path()));
+            let error = Error::new(ErrorKind::UnsupportedFileSystem, message).at(self.workspace.root.path());
+            return Err(error.with_next([NextStep::Doctor]));
         }
         self.fresh = true;
         // Before the id, which says that all is there. One that is empty was left by somebody who was killed; any other

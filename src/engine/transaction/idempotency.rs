@@ -105,7 +105,7 @@ impl Engine {
         report.transaction = Some(id.to_owned());
         report.already_applied = true;
         if let Some(state) = found.trusted(&self.workspace)? {
-            report.undone_by = self.reverted(state)?.remove(id);
+            report.undone_by = history::reverted(state)?.remove(id);
         }
         let now = Now { loaded, seen: self.seen(loaded, run.cancel)? };
         for file in &mut report.files {

@@ -11,6 +11,7 @@ use crate::delegate::{
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::mcp::answer::{Answer, Changes};
+use crate::mcp::next_step;
 use crate::mcp::schema::{self, Kind};
 use crate::mcp::toolsets::Toolset;
 use crate::request::validate::Findings;
@@ -161,6 +162,6 @@ fn useless_check() -> Error {
 }
 
 fn failed(failed: &Failed) -> Answer {
-    let answer = DelegateFailure::from(failed);
+    let answer = DelegateFailure::new(failed, next_step::words);
     Answer::failed_as(&answer, &answer.failure)
 }

@@ -2,14 +2,14 @@
 
 use super::{Definition, edit};
 use crate::error::Error;
-use crate::mcp::answer::{Answer, Changes};
+use crate::mcp::answer::{Answer, Changes, failure};
 use crate::mcp::schema::{self, Kind};
 use crate::mcp::toolsets::Toolset;
 use crate::request::Request;
 use crate::request::validate::PathRule;
+use crate::wire::Shape;
 use crate::wire::read::success_edit_file;
 use crate::wire::tools::{EditFile, parse_edit_file, place_in_edit_file};
-use crate::wire::{Shape, failure};
 
 pub(super) static EDIT_FILE: Definition = Definition {
     name: "edit_file",

@@ -17,15 +17,15 @@ use std::time::Duration;
 
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 
-use super::answer::Answer;
+use super::answer::{Answer, failure};
 use super::commits::Commits;
 use super::toolsets::Toolset;
 use crate::check::Check;
 use crate::engine::{Engine, Run};
 use crate::error::{Error, ErrorKind, Result};
 use crate::request::Request;
+use crate::wire::Shape;
 use crate::wire::tools::Arguments;
-use crate::wire::{Shape, failure};
 
 /// A tool.
 #[derive(Debug)]
@@ -35,9 +35,9 @@ pub(super) struct Definition {
     pub(super) toolset: Toolset,
     /// When to use it, when not, and an example.
     description: &'static str,
-    /// Whether it changes files unless it is a dry run.
+    /// True if it changes files unless it is a dry run.
     pub(super) writes: bool,
-    /// Whether doing it twice is the same as doing it once.
+    /// True if doing it twice is the same as doing it once.
     idempotent: bool,
     input: fn() -> Arc<JsonObject>,
     output: fn() -> Arc<JsonObject>,
@@ -47,20 +47,20 @@ pub(super) struct Definition {
 /// One call of a tool: it may block.
 pub(super) struct Job<'a> {
     pub(super) engine: &'a Engine,
-    /// Who calls.
+    /// The connection that calls.
     pub(super) connection: u64,
-    /// Who committed what.
+    /// The newest commits of each connection.
     pub(super) commits: &'a Commits,
     pub(super) run: Run<'a>,
-    /// Whether nothing but dry runs may be done.
+    /// True if nothing but dry runs may be done.
     pub(super) read_only: bool,
-    /// Whether a call may name a command that is run.
+    /// True if a call may name a command that is run.
     pub(super) allow_checks: bool,
-    /// How long a check may take.
+    /// The longest time that a check may take.
     pub(super) check_limit: Duration,
     /// Bytes of the answer.
     pub(super) max_answer_bytes: usize,
-    /// What was said of delegates when the server was started.
+    /// The settings of delegates with which the server was started.
     #[cfg(feature = "delegate")]
     pub(super) delegate: &'a crate::delegate::Flags,
 }

@@ -34,7 +34,7 @@ pub(super) static READ_FILES: Definition = Definition {
     },
 };
 
-/// What is asked for, valid.
+/// The arguments, validated.
 struct Asked {
     paths: Vec<String>,
     max_bytes: u64,

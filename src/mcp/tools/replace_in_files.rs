@@ -47,7 +47,7 @@ pub(super) static REPLACE_IN_FILES: Definition = Definition {
     },
 };
 
-/// What is to be searched for, and where.
+/// A search: the pattern, the files, and the bounds on what it may find.
 struct Search {
     query: Query,
     tree: Tree,

@@ -222,7 +222,7 @@ pub(super) fn leaves_folders(answer: &Result<Answer, Error>) -> bool {
     let says = |told: &String| told.contains("had made are left: ");
     match answer {
         Ok(Answer::Report(report)) => warnings(report).any(says),
-        Ok(Answer::Recovered(all)) => all.iter().any(|one| says(&one.reason)),
+        Ok(Answer::Recovered(all)) => all.iter().any(|one| says(&one.reason())),
         Err(error) => error.warnings().iter().any(says),
         Ok(_) => false,
     }

@@ -180,7 +180,7 @@ fn after_recovery(start: &World, way: Decision, act: &Act) -> Option<Arc<Files>>
 
 /// Whether what a recovery says is not as it was is another than before what was interrupted.
 fn is_true_of(recovered: &Recovered, before: &Files, files: &Files) -> Judged {
-    let named = recovered.reason.split("; ").filter_map(|part| part.split_once(" is not as it was: "));
+    let named = recovered.remarks.iter().filter_map(|part| part.split_once(" is not as it was: "));
     for (path, _) in named {
         let (was, is) = (before.get(Path::new(path)), files.get(Path::new(path)));
         let timed = was.zip(is).map(|(was, is)| Entry { modified: was.modified, ..is.clone() });

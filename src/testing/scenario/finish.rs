@@ -8,6 +8,7 @@ use super::judge::Judged;
 use super::look::marks;
 use super::run::World;
 use crate::digest::Digest;
+use crate::engine::report::Interrupted;
 use crate::fs::sim::Entry;
 use crate::journal::{self, Mark};
 use crate::path::STATE_FOLDER;
@@ -26,8 +27,8 @@ impl World {
         }
         for path in &look.strangers {
             let text = path.to_string_lossy();
-            let waiting = status.interrupted.iter().map(|one| &one.reason);
-            if !status.warnings.iter().chain(waiting).any(|told| told.contains(&*text)) {
+            let waiting = status.interrupted.iter().map(Interrupted::reason);
+            if !status.warnings.iter().cloned().chain(waiting).any(|told| told.contains(&*text)) {
                 return Err(format!("status does not tell of {text}, which is no transaction: {status:?}"));
             }
         }

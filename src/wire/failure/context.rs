@@ -1,4 +1,4 @@
-//! What stands in the file instead of what an edit looked for.
+//! The text that stands in the file instead of what an edit looked for.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use crate::error::{Conflict, Detail};
 use crate::error::{Diagnosis, Difference, MismatchCause};
 use crate::wire::response::{CheckResult, text};
 
-/// What stands in the file: the nearest region for no match, the places for several.
+/// The text in the file: the nearest region for no match, the places for several.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct Context {
@@ -33,13 +33,13 @@ pub struct Context {
     pub match_locations: Vec<MatchLocation>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_matches: Option<usize>,
-    /// What changed the files since the transaction that was to be undone.
+    /// The changes of the files since the transaction that was to be undone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<ChangedSince>,
-    /// What is staged, as a diff from the content that it was staged upon.
+    /// The staged change, as a diff from the content that it was staged upon.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ours: Option<String>,
-    /// What another program made of that content.
+    /// The change that another program made of that content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub theirs: Option<String>,
     /// The check that failed.
@@ -63,7 +63,7 @@ pub struct ChangedSince {
     pub path: String,
     /// The later transactions that made it what it is; those that cancel out are not among them.
     pub changed_by: Vec<String>,
-    /// Whether something did that no transaction in history accounts for.
+    /// True if something did that no transaction in history accounts for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by_another_program: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! What is true of each edit and each file after a failure.
+//! The status of each edit and each file after a failure.
 
 use serde::Serialize;
 
@@ -24,7 +24,7 @@ pub struct FileStatus {
     pub status: FileState,
 }
 
-/// What is true of a file of a request that failed.
+/// The status of a file of a request that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileState {
@@ -42,7 +42,7 @@ pub enum FileState {
     Unknown,
 }
 
-/// What a rollback did.
+/// The result of a rollback.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct Rollback {
@@ -51,7 +51,7 @@ pub struct Rollback {
     pub details: Vec<RollbackDetail>,
 }
 
-/// What a rollback did with one file.
+/// The result of a rollback for one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct RollbackDetail {
@@ -59,7 +59,7 @@ pub struct RollbackDetail {
     pub status: RollbackState,
 }
 
-/// How the rollback of one file went.
+/// The state in which the rollback left one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RollbackState {

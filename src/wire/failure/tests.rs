@@ -1,7 +1,7 @@
 use serde_json::{Value, json, to_value};
 
 use super::*;
-use crate::error::{Conflict, ErrorKind, Finding, Kept, NotOld};
+use crate::error::{Conflict, ErrorKind, Finding, Kept, NextStep, NotOld};
 use crate::error::{Diagnosis, Difference, MismatchCause};
 use crate::error::{MatchPlace, MatchPlaces};
 use crate::request::validate::{PathRule, at_edit, at_file};
@@ -19,7 +19,7 @@ fn request(edits: &[usize]) -> Request {
 }
 
 fn answer(error: &Error, request: &Request, shape: Shape) -> Value {
-    to_value(failure(error, Some(request), shape)).unwrap()
+    to_value(failure(error, Some(request), shape, NextStep::to_string)).unwrap()
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn findings_are_listed_each_with_its_hint() {
 #[test]
 fn a_failure_without_a_request_is_an_answer_too() {
     let error = parse(b"{").unwrap_err();
-    let answer = to_value(failure(&error, None, Shape::Multi)).unwrap();
+    let answer = to_value(failure(&error, None, Shape::Multi, NextStep::to_string)).unwrap();
     assert_eq!(answer["errors"][0]["code"], "VALIDATION_FAILED");
     assert_eq!(answer["rollback"]["files_rolled_back"], 0);
     let error = Error::new(ErrorKind::UndoConflict, "cannot undo").detail(Detail::Conflicts(vec![Conflict {
@@ -195,8 +195,8 @@ fn a_failure_without_a_request_is_an_answer_too() {
         by_another_program: false,
         diff: None,
     }]));
-    let answer = to_value(failure(&error, None, Shape::Multi)).unwrap();
+    let answer = to_value(failure(&error, None, Shape::Multi, NextStep::to_string)).unwrap();
     assert_eq!(answer["conflicts"], json!(["f0"]));
     let error = Error::new(ErrorKind::UndoConflict, "x").outcome_is(Outcome::RolledBack);
-    assert_eq!(to_value(failure(&error, None, Shape::Multi)).unwrap().get("rollback"), None);
+    assert_eq!(to_value(failure(&error, None, Shape::Multi, NextStep::to_string)).unwrap().get("rollback"), None);
 }

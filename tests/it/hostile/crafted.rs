@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use txedit::commit::protocol::{PROTOCOL, Protocol};
-use txedit::engine::report::RecoveryAction;
+use txedit::engine::report::{Interrupted, RecoveryAction};
 use txedit::engine::{Decision, RecoverOptions};
 use txedit::errno::Errno;
 use txedit::error::Result;
@@ -139,7 +139,7 @@ fn of_a_copied_journal_the_first_files_are_listed() {
     let status = workspace.engine.status().unwrap();
     let [one] = &status.interrupted[..] else { panic!("{status:?}") };
     assert_eq!((one.action.as_str(), one.files.len()), ("leave", txedit::limits::FOREIGN_FILES));
-    assert!(one.reason.contains("more files than are listed"), "{}", one.reason);
+    assert!(one.reason().contains("more files than are listed"), "{}", one.reason());
     // A person who trusts it has all of it read.
     let trusted = RecoverOptions::new().trust_journal(true).plan_only(true);
     let planned = workspace.engine.recover(Some(ID), trusted).unwrap();
@@ -179,8 +179,9 @@ fn what_is_no_transaction_is_listed_and_left() {
         assert!(path.symlink_metadata().is_ok(), "{} is gone", path.display());
         let named = path.strip_prefix(place.state()).unwrap().display().to_string();
         // Who may have been interrupted is listed, and waits for a person.
-        let waiting = status.interrupted.iter().filter(|one| one.action == RecoveryAction::Wait).map(|one| &one.reason);
-        let told = status.warnings.iter().chain(waiting).filter(|told| told.contains(&named)).count();
+        let waiting =
+            status.interrupted.iter().filter(|one| one.action == RecoveryAction::Wait).map(Interrupted::reason);
+        let told = status.warnings.iter().cloned().chain(waiting).filter(|told| told.contains(&named)).count();
         assert_eq!(told, 1, "{named}: {status:#?}");
     }
 }

@@ -183,6 +183,34 @@ fn the_library_prints_nothing() {
 }
 
 #[test]
+fn only_front_ends_name_a_command_line() {
+    // An agent and a Rust caller have none: the library answers a `NextStep`, which each front-end words.
+    let commands = [
+        "`txedit",
+        "--forward",
+        "--back ",
+        "--back`",
+        "--discard",
+        "--trust-journal",
+        "--other-host",
+        "--allow-vcs",
+        "--allow-set-id",
+    ];
+    let mut violations = Vec::new();
+    for source in sources("src").iter().filter(|source| !source.is_test()) {
+        if source.is_one_of(&["cli/", "mcp/next_step.rs"]) {
+            continue;
+        }
+        for (number, line) in source.code() {
+            if let Some(command) = commands.iter().find(|command| line.contains(**command)) {
+                violations.push(format!("src/{}:{number} has {command}", source.path));
+            }
+        }
+    }
+    none("hints that name a command line are worded by the front-ends", &violations);
+}
+
+#[test]
 fn nothing_is_left_to_be_done() {
     // Spelled so that this file does not find itself.
     let marks = [concat!("to", "do!("), concat!("unimple", "mented!("), concat!("FIX", "ME"), concat!("X", "XX")];

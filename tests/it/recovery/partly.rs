@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use txedit::engine::{Decision, Durability, Engine, RecoverOptions, Run, Settings};
+use txedit::error::NextStep;
 use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
 use txedit::fs::os::OsFs;
 use txedit::request::validate::PathRule;
@@ -47,7 +48,8 @@ fn disturbed_with(root: &Path, act: impl Fn(&Path) + Send + Sync + 'static, rule
     }
     let request = wire::parse(PLAN.as_bytes()).unwrap().into_request(PathRule::AbsoluteOrRelative).unwrap();
     let error = engine.apply(&request, Run::default()).unwrap_err();
-    let answer = serde_json::to_value(wire::failure(&error, Some(&request), Shape::Multi)).unwrap();
+    let answer =
+        serde_json::to_value(wire::failure(&error, Some(&request), Shape::Multi, NextStep::to_string)).unwrap();
     (engine, answer)
 }
 
@@ -123,7 +125,7 @@ fn a_recovery_of_the_same_state_waits_and_then_says_the_same() {
     let back = RecoverOptions::new().decision(Decision::Back);
     let done = engine.recover(Some(&found[0].id), back).unwrap();
     assert_eq!((done[0].action.as_str(), done[0].required), ("partly_rolled_back", false), "{done:?}");
-    assert!(done[0].reason.contains("a is not as it was"), "{done:?}");
+    assert!(done[0].reason().contains("a is not as it was"), "{done:?}");
     let contents = ["a", "b", "c"].map(|name| content(&root, name).unwrap());
     assert_eq!(contents, ["a two\ntheirs\n", "b one\ntheirs\n", "c one\n"]);
     assert_eq!(fs::read_to_string(&done[0].kept[0].kept_path).unwrap(), "a one\n", "{done:?}");

@@ -141,7 +141,7 @@ impl<'a> Torture<'a> {
         let in_commit = !engine.status()?.interrupted.is_empty();
         engine.recover(None, RecoverOptions::default())?;
         for left in engine.status()?.interrupted {
-            self.violate(&format!("{} is still there after the recovery: {}", left.id, left.reason));
+            self.violate(&format!("{} is still there after the recovery: {}", left.id, left.reason()));
         }
 
         // What was reported, and what the transaction under way would have left.

@@ -125,7 +125,7 @@ fn recover(stage: &Stage<'_>) -> Result<Vec<String>> {
     let engine = stage.engine()?;
     let recovered = engine.recover(None, RecoverOptions::default())?;
     for one in &recovered {
-        stage.say(&format!("recovery of {}: {}, {}", one.id, one.action.as_str().replace('_', " "), one.reason));
+        stage.say(&format!("recovery of {}: {}, {}", one.id, one.action.as_str().replace('_', " "), one.reason()));
     }
     if recovered.is_empty() {
         stage.say("recovery: it never came to its journal, so no file was touched; what it staged is swept away");

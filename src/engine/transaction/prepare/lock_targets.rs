@@ -13,7 +13,7 @@ use crate::engine::store::lock::{Locks, Patience};
 use crate::engine::store::state::Found;
 use crate::engine::store::workspace::Workspace;
 use crate::engine::{Engine, RecoverOptions, Run};
-use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::error::{Error, ErrorKind, NextStep, Outcome, Result};
 use crate::fs::Name;
 use crate::path::{AskedPath, RelPath};
 
@@ -104,7 +104,7 @@ impl Engine {
         let ours: Vec<RelPath> = places.iter().map(|place| place.path.clone()).collect();
         match conflicts::find(&self.workspace, found, &ours, warnings)? {
             None => Ok((places, parents)),
-            Some(touching) => Err(in_the_way(&touching.id, "a dry run recovers nothing")),
+            Some(touching) => Err(in_the_way(&touching.id, "a dry run recovers nothing", Vec::new())),
         }
     }
 
@@ -141,21 +141,21 @@ impl Engine {
         run: Run<'_>,
     ) -> Result<()> {
         let options = RecoverOptions::default();
-        let done = recovery::recover_one(&touching.state, &touching.id, options, patience, run);
+        let done = recovery::recover_one(&touching.state, &touching.id, options, patience, run, &mut |_| {});
         let done = done.map_err(|error| match error.kind() {
             // Of the files of this request none was touched, and the next command finds the other one as it was.
             ErrorKind::Cancelled => error.outcome_is(Outcome::Unchanged),
             _ => error,
         })?;
         match done.action {
-            _ if done.required => Err(in_the_way(&touching.id, &done.reason)),
+            _ if done.required => Err(in_the_way(&touching.id, &done.reason(), done.next_steps.clone())),
             // Its owner cannot be alive, since we had its locks: another process is looking at it, or recovering it, or what
             // its check has started still runs.
             RecoveryAction::Running => {
                 patience.pause(touching.state.workspace.root.path()).map_err(|error| match error.kind() {
                     ErrorKind::LockTimeout => {
                         let message =
-                            format!("an interrupted transaction, {}, touches these files: {}", done.id, done.reason);
+                            format!("an interrupted transaction, {}, touches these files: {}", done.id, done.reason());
                         Error::new(ErrorKind::LockTimeout, message)
                             .at(touching.state.workspace.root.path())
                             .of_transaction(&done.id)
@@ -180,8 +180,12 @@ fn resolve(mut resolver: Resolver<'_>, targets: &impl Targets) -> Result<(Vec<Pl
     Ok((places, parents))
 }
 
-fn in_the_way(id: &str, why: &str) -> Error {
-    let message = format!("an interrupted transaction, {id}, touches these files: {why}; run `txedit recover`");
+fn in_the_way(id: &str, why: &str, mut steps: Vec<NextStep>) -> Error {
+    if steps.is_empty() {
+        steps.push(NextStep::Recover { id: Some(id.to_owned()) });
+    }
+    let message = format!("an interrupted transaction, {id}, touches these files: {why}");
     // The files of this request are as they were: it is the other one that wants recovery.
-    Error::new(ErrorKind::RecoveryRequired, message).outcome_is(Outcome::Unchanged).of_transaction(id)
+    let error = Error::new(ErrorKind::RecoveryRequired, message).outcome_is(Outcome::Unchanged);
+    error.of_transaction(id).with_next(steps)
 }

@@ -8,7 +8,7 @@ use super::prepared::Prepared;
 use super::project;
 use crate::engine::Engine;
 use crate::engine::store::state::Found;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::{Name, Stat};
 use crate::limits;
 use crate::path::bounds::{REPOSITORY_NAMES, is_repository, leads_to};
@@ -51,11 +51,12 @@ impl Engine {
                 let (entry, folder) = (entries[0], self.root().join(folder));
                 let message = format!(
                     "{} would make {} a folder that git takes for a repository, whose config it runs as commands: give \
-                     the file another name; whoever starts txedit may allow it (--allow-vcs)",
+                     the file another name; only whoever starts txedit can allow it",
                     entry.path,
                     folder.display()
                 );
                 let error = Error::new(ErrorKind::PathDenied, message).at(entry.path.as_path());
+                let error = error.with_next([NextStep::AllowVcs]);
                 return Err(error.asked_by(entry.asked_by));
             }
         }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::engine::store::snapshot;
 use crate::engine::store::workspace::Workspace;
 use crate::errno::{self, Errno};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::{FileKind, Handle, Name, Stat};
 use crate::limits;
 use crate::path::bounds::{Barred, Bounds, is_repository, leads_to};
@@ -212,7 +212,7 @@ impl<'a> Resolver<'a> {
 
     fn check_bounds(&self, rel: &RelPath, path: &Path) -> Result<()> {
         let Some(why) = self.bounds.bars(rel.as_path()) else { return Ok(()) };
-        Err(Error::new(ErrorKind::PathDenied, format!("{} {why}", path.display())).at(path))
+        Err(barred(&why, path))
     }
 
     /// Refuses what is in a folder that git takes for a repository.
@@ -222,7 +222,7 @@ impl<'a> Resolver<'a> {
         }
         for folder in place.folder().ancestors() {
             if self.is_repository(folder)? {
-                return Err(Error::new(ErrorKind::PathDenied, format!("{} {}", path.display(), Barred::Vcs)).at(path));
+                return Err(barred(&Barred::Vcs, path));
             }
         }
         Ok(())
@@ -361,6 +361,11 @@ enum Step {
 fn leads_nowhere(path: &Path) -> Error {
     let message = format!("{} is a symlink that leads nowhere", path.display());
     Error::new(ErrorKind::FileNotFound, message).at(path)
+}
+
+fn barred(why: &Barred, path: &Path) -> Error {
+    let error = Error::new(ErrorKind::PathDenied, format!("{} {why}", path.display())).at(path);
+    error.with_next(NextStep::to_allow(why))
 }
 
 fn refused(problem: PathProblem, path: &Path) -> Error {

@@ -1,7 +1,7 @@
 //! Modes that make a program run as its owner or its group, whoever starts it.
 
 use super::request_paths::ResolvedRequest;
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, NextStep, Result};
 use crate::request::validate::{Findings, at_file};
 use crate::request::{Mode, Request};
 
@@ -17,11 +17,11 @@ pub(crate) fn check(request: &Request, resolved: &ResolvedRequest) -> Result<()>
         if bits & SET_ID & !had != 0 {
             let message = format!(
                 "{}: the mode {bits:o} would let whoever runs the file act as its owner or group: leave the first digit \
-                 out; whoever starts txedit may allow it (--allow-set-id)",
+                 out; only whoever starts txedit can allow it",
                 entry.path.display()
             );
             findings.push(ErrorKind::ValidationFailed, at_file(file, Some("mode")), message);
         }
     }
-    findings.finish()
+    findings.finish().map_err(|error| error.with_next([NextStep::AllowSetId]))
 }

@@ -105,7 +105,7 @@ fn refused(here: &Workspace, line: &[&str], name: &str, entry: &Path) {
     let json = here.run(&[line, &["--json"]].concat()).exits(6).json();
     assert_eq!((&json["error_code"], &json["outcome"]), (&json!("RECOVERY_REQUIRED"), &json!("unchanged")), "{name}");
     let newest = entry.file_name().unwrap().to_str().unwrap();
-    let told = json["error"].as_str().unwrap();
+    let told = format!("{}{}", json["error"], json["recovery_hint"]);
     assert!(told.contains(newest) && told.contains("--discard"), "{name}: {told}");
     assert_eq!(contents(here), before, "{name} {line:?}");
 }
@@ -171,7 +171,7 @@ fn what_was_put_aside_before_is_dropped_first() {
     let json = discard().exits(6).json();
     assert_eq!(json["outcome"], "unchanged", "{json}");
     let drop = format!("txedit kept drop {newest}");
-    assert!(json["error"].as_str().unwrap().contains(&drop), "{json}");
+    assert!(json["recovery_hint"].as_str().unwrap().contains(&drop), "{json}");
     here.run(&["kept", "drop", newest]).exits(0);
     discard().exits(0);
     here.run(&["undo"]).exits(0);

@@ -19,7 +19,8 @@ const NOBODY: u32 = 65534;
 #[track_caller]
 fn refusal(ran: &Ran, name: &str) -> String {
     assert!(matches!(ran.status, Some(5 | 6)), "{name}: {ran:?}");
-    ran.json()["error"].as_str().unwrap().to_owned()
+    let json = ran.json();
+    format!("{} {}", json["error"].as_str().unwrap(), json["recovery_hint"].as_str().unwrap())
 }
 
 /// Runs the command that a refusal names, in which there is nothing to be filled in.
@@ -71,7 +72,7 @@ fn the_hint_about_what_a_recovery_leaves_leads_out() {
     let told = refusal(&here.run(&["apply", "other.json", "--json"]), "left");
     // As it is said: first without more, which leaves it.
     run_what_is_said(&here, &told, "left").exits(6);
-    assert!(told.contains("`--back`"), "{told}");
+    assert!(told.contains("--back"), "{told}");
     here.run(&["recover", &id, "--back"]).exits(0);
     here.run(&["apply", "other.json"]).exits(0);
 }

@@ -75,6 +75,18 @@ fn bad_arguments_are_results_with_every_finding() {
 }
 
 #[test]
+fn a_hint_names_what_an_agent_can_call() {
+    let root = Root::with(&[("a.txt", "one\n")]);
+    let mut session = root.open(&[]);
+    let unknown = json!({"transaction_id": "20260101T000000.000000Z-0123456789abcdef"});
+    let failed = session.failed("undo_transaction", &unknown, "UNKNOWN_TRANSACTION");
+    let hint = failed["recovery_hint"].as_str().unwrap();
+    assert!(hint.contains("call list_transactions") || hint.contains("Call list_transactions"), "{hint}");
+    // What no tool does, a person must be asked for.
+    assert!(hint.contains("ask the user to run `txedit status`"), "{hint}");
+}
+
+#[test]
 fn a_line_over_the_limit_is_answered() {
     let root = Root::with(&[]);
     let mut session = root.open(&[]);

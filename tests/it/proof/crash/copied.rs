@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use txedit::engine::{Decision, RecoverOptions};
-use txedit::error::ErrorKind;
+use txedit::error::{ErrorKind, NextStep};
 
 use super::child::{self, End, Moment, Role, command, killed_at, parse};
 use super::scene::{self, Node, Scene, Tree, names, tree};
@@ -83,7 +83,7 @@ impl Case {
         if self.role == Role::Undo && is_new {
             // Its history is that of another workspace: the folders of what it undoes stay, and are told.
             now.retain(|path, node| !path.starts_with("made") || !matches!(node, Node::Folder { .. }));
-            assert!(done.reason.contains("are left"), "{told}");
+            assert!(done.reason().contains("are left"), "{told}");
         }
         assert_eq!(now, *if is_new { &self.new } else { &self.old }, "{told}");
         assert!(done.kept.is_empty() && engine.kept().unwrap().is_empty(), "{told}");
@@ -182,7 +182,7 @@ fn a_copy_of_what_was_contended_is_only_put_aside() {
     for plan_only in [true, false] {
         let error = engine(&there).recover(Some(&id), TRUST.plan_only(plan_only)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::RecoveryRequired, "{error:?}");
-        assert!(error.to_string().contains(&format!("txedit recover {id} --discard")), "{error}");
+        assert_eq!(error.next_steps(), [NextStep::Discard { id: id.clone() }], "{error}");
     }
     let discard = RecoverOptions::new().decision(Decision::Discard);
     assert_eq!(engine(&there).recover(Some(&id), discard).unwrap()[0].action.as_str(), "discarded");

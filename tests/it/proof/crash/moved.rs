@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use txedit::engine::RecoverOptions;
-use txedit::error::ErrorKind;
+use txedit::error::{ErrorKind, NextStep};
 use txedit::journal::{record, scan};
 
 use super::child::{self, End, Moment, Role, command, killed_at, parse};
@@ -53,7 +53,12 @@ fn a_copy_is_listed_and_left_alone_until_a_person_says_otherwise() {
     assert_eq!((recovered[0].action.as_str(), recovered[0].required), ("left", false), "{recovered:?}");
     let status = engine.status().unwrap();
     assert_eq!((status.interrupted[0].id.as_str(), status.interrupted[0].action.as_str()), (id.as_str(), "leave"));
-    assert!(status.interrupted[0].reason.contains(&format!("txedit recover {id} --trust-journal")), "{status:?}");
+    assert_eq!(status.interrupted[0].next_steps, [NextStep::TrustJournal { id: id.clone() }], "{status:?}");
+    // Nobody has looked at its files: what was done to each of them is not how far it came.
+    for files in [&status.interrupted[0].files, &recovered[0].files] {
+        assert_eq!(files.len(), 16, "{files:?}");
+        assert!(files.iter().all(|file| file.class.is_none()), "{files:?}");
+    }
     // It blocks nobody, even on its own paths.
     let other = r#"{"files": [{"file_path": "src/bystander.txt", "edits": [{"old_string": "old one", "new_string": "x"}]},
         {"file_path": "src/two.sh", "mode": "700"}]}"#;

@@ -50,7 +50,7 @@ fn a_request_makes_no_file_that_runs_as_its_owner() {
                 (&json["errors"][0]["code"], &json["outcome"]),
                 (&json!("VALIDATION_FAILED"), &json!("unchanged"))
             );
-            assert!(json["errors"][0]["message"].as_str().unwrap().contains("--allow-set-id"), "{json}");
+            assert!(json["recovery_hint"].as_str().unwrap().contains("--allow-set-id"), "{json}");
         }
     }
     apply(&here, &mode("a", "4755"), &["--allow-set-id"]).exits(0);

@@ -1,0 +1,66 @@
+//! The next steps as commands and flags.
+
+use crate::error::NextStep;
+
+/// A step as a clause that names the command.
+pub(crate) fn words(step: &NextStep) -> String {
+    match step {
+        NextStep::Recover { id: None } => "recover it with `txedit recover`".to_owned(),
+        NextStep::Recover { id: Some(id) } => format!("recover it with `txedit recover {id}`"),
+        NextStep::Decide { id, can_finish } => {
+            let forward = if *can_finish { "--forward | " } else { "" };
+            format!("decide with `txedit recover {id} {forward}--back | --discard`")
+        }
+        NextStep::Discard { id } => format!("put it aside with `txedit recover {id} --discard`"),
+        NextStep::TrustJournal { id } => format!("if you know better, `txedit recover {id} --trust-journal`"),
+        NextStep::OtherHost { id } => format!("if that machine is down, `txedit recover {id} --other-host`"),
+        NextStep::Status => "see what is interrupted or open with `txedit status`".to_owned(),
+        NextStep::Log => "see what was committed with `txedit log`".to_owned(),
+        NextStep::ListKept => "see what is kept with `txedit kept list`".to_owned(),
+        NextStep::DropKept { id } => format!("delete it with `txedit kept drop {id}`"),
+        NextStep::Doctor => "see what the file system lacks with `txedit doctor`".to_owned(),
+        NextStep::AllowSetId => "allow it with --allow-set-id".to_owned(),
+        NextStep::AllowVcs => "allow it with --allow-vcs".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::args::CommandLine;
+
+    fn every_step() -> Vec<NextStep> {
+        let id = || "20260101T120000Z-0123456789ab".to_owned();
+        vec![
+            NextStep::Recover { id: None },
+            NextStep::Recover { id: Some(id()) },
+            NextStep::Decide { id: id(), can_finish: true },
+            NextStep::Decide { id: id(), can_finish: false },
+            NextStep::Discard { id: id() },
+            NextStep::TrustJournal { id: id() },
+            NextStep::OtherHost { id: id() },
+            NextStep::Status,
+            NextStep::Log,
+            NextStep::ListKept,
+            NextStep::DropKept { id: id() },
+            NextStep::Doctor,
+        ]
+    }
+
+    #[test]
+    fn each_command_that_is_named_can_be_typed() {
+        for step in every_step() {
+            let words = words(&step);
+            let command = words.split('`').nth(1).unwrap_or_else(|| panic!("{words}"));
+            for choice in command.split(" | ") {
+                // Each choice after the first is a flag of the same command.
+                let start = command.split(" --").next().unwrap_or_default();
+                let line = if choice.starts_with("--") { format!("{start} {choice}") } else { choice.to_owned() };
+                let parsed = CommandLine::try_parse_from(line.split(' '));
+                assert!(parsed.is_ok(), "{line}: {parsed:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! The report of a recovery: what was found, what follows from it, and what a person can do.
+
+use crate::engine::history::untrusted;
+use crate::engine::report::{InterruptedFile, Progress, Recovered, RecoveryAction, Why};
+use crate::engine::rollback::walk::Undone;
+use crate::engine::store::folder::TransactionFolder;
+use crate::engine::store::interrupted::{self, Untrusted};
+use crate::engine::store::private::Refusal;
+use crate::engine::store::state::State;
+use crate::error::{Error, NextStep, Result};
+use crate::journal::recover::Class;
+use crate::journal::{Beginning, Record};
+
+/// Why a transaction is left as it is, before any of its files is looked at.
+pub(super) enum Left {
+    Running,
+    Refused(Refusal),
+    Unfinished,
+    Corrupt(String),
+    Untrusted(Box<Beginning>, Untrusted),
+}
+
+impl Left {
+    pub(super) fn into_report(self, state: &State, id: &str) -> Result<Recovered> {
+        let left = |why| Recovered::new(id, RecoveryAction::Left, why);
+        Ok(match self {
+            Self::Running => Recovered { action: RecoveryAction::Running, ..left(at_work(state, id)?) },
+            Self::Refused(refusal) => {
+                Recovered { required: true, ..left(untrusted::refused_in_txn(state, id, refusal)) }
+            }
+            Self::Unfinished => Recovered { remarks: vec!["it is swept away".to_owned()], ..left(Why::NoJournal) },
+            Self::Corrupt(problem) => Recovered {
+                required: true,
+                next_steps: vec![NextStep::Discard { id: id.to_owned() }],
+                ..left(Why::Damaged { problem })
+            },
+            Self::Untrusted(beginning, untrusted) => Recovered {
+                next_steps: vec![untrusted.next_step(id)],
+                files: unobserved(&beginning.entries),
+                ..left(Why::Untrusted { untrusted, has_more_files: beginning.has_more })
+            },
+        })
+    }
+}
+
+/// The reason of one that somebody is at work on: its owner, or what the check of an owner that is gone has left behind.
+pub(in crate::engine) fn at_work(state: &State, id: &str) -> Result<Why> {
+    Ok(Why::AtWork { holder: interrupted::holder(state, id)? })
+}
+
+/// The files of a journal at which nobody has looked.
+pub(in crate::engine) fn unobserved(entries: &[Record]) -> Vec<InterruptedFile> {
+    let file = |record: &Record| InterruptedFile { path: record.path.as_path().to_owned(), class: None };
+    entries.iter().map(file).collect()
+}
+
+/// The report of a transaction whose entries are of these classes.
+pub(super) fn describe(transaction: &TransactionFolder<'_>, classes: &[Class], action: RecoveryAction) -> Recovered {
+    assert_eq!(transaction.journal.entries.len(), classes.len(), "each entry has a class");
+    let id = &transaction.journal.header.id;
+    let entries = transaction.journal.entries.iter().zip(classes);
+    let file = |(record, class): (&Record, &Class)| InterruptedFile {
+        path: record.path.as_path().to_owned(),
+        class: Some(*class),
+    };
+    let why = Why::Interrupted { mark: transaction.mark, progress: Progress::of(classes) };
+    let must_decide = action == RecoveryAction::Wait;
+    let can_finish = !transaction.mark.is_undo();
+    let decide = must_decide.then(|| NextStep::Decide { id: id.clone(), can_finish });
+    Recovered {
+        required: must_decide,
+        files: entries.map(file).collect(),
+        next_steps: decide.into_iter().collect(),
+        ..Recovered::new(id, action, why)
+    }
+}
+
+/// The report of one that has nowhere to go, since something is in the way.
+pub(super) fn blocked_by(transaction: &TransactionFolder<'_>, classes: &[Class], taken: &Error) -> Recovered {
+    let mut report = describe(transaction, classes, RecoveryAction::Left);
+    report.required = true;
+    report.remarks.push(taken.to_string());
+    report.next_steps = taken.next_steps().to_vec();
+    report
+}
+
+/// The report of a rollback: what it did not make old again is named.
+pub(super) fn rolled_back(transaction: &TransactionFolder<'_>, undone: Undone, mut report: Recovered) -> Recovered {
+    report.kept = undone.kept;
+    for odd in undone.odd.iter().filter(|odd| odd.on_top) {
+        report.action = RecoveryAction::PartlyRolledBack;
+        let path = &transaction.record(odd.entry).path;
+        report.remarks.push(format!("{path} is not as it was: {}", odd.reason));
+    }
+    report
+}

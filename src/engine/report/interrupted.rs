@@ -1,0 +1,279 @@
+//! Reports about interrupted transactions: what recovery found, would do and did, and why.
+
+use std::fmt;
+use std::path::PathBuf;
+
+pub use crate::engine::store::interrupted::Untrusted;
+use crate::error::{Kept, NextStep};
+use crate::journal::Mark;
+use crate::journal::recover::Class;
+
+/// A transaction in `txn/`.
+#[derive(Debug, Clone)]
+pub struct Interrupted {
+    /// The name of its folder.
+    pub id: String,
+    /// True if its owner is alive.
+    pub running: bool,
+    /// Who owns it, as it said of itself.
+    pub owner: String,
+    /// Its files, relative to the workspace.
+    pub files: Vec<InterruptedFile>,
+    /// What recovery would do.
+    pub action: RecoveryAction,
+    /// Why.
+    pub why: Why,
+    /// What else there is to know, as in [`Recovered::remarks`].
+    pub remarks: Vec<String>,
+    /// What a person can do about it.
+    pub next_steps: Vec<NextStep>,
+}
+
+impl Interrupted {
+    /// Why, with the remarks, in a sentence.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        reason(&self.why, &self.remarks)
+    }
+}
+
+fn reason(why: &Why, remarks: &[String]) -> String {
+    let mut reason = why.to_string();
+    for remark in remarks {
+        reason.push_str("; ");
+        reason.push_str(remark);
+    }
+    reason
+}
+
+/// A file of a transaction that was interrupted, or is running.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InterruptedFile {
+    /// The path, relative to the workspace.
+    pub path: PathBuf,
+    /// How far the transaction came with it; `None` where that was not observed, since nobody here may act on it.
+    pub class: Option<Class>,
+}
+
+/// What a recovery does with a transaction: the first six of a plan, the others of what was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RecoveryAction {
+    /// It would be committed.
+    Forward,
+    /// It would be rolled back.
+    Back,
+    /// It would be dropped: none of its files was swapped.
+    Drop,
+    /// Its folder would be put aside, files as they are.
+    Discard,
+    /// A person must decide.
+    Wait,
+    /// Nothing: it is at work, or nobody here may act on it.
+    Leave,
+    /// All files are new.
+    Committed,
+    /// All files are new but for those that the remarks name.
+    PartlyCommitted,
+    /// All files are old.
+    RolledBack,
+    /// All files are old but for those that the remarks name.
+    PartlyRolledBack,
+    /// None of its files was swapped.
+    Dropped,
+    /// Its folder was put aside, files as they are.
+    Discarded,
+    /// Nothing: another process is at work on it.
+    Running,
+    /// Nothing: the reason says why.
+    Left,
+}
+
+impl RecoveryAction {
+    /// Its word in answers.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Forward => "forward",
+            Self::Back => "back",
+            Self::Drop => "drop",
+            Self::Discard => "discard",
+            Self::Wait => "wait",
+            Self::Leave => "leave",
+            Self::Committed => "committed",
+            Self::PartlyCommitted => "partly_committed",
+            Self::RolledBack => "rolled_back",
+            Self::PartlyRolledBack => "partly_rolled_back",
+            Self::Dropped => "dropped",
+            Self::Discarded => "discarded",
+            Self::Running => "running",
+            Self::Left => "left",
+        }
+    }
+}
+
+impl fmt::Display for RecoveryAction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The reason for what a recovery does with a transaction. [`Display`](fmt::Display) is a clause about the transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Why {
+    /// Another process is at work on it, or it is gone.
+    AtWork {
+        /// That process, where it can be named.
+        holder: Option<String>,
+    },
+    /// Its folder is not this user's alone, or no folder, so that it is never acted on.
+    Refused {
+        /// The folder.
+        folder: PathBuf,
+        /// What is wrong with it, as it follows its path.
+        problem: String,
+        /// What can be done about it at a shell, where no call of this library does it.
+        remedy: String,
+    },
+    /// It has no journal yet: none of its files was swapped.
+    NoJournal,
+    /// Its journal cannot be read, or does not verify.
+    Damaged {
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// It came to its end, but its record in history is damaged.
+    DamagedInHistory {
+        /// What is wrong with it, as it follows its path.
+        problem: String,
+    },
+    /// Its journal is not acted on without a person's word.
+    Untrusted {
+        /// Why not.
+        untrusted: Untrusted,
+        /// True if its journal names more files than are listed.
+        has_more_files: bool,
+    },
+    /// It was interrupted, and this is how far it had come.
+    Interrupted {
+        /// The state of its journal.
+        mark: Mark,
+        /// How many files are in which class.
+        progress: Progress,
+    },
+}
+
+/// How far an interrupted transaction had come with its files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Progress {
+    /// Files of the transaction.
+    pub files: usize,
+    /// Those that are swapped.
+    pub swapped: usize,
+    /// Those that are not, and could be.
+    pub ready: usize,
+    /// Those that another program changed.
+    pub changed: usize,
+    /// Those whose new content never reached the disk whole.
+    pub torn: usize,
+}
+
+impl Progress {
+    /// The progress that these classes show.
+    pub(crate) fn of(classes: &[Class]) -> Self {
+        let count = |wanted: &[Class]| classes.iter().filter(|class| wanted.contains(class)).count();
+        Self {
+            files: classes.len(),
+            swapped: count(&[Class::Done]),
+            ready: count(&[Class::Ready]),
+            changed: count(&[Class::OnTop, Class::Before, Class::Captured]),
+            torn: count(&[Class::Torn]),
+        }
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AtWork { holder: Some(holder) } => write!(f, "{holder} is at work on it: wait for it, or end it"),
+            Self::AtWork { holder: None } => f.write_str("its owner is alive, or it is gone"),
+            Self::Refused { folder, problem, remedy } => {
+                write!(f, "{} {problem}, and may be one that was interrupted: {remedy}", folder.display())
+            }
+            Self::NoJournal => f.write_str("it never came to its journal"),
+            Self::Damaged { problem } => f.write_str(problem),
+            Self::DamagedInHistory { problem } => write!(f, "it is in history, and {problem}"),
+            Self::Untrusted { untrusted, has_more_files } => {
+                f.write_str(untrusted.reason())?;
+                f.write_str(if *has_more_files { "; it names more files than are listed" } else { "" })
+            }
+            Self::Interrupted { mark, progress } => write!(f, "it was {}: {progress}", state_of(*mark)),
+        }
+    }
+}
+
+impl fmt::Display for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { files, swapped, ready, changed, torn } = self;
+        write!(f, "{swapped} of {files} swapped, {ready} not, {changed} changed by another program")?;
+        if *torn > 0 {
+            write!(f, ", {torn} whose new content never reached the disk whole")?;
+        }
+        Ok(())
+    }
+}
+
+/// The state in which a recovery found a transaction, by its journal's mark.
+const fn state_of(mark: Mark) -> &'static str {
+    match mark {
+        Mark::Sealed => "interrupted",
+        Mark::Contended => "interrupted beside another program that was writing",
+        Mark::Check => "interrupted in its check",
+        Mark::Done => "done, not yet in history",
+        Mark::Undo | Mark::CheckUndo => "being rolled back",
+    }
+}
+
+/// What a recovery did, or would do, with one transaction.
+#[derive(Debug, Clone)]
+pub struct Recovered {
+    /// The transaction.
+    pub id: String,
+    /// What was done; of a plan, what would be done.
+    pub action: RecoveryAction,
+    /// True if a person must decide.
+    pub required: bool,
+    /// Why.
+    pub why: Why,
+    /// What else there is to know: files that are not new, or not old, and why; what stands in the way.
+    pub remarks: Vec<String>,
+    /// What a person can do about it.
+    pub next_steps: Vec<NextStep>,
+    /// The files, relative to the workspace.
+    pub files: Vec<InterruptedFile>,
+    /// What was put aside.
+    pub kept: Vec<Kept>,
+}
+
+impl Recovered {
+    /// One about whose files nothing is known.
+    pub(crate) fn new(id: &str, action: RecoveryAction, why: Why) -> Self {
+        Self {
+            id: id.to_owned(),
+            action,
+            required: false,
+            why,
+            remarks: Vec::new(),
+            next_steps: Vec::new(),
+            files: Vec::new(),
+            kept: Vec::new(),
+        }
+    }
+
+    /// Why, with the remarks, in a sentence.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        reason(&self.why, &self.remarks)
+    }
+}

@@ -1,0 +1,90 @@
+//! The next step after a failure, or about a transaction that waits: a value that each front-end puts into its own words.
+
+use std::fmt;
+
+use crate::path::bounds::Barred;
+
+/// Something that a caller, or the person behind it, can do next.
+///
+/// The library words none of them as a command: a program that uses it has methods, an agent has tools, and only a person
+/// at a shell has commands. [`Display`](fmt::Display) names the method.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NextStep {
+    /// Recover a transaction; without an id all that are interrupted.
+    Recover {
+        /// The transaction.
+        id: Option<String>,
+    },
+    /// Decide about an interrupted transaction that recovery leaves as it is.
+    Decide {
+        /// The transaction.
+        id: String,
+        /// Whether it can be finished; it can always be rolled back or put aside.
+        can_finish: bool,
+    },
+    /// Put the folder of a transaction aside, into `kept/`, and leave the files as they are.
+    Discard {
+        /// The transaction.
+        id: String,
+    },
+    /// Act on a journal that was not written in the folder where it is.
+    TrustJournal {
+        /// The transaction.
+        id: String,
+    },
+    /// Act on a journal that another machine wrote, once that one is known to be down.
+    OtherHost {
+        /// The transaction.
+        id: String,
+    },
+    /// List what is interrupted, open and kept.
+    Status,
+    /// List the committed transactions.
+    Log,
+    /// List what was put aside.
+    ListKept,
+    /// Delete what a transaction put aside.
+    DropKept {
+        /// The transaction.
+        id: String,
+    },
+    /// Find out what the file system lacks.
+    Doctor,
+    /// Allow files to be made set-user-id or set-group-id.
+    AllowSetId,
+    /// Allow the files of version control systems to be changed.
+    AllowVcs,
+}
+
+impl NextStep {
+    /// The step that lets a path be used that is barred, where there is one.
+    pub(crate) fn to_allow(barred: &Barred) -> Option<Self> {
+        matches!(barred, Barred::Vcs).then_some(Self::AllowVcs)
+    }
+}
+
+impl fmt::Display for NextStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Recover { id: None } => f.write_str("Engine::recover(None, …)"),
+            Self::Recover { id: Some(id) } => write!(f, "Engine::recover(Some({id:?}), …)"),
+            Self::Decide { id, can_finish: true } => {
+                write!(f, "Engine::recover(Some({id:?}), …) with Decision::Forward, Back or Discard")
+            }
+            Self::Decide { id, can_finish: false } => {
+                write!(f, "Engine::recover(Some({id:?}), …) with Decision::Back or Discard")
+            }
+            Self::Discard { id } => write!(f, "Engine::recover(Some({id:?}), …) with Decision::Discard"),
+            Self::TrustJournal { id } => write!(f, "Engine::recover(Some({id:?}), …) with trust_journal"),
+            Self::OtherHost { id } => write!(f, "Engine::recover(Some({id:?}), …) with other_host"),
+            Self::Status => f.write_str("Engine::status()"),
+            Self::Log => f.write_str("Engine::log(…)"),
+            Self::ListKept => f.write_str("Engine::kept()"),
+            Self::DropKept { id } => write!(f, "Engine::kept_drop({id:?})"),
+            Self::Doctor => f.write_str("a file system that can exchange two names (renameat2 RENAME_EXCHANGE)"),
+            Self::AllowSetId => f.write_str("an engine without refusing_set_id()"),
+            Self::AllowVcs => f.write_str("an engine with other bounds"),
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The next steps as an agent can take them: by a tool, or by asking the person who has a shell.
+
+use crate::error::NextStep;
+
+/// A step as a clause.
+pub(super) fn words(step: &NextStep) -> String {
+    match step {
+        NextStep::Recover { id: None } => {
+            format!("send the call again, which recovers what is interrupted first; if it fails, {}", ask("recover"))
+        }
+        NextStep::Recover { id: Some(id) } => {
+            let ask = ask(&format!("recover {id}"));
+            format!("send the call again, which recovers transaction {id} first; if it fails, {ask}")
+        }
+        NextStep::Decide { id, can_finish } => {
+            let forward = if *can_finish { "--forward | " } else { "" };
+            ask(&format!("recover {id} {forward}--back | --discard"))
+        }
+        NextStep::Discard { id } => format!("{}, which puts it aside", ask(&format!("recover {id} --discard"))),
+        NextStep::TrustJournal { id } => {
+            format!("{}, if its journal can be trusted", ask(&format!("recover {id} --trust-journal")))
+        }
+        NextStep::OtherHost { id } => {
+            format!("{}, if that machine is down", ask(&format!("recover {id} --other-host")))
+        }
+        NextStep::Status => format!("{}, which lists what is interrupted, open and kept", ask("status")),
+        NextStep::Log => "call list_transactions, and give the transaction_id that is meant".to_owned(),
+        NextStep::ListKept => ask("kept list"),
+        NextStep::DropKept { id } => ask(&format!("kept drop {id}")),
+        NextStep::Doctor => format!("{}, which says what the file system lacks", ask("doctor")),
+        NextStep::AllowSetId => "ask the user to start the server with --allow-set-id".to_owned(),
+        NextStep::AllowVcs => "ask the user to start the server with --allow-vcs".to_owned(),
+    }
+}
+
+/// No tool does it, so a person must.
+fn ask(command: &str) -> String {
+    format!("ask the user to run `txedit {command}` in the workspace")
+}
