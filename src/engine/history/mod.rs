@@ -250,7 +250,7 @@ impl Engine {
             };
             let wanted = |p: &RelPath| loaded.journal.entries.iter().any(|record| record.path.touches(p));
             if path.as_ref().is_none_or(wanted) {
-                log.push(self.logged(&loaded, reverted.get(loaded.id()))?);
+                log.push(self.logged(&loaded, undone.get(loaded.id()))?);
             }
         }
         Ok(log)
@@ -271,7 +271,7 @@ impl Engine {
             let (old, new) = self.contents(&state, &loaded, entry)?;
             files.push(shown_file(&record.path, &record.change, old.as_deref(), new.as_deref()));
         }
-        Ok(Shown { logged: self.logged(&loaded, reverted.get(loaded.id()))?, files })
+        Ok(Shown { logged: self.logged(&loaded, undone.get(loaded.id()))?, files })
     }
 
     /// What an entry of a transaction was and became, as far as both are still known; empty where there was no file.

@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::engine::history::untrusted::{self, Doubtful, Wanting};
-use crate::engine::history::{Entry, Loaded, whole_history};
+use crate::engine::history::untrusted::{self, Wanting};
+use crate::engine::history::{self, Entry, Loaded, whole_history};
 use crate::engine::recovery::{self, InFront};
 use crate::engine::report::{Extra, FileReport, Operation, Report, Reverted};
 use crate::engine::store::snapshot::{self, Snapshot, Wanted};
-use crate::engine::store::state::{Found, State};
+use crate::engine::store::state::Found;
 use crate::engine::transaction::prepare::lock_targets::{LockedTargets, Parents, Targets};
 use crate::engine::transaction::prepare::prepared::{Marks, Prepared, Source, Sources};
 use crate::engine::transaction::prepare::request_paths::is_about_the_path;

@@ -5,10 +5,10 @@
 
 use crate::cancel::CancelToken;
 use crate::digest::Digest;
-use crate::engine::history::Loaded;
 use crate::engine::history::search::{Search, Wanted, having_key};
 use crate::engine::history::stored_report::Account;
 use crate::engine::history::untrusted::Doubtful;
+use crate::engine::history::{self, Loaded};
 use crate::engine::report::{Extra, FileReport, Operation, Report};
 use crate::engine::store::folder::see;
 use crate::engine::store::state::Found;
