@@ -13,10 +13,10 @@ use super::newline::{Ending, breaks, convert};
 use super::position::{self, BadPosition};
 use super::tolerant::{self, LADDER, Tolerated};
 use super::{Applied, Edited, MatchKind, Refused};
-use crate::error::MismatchCause;
-use crate::error::{Detail, ErrorKind};
+use crate::error::{Detail, ErrorKind, MismatchCause};
 use crate::request::edit::{Anchor, Count, Edit, Encoding, Hunk, Matching, Position, Side};
 
+mod no_match;
 mod steps;
 
 /// Lines that an answer names for one edit.
@@ -428,46 +428,6 @@ impl<'a> Editor<'a> {
             changes.push(range.clone(), span);
         }
         changes
-    }
-
-    /// The old text stands there, but not as it is written, and nothing tells how the new one is meant.
-    fn untold(&self, index: usize, text: &[u8], replacement: &[u8]) -> Refused {
-        let diagnosis = diagnose::diagnose(&self.content.bytes(0..self.content.len()), text, replacement);
-        let message = format!(
-            "the old text stands at line {} in another indentation or spelling, and nothing tells whether the new text \
-             has that of the file: write both as the file is",
-            diagnosis.line
-        );
-        refused(index, ErrorKind::MatchNotFound, message, Detail::NoMatch(Box::new(diagnosis)))
-    }
-
-    fn not_found(&self, index: usize, edit: &Edit, text: &[u8]) -> Refused {
-        let state = self.content.bytes(0..self.content.len());
-        let mut diagnosis = diagnose::diagnose(&state, text, &edit.replacement);
-        if let Some(taker) = self.taker(text) {
-            diagnosis.cause = Some(MismatchCause::ConsumedByEdit(taker));
-            diagnosis.suggestion = None;
-        }
-        let message = format!("old_string not found in the file{}", diagnosis.advice());
-        refused(index, ErrorKind::MatchNotFound, message, Detail::NoMatch(Box::new(diagnosis)))
-    }
-
-    /// The edit that took `text` away, if one did: edits are taken back, the newest first, until it is there again.
-    ///
-    /// What was not there before a step can only be there after it where the step changed something.
-    fn taker(&self, text: &[u8]) -> Option<usize> {
-        if text.is_empty() {
-            return None;
-        }
-        let needle = Needle::new(text);
-        let mut content = self.content.clone();
-        for (index, back) in self.back.iter().enumerate().rev() {
-            let restored = content.replace(back.as_ref()?);
-            if restored.ranges().any(|range| needle.is_around(&content, range)) {
-                return Some(index);
-            }
-        }
-        None
     }
 }
 

@@ -1,0 +1,50 @@
+//! Refusals of an edit whose anchor is not found.
+
+use super::{Editor, refused};
+use crate::error::{Detail, ErrorKind, MismatchCause};
+use crate::request::edit::Edit;
+use crate::text::Refused;
+use crate::text::diagnose;
+use crate::text::locate::Needle;
+
+impl Editor<'_> {
+    /// The anchor is found in another indentation or spelling, and how to write the replacement cannot be told.
+    pub(super) fn untold(&self, index: usize, text: &[u8], replacement: &[u8]) -> Refused {
+        let diagnosis = diagnose::diagnose(&self.content.bytes(0..self.content.len()), text, replacement);
+        let message = format!(
+            "the old text stands at line {} in another indentation or spelling, and nothing tells whether the new text \
+             has that of the file: write both as the file is",
+            diagnosis.line
+        );
+        refused(index, ErrorKind::MatchNotFound, message, Detail::NoMatch(Box::new(diagnosis)))
+    }
+
+    pub(super) fn not_found(&self, index: usize, edit: &Edit, text: &[u8]) -> Refused {
+        let state = self.content.bytes(0..self.content.len());
+        let mut diagnosis = diagnose::diagnose(&state, text, &edit.replacement);
+        if let Some(taker) = self.taker(text) {
+            diagnosis.cause = Some(MismatchCause::ConsumedByEdit(taker));
+            diagnosis.suggestion = None;
+        }
+        let message = format!("old_string not found in the file{}", diagnosis.advice());
+        refused(index, ErrorKind::MatchNotFound, message, Detail::NoMatch(Box::new(diagnosis)))
+    }
+
+    /// The edit that removed `text`, if one did: edits are reverted, the newest first, until it is there again.
+    ///
+    /// What was not there before a step can only be there after it where the step changed something.
+    pub(super) fn taker(&self, text: &[u8]) -> Option<usize> {
+        if text.is_empty() {
+            return None;
+        }
+        let needle = Needle::new(text);
+        let mut content = self.content.clone();
+        for (index, back) in self.back.iter().enumerate().rev() {
+            let restored = content.replace(back.as_ref()?);
+            if restored.ranges().any(|range| needle.is_around(&content, range)) {
+                return Some(index);
+            }
+        }
+        None
+    }
+}
