@@ -3,7 +3,7 @@
 //! The files and the script are made up; in their place put those of your program. Nothing of the real disk is touched.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
-use txedit::testing::{Deed, Explorer, Script, strategies};
+use txedit::testing::{Explorer, ForeignDeed, Script, strategies};
 use txedit::{PathRule, Request};
 
 fn request(json: &str) -> txedit::Result<Request> {
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let explorer = Explorer { images: 8, images_in_recovery: 4, depth: 1, ..Explorer::default() };
     println!("crashes: {}", explorer.explore(&script)?);
     // The same while somebody else writes one of the files, at one of every 60 moments.
-    let theirs = [("/w/src/main.rs", Deed::Write(b"somebody else's\n".to_vec()))];
+    let theirs = [("/w/src/main.rs", ForeignDeed::Write(b"somebody else's\n".to_vec()))];
     println!("with a foreign program: {}", explorer.explore_deeds(&script, &theirs, 60)?);
     // Calls that fail, in every way that makes sense, one of 20.
     println!("failures: {}", explorer.inject(&script, None, 20)?);

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::errno::{self, Errno};
 
-pub use detail::{Conflict, Detail, Diverged, Finding, Kept, NotOld, Outcome};
+pub use detail::{Conflict, Detail, Diverged, Finding, KeptContent, NotOld, Outcome};
 pub use diagnosis::{Diagnosis, Difference, MatchPlace, MatchPlaces, MismatchCause};
 pub use kind::ErrorKind;
 pub use next_step::NextStep;
@@ -35,7 +35,7 @@ struct Inner {
     change: Option<usize>,
     outcome: Outcome,
     detail: Detail,
-    kept: Vec<Kept>,
+    kept: Vec<KeptContent>,
     not_old: Vec<NotOld>,
     transaction: Option<String>,
     attempts: usize,
@@ -158,7 +158,7 @@ impl Error {
 
     /// Lists what was put aside.
     #[must_use]
-    pub fn keeping(mut self, kept: Vec<Kept>) -> Self {
+    pub fn keeping(mut self, kept: Vec<KeptContent>) -> Self {
         self.0.kept = kept;
         self
     }
@@ -263,7 +263,7 @@ impl Error {
 
     /// What a rollback put aside.
     #[must_use]
-    pub fn kept(&self) -> &[Kept] {
+    pub fn kept(&self) -> &[KeptContent] {
         &self.0.kept
     }
 

@@ -156,11 +156,11 @@ mod text;
 pub mod text;
 
 pub use cancel::CancelToken;
-pub use check::{Call as CheckCall, Check, CheckRun, Checker, Ended, Verdict};
+pub use check::{Check, CheckCall, CheckRun, Checker, Ended, Verdict};
 pub use dialect::{Format as PatchFormat, Patch};
 pub use digest::{Digest, NotADigest};
 pub use engine::report::{
-    Content, Extra, Extras, FileReport, Interrupted, Kept as KeptTransaction, Logged, OpenTransaction, Operation,
+    Extra, Extras, FileContent, FileReport, Interrupted, Kept as KeptTransaction, Logged, OpenTransaction, Operation,
     Overlap, Preview, Pruned, Recovered, RecoveryAction, Report, Reverted, Shown, ShownFile, Staged, Status,
     Unreadable,
 };
@@ -168,13 +168,13 @@ pub use engine::{
     Decision, Durability, Engine, Observer, Phase, RecoverOptions, Retention, Run, Settings, Transaction, UndoOptions,
 };
 pub use error::{
-    Conflict, Detail, Diagnosis, Difference, Diverged, Error, ErrorKind, Finding, Kept, MatchPlace, MatchPlaces,
+    Conflict, Detail, Diagnosis, Difference, Diverged, Error, ErrorKind, Finding, KeptContent, MatchPlace, MatchPlaces,
     MismatchCause, NotOld, Outcome, Result,
 };
-pub use fs::walk::Tree;
+pub use fs::walk::SearchTree;
 pub use path::AskedPath;
 pub use path::bounds::{BadGlob, Bounds};
-pub use replace::{Found as Replacements, Guard as ReplaceGuard, Pattern, Query, search};
+pub use replace::{Pattern, Query, ReplaceGuard, Replacements, search};
 pub use request::edit::{Anchor, Count, Edit, Encoding, Hunk, HunkLine, Matching, Position, Side};
 pub use request::validate::PathRule;
 pub use request::{Change, FileRequest, IfExists, Mode, RenameTo, Request};

@@ -7,7 +7,7 @@ use criterion::{BenchmarkId, Criterion, Throughput};
 use txedit::engine::Durability;
 use txedit::journal::record::encode;
 use txedit::journal::recover::{Class, Observed, Seen, classify, decide};
-use txedit::journal::{Change, Journal, Mark, Record, scan};
+use txedit::journal::{Journal, Mark, Record, RecordedChange, scan};
 use txedit::path::{RelPath, STATE_FOLDER};
 use txedit::plan::FileState;
 
@@ -60,7 +60,7 @@ fn extended(real: &Journal, entries: usize) -> Journal {
 
 /// What is seen of an entry after its swap.
 fn half_way(record: &Record) -> Observed {
-    let Change::Edit { before, after, staged, original } = record.change else { panic!("it is an edit") };
+    let RecordedChange::Edit { before, after, staged, original } = record.change else { panic!("it is an edit") };
     let file = |state: FileState, identity| Seen::File {
         digest: state.digest,
         mode: state.mode,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, Throughput};
 use txedit::engine::{Durability, RecoverOptions};
 use txedit::error::Outcome;
-use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::os::OsFs;
 use txedit::path::STATE_FOLDER;
 
@@ -78,12 +78,12 @@ fn interrupt(workspace: &Workspace, way: Way) {
     let fs = Arc::new(FaultFs::new(Arc::new(OsFs::new())));
     let swapped = AtomicUsize::new(0);
     let state = workspace.tree.root().canonicalize().unwrap().join(STATE_FOLDER);
-    let is_swap = move |call: &Call| {
-        call.operation == Operation::Rename
+    let is_swap = move |call: &FaultCall| {
+        call.operation == FaultOperation::Rename
             && call.path.starts_with(&state)
             && call.to.as_ref().is_some_and(|to| !to.starts_with(&state))
     };
-    let gone = move |call: &Call| {
+    let gone = move |call: &FaultCall| {
         // One write after the last swap that succeeds is the first that fails.
         let is_gone = swapped.load(Ordering::Relaxed) >= swaps && call.operation.writes();
         if is_swap(call) {

@@ -16,7 +16,7 @@ use rustix::fs::{Mode, OFlags, fcntl_setfl, fstat, open};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-use super::left::Marks;
+use super::left::ProcessMarks;
 use crate::cancel::CancelToken;
 
 /// The variable with the token of the server, which no program that it runs is to know.
@@ -63,7 +63,7 @@ pub enum Stream {
 
 /// How a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum ProgramEnd {
     /// By itself.
     Exited(ExitStatus),
     /// It took too long, and was stopped.
@@ -78,7 +78,7 @@ pub enum End {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
     /// How it ended.
-    pub end: End,
+    pub end: ProgramEnd,
     /// Processes that it left behind and that could not be ended, for messages.
     pub left: Vec<String>,
 }
@@ -100,7 +100,7 @@ struct Running {
     child: Child,
     group: Pid,
     outputs: Vec<(Stream, PipeReader)>,
-    marks: Marks,
+    marks: ProcessMarks,
     /// Whether the program was waited for: its number may be another's by now.
     is_over: bool,
     /// Whether the listener has had enough.
@@ -131,7 +131,7 @@ impl Running {
         command.env_remove(TOKEN);
         command.stdin(Stdio::null()).stdout(writer).stderr(error_writer).process_group(0);
         let variable = |(name, value): &(&str, OsString)| [name.as_bytes(), b"=", value.as_bytes()].concat();
-        let mut marks = Marks { variables: order.environment.iter().map(variable).collect(), held: None };
+        let mut marks = ProcessMarks { variables: order.environment.iter().map(variable).collect(), held: None };
         let child = match order.held {
             Some(held) => spawn_holding(command, held, &mut marks)?,
             None => command.spawn()?,
@@ -147,8 +147,8 @@ impl Running {
         started: Instant,
         cancel: &CancelToken,
         listener: Listener<'_>,
-    ) -> io::Result<End> {
-        let mut stopped: Option<(End, Instant)> = None;
+    ) -> io::Result<ProgramEnd> {
+        let mut stopped: Option<(ProgramEnd, Instant)> = None;
         loop {
             if !self.hear(listener) {
                 std::thread::sleep(PACE);
@@ -160,7 +160,7 @@ impl Running {
                 self.signal(Signal::KILL);
                 let status = self.child.wait()?;
                 self.is_over = true;
-                return Ok(stopped.map_or(End::Exited(status), |(why, _)| why));
+                return Ok(stopped.map_or(ProgramEnd::Exited(status), |(why, _)| why));
             }
             if let Some((_, since)) = &stopped {
                 if since.elapsed() >= GRACE {
@@ -169,9 +169,9 @@ impl Running {
                 continue;
             }
             let why = match (cancel.is_cancelled(), started.elapsed() >= limit, self.is_deaf) {
-                (true, ..) => End::Cancelled,
-                (_, true, _) => End::TimedOut,
-                (_, _, true) => End::Unheard,
+                (true, ..) => ProgramEnd::Cancelled,
+                (_, true, _) => ProgramEnd::TimedOut,
+                (_, _, true) => ProgramEnd::Unheard,
                 (false, false, false) => continue,
             };
             self.signal(Signal::TERM);
@@ -225,7 +225,7 @@ impl Drop for Running {
 /// Starts a program that inherits an open file, as what it starts does by itself. Nothing else that this process starts
 /// meanwhile may: it would hold the lock as long as it runs, and be ended with the program. So the file is inherited by a
 /// number that is another file here, and gets it only in the child.
-fn spawn_holding(mut command: Command, held: BorrowedFd<'_>, marks: &mut Marks) -> io::Result<Child> {
+fn spawn_holding(mut command: Command, held: BorrowedFd<'_>, marks: &mut ProcessMarks) -> io::Result<Child> {
     let other = open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
     let number = fcntl_dupfd_cloexec(&other, HELD_FROM).or_else(|_| fcntl_dupfd_cloexec(&other, 3))?;
     let stat = fstat(held)?;

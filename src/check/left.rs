@@ -18,7 +18,7 @@ const PACE: Duration = Duration::from_millis(1);
 
 /// By what a process is known.
 #[derive(Debug, Default)]
-pub(super) struct Marks {
+pub(super) struct ProcessMarks {
     /// Variables of its environment, as `NAME=value`; all of them.
     pub(super) variables: Vec<Vec<u8>>,
     /// An open file with a lock: its number in the process, its device and its inode.
@@ -26,14 +26,14 @@ pub(super) struct Marks {
 }
 
 /// A process that was found.
-struct Found {
+struct FoundProcess {
     process: Pid,
     /// By which it is told from a later one of the same number.
     started: u64,
     handle: OwnedFd,
 }
 
-impl Marks {
+impl ProcessMarks {
     /// Ends all processes that have these marks; answers those that could not be ended, for messages.
     pub(super) fn end_all(&self) -> Vec<String> {
         let until = Instant::now() + PATIENCE;
@@ -46,9 +46,9 @@ impl Marks {
                 // One that is gone needs no signal.
                 let _ = pidfd_send_signal(&one.handle, Signal::KILL);
             }
-            while found.iter().any(Found::is_alive) {
+            while found.iter().any(FoundProcess::is_alive) {
                 if Instant::now() >= until {
-                    return found.iter().filter(|one| one.is_alive()).map(Found::told).collect();
+                    return found.iter().filter(|one| one.is_alive()).map(FoundProcess::told).collect();
                 }
                 std::thread::sleep(PACE);
             }
@@ -56,7 +56,7 @@ impl Marks {
         }
     }
 
-    fn find(&self) -> Vec<Found> {
+    fn find(&self) -> Vec<FoundProcess> {
         if self.variables.is_empty() && self.held.is_none() {
             return Vec::new();
         }
@@ -71,14 +71,14 @@ impl Marks {
         others.filter_map(|number| self.look(Pid::from_raw(number)?)).collect()
     }
 
-    fn look(&self, process: Pid) -> Option<Found> {
+    fn look(&self, process: Pid) -> Option<FoundProcess> {
         if !self.are_on(process) {
             return None;
         }
         let handle = pidfd_open(process, PidfdFlags::empty()).ok()?;
         let (_, started) = state(process)?;
         // Once more: the number may have become another's before the handle was there.
-        self.are_on(process).then_some(Found { process, started, handle })
+        self.are_on(process).then_some(FoundProcess { process, started, handle })
     }
 
     fn are_on(&self, process: Pid) -> bool {
@@ -111,7 +111,7 @@ impl Marks {
     }
 }
 
-impl Found {
+impl FoundProcess {
     /// Whether any of its threads still runs.
     fn is_alive(&self) -> bool {
         matches!(state(self.process), Some((true, started)) if started == self.started)

@@ -48,12 +48,12 @@ impl Check {
 pub trait Checker: fmt::Debug + Send + Sync {
     /// Runs a check to its end. An error means that it could not be run at all: like a check that fails, it takes the
     /// transaction back.
-    fn run(&self, call: &Call<'_>) -> io::Result<Ended>;
+    fn run(&self, call: &CheckCall<'_>) -> io::Result<Ended>;
 }
 
 /// One run of a check.
 #[non_exhaustive]
-pub struct Call<'a> {
+pub struct CheckCall<'a> {
     /// What to run.
     pub check: &'a Check,
     /// Where: a path by which the root of the workspace is reached, whatever its name is by now.

@@ -5,8 +5,8 @@ use std::io;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use super::group::{self, End, Order, Ran, Tail};
-use super::{Call, Checker, Ended, Verdict};
+use super::group::{self, Order, ProgramEnd, Ran, Tail};
+use super::{CheckCall, Checker, Ended, Verdict};
 use crate::limits;
 
 /// The variable by which what a check starts knows the transaction that waits for it.
@@ -17,7 +17,7 @@ pub const TRANSACTION: &str = "TXEDIT_TRANSACTION";
 pub struct Processes;
 
 impl Checker for Processes {
-    fn run(&self, call: &Call<'_>) -> io::Result<Ended> {
+    fn run(&self, call: &CheckCall<'_>) -> io::Result<Ended> {
         let started = Instant::now();
         let order = Order {
             command: &call.check.command,
@@ -34,10 +34,10 @@ impl Checker for Processes {
             ControlFlow::Continue(())
         })?;
         let verdict = match end {
-            End::Exited(status) if status.success() => Verdict::Passed,
-            End::Exited(status) => Verdict::Failed(status.to_string()),
-            End::TimedOut => Verdict::TimedOut,
-            End::Cancelled | End::Unheard => Verdict::Cancelled,
+            ProgramEnd::Exited(status) if status.success() => Verdict::Passed,
+            ProgramEnd::Exited(status) => Verdict::Failed(status.to_string()),
+            ProgramEnd::TimedOut => Verdict::TimedOut,
+            ProgramEnd::Cancelled | ProgramEnd::Unheard => Verdict::Cancelled,
         };
         let verdict = match (verdict, left.is_empty()) {
             (Verdict::Passed, false) => {
@@ -68,7 +68,7 @@ mod tests {
         // What a check leaves behind is known by its transaction: each has its own, as in life.
         let transaction = format!("T-{}", scratch.path().display());
         let folder = scratch.path();
-        let call = Call { check: &check, folder, transaction: &transaction, held: None, cancel, output: &output };
+        let call = CheckCall { check: &check, folder, transaction: &transaction, held: None, cancel, output: &output };
         let ended = Processes.run(&call).unwrap();
         let heard = String::from_utf8(heard.into_inner().unwrap()).unwrap();
         (ended, heard)
@@ -129,7 +129,7 @@ mod tests {
             for _ in 0..300 {
                 let held = Some(std::os::fd::AsFd::as_fd(&locked));
                 let folder = scratch.path();
-                let call = Call { check: &check, folder, transaction: "T", held, cancel: &never, output: &|_| () };
+                let call = CheckCall { check: &check, folder, transaction: "T", held, cancel: &never, output: &|_| () };
                 assert_eq!(Processes.run(&call).unwrap().verdict, Verdict::Passed);
             }
             is_over.store(true, std::sync::atomic::Ordering::Relaxed);

@@ -19,7 +19,7 @@ const LINKS: usize = 40;
 /// An unknown key may be one of these misspelled, and is refused.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct ConfigFile {
     #[serde(default)]
     deny: Vec<String>,
     #[serde(default)]
@@ -42,7 +42,7 @@ pub(super) fn denied() -> Result<Vec<String>> {
     let bytes = input::read_file(&path, FILE_BYTES)?;
     let name = path.display().to_string();
     let text = std::str::from_utf8(&bytes).map_err(|_| usage(&name, format!("{name} is not UTF-8")))?;
-    let file: File = toml::from_str(text).map_err(|error| {
+    let file: ConfigFile = toml::from_str(text).map_err(|error| {
         let before = &text[..error.span().unwrap_or_default().start];
         let line = before.matches('\n').count() + 1;
         usage(&name, format!("{name}, line {line}: {}", error.message().trim_end()))

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use super::next_step;
-use super::options::Options;
+use super::options::CommonOptions;
 use super::output::{BAD, HEADING, NAME, NOTE, count, diff, styled};
 use super::report::warning_of;
 use crate::error::{
@@ -35,7 +35,7 @@ pub(crate) struct Failure {
 #[derive(Serialize)]
 struct ForScripts<'a> {
     #[serde(flatten)]
-    failure: wire::failure::Failure,
+    failure: wire::failure::FailureJson,
     #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<&'a str>,
 }
@@ -71,7 +71,7 @@ impl Failure {
     }
 
     /// The text for stderr; ends without a line break.
-    pub(crate) fn for_people(&self, options: Option<&Options>) -> String {
+    pub(crate) fn for_people(&self, options: Option<&CommonOptions>) -> String {
         let error = &self.error;
         let mut text = String::new();
         let message = error.to_string();
@@ -127,7 +127,7 @@ impl Failure {
     }
 
     /// `edit 2 of 3 in src/a.rs: `, or less.
-    fn place(&self, options: Option<&Options>) -> String {
+    fn place(&self, options: Option<&CommonOptions>) -> String {
         let entry = self.error.file().and_then(|index| self.request.as_ref()?.files.get(index));
         let file = entry.map(|entry| {
             let path = options.map_or(entry.path.as_path(), |o| o.shown(&entry.path));

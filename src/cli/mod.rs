@@ -31,7 +31,7 @@ use clap::error::ErrorKind as Misuse;
 
 use args::CommandLine;
 use failure::Failure;
-use options::Options;
+use options::CommonOptions;
 use output::Answer;
 
 /// Runs the program: reads the arguments and the environment, answers with the exit status.
@@ -49,7 +49,7 @@ pub fn main() -> ExitCode {
 
 fn run(line: &CommandLine) -> u8 {
     output::choose_colors(line.common.color);
-    let options = match Options::new(&line.common) {
+    let options = match CommonOptions::new(&line.common) {
         Ok(options) => options,
         Err(error) => return print_failure(&error.into(), line.common.json, None),
     };
@@ -59,7 +59,7 @@ fn run(line: &CommandLine) -> u8 {
     }
 }
 
-fn print_answer(answer: &Answer, options: &Options) -> u8 {
+fn print_answer(answer: &Answer, options: &CommonOptions) -> u8 {
     if !options.quiet {
         answer.notes.iter().for_each(output::note);
     }
@@ -78,7 +78,7 @@ fn print_answer(answer: &Answer, options: &Options) -> u8 {
     }
 }
 
-fn print_failure(failure: &Failure, json: bool, options: Option<&Options>) -> u8 {
+fn print_failure(failure: &Failure, json: bool, options: Option<&CommonOptions>) -> u8 {
     let status = exit::status(&failure.error);
     if !json {
         output::note(failure.for_people(options));

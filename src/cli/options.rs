@@ -19,7 +19,7 @@ use crate::path::bounds::VCS_FOLDERS;
 /// The common options, valid.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
-pub(crate) struct Options {
+pub(crate) struct CommonOptions {
     /// The workspace.
     root: Root,
     /// The folder at which relative paths of the command line start.
@@ -50,7 +50,7 @@ pub(crate) struct Options {
     pub(crate) verbose: bool,
 }
 
-impl Options {
+impl CommonOptions {
     /// Checks what was typed.
     pub(crate) fn new(common: &Common) -> Result<Self> {
         let current = env::current_dir().map_err(|e| Error::io("find", "the current folder", e))?;
@@ -63,8 +63,8 @@ impl Options {
         let check_limit = seconds("--check-timeout", common.check_timeout)?;
         let check = common.check.as_ref().map(|command| check(command, check_limit)).transpose()?;
         let durability = match common.durability {
-            args::Durability::Power => Durability::Power,
-            args::Durability::Process => Durability::Process,
+            args::DurabilityArg::Power => Durability::Power,
+            args::DurabilityArg::Process => Durability::Process,
         };
         // A quiet run may be asked for by a script around one that is verbose by its environment.
         let verbose = common.verbose && !common.quiet;

@@ -16,13 +16,13 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const TICK: Duration = Duration::from_millis(100);
 
 /// Shows how far a call is; gone from the terminal when it is dropped.
-pub(crate) struct Progress {
+pub(crate) struct CallProgress {
     bar: ProgressBar,
     quiet: bool,
     clock: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
-impl Progress {
+impl CallProgress {
     /// Starts the clock; shows nothing where stderr is no terminal, or where nobody wants to see it.
     pub(crate) fn start(quiet: bool) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
@@ -62,7 +62,7 @@ impl Progress {
     }
 }
 
-impl Observer for Progress {
+impl Observer for CallProgress {
     fn progress(&self, phase: Phase, done: usize, total: usize) {
         let verb = match phase {
             Phase::Read => "reading",
@@ -83,7 +83,7 @@ impl Observer for Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for CallProgress {
     fn drop(&mut self) {
         if let Some((stop, clock)) = self.clock.take() {
             drop(stop);

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::options::Options;
+use super::options::CommonOptions;
 use super::output::{HEADING, NAME, NOTE, count, diff, styled};
 use crate::engine::report::{FileReport, Operation, Report, Reverted};
 use crate::path::{one_line, shown};
 
 /// The result for stdout: one line, or the diff of a dry run.
-pub(crate) fn for_people(report: &Report, verb: &str, options: &Options) -> String {
+pub(crate) fn for_people(report: &Report, verb: &str, options: &CommonOptions) -> String {
     let mut text = String::new();
     if report.dry_run {
         for file in &report.files {
@@ -32,7 +32,7 @@ pub(crate) fn for_people(report: &Report, verb: &str, options: &Options) -> Stri
 }
 
 /// The notes for stderr.
-pub(crate) fn notes(report: &Report, options: &Options) -> Vec<String> {
+pub(crate) fn notes(report: &Report, options: &CommonOptions) -> Vec<String> {
     let mut notes = Vec::new();
     if report.dry_run {
         notes.push(format!("dry run: {}; nothing was written", extent(report)));
@@ -73,7 +73,7 @@ fn extent(report: &Report) -> String {
     if edits == 0 { files } else { format!("{files}, {}", count(edits, "edit")) }
 }
 
-fn push_file(text: &mut String, file: &FileReport, options: &Options) {
+fn push_file(text: &mut String, file: &FileReport, options: &CommonOptions) {
     let path = styled(HEADING, shown(options.shown(&file.path)));
     let _ = write!(text, "  {:8}{path}", file.operation.as_str());
     if let Some(to) = &file.extras.renamed_to {

@@ -1,11 +1,11 @@
 //! The way forward: a plan becomes phases of steps.
 
-use super::step::{Barrier, OnFailure, Phase, Step, Terms};
+use super::step::{Barrier, OnFailure, Step, StepPhase, Terms};
 use crate::journal::Mark;
 
 /// The steps of a commit of `entries` entries.
 #[must_use]
-pub fn commit(entries: usize, terms: Terms) -> Vec<Phase> {
+pub fn commit(entries: usize, terms: Terms) -> Vec<StepPhase> {
     if terms.contended {
         return contended(entries, terms.keyed);
     }
@@ -24,8 +24,9 @@ pub fn commit(entries: usize, terms: Terms) -> Vec<Phase> {
     prepare.extend(durable.then_some(Step::Barrier(Barrier::First)));
     prepare.extend(recheck());
 
-    let leave = |sync| if durable { leave(sync) } else { Phase { on_failure: OnFailure::Leave, steps: Vec::new() } };
-    let mut phases = vec![Phase { on_failure: OnFailure::Forget, steps: prepare }];
+    let leave =
+        |sync| if durable { leave(sync) } else { StepPhase { on_failure: OnFailure::Leave, steps: Vec::new() } };
+    let mut phases = vec![StepPhase { on_failure: OnFailure::Forget, steps: prepare }];
     let mut swap = Vec::with_capacity(2 * entries + 2);
     swap.extend((0..entries).flat_map(|entry| [Step::Swap(entry), Step::Look(entry)]));
     if checked {
@@ -49,7 +50,7 @@ pub fn commit(entries: usize, terms: Terms) -> Vec<Phase> {
 
 /// The same beside a program that is quicker than a sync: no edit waits between reading and swap until its content is
 /// durable. The journal says so by its name, with which a crash always takes everything back.
-fn contended(entries: usize, keyed: bool) -> Vec<Phase> {
+fn contended(entries: usize, keyed: bool) -> Vec<StepPhase> {
     let mut prepare: Vec<Step> = (0..entries).map(Step::Stage).collect();
     prepare.extend([Step::WriteJournal, Step::SyncJournal, Step::NameJournal]);
     prepare.extend(keyed.then_some(Step::LookForKey));
@@ -59,7 +60,7 @@ fn contended(entries: usize, keyed: bool) -> Vec<Phase> {
     let mut swap: Vec<Step> = (0..entries).map(Step::Contend).collect();
     swap.extend([Step::WriteReport, Step::WriteJournal]);
     vec![
-        Phase { on_failure: OnFailure::Forget, steps: prepare },
+        StepPhase { on_failure: OnFailure::Forget, steps: prepare },
         undo(swap),
         // The contents must be on the disk before the name that makes them count, and the journal that tells of them
         // before it has a name.
@@ -70,21 +71,21 @@ fn contended(entries: usize, keyed: bool) -> Vec<Phase> {
     ]
 }
 
-const fn undo(steps: Vec<Step>) -> Phase {
-    Phase { on_failure: OnFailure::Undo, steps }
+const fn undo(steps: Vec<Step>) -> StepPhase {
+    StepPhase { on_failure: OnFailure::Undo, steps }
 }
 
 /// Where a sync has failed, nothing that needs another one may follow.
-fn leave(sync: Step) -> Phase {
-    Phase { on_failure: OnFailure::Leave, steps: vec![sync] }
+fn leave(sync: Step) -> StepPhase {
+    StepPhase { on_failure: OnFailure::Leave, steps: vec![sync] }
 }
 
 /// Folders go only when every swap is durable: a recovery that goes back could put nothing into one that is gone.
-fn end(durable: bool) -> Phase {
+fn end(durable: bool) -> StepPhase {
     let mut steps = vec![Step::Tidy];
     steps.extend(durable.then_some(Step::SyncTidied));
     steps.push(Step::Archive);
-    Phase { on_failure: OnFailure::Warn, steps }
+    StepPhase { on_failure: OnFailure::Warn, steps }
 }
 
 /// The steps that finish an interrupted transaction, of whose entries those in `ready` are still to be swapped.

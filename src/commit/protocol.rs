@@ -7,10 +7,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::step::{Phase, Step, Terms};
+use super::step::{Step, StepPhase, Terms};
 use super::{backward, forward};
 use crate::identity::{Identity, Timestamp};
-use crate::journal::recover::{self, Ages, Class, Decision, Observed, Seen};
+use crate::journal::recover::{self, Ages, Class, Observed, RecoveryDecision, Seen};
 use crate::journal::{Header, Mark, Record};
 use crate::limits;
 
@@ -18,7 +18,7 @@ use crate::limits;
 #[derive(Debug, Clone, Copy)]
 pub struct Protocol {
     /// The steps of a commit: [`forward::commit`].
-    pub commit: fn(usize, Terms) -> Vec<Phase>,
+    pub commit: fn(usize, Terms) -> Vec<StepPhase>,
     /// The steps that finish an interrupted transaction: [`forward::finish`].
     pub finish: fn(&[usize], Mark) -> Vec<Step>,
     /// The steps that take one back: [`backward::undo`].
@@ -32,7 +32,7 @@ pub struct Protocol {
     /// The same in one that is taken back after a check: [`recover::classify_checked`].
     pub classify_checked: fn(&Record, &Observed) -> Class,
     /// What is to be done with an interrupted transaction: [`recover::decide`].
-    pub decide: fn(Mark, bool, &[Class]) -> Decision,
+    pub decide: fn(Mark, bool, &[Class]) -> RecoveryDecision,
     /// What a rollback may let go of: [`recover::is_new`].
     pub is_new: fn(&Record, Seen) -> bool,
     /// What may be unlinked of a transaction in the trash: [`recover::may_go`].

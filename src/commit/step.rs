@@ -88,7 +88,7 @@ pub enum Barrier {
 
 /// Steps between which a failure means the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Phase {
+pub struct StepPhase {
     /// What to do where a step fails.
     pub on_failure: OnFailure,
     /// The steps, in order.

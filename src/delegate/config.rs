@@ -32,7 +32,7 @@ const ROLE_BYTES: usize = 16 << 10;
 
 /// How delegates are run; all of it is valid.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
+pub struct DelegateSettings {
     /// A name that is looked for as shells do, or an absolute path.
     pub program: String,
     /// Its arguments, with `{model}`, `{prompt}`, `{agent}`, `{root}` and `{folder}` in them.
@@ -49,7 +49,7 @@ pub struct Settings {
     pub roles: BTreeMap<String, String>,
 }
 
-impl Default for Settings {
+impl Default for DelegateSettings {
     fn default() -> Self {
         Self {
             program: PROGRAM.to_owned(),
@@ -63,7 +63,7 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl DelegateSettings {
     /// The defaults, then the user's file, then that of the workspace, then the environment, then `flags`. All that is
     /// wrong with them is found at once, each with its file and line.
     pub fn load(engine: &Engine, flags: &Flags) -> Result<Self> {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::config::Settings;
+use super::config::DelegateSettings;
 use crate::digest::Digest;
 use crate::engine::{Engine, Run};
 use crate::error::ErrorKind;
@@ -11,16 +11,16 @@ use crate::wire::read::{self, SkippedFile, TextFile};
 
 /// What a delegate is shown.
 #[derive(Debug, Clone, Default)]
-pub struct Context {
+pub struct DelegateContext {
     /// The files, in the order in which they were named.
-    pub files: Vec<Shown>,
+    pub files: Vec<ContextFile>,
     /// Those that could not be shown, and why.
     pub skipped: Vec<SkippedFile>,
 }
 
 /// A file that a delegate is shown.
 #[derive(Debug, Clone)]
-pub struct Shown {
+pub struct ContextFile {
     /// As the caller named it.
     pub named: String,
     /// Relative to the root, without symlinks.
@@ -31,9 +31,9 @@ pub struct Shown {
     pub digest: Digest,
 }
 
-impl Context {
+impl DelegateContext {
     /// Reads the files; what cannot be shown is no error for the rest.
-    pub(super) fn read(engine: &Engine, files: &[String], settings: &Settings, run: Run<'_>) -> Self {
+    pub(super) fn read(engine: &Engine, files: &[String], settings: &DelegateSettings, run: Run<'_>) -> Self {
         let mut context = Self::default();
         let mut room = limits::DELEGATE_CONTEXT_BYTES;
         for (index, named) in files.iter().enumerate() {
@@ -53,7 +53,7 @@ impl Context {
                 }
                 Ok(TextFile { path, digest, text }) => {
                     room -= text.len() as u64;
-                    context.files.push(Shown { named: named.clone(), path, text, digest });
+                    context.files.push(ContextFile { named: named.clone(), path, text, digest });
                 }
                 Err(skipped) => context.skipped.push(skipped),
             }

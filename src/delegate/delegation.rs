@@ -3,13 +3,13 @@
 
 use std::time::{Duration, Instant};
 
-use super::config::Settings;
-use super::context::Context;
+use super::config::DelegateSettings;
+use super::context::DelegateContext;
 use super::desk::Desk;
 use super::program::{self, Values};
 use super::prompt;
 use super::proposal::{self, Proposal};
-use super::task::{Kind, Task};
+use super::task::{Task, TaskKind};
 use crate::check::Check;
 use crate::engine::report::{Preview, Report};
 use crate::engine::{Engine, Run};
@@ -24,14 +24,14 @@ pub struct Delegation<'a> {
     /// Of the workspace.
     pub engine: &'a Engine,
     /// How delegates are run.
-    pub settings: &'a Settings,
+    pub settings: &'a DelegateSettings,
     /// Decides, where a proposal is applied, whether it stays.
     pub check: Option<Check>,
 }
 
 /// What came of it.
 #[derive(Debug)]
-pub struct Done {
+pub struct Delegated {
     /// What the delegate said last.
     pub answer: String,
     /// The role that it had, where there is a choice.
@@ -43,18 +43,18 @@ pub struct Done {
     /// Whether its prompt was too long for an argument.
     pub prompt_in_file: bool,
     /// What it was shown.
-    pub context: Context,
+    pub context: DelegateContext,
     /// What became of its proposal, where it made one.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<ProposalOutcome>,
     /// What should be known.
     pub warnings: Vec<String>,
 }
 
 /// What became of a proposal.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct ProposalOutcome {
     /// Where it was found.
-    pub origin: Origin,
+    pub origin: ProposalOrigin,
     /// What it changes.
     pub preview: Preview,
     /// Of the commit, where it was to be applied.
@@ -63,14 +63,14 @@ pub struct Outcome {
 
 /// Where a proposal was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum ProposalOrigin {
     /// In the answer.
     Patch,
     /// In what the delegate changed in its scratch folder.
     Scratch,
 }
 
-impl Origin {
+impl ProposalOrigin {
     /// The word in answers.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
@@ -99,14 +99,14 @@ impl From<Error> for Failed {
 
 impl Delegation<'_> {
     /// Has a task done. After a failure no file was changed, unless the error is one of a commit and says otherwise.
-    pub fn run(&self, task: &Task, run: Run<'_>) -> Result<Done, Failed> {
+    pub fn run(&self, task: &Task, run: Run<'_>) -> Result<Delegated, Failed> {
         let started = Instant::now();
         let part = prompt::part(&task.kind, self.settings)?;
         let diff = match &task.kind {
-            Kind::Verify { transaction: Some(id), .. } => Some(self.diff_of(id, run)?),
+            TaskKind::Verify { transaction: Some(id), .. } => Some(self.diff_of(id, run)?),
             _ => None,
         };
-        let context = Context::read(self.engine, &task.files, self.settings, run);
+        let context = DelegateContext::read(self.engine, &task.files, self.settings, run);
         let desk = Desk::new()?;
         if task.kind.proposes() {
             desk.copy(&context.files)?;
@@ -115,10 +115,12 @@ impl Delegation<'_> {
         let prompt_in_file = whole.len() > self.settings.prompt_bytes || whole.contains('\0');
         let prompt = if prompt_in_file { prompt::pointer(&desk.write_prompt(&whole)?, whole.len()) } else { whole };
         let answer = self.ask(&prompt, &desk, run)?;
-        let mut done = Done {
+        let mut done = Delegated {
             answer,
             role: match &task.kind {
-                Kind::Analyze { role, .. } => Some(role.clone().unwrap_or_else(|| super::roles::GENERAL.to_owned())),
+                TaskKind::Analyze { role, .. } => {
+                    Some(role.clone().unwrap_or_else(|| super::roles::GENERAL.to_owned()))
+                }
                 _ => None,
             },
             model: self.settings.model.clone(),
@@ -166,7 +168,7 @@ impl Delegation<'_> {
     }
 
     /// Stages what the delegate proposes, and commits it where that was asked for.
-    fn take_proposal(&self, task: &Task, desk: &Desk, done: &mut Done, run: Run<'_>) -> Result<(), Failed> {
+    fn take_proposal(&self, task: &Task, desk: &Desk, done: &mut Delegated, run: Run<'_>) -> Result<(), Failed> {
         let with_answer = |error: Error| Failed { error, request: None, answer: Some(done.answer.clone()) };
         let (changed, warnings) = desk.changes(&done.context.files).map_err(with_answer)?;
         let (origin, proposal) = if changed.files.is_empty() {
@@ -175,9 +177,9 @@ impl Delegation<'_> {
                 return Ok(());
             };
             proposal::into_project(&mut found.request, &desk.folder());
-            (Origin::Patch, found)
+            (ProposalOrigin::Patch, found)
         } else {
-            (Origin::Scratch, Proposal { request: changed, patch: None })
+            (ProposalOrigin::Scratch, Proposal { request: changed, patch: None })
         };
         done.warnings = warnings;
         let Proposal { mut request, patch } = proposal;
@@ -198,7 +200,7 @@ impl Delegation<'_> {
         }
     }
 
-    fn settle(&self, task: &Task, origin: Origin, request: &Request, run: Run<'_>) -> Result<Outcome> {
+    fn settle(&self, task: &Task, origin: ProposalOrigin, request: &Request, run: Run<'_>) -> Result<ProposalOutcome> {
         validate::check(request, PathRule::AbsoluteOrRelative)?;
         let staged = self.engine.stage(request, None, run)?;
         let id = staged.id.ok_or_else(|| Error::new(ErrorKind::UnknownError, "what was staged has no id"))?;
@@ -214,7 +216,7 @@ impl Delegation<'_> {
         } else {
             None
         };
-        Ok(Outcome { origin, preview, report })
+        Ok(ProposalOutcome { origin, preview, report })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use super::context::Shown;
+use super::context::ContextFile;
 use super::roles;
 use crate::error::Result;
 use crate::fs::scratch::Scratch;
@@ -50,7 +50,7 @@ impl Desk {
     }
 
     /// Copies the files to their paths in the project.
-    pub(super) fn copy(&self, files: &[Shown]) -> Result<()> {
+    pub(super) fn copy(&self, files: &[ContextFile]) -> Result<()> {
         for file in files {
             let path = Path::new(WORK).join(&file.path);
             self.scratch.make_folders_of(&path)?;
@@ -61,11 +61,11 @@ impl Desk {
 
     /// What the delegate changed: a request with whole contents, for exactly the files that it was shown, and what of
     /// it is left out.
-    pub(super) fn changes(&self, shown: &[Shown]) -> Result<(Request, Vec<String>)> {
+    pub(super) fn changes(&self, shown: &[ContextFile]) -> Result<(Request, Vec<String>)> {
         let left = tree::contents(&self.folder(), limits::DELEGATE_FILES, limits::DELEGATE_CONTEXT_BYTES * 2)?;
         let mut warnings = Vec::new();
         let mut request = Request::default();
-        for tree::Entry { path, content } in &left {
+        for tree::TreeEntry { path, content } in &left {
             let copy = shown.iter().find(|file| file.path == *path);
             match (content, copy) {
                 (None, _) => warnings.push(format!("{} is no regular file and was left out", path.display())),
@@ -81,7 +81,7 @@ impl Desk {
                 }),
             }
         }
-        let is_gone = |file: &&Shown| !left.iter().any(|entry| entry.path == file.path);
+        let is_gone = |file: &&ContextFile| !left.iter().any(|entry| entry.path == file.path);
         request.files.extend(shown.iter().filter(is_gone).map(|file| FileRequest {
             path: file.path.clone().into(),
             expected_hash: Some(file.digest),

@@ -25,8 +25,8 @@ mod stream;
 mod task;
 mod wire;
 
-pub use config::Settings;
-pub use delegation::{Delegation, Done, Failed};
+pub use config::DelegateSettings;
+pub use delegation::{Delegated, Delegation, Failed};
 pub use sources::Flags;
 pub(crate) use sources::Table;
 pub use task::Task;

@@ -7,9 +7,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::Path;
 
-use super::config::{PROGRAM, Settings};
-use super::stream::{Flaw, Reader};
-use crate::check::group::{self, End, Order, Ran, Stream, Tail};
+use super::config::{DelegateSettings, PROGRAM};
+use super::stream::{Flaw, StreamReader};
+use crate::check::group::{self, Order, ProgramEnd, Ran, Stream, Tail};
 use crate::engine::Run;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
@@ -62,7 +62,7 @@ impl Values<'_> {
 }
 
 /// The program and its arguments. Without a model, what would name it is left out, with the option in front of it.
-pub(super) fn command(settings: &Settings, values: &Values<'_>) -> Vec<OsString> {
+pub(super) fn command(settings: &DelegateSettings, values: &Values<'_>) -> Vec<OsString> {
     let mut command = vec![OsString::from(&settings.program)];
     let mut plain_option = false;
     for template in &settings.args {
@@ -80,10 +80,10 @@ pub(super) fn command(settings: &Settings, values: &Values<'_>) -> Vec<OsString>
 }
 
 /// Runs the program to its end; answers what it said last.
-pub(super) fn run(settings: &Settings, command: &[OsString], folder: &Path, run: Run<'_>) -> Result<String> {
+pub(super) fn run(settings: &DelegateSettings, command: &[OsString], folder: &Path, run: Run<'_>) -> Result<String> {
     let environment = [(DELEGATION, folder.as_os_str().to_owned())];
     let order = Order { command, folder, environment: &environment, held: None, apart: true, limit: settings.limit };
-    let mut reader = Reader::default();
+    let mut reader = StreamReader::default();
     let mut errors = Tail::new(limits::DELEGATE_TAIL_BYTES);
     let mut printed = 0;
     let ran = group::run(&order, run.cancel, &mut |stream, bytes| {
@@ -99,26 +99,26 @@ pub(super) fn run(settings: &Settings, command: &[OsString], folder: &Path, run:
         }
         ControlFlow::Continue(())
     });
-    let fate = Fate { settings, errors: errors.text() };
+    let fate = FailedRun { settings, errors: errors.text() };
     let Ran { end, left } = ran.map_err(|error| fate.not_started(&error))?;
     if !left.is_empty() {
         return Err(fate.error(&format!("left what could not be ended: {}; end it yourself", left.join(", "))));
     }
     match end {
-        End::Exited(status) if status.success() => reader.finish().map_err(|flaw| fate.flawed(flaw)),
-        End::Exited(status) => Err(fate.failed(&status.to_string())),
-        End::TimedOut => Err(fate.timed_out()),
-        End::Unheard => Err(fate.error(&format!(
+        ProgramEnd::Exited(status) if status.success() => reader.finish().map_err(|flaw| fate.flawed(flaw)),
+        ProgramEnd::Exited(status) => Err(fate.failed(&status.to_string())),
+        ProgramEnd::TimedOut => Err(fate.timed_out()),
+        ProgramEnd::Unheard => Err(fate.error(&format!(
             "printed more than {} bytes and was stopped: ask for less at once",
             limits::DELEGATE_OUTPUT_BYTES
         ))),
-        End::Cancelled => Err(Error::new(ErrorKind::Cancelled, "cancelled while the delegate worked")),
+        ProgramEnd::Cancelled => Err(Error::new(ErrorKind::Cancelled, "cancelled while the delegate worked")),
     }
 }
 
 /// What is known of a run that came to nothing.
-struct Fate<'a> {
-    settings: &'a Settings,
+struct FailedRun<'a> {
+    settings: &'a DelegateSettings,
     /// The end of what was printed as errors.
     errors: String,
 }
@@ -137,7 +137,7 @@ const ADVICE: [(&[&str], &str); 4] = [
     (&["ECONNREFUSED", "ENOTFOUND", "ETIMEDOUT", "network", "Connection error"], "it cannot reach its provider"),
 ];
 
-impl Fate<'_> {
+impl FailedRun<'_> {
     fn error(&self, what: &str) -> Error {
         self.of_kind(ErrorKind::DelegateFailed, what)
     }
@@ -202,7 +202,7 @@ impl Fate<'_> {
 mod tests {
     use super::*;
 
-    fn words(settings: &Settings, model: Option<&str>, prompt: &str) -> Vec<String> {
+    fn words(settings: &DelegateSettings, model: Option<&str>, prompt: &str) -> Vec<String> {
         let values = Values {
             model,
             prompt,
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn each_value_is_one_argument_whatever_it_holds() {
-        let settings = Settings::default();
+        let settings = DelegateSettings::default();
         let prompt = "-y \"{model}\" '$(x)'\n{prompt} {agent";
         assert_eq!(
             words(&settings, Some("--yolo {prompt}"), prompt),
@@ -233,17 +233,17 @@ mod tests {
             ]
         );
         let args = ["--root={root}", "{folder}{folder}", "{\"a\": {prompt}}", "{unknown}", "{"].map(str::to_owned);
-        let settings = Settings { args: args.to_vec(), ..settings };
+        let settings = DelegateSettings { args: args.to_vec(), ..settings };
         let expected = ["kimi", "--root=/r {prompt}", "/s/desk/s/desk", "{\"a\": P}", "{unknown}", "{"];
         assert_eq!(words(&settings, Some("m"), "P"), expected);
     }
 
     #[test]
     fn without_a_model_its_option_is_left_out() {
-        let settings = Settings::default();
+        let settings = DelegateSettings::default();
         assert_eq!(words(&settings, None, "P")[..2], ["kimi", "--agent-file"]);
         let args = ["run", "--model={model}", "{prompt}", "{model}"].map(str::to_owned);
-        let settings = Settings { args: args.to_vec(), ..settings };
+        let settings = DelegateSettings { args: args.to_vec(), ..settings };
         assert_eq!(words(&settings, None, "P"), ["kimi", "run", "P"]);
     }
 }

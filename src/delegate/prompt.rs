@@ -3,32 +3,32 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::config::Settings;
-use super::context::{Context, Shown};
+use super::config::DelegateSettings;
+use super::context::{ContextFile, DelegateContext};
 use super::roles;
 use super::sources::misuse;
-use super::task::{Kind, Task};
+use super::task::{Task, TaskKind};
 use crate::error::Result;
 use crate::path::one_line;
 
 /// The text of the part that the delegate has; an unknown role is a finding.
-pub(super) fn part<'s>(kind: &Kind, settings: &'s Settings) -> Result<&'s str> {
+pub(super) fn part<'s>(kind: &TaskKind, settings: &'s DelegateSettings) -> Result<&'s str> {
     Ok(match kind {
-        Kind::Analyze { role, .. } => {
+        TaskKind::Analyze { role, .. } => {
             let name = role.as_deref().unwrap_or(roles::GENERAL);
             settings.roles.get(name).map(String::as_str).ok_or_else(|| {
                 let known: Vec<_> = settings.roles.keys().map(String::as_str).collect();
                 misuse("role", format!("there is no role {name:?}; there are {}", known.join(", ")))
             })?
         }
-        Kind::Implement { .. } => roles::IMPLEMENT,
-        Kind::Refactor { .. } => roles::REFACTOR,
-        Kind::Verify { .. } => roles::VERIFY,
+        TaskKind::Implement { .. } => roles::IMPLEMENT,
+        TaskKind::Refactor { .. } => roles::REFACTOR,
+        TaskKind::Verify { .. } => roles::VERIFY,
     })
 }
 
 /// The whole prompt. `diff` is what the transaction changes that is to be judged.
-pub(super) fn build(task: &Task, part: &str, root: &Path, context: &Context, diff: Option<&str>) -> String {
+pub(super) fn build(task: &Task, part: &str, root: &Path, context: &DelegateContext, diff: Option<&str>) -> String {
     let mut text = format!("{part}\n\nThe project is in {}; change nothing there.\n", root.display());
     if task.kind.proposes() {
         let _ = write!(text, "\n{}\n", roles::PROPOSE);
@@ -40,22 +40,22 @@ pub(super) fn build(task: &Task, part: &str, root: &Path, context: &Context, dif
         let _ = write!(text, "\n{title}:\n{}\n", content.trim_end());
     };
     match &task.kind {
-        Kind::Analyze { context, .. } => {
+        TaskKind::Analyze { context, .. } => {
             if let Some(context) = context {
                 section("Context", context);
             }
         }
-        Kind::Implement { constraints, .. } => {
+        TaskKind::Implement { constraints, .. } => {
             if let Some(constraints) = constraints {
                 section("Constraints", constraints);
             }
         }
-        Kind::Refactor { safety_checks, .. } => {
+        TaskKind::Refactor { safety_checks, .. } => {
             if *safety_checks {
                 section("Constraints", roles::SAFETY);
             }
         }
-        Kind::Verify { requirements, .. } => {
+        TaskKind::Verify { requirements, .. } => {
             if let Some(requirements) = requirements {
                 section("Requirements", requirements);
             }
@@ -72,7 +72,7 @@ pub(super) fn build(task: &Task, part: &str, root: &Path, context: &Context, dif
     text
 }
 
-fn push_file(text: &mut String, file: &Shown) {
+fn push_file(text: &mut String, file: &ContextFile) {
     let fence = fence(&file.text);
     let end = if file.text.ends_with('\n') || file.text.is_empty() { "" } else { "\n" };
     let _ = write!(text, "\nFile: {}\n{fence}\n{}{end}{fence}\n", one_line(&file.named), file.text);
@@ -98,15 +98,15 @@ mod tests {
     use super::*;
     use crate::digest::Digest;
 
-    fn shown(named: &str, text: &str) -> Shown {
-        Shown { named: named.to_owned(), path: named.into(), text: text.to_owned(), digest: Digest::of(b"") }
+    fn shown(named: &str, text: &str) -> ContextFile {
+        ContextFile { named: named.to_owned(), path: named.into(), text: text.to_owned(), digest: Digest::of(b"") }
     }
 
     #[test]
     fn each_part_stands_where_it_belongs() {
         let files = vec![shown("/p/-a\n{prompt}", "x\n"), shown("/p/b", "```` y")];
-        let context = Context { files, skipped: Vec::new() };
-        let kind = Kind::Implement { constraints: Some("KEEP".to_owned()), apply: false };
+        let context = DelegateContext { files, skipped: Vec::new() };
+        let kind = TaskKind::Implement { constraints: Some("KEEP".to_owned()), apply: false };
         let task = Task { prompt: "-p \"{model}\"\n'x'".to_owned(), files: Vec::new(), kind };
         let text = build(&task, "PART", Path::new("/p"), &context, Some("-old\n+new\n"));
         let expected = [
@@ -128,8 +128,8 @@ mod tests {
 
     #[test]
     fn a_role_that_nobody_knows_is_a_finding() {
-        let kind = |role: &str| Kind::Analyze { context: None, role: Some(role.to_owned()) };
-        let settings = Settings::default();
+        let kind = |role: &str| TaskKind::Analyze { context: None, role: Some(role.to_owned()) };
+        let settings = DelegateSettings::default();
         assert!(part(&kind("security"), &settings).unwrap().contains("attacker"));
         let error = part(&kind("poet"), &settings).unwrap_err();
         let crate::error::Detail::Findings(findings) = error.details() else { panic!("{error}") };

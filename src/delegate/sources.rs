@@ -90,7 +90,7 @@ fn user_file() -> Option<PathBuf> {
 /// A configuration as it is written.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct SettingsFile {
     /// What every command denies; the command line reads it, from the user's file alone.
     deny: Option<Spanned<Vec<String>>>,
     #[serde(default)]
@@ -124,7 +124,7 @@ fn read(bytes: &[u8], path: &Path, findings: &mut Findings) -> Option<Layer> {
             return None;
         }
     };
-    let File { deny, delegate: table } = match toml::from_str::<File>(text) {
+    let SettingsFile { deny, delegate: table } = match toml::from_str::<SettingsFile>(text) {
         Ok(file) => file,
         Err(error) => {
             refuse(error.span().unwrap_or_default().start, error.message());

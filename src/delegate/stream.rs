@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// Reads the output as it comes. Of messages only the last answer is kept.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct StreamReader {
     /// The line that is not at its end yet.
     line: Vec<u8>,
     /// All lines so far, as long as none is a message.
@@ -34,7 +34,7 @@ struct Message {
     content: Value,
 }
 
-impl Reader {
+impl StreamReader {
     pub(super) fn add(&mut self, mut bytes: &[u8]) {
         while let Some(end) = memchr::memchr(b'\n', bytes) {
             self.line.extend_from_slice(&bytes[..=end]);
@@ -108,7 +108,7 @@ mod tests {
     fn read(output: &[u8]) -> Result<String, Flaw> {
         // In pieces of every size, since pipes cut wherever they like.
         let of_size = |size: usize| {
-            let mut reader = Reader::default();
+            let mut reader = StreamReader::default();
             output.chunks(size).for_each(|piece| reader.add(piece));
             reader.finish()
         };

@@ -13,12 +13,12 @@ pub struct Task {
     /// The files that go along, as the caller named them.
     pub files: Vec<String>,
     /// What it is.
-    pub kind: Kind,
+    pub kind: TaskKind,
 }
 
 /// The four things that a delegate does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
+pub enum TaskKind {
     /// Read and answer.
     Analyze {
         /// What else is to be known.
@@ -49,7 +49,7 @@ pub enum Kind {
     },
 }
 
-impl Kind {
+impl TaskKind {
     /// The word for it, as on the command line.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
@@ -75,7 +75,7 @@ impl Kind {
 }
 
 impl Task {
-    fn new(prompt: Option<String>, files: Option<Vec<String>>, kind: Kind) -> Result<Self> {
+    fn new(prompt: Option<String>, files: Option<Vec<String>>, kind: TaskKind) -> Result<Self> {
         let mut findings = Findings::new();
         let prompt = prompt.unwrap_or_default();
         if prompt.trim().is_empty() {
@@ -97,7 +97,7 @@ impl TryFrom<Analyze> for Task {
 
     fn try_from(asked: Analyze) -> Result<Self> {
         let Analyze { prompt, files, context, role } = asked;
-        Self::new(prompt, files, Kind::Analyze { context, role })
+        Self::new(prompt, files, TaskKind::Analyze { context, role })
     }
 }
 
@@ -106,7 +106,7 @@ impl TryFrom<Implement> for Task {
 
     fn try_from(asked: Implement) -> Result<Self> {
         let Implement { prompt, files, constraints, apply, check: _ } = asked;
-        Self::new(prompt, files, Kind::Implement { constraints, apply: apply.unwrap_or(false) })
+        Self::new(prompt, files, TaskKind::Implement { constraints, apply: apply.unwrap_or(false) })
     }
 }
 
@@ -115,7 +115,7 @@ impl TryFrom<Refactor> for Task {
 
     fn try_from(asked: Refactor) -> Result<Self> {
         let Refactor { prompt, files, safety_checks, apply, check: _ } = asked;
-        let kind = Kind::Refactor { safety_checks: safety_checks.unwrap_or(true), apply: apply.unwrap_or(false) };
+        let kind = TaskKind::Refactor { safety_checks: safety_checks.unwrap_or(true), apply: apply.unwrap_or(false) };
         Self::new(prompt, files, kind)
     }
 }
@@ -125,6 +125,6 @@ impl TryFrom<Verify> for Task {
 
     fn try_from(asked: Verify) -> Result<Self> {
         let Verify { prompt, files, requirements, transaction_id } = asked;
-        Self::new(prompt, files, Kind::Verify { requirements, transaction: transaction_id })
+        Self::new(prompt, files, TaskKind::Verify { requirements, transaction: transaction_id })
     }
 }

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::delegation::{Done, Failed, Outcome};
+use super::delegation::{Delegated, Failed, ProposalOutcome};
 use crate::request::Request;
-use crate::wire::failure::Failure;
+use crate::wire::failure::FailureJson;
 use crate::wire::hints::StepWords;
 use crate::wire::open;
 use crate::wire::read::SkippedFile;
@@ -131,8 +131,8 @@ pub struct GivenFile {
     pub bytes: usize,
 }
 
-impl From<&Done> for DelegateSuccess {
-    fn from(done: &Done) -> Self {
+impl From<&Delegated> for DelegateSuccess {
+    fn from(done: &Delegated) -> Self {
         let given = done.context.files.iter().map(|file| GivenFile {
             file_path: file.named.clone(),
             hash: file.digest.to_hex(),
@@ -165,8 +165,8 @@ impl From<&Done> for DelegateSuccess {
 }
 
 impl DelegateSuccess {
-    fn tell(&mut self, outcome: &Outcome) {
-        let open::Preview { transaction_id, expires_at, plan_hash, diff, file_results, warnings, .. } =
+    fn tell(&mut self, outcome: &ProposalOutcome) {
+        let open::PreviewJson { transaction_id, expires_at, plan_hash, diff, file_results, warnings, .. } =
             (&outcome.preview).into();
         self.proposal = Some(outcome.origin.as_str());
         self.committed = Some(outcome.report.is_some());
@@ -196,7 +196,7 @@ impl DelegateSuccess {
 pub struct DelegateFailure {
     /// As of every tool.
     #[serde(flatten)]
-    pub failure: Failure,
+    pub failure: FailureJson,
     /// What the delegate said, where it was its proposal that failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,

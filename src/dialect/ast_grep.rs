@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::files::Files;
-use super::json::Source;
+use super::files::PatchFiles;
+use super::json::JsonSource;
 use super::malformed;
 use crate::error::Result;
 use crate::request::edit::{Anchor, Edit};
@@ -17,9 +17,9 @@ const MATCH: &str = "the output of ast-grep --json";
 /// One match, as far as it is of use.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Match {
+struct AstGrepMatch {
     text: String,
-    range: Range,
+    range: AstGrepRange,
     file: String,
     replacement: Option<String>,
     replacement_offsets: Option<Offsets>,
@@ -27,7 +27,7 @@ struct Match {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Range {
+struct AstGrepRange {
     byte_offset: Offsets,
 }
 
@@ -39,20 +39,21 @@ struct Offsets {
 
 /// Whether this looks like such an output.
 pub(super) fn detect(json: &[u8]) -> Option<super::Format> {
-    let mut first = serde_json::Deserializer::from_slice(json.strip_prefix(b"[").unwrap_or(json)).into_iter::<Match>();
+    let mut first =
+        serde_json::Deserializer::from_slice(json.strip_prefix(b"[").unwrap_or(json)).into_iter::<AstGrepMatch>();
     let is_match = matches!(first.next(), Some(Ok(_)));
     (is_match || json.trim_ascii() == b"[]").then_some(super::Format::AstGrep)
 }
 
 /// A replacement: where, of what, by what, and the part of the output that asks for it.
-type Place<'a> = (Offsets, Vec<u8>, String, &'a RawValue);
+type AstGrepReplacement<'a> = (Offsets, Vec<u8>, String, &'a RawValue);
 
 /// Reads the matches. Those without a replacement are passed over.
-pub(super) fn read(json: &[u8]) -> Result<Files> {
-    let source = Source(json);
-    let mut by_file: BTreeMap<String, Vec<Place<'_>>> = BTreeMap::new();
+pub(super) fn read(json: &[u8]) -> Result<PatchFiles> {
+    let source = JsonSource(json);
+    let mut by_file: BTreeMap<String, Vec<AstGrepReplacement<'_>>> = BTreeMap::new();
     for part in matches(source)? {
-        let found: Match = source.parse_part(part, MATCH)?;
+        let found: AstGrepMatch = source.parse_part(part, MATCH)?;
         let Some(replacement) = found.replacement else { continue };
         let Offsets { start, end } = found.range.byte_offset;
         let at = found.replacement_offsets.unwrap_or(found.range.byte_offset);
@@ -68,7 +69,7 @@ pub(super) fn read(json: &[u8]) -> Result<Files> {
         })?;
         by_file.entry(found.file).or_default().push((at, expected.to_vec(), replacement, part));
     }
-    let mut files = Files::default();
+    let mut files = PatchFiles::default();
     for (file, mut places) in by_file {
         places.sort_by_key(|(at, ..)| (at.start, at.end));
         if let Some(pair) = places.windows(2).find(|pair| pair[1].0.start < pair[0].0.end) {
@@ -92,7 +93,7 @@ pub(super) fn read(json: &[u8]) -> Result<Files> {
     Ok(files)
 }
 
-fn matches(source: Source<'_>) -> Result<Vec<&RawValue>> {
+fn matches(source: JsonSource<'_>) -> Result<Vec<&RawValue>> {
     if source.0.trim_ascii_start().starts_with(b"[") {
         return source.parse(MATCH);
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::fence::Fences;
-use super::files::{self, Files, rename_to};
+use super::files::{self, PatchFiles, rename_to};
 use super::unified::end;
 use super::{Format, excerpt, foreign, malformed};
 use crate::error::Result;
@@ -25,10 +25,14 @@ pub(super) fn is_section(line: &[u8]) -> bool {
 
 /// Reads all envelopes. What stands around them, as in a shell command, is passed over; a frame that is missing whole is
 /// forgiven. One that begins and does not end was cut off, and with it perhaps a part of the last file.
-pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
-    let mut reader =
-        Reader { lines: patch.split(|byte| *byte == b'\n').collect(), at: 0, matching, fences: Fences::default() };
-    let mut files = Files::default();
+pub(super) fn read(patch: &[u8], matching: Matching) -> Result<PatchFiles> {
+    let mut reader = EnvelopeReader {
+        lines: patch.split(|byte| *byte == b'\n').collect(),
+        at: 0,
+        matching,
+        fences: Fences::default(),
+    };
+    let mut files = PatchFiles::default();
     let is_framed = reader.lines.iter().any(|line| is_begin(line));
     let mut end = 0;
     if is_framed {
@@ -68,7 +72,7 @@ fn named(line: &[u8], rest: &[u8], number: usize) -> Result<PathBuf> {
     }
 }
 
-struct Reader<'p> {
+struct EnvelopeReader<'p> {
     /// Without their line feeds.
     lines: Vec<&'p [u8]>,
     at: usize,
@@ -77,7 +81,7 @@ struct Reader<'p> {
     fences: Fences,
 }
 
-impl<'p> Reader<'p> {
+impl<'p> EnvelopeReader<'p> {
     /// The line to be read next, without its line break.
     fn peek(&self) -> Option<&'p [u8]> {
         self.lines.get(self.at).map(|line| without_break(line))
@@ -97,7 +101,7 @@ impl<'p> Reader<'p> {
     }
 
     /// Reads the sections up to the end of the envelope; `frameless` where only what is no section tells it.
-    fn sections(&mut self, files: &mut Files, frameless: bool) -> Result<()> {
+    fn sections(&mut self, files: &mut PatchFiles, frameless: bool) -> Result<()> {
         while let Some(line) = self.peek() {
             // Where no content can stand, blanks in front of a section say nothing.
             let line = line.trim_ascii_start();
@@ -190,7 +194,7 @@ impl<'p> Reader<'p> {
         Ok(content)
     }
 
-    fn update(&mut self, path: PathBuf, files: &mut Files) -> Result<()> {
+    fn update(&mut self, path: PathBuf, files: &mut PatchFiles) -> Result<()> {
         let start = self.at;
         let line = self.peek().unwrap_or_default();
         let to = match line.strip_prefix(MOVE) {

@@ -9,11 +9,11 @@ const SIGNS: usize = 3;
 /// The fences among the lines that are not part of a patch.
 #[derive(Debug, Default)]
 pub(super) struct Fences {
-    open: Option<Open>,
+    open: Option<OpenFence>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenFence {
     sign: u8,
     signs: usize,
     /// The line that opened it, from 1.
@@ -45,7 +45,7 @@ impl Fences {
             None if signs >= SIGNS && !info.contains(&b'`') => {
                 let language = info.split(|byte| !byte.is_ascii_alphanumeric()).find(|word| !word.is_empty());
                 let is_diff = language.is_some_and(|it| [&b"diff"[..], b"patch", b"udiff"].contains(&it));
-                self.open = Some(Open { sign, signs, number, is_diff });
+                self.open = Some(OpenFence { sign, signs, number, is_diff });
             }
             _ => {}
         }

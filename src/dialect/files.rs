@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use super::{Origin, malformed};
+use super::{PatchOrigin, malformed};
 use crate::digest::Digest;
 use crate::error::Error;
 use crate::request::edit::Edit;
@@ -13,10 +13,10 @@ use crate::request::{Change, FileRequest, IfExists, Mode, RenameTo};
 
 /// What was gathered so far.
 #[derive(Debug, Default)]
-pub(super) struct Files {
+pub(super) struct PatchFiles {
     pub(super) list: Vec<FileRequest>,
     /// For each file and edit the change of the patch; empty where the format does not count.
-    pub(super) origins: Vec<Origin>,
+    pub(super) origins: Vec<PatchOrigin>,
     by_path: HashMap<PathBuf, usize>,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn rename_to(name: PathBuf) -> RenameTo {
     RenameTo { path: name.into(), if_exists: IfExists::Fail }
 }
 
-impl Files {
+impl PatchFiles {
     /// Edits of a file, which may have had some already.
     pub(super) fn edit(&mut self, path: PathBuf, edits: Vec<Edit>, mode: Option<Mode>) -> usize {
         if let Some(&index) = self.by_path.get(&path)

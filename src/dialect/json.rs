@@ -10,9 +10,9 @@ use crate::error::{Error, Result};
 
 /// The whole of a text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Source<'a>(pub(super) &'a [u8]);
+pub(super) struct JsonSource<'a>(pub(super) &'a [u8]);
 
-impl<'a> Source<'a> {
+impl<'a> JsonSource<'a> {
     /// Reads all of it as a `what`.
     pub(super) fn parse<T: Deserialize<'a>>(self, what: &str) -> Result<T> {
         serde_json::from_slice(self.0).map_err(|error| self.fault(self.0, &error, what))

@@ -23,7 +23,7 @@ use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::limits;
 use crate::request::Request;
 use crate::request::edit::Matching;
-use files::Files;
+use files::PatchFiles;
 
 /// A language that changes are written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -72,12 +72,12 @@ pub struct Patch {
     pub request: Request,
     /// For each file of the request the change of the patch that it comes from, from 0, and those of its edits. Only
     /// for formats that count their changes.
-    origins: Vec<Origin>,
+    origins: Vec<PatchOrigin>,
 }
 
 /// Which change of a patch a file and its edits come from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Origin {
+pub(crate) struct PatchOrigin {
     file: usize,
     edits: Vec<usize>,
 }
@@ -107,7 +107,7 @@ impl Patch {
             Format::WorkspaceEdit => workspace_edit::read(patch),
             Format::AstGrep => ast_grep::read(patch),
         }?;
-        let Files { list, origins, .. } = files;
+        let PatchFiles { list, origins, .. } = files;
         Ok(Self { format, request: Request { files: list, ..Request::default() }, origins })
     }
 

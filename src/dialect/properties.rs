@@ -26,15 +26,15 @@ fn edits() -> impl Strategy<Value = Vec<u8>> {
 
 /// What happens to a file.
 #[derive(Debug, Clone)]
-enum Fate {
+enum RandomFate {
     Edited(Vec<u8>),
     Moved(Vec<u8>),
     Deleted,
     Created,
 }
 
-fn fate() -> impl Strategy<Value = Fate> {
-    prop_oneof![4 => edits().prop_map(Fate::Edited), 1 => edits().prop_map(Fate::Moved), 1 => Just(Fate::Deleted), 1 => Just(Fate::Created)]
+fn fate() -> impl Strategy<Value = RandomFate> {
+    prop_oneof![4 => edits().prop_map(RandomFate::Edited), 1 => edits().prop_map(RandomFate::Moved), 1 => Just(RandomFate::Deleted), 1 => Just(RandomFate::Created)]
 }
 
 /// One file: what it was, and what it becomes under which name.
@@ -70,10 +70,10 @@ fn changes() -> impl Strategy<Value = Vec<Changed>> {
             let before = joined(&lines);
             let same = Some(name.to_owned());
             let (before, to, after) = match fate {
-                Fate::Edited(edits) => (Some(before), same, Some(edited(&lines, &edits))),
-                Fate::Moved(edits) => (Some(before), Some(format!("{name}.moved")), Some(edited(&lines, &edits))),
-                Fate::Deleted => (Some(before), None, None),
-                Fate::Created => (None, same, Some(before)),
+                RandomFate::Edited(edits) => (Some(before), same, Some(edited(&lines, &edits))),
+                RandomFate::Moved(edits) => (Some(before), Some(format!("{name}.moved")), Some(edited(&lines, &edits))),
+                RandomFate::Deleted => (Some(before), None, None),
+                RandomFate::Created => (None, same, Some(before)),
             };
             Changed { name: name.to_owned(), before, to, after }
         });

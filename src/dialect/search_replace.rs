@@ -6,12 +6,12 @@ mod name;
 mod number;
 
 use super::fence::Fences;
-use super::files::{self, Files};
+use super::files::{self, PatchFiles};
 use super::{excerpt, malformed};
 use crate::error::Result;
 use crate::request::edit::{Hunk, HunkLine, Matching, Side};
 use name::Named;
-use number::{Numbering, Place};
+use number::{NumberUse, Numbering};
 
 /// Whether a line starts a block.
 pub(super) fn is_head(line: &[u8]) -> bool {
@@ -37,14 +37,14 @@ fn is_mark(line: &[u8], sign: u8) -> bool {
 }
 
 /// Reads all blocks; what stands around them is passed over.
-pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
+pub(super) fn read(patch: &[u8], matching: Matching) -> Result<PatchFiles> {
     let raw: Vec<&[u8]> = patch.split(|byte| *byte == b'\n').collect();
     let lines: Vec<&[u8]> = raw.iter().map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect();
-    let mut files = Files::default();
+    let mut files = PatchFiles::default();
     let mut fences = Fences::default();
     let mut name: Option<Named> = None;
     let mut at = 0;
-    let mut told = Told::default();
+    let mut told = LeadingLines::default();
     let mut numbering = Numbering::default();
     while at < lines.len() {
         if is_end(lines[at]) {
@@ -89,14 +89,14 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
             return Err(malformed(head + 2, 1, "a text to search for, or nothing at all for a new file"));
         } else {
             let added = replace.len().cast_signed() - search.len().cast_signed();
-            let Place { line, continues } = numbering.next(&file, line, added);
+            let NumberUse { line, continues } = numbering.next(&file, line, added);
             let lines = hunk_lines(search, replace);
             let hunk =
                 Hunk { lines, line, continues, loose_end: true, repeats_context: true, matching, ..Hunk::default() };
             files.edit(file, vec![hunk.into_edit()], None);
         }
         at = end + 1;
-        told = Told::default();
+        told = LeadingLines::default();
     }
     fences.check_closed(lines.len())?;
     mark::check_end(&lines)?;
@@ -108,13 +108,13 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
 
 /// The lines since the block before, each with its number, that may name the next one's file.
 #[derive(Default)]
-struct Told<'p> {
+struct LeadingLines<'p> {
     lines: Vec<(usize, &'p [u8])>,
     /// How many of them stand in front of the fence that is open.
     outside: Option<usize>,
 }
 
-impl<'p> Told<'p> {
+impl<'p> LeadingLines<'p> {
     fn see(&mut self, fences: &mut Fences, line: &'p [u8], number: usize) {
         let was_open = fences.is_open();
         fences.see(line, number);

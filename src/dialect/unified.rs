@@ -10,7 +10,7 @@ mod section;
 use memchr::memmem;
 
 use super::fence::Fences;
-use super::files::Files;
+use super::files::PatchFiles;
 use super::{Format, excerpt, foreign, malformed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::request::Change;
@@ -21,11 +21,11 @@ use prefix::Prefixes;
 pub(super) use message::is_start as is_commit;
 
 /// Reads a diff of any number of files; what stands around it, as in a mail or a chat, is passed over.
-pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
+pub(super) fn read(patch: &[u8], matching: Matching) -> Result<PatchFiles> {
     let lines: Vec<&[u8]> = patch.split_inclusive(|byte| *byte == b'\n').collect();
     let prefixes = Prefixes::of(&lines);
-    let mut reader = Reader { lines, at: 0, matching, fences: Fences::default(), prefixes };
-    let mut files = Files::default();
+    let mut reader = UnifiedReader { lines, at: 0, matching, fences: Fences::default(), prefixes };
+    let mut files = PatchFiles::default();
     while let Some(line) = reader.peek() {
         if line.starts_with(b"diff --git ") {
             reader.git_section(&mut files)?;
@@ -58,7 +58,7 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<Files> {
 }
 
 /// In a diff with context, a hunk at the start that has none is all of its file: it must still be.
-fn hold_whole_files(files: &mut Files) {
+fn hold_whole_files(files: &mut PatchFiles) {
     let edits = files.list.iter_mut().flat_map(|file| match &mut file.change {
         Change::Edit { edits, .. } | Change::Copy { edits, .. } => edits.as_mut_slice(),
         _ => &mut [],
@@ -91,7 +91,7 @@ fn binary(line: usize, name: &str) -> Error {
     Error::new(ErrorKind::PatchParseFailed, message)
 }
 
-struct Reader<'p> {
+struct UnifiedReader<'p> {
     lines: Vec<&'p [u8]>,
     at: usize,
     matching: Matching,
@@ -114,7 +114,7 @@ struct Hunks {
     from_nothing: bool,
 }
 
-impl<'p> Reader<'p> {
+impl<'p> UnifiedReader<'p> {
     /// The line to be read next, without its line break.
     fn peek(&self) -> Option<&'p [u8]> {
         (self.at < self.lines.len()).then(|| self.after(0))
@@ -183,14 +183,14 @@ impl<'p> Reader<'p> {
             };
             let line = *self.lines.get(self.at).ok_or_else(missing)?;
             let body = body_of(line).ok_or_else(missing)?;
-            if let Body::Line(side) = body {
+            if let HunkBodyLine::Line(side) = body {
                 old = old.checked_sub(usize::from(side != Side::New)).ok_or_else(missing)?;
                 new = new.checked_sub(usize::from(side != Side::Old)).ok_or_else(missing)?;
             }
             self.take(body, is_crlf, &mut lines);
         }
-        if self.lines.get(self.at).is_some_and(|line| body_of(line) == Some(Body::NoBreak)) {
-            self.take(Body::NoBreak, is_crlf, &mut lines);
+        if self.lines.get(self.at).is_some_and(|line| body_of(line) == Some(HunkBodyLine::NoBreak)) {
+            self.take(HunkBodyLine::NoBreak, is_crlf, &mut lines);
         }
         self.check_counted()?;
         Ok(lines)
@@ -215,10 +215,10 @@ impl<'p> Reader<'p> {
     }
 
     /// Takes one line in.
-    fn take(&mut self, body: Body, is_crlf: bool, lines: &mut Vec<HunkLine>) {
+    fn take(&mut self, body: HunkBodyLine, is_crlf: bool, lines: &mut Vec<HunkLine>) {
         let line = self.lines[self.at];
         self.at += 1;
-        let Body::Line(side) = body else {
+        let HunkBodyLine::Line(side) = body else {
             if let Some(last) = lines.last_mut() {
                 last.text.pop_if(|byte| *byte == b'\n');
             }
@@ -241,20 +241,20 @@ fn words(header: &[u8]) -> Option<Vec<u8>> {
 
 /// What a line is to a hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Body {
+enum HunkBodyLine {
     Line(Side),
     /// The mark of a missing line break.
     NoBreak,
 }
 
 /// What a line is to a hunk, if it is part of one.
-fn body_of(line: &[u8]) -> Option<Body> {
+fn body_of(line: &[u8]) -> Option<HunkBodyLine> {
     match line {
-        [b' ', ..] | [b'\n'] | [b'\r', b'\n'] => Some(Body::Line(Side::Both)),
-        [b'-', ..] => Some(Body::Line(Side::Old)),
-        [b'+', ..] => Some(Body::Line(Side::New)),
+        [b' ', ..] | [b'\n'] | [b'\r', b'\n'] => Some(HunkBodyLine::Line(Side::Both)),
+        [b'-', ..] => Some(HunkBodyLine::Line(Side::Old)),
+        [b'+', ..] => Some(HunkBodyLine::Line(Side::New)),
         // As git tells it, in any language.
-        [b'\\', b' ', ..] if line.len() >= 12 => Some(Body::NoBreak),
+        [b'\\', b' ', ..] if line.len() >= 12 => Some(HunkBodyLine::NoBreak),
         _ => None,
     }
 }

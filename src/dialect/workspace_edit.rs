@@ -12,17 +12,17 @@ use std::path::{Path, PathBuf};
 
 use serde_json::value::RawValue;
 
-use super::files::Files;
-use super::json::Source;
-use super::{Origin, malformed};
+use super::files::PatchFiles;
+use super::json::JsonSource;
+use super::{PatchOrigin, malformed};
 use crate::error::{Error, Result};
 use crate::request::edit::{Anchor, Edit, Encoding, Position};
 use crate::request::{Change, FileRequest, IfExists, RenameTo};
 use json::{DocumentChange, Raw, TextEdit, WorkspaceEdit};
 
 /// Reads one, by itself or as the `edit` of the parameters of `workspace/applyEdit`.
-pub(super) fn read(json: &[u8]) -> Result<Files> {
-    let source = Source(json);
+pub(super) fn read(json: &[u8]) -> Result<PatchFiles> {
+    let source = JsonSource(json);
     let edit = WorkspaceEdit::parse(source)?;
     let encoding = edit.position_encoding.map_or(Ok(Encoding::Utf16), |name| match name.get() {
         "\"utf-16\"" => Ok(Encoding::Utf16),
@@ -58,13 +58,13 @@ pub(super) fn read(json: &[u8]) -> Result<Files> {
 }
 
 /// One of the `documentChanges`.
-fn document_change<'a>(source: Source<'a>, part: &'a RawValue) -> Result<DocumentChange> {
+fn document_change<'a>(source: JsonSource<'a>, part: &'a RawValue) -> Result<DocumentChange> {
     let raw: Raw = source.parse_part(part, "one of the documentChanges")?;
     raw.told().map_err(|expected| source.refuse(part, expected))
 }
 
 /// One of the `changes`.
-fn edits_of_file<'a>(source: Source<'a>, uri: &str, part: &'a RawValue) -> Result<DocumentChange> {
+fn edits_of_file<'a>(source: JsonSource<'a>, uri: &str, part: &'a RawValue) -> Result<DocumentChange> {
     let path = uri::path(uri).map_err(|expected| source.refuse(part, expected))?;
     Ok(DocumentChange::Edits { path, edits: source.parse_part(part, "the edits of a file")? })
 }
@@ -76,7 +76,7 @@ fn of_change(error: Error, index: usize) -> Error {
 
 /// What becomes of one file.
 #[derive(Debug)]
-struct Fate {
+struct LspFileChange {
     /// Where it is before; `None` for one that is created.
     source: Option<PathBuf>,
     /// Where it is afterwards; `None` for one that is deleted.
@@ -85,13 +85,13 @@ struct Fate {
     /// The content of a file that is created.
     content: Vec<u8>,
     edits: Vec<Edit>,
-    origin: Origin,
+    origin: PatchOrigin,
 }
 
 /// The file that a rename replaced would come back.
 const RENAMED_ONTO: &str = "deletes or renames what was renamed onto its place: say at once what becomes of each file";
 
-impl Fate {
+impl LspFileChange {
     fn is_moved(&self) -> bool {
         self.source.is_some() && self.source != self.target
     }
@@ -104,7 +104,7 @@ impl Fate {
 
 /// What becomes of all files, as the changes are read one after the other.
 struct Fates {
-    list: Vec<Fate>,
+    list: Vec<LspFileChange>,
     /// The fate of what is at a path by now.
     at: HashMap<PathBuf, usize>,
     encoding: Encoding,
@@ -130,10 +130,10 @@ impl Fates {
                     return Err("creates a file that another change made or edits".into());
                 }
                 self.at.insert(path.clone(), self.list.len());
-                let origin = Origin { file: index, edits: Vec::new() };
+                let origin = PatchOrigin { file: index, edits: Vec::new() };
                 let (content, edits) = (Vec::new(), Vec::new());
                 let if_exists = options.if_exists();
-                self.list.push(Fate { source: None, target: Some(path), if_exists, content, edits, origin });
+                self.list.push(LspFileChange { source: None, target: Some(path), if_exists, content, edits, origin });
             }
             DocumentChange::Rename { from, to, options, .. } => {
                 let if_exists = options.if_exists();
@@ -165,24 +165,24 @@ impl Fates {
     }
 
     /// The fate of the file that is at a path by now.
-    fn of(&mut self, path: &Path, index: usize) -> &mut Fate {
+    fn of(&mut self, path: &Path, index: usize) -> &mut LspFileChange {
         let at = *self.at.entry(path.to_owned()).or_insert_with(|| {
-            self.list.push(Fate {
+            self.list.push(LspFileChange {
                 source: Some(path.to_owned()),
                 target: Some(path.to_owned()),
                 if_exists: IfExists::Fail,
                 content: Vec::new(),
                 edits: Vec::new(),
-                origin: Origin { file: index, edits: Vec::new() },
+                origin: PatchOrigin { file: index, edits: Vec::new() },
             });
             self.list.len() - 1
         });
         &mut self.list[at]
     }
 
-    fn finish(self) -> Result<Files> {
-        let mut files = Files::default();
-        for Fate { source, target, if_exists, content, edits, origin } in self.list {
+    fn finish(self) -> Result<PatchFiles> {
+        let mut files = PatchFiles::default();
+        for LspFileChange { source, target, if_exists, content, edits, origin } in self.list {
             let rename = |to: PathBuf| RenameTo { path: to.into(), if_exists };
             let (path, change) = match (source, target) {
                 (None, Some(path)) => (path, Change::Write { content, if_exists }),
@@ -218,7 +218,7 @@ fn in_order(edits: Vec<TextEdit>, encoding: Encoding) -> Result<Vec<Edit>, &'sta
         return Err("has edits that overlap");
     }
     let edit = |edit: TextEdit| {
-        let position = |at: json::Position| Position { line: at.line, character: at.character };
+        let position = |at: json::LspPosition| Position { line: at.line, character: at.character };
         let (start, end) = (position(edit.range.start), position(edit.range.end));
         Edit { anchor: Anchor::Span { start, end, encoding }, replacement: edit.new_text.into_bytes() }
     };

@@ -33,7 +33,7 @@ use report::{Recovered, Status};
 pub(crate) use run::Unobserved;
 pub use run::{Observer, Phase, Run};
 use store::lock::Patience;
-use store::state::{Found, Section, State};
+use store::state::{Section, StateFolder, StateLookup};
 use store::workspace::Workspace;
 pub use transaction::Transaction;
 use transaction::prepare::resolve::Resolver;
@@ -171,10 +171,10 @@ impl Engine {
 
     /// What is going on: interrupted transactions, kept contents. Nothing is changed.
     pub fn status(&self) -> Result<Status> {
-        let state = match State::find(&self.workspace)? {
-            Found::State(state) => state,
-            Found::Nothing => return Ok(Status::default()),
-            Found::Ignored(why) => {
+        let state = match StateFolder::find(&self.workspace)? {
+            StateLookup::State(state) => state,
+            StateLookup::Nothing => return Ok(Status::default()),
+            StateLookup::Ignored(why) => {
                 let warning = format!("{} {why}", self.workspace.root.path().join(STATE_FOLDER).display());
                 return Ok(Status { warnings: vec![warning], ..Status::default() });
             }
@@ -227,7 +227,7 @@ impl Engine {
 
     /// Recovers whatever is interrupted in this workspace before something else is written. What cannot be recovered
     /// blocks only those whose files it touches.
-    fn recover_own(&self, found: &Found, warnings: &mut Vec<String>, run: Run<'_>) -> Result<recovery::InFront> {
+    fn recover_own(&self, found: &StateLookup, warnings: &mut Vec<String>, run: Run<'_>) -> Result<recovery::InFront> {
         let failure = self.try_to_recover(found, warnings, run)?;
         let in_front = recovery::InFront::of(failure.as_ref());
         if let Some(error) = failure {
@@ -237,8 +237,8 @@ impl Engine {
     }
 
     /// Recovers what is interrupted; answers why, if that failed.
-    fn try_to_recover(&self, found: &Found, warnings: &mut Vec<String>, run: Run<'_>) -> Result<Option<Error>> {
-        let Found::State(state) = found else { return Ok(None) };
+    fn try_to_recover(&self, found: &StateLookup, warnings: &mut Vec<String>, run: Run<'_>) -> Result<Option<Error>> {
+        let StateLookup::State(state) = found else { return Ok(None) };
         open::sweep(state)?;
         let Some(section) = state.section(Section::Transactions)? else { return Ok(None) };
         let names = self.workspace.list(&section)?;

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::Engine;
-use super::report::Content;
-use super::store::snapshot::{self, Wanted};
+use super::report::FileContent;
+use super::store::snapshot::{self, ReadMode};
 use crate::cancel::NEVER;
 use crate::errno::Errno;
 use crate::error::{Error, ErrorKind, Result};
@@ -13,7 +13,7 @@ use crate::fs::{FileKind, Name};
 impl Engine {
     /// Reads a file of at most `max_bytes`. Nothing is locked and nothing is changed; a file that changes meanwhile is
     /// an error.
-    pub fn read(&self, path: &Path, max_bytes: u64) -> Result<Content> {
+    pub fn read(&self, path: &Path, max_bytes: u64) -> Result<FileContent> {
         let mut resolver = self.resolver();
         let place = resolver.place(&path.into())?;
         let Some(stat) = &place.stat else { return Err(Error::io("read", path, Errno::NOENT.into())) };
@@ -27,8 +27,8 @@ impl Engine {
         }
         let (folder, _) = resolver.folder(&place);
         let name = Name::new(folder, place.path.name());
-        let (snapshot, bytes) = snapshot::read(&self.workspace, name, stat, Wanted::Whole, &NEVER)?;
-        Ok(Content { path: place.path.as_path().to_owned(), bytes, digest: snapshot.digest })
+        let (snapshot, bytes) = snapshot::read(&self.workspace, name, stat, ReadMode::Whole, &NEVER)?;
+        Ok(FileContent { path: place.path.as_path().to_owned(), bytes, digest: snapshot.digest })
     }
 }
 

@@ -214,7 +214,7 @@ pub struct OpenTransaction {
 /// The content of a file, and the digest that a request may expect of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Content {
+pub struct FileContent {
     /// Where it is, relative to the root and without symlinks.
     pub path: PathBuf,
     /// All of its bytes.
@@ -369,7 +369,7 @@ pub struct Kept {
     /// The transaction.
     pub id: String,
     /// Its contents that belong to somebody.
-    pub contents: Vec<crate::error::Kept>,
+    pub contents: Vec<crate::error::KeptContent>,
 }
 
 /// What pruning removed.

@@ -4,19 +4,19 @@ use std::time::Duration;
 
 use super::history::kept;
 use super::history::late_writes;
-use super::history::untrusted::{self, Cause, Doubtful};
-use super::history::{self, Entry};
+use super::history::untrusted::{self, Doubtful, DoubtfulCause};
+use super::history::{self, HistoryEntry};
 use super::recovery::describe;
 use super::report::{Interrupted, RecoveryAction, Status, Unreadable, Why};
 use super::store::interrupted::{self, JournalStatus};
 use super::store::lock::Patience;
-use super::store::state::{Section, State, list_ids, open_transaction};
+use super::store::state::{Section, StateFolder, list_ids, open_transaction};
 use super::{RecoverOptions, Run, open, recovery};
 use crate::error::{NextStep, Result};
 use crate::journal::{Header, Journal};
 
 /// Interrupted and running transactions, and what is kept.
-pub(super) fn status(state: &State, lock_timeout: Duration) -> Result<Status> {
+pub(super) fn status(state: &StateFolder, lock_timeout: Duration) -> Result<Status> {
     let kept = kept::list(state)?;
     let mut warnings = late_writes::all_warnings(state)?;
     warnings.extend(state.strangers()?);
@@ -34,21 +34,21 @@ pub(super) fn status(state: &State, lock_timeout: Duration) -> Result<Status> {
 }
 
 /// The damaged transactions in history, and the ids of copies. Those of others are among the warnings already.
-fn in_history(state: &State) -> Result<(Vec<Doubtful>, Vec<String>)> {
+fn in_history(state: &StateFolder) -> Result<(Vec<Doubtful>, Vec<String>)> {
     let (mut damaged, mut copies) = (Vec::new(), Vec::new());
     for entry in history::entries(state)? {
-        let Entry::Doubtful(doubtful) = entry? else { continue };
+        let HistoryEntry::Doubtful(doubtful) = entry? else { continue };
         match doubtful.cause {
-            Cause::Damaged => damaged.push(doubtful),
-            Cause::Copied => copies.push(doubtful.id),
-            Cause::Refused(_) | Cause::OtherHost | Cause::Interrupted => {}
+            DoubtfulCause::Damaged => damaged.push(doubtful),
+            DoubtfulCause::Copied => copies.push(doubtful.id),
+            DoubtfulCause::Refused(_) | DoubtfulCause::OtherHost | DoubtfulCause::Interrupted => {}
         }
     }
     Ok((damaged, copies))
 }
 
 /// The damaged transactions in history: a person must put each aside.
-pub(super) fn damaged(state: &State) -> Result<Vec<Doubtful>> {
+pub(super) fn damaged(state: &StateFolder) -> Result<Vec<Doubtful>> {
     Ok(in_history(state)?.0)
 }
 
@@ -68,7 +68,7 @@ fn told_of_copies(copies: &[String]) -> Option<String> {
 }
 
 /// The report of what stands under an id in `txn/`; `None` where it went meanwhile. Nothing is touched.
-fn examine(state: &State, id: &str, lock_timeout: Duration) -> Result<Option<Interrupted>> {
+fn examine(state: &StateFolder, id: &str, lock_timeout: Duration) -> Result<Option<Interrupted>> {
     let (status, folder) = interrupted::examine(state, id, &|_| false)?;
     drop(folder);
     let entry = |action, why, next_steps| Interrupted {

@@ -49,7 +49,7 @@ pub struct Finding {
 /// A content that a rollback put aside, since it is not txedit's to delete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Kept {
+pub struct KeptContent {
     /// The file it belongs to.
     pub path: PathBuf,
     /// Where it is now.

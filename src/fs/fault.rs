@@ -15,15 +15,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 mod rule;
 
-use rule::Fault;
+use rule::FaultEffect;
 pub use rule::Rule;
 
-use super::{Attributes, FileSystem, Fs, Guard, Handle, Host, Metadata, Name, Project, Rename, Stat, Timestamp};
+use super::{Attributes, FileSystem, Fs, Handle, Host, Metadata, Name, Project, Rename, SlotGuard, Stat, Timestamp};
 
 /// The calls of [`Fs`] that can fail, one each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "each is named after the call that it stands for")]
-pub enum Operation {
+pub enum FaultOperation {
     Canonical,
     OpenFolder,
     OpenBeneath,
@@ -52,11 +52,11 @@ pub enum Operation {
     TryLock,
 }
 
-impl Operation {
+impl FaultOperation {
     /// Whether it changes the disk, or decides what is on it after a power loss.
     #[must_use]
     pub const fn writes(self) -> bool {
-        use Operation as Op;
+        use FaultOperation as Op;
         matches!(
             self,
             Op::MakeFolder
@@ -77,9 +77,9 @@ impl Operation {
 
 /// One call that was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call {
+pub struct FaultCall {
     /// Which.
-    pub operation: Operation,
+    pub operation: FaultOperation,
     /// Of what.
     pub path: PathBuf,
     /// Where a rename goes to.
@@ -88,13 +88,13 @@ pub struct Call {
     pub bytes: u64,
 }
 
-impl Call {
-    fn new(operation: Operation, path: impl Into<PathBuf>) -> Self {
+impl FaultCall {
+    fn new(operation: FaultOperation, path: impl Into<PathBuf>) -> Self {
         Self { operation, path: path.into(), to: None, bytes: 0 }
     }
 }
 
-impl fmt::Display for Call {
+impl fmt::Display for FaultCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} {}", self.operation, self.path.display())?;
         self.to.iter().try_for_each(|to| write!(f, " -> {}", to.display()))
@@ -102,20 +102,20 @@ impl fmt::Display for Call {
 }
 
 #[derive(Default)]
-struct State {
-    calls: Vec<Call>,
+struct FaultState {
+    calls: Vec<FaultCall>,
     bytes_read: u64,
     /// Each with how many calls it has counted.
     rules: Vec<(Rule, u64)>,
     fired: u64,
     /// Device and inode; of a whole file system the device alone.
     failed_syncs: Vec<(u64, Option<u64>)>,
-    tried_again: Vec<Call>,
+    tried_again: Vec<FaultCall>,
 }
 
-impl State {
+impl FaultState {
     /// Notes a call and answers what is to happen at it.
-    fn note(&mut self, call: &Call) -> Vec<Fault> {
+    fn note(&mut self, call: &FaultCall) -> Vec<FaultEffect> {
         self.calls.push(call.clone());
         let mut faults = Vec::new();
         for (rule, counted) in &mut self.rules {
@@ -135,7 +135,7 @@ impl State {
 /// Any file system, with faults.
 pub struct FaultFs {
     inner: Arc<dyn Fs>,
-    state: Mutex<State>,
+    state: Mutex<FaultState>,
     is_parallel: bool,
 }
 
@@ -159,12 +159,12 @@ impl FaultFs {
 
     /// Forgets all rules and calls.
     pub fn reset(&self) {
-        *self.state() = State::default();
+        *self.state() = FaultState::default();
     }
 
     /// All calls so far, in order.
     #[must_use]
-    pub fn calls(&self) -> Vec<Call> {
+    pub fn calls(&self) -> Vec<FaultCall> {
         self.state().calls.clone()
     }
 
@@ -180,7 +180,7 @@ impl FaultFs {
         self.state().fired
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, FaultState> {
         // A test that panicked in a rule's condition has failed already; what is counted is still right.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -188,25 +188,30 @@ impl FaultFs {
     /// Syncs of what an earlier sync that failed was of, or part of. There must be none: the system may have forgotten
     /// what it could not write, so that the second sync succeeds and proves nothing.
     #[must_use]
-    pub fn syncs_tried_again(&self) -> Vec<Call> {
+    pub fn syncs_tried_again(&self) -> Vec<FaultCall> {
         self.state().tried_again.clone()
     }
 
-    fn call<T>(&self, operation: Operation, path: &Path, proceed: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        self.limited(&Call::new(operation, path), |_| proceed())
+    fn call<T>(
+        &self,
+        operation: FaultOperation,
+        path: &Path,
+        proceed: impl FnOnce() -> io::Result<T>,
+    ) -> io::Result<T> {
+        self.limited(&FaultCall::new(operation, path), |_| proceed())
     }
 
     /// A call that may move nothing is one that is not made.
-    fn making(&self, call: &Call, proceed: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    fn making(&self, call: &FaultCall, proceed: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         self.limited(call, |limit| if limit == 0 { Ok(()) } else { proceed() })
     }
 
-    fn syncing(&self, operation: Operation, of: &Handle, sync: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
-        let call = Call::new(operation, of.path());
+    fn syncing(&self, operation: FaultOperation, of: &Handle, sync: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        let call = FaultCall::new(operation, of.path());
         let result = self.making(&call, sync);
         // The inode, not the path: that changes with every rename.
         let Ok(stat) = self.inner.stat_handle(of) else { return result };
-        let inode = (operation == Operation::Sync).then_some(stat.identity.inode);
+        let inode = (operation == FaultOperation::Sync).then_some(stat.identity.inode);
         let mut state = self.state();
         let covers = |(device, failed): &(u64, Option<u64>)| {
             *device == stat.device && (inode.is_none() || failed.is_none() || *failed == inode)
@@ -224,40 +229,44 @@ impl FaultFs {
     /// A call whose answer may be made less of.
     fn looking<T>(
         &self,
-        operation: Operation,
+        operation: FaultOperation,
         path: &Path,
         look: impl FnOnce() -> io::Result<T>,
-        without: impl Fn(&Fault, T) -> T,
+        without: impl Fn(&FaultEffect, T) -> T,
     ) -> io::Result<T> {
-        let call = Call::new(operation, path);
+        let call = FaultCall::new(operation, path);
         let faults = self.state().note(&call);
         let found = Self::among(&faults, &call, |_| look())?;
         Ok(faults.iter().fold(found, |found, fault| without(fault, found)))
     }
 
     /// `proceed` is told how many bytes it may move.
-    fn limited<T>(&self, call: &Call, proceed: impl FnOnce(usize) -> io::Result<T>) -> io::Result<T> {
+    fn limited<T>(&self, call: &FaultCall, proceed: impl FnOnce(usize) -> io::Result<T>) -> io::Result<T> {
         // The lock is not held from here on: what runs may call this file system.
         let faults = self.state().note(call);
         Self::among(&faults, call, proceed)
     }
 
-    fn among<T>(faults: &[Fault], call: &Call, proceed: impl FnOnce(usize) -> io::Result<T>) -> io::Result<T> {
+    fn among<T>(
+        faults: &[FaultEffect],
+        call: &FaultCall,
+        proceed: impl FnOnce(usize) -> io::Result<T>,
+    ) -> io::Result<T> {
         let mut limit = usize::MAX;
         for fault in faults {
             match fault {
-                Fault::Fail(errno) => return Err(io::Error::from_raw_os_error(*errno)),
-                Fault::Short(bytes) => limit = limit.min(*bytes),
-                Fault::Before(run) => run(call),
-                Fault::Pretend => limit = 0,
-                Fault::FailAfter(_) | Fault::After(_) | Fault::Hide(_) | Fault::Miss => {}
+                FaultEffect::Fail(errno) => return Err(io::Error::from_raw_os_error(*errno)),
+                FaultEffect::Short(bytes) => limit = limit.min(*bytes),
+                FaultEffect::Before(run) => run(call),
+                FaultEffect::Pretend => limit = 0,
+                FaultEffect::FailAfter(_) | FaultEffect::After(_) | FaultEffect::Hide(_) | FaultEffect::Miss => {}
             }
         }
         let mut result = proceed(limit);
         for fault in faults {
             match fault {
-                Fault::FailAfter(errno) => result = Err(io::Error::from_raw_os_error(*errno)),
-                Fault::After(run) => run(call),
+                FaultEffect::FailAfter(errno) => result = Err(io::Error::from_raw_os_error(*errno)),
+                FaultEffect::After(run) => run(call),
                 _ => {}
             }
         }
@@ -273,7 +282,7 @@ impl fmt::Debug for FaultFs {
 
 impl Fs for FaultFs {
     fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
-        self.call(Operation::Canonical, path, || self.inner.canonical(path))
+        self.call(FaultOperation::Canonical, path, || self.inner.canonical(path))
     }
 
     fn is_parallel(&self) -> bool {
@@ -281,45 +290,45 @@ impl Fs for FaultFs {
     }
 
     fn open_folder(&self, path: &Path) -> io::Result<Handle> {
-        self.call(Operation::OpenFolder, path, || self.inner.open_folder(path))
+        self.call(FaultOperation::OpenFolder, path, || self.inner.open_folder(path))
     }
 
     fn open_beneath(&self, folder: &Handle, path: &Path) -> io::Result<Handle> {
-        self.call(Operation::OpenBeneath, &folder.path().join(path), || self.inner.open_beneath(folder, path))
+        self.call(FaultOperation::OpenBeneath, &folder.path().join(path), || self.inner.open_beneath(folder, path))
     }
 
     fn open_above(&self, folder: &Handle, levels: usize, path: &Path) -> io::Result<Handle> {
         let whole = folder.path().ancestors().nth(levels).unwrap_or(Path::new("/")).join(path);
-        self.call(Operation::OpenBeneath, &whole, || self.inner.open_above(folder, levels, path))
+        self.call(FaultOperation::OpenBeneath, &whole, || self.inner.open_above(folder, levels, path))
     }
 
     fn open_file(&self, name: Name<'_>) -> io::Result<Handle> {
-        self.call(Operation::OpenFile, &name.path(), || self.inner.open_file(name))
+        self.call(FaultOperation::OpenFile, &name.path(), || self.inner.open_file(name))
     }
 
     fn stat(&self, name: Name<'_>) -> io::Result<Option<Stat>> {
-        let without = |fault: &Fault, found: Option<Stat>| found.filter(|_| !matches!(fault, Fault::Miss));
-        self.looking(Operation::Stat, &name.path(), || self.inner.stat(name), without)
+        let without = |fault: &FaultEffect, found: Option<Stat>| found.filter(|_| !matches!(fault, FaultEffect::Miss));
+        self.looking(FaultOperation::Stat, &name.path(), || self.inner.stat(name), without)
     }
 
     fn stat_handle(&self, handle: &Handle) -> io::Result<Stat> {
-        self.call(Operation::StatHandle, handle.path(), || self.inner.stat_handle(handle))
+        self.call(FaultOperation::StatHandle, handle.path(), || self.inner.stat_handle(handle))
     }
 
     fn may_write(&self, name: Name<'_>) -> io::Result<bool> {
-        self.call(Operation::MayWrite, &name.path(), || self.inner.may_write(name))
+        self.call(FaultOperation::MayWrite, &name.path(), || self.inner.may_write(name))
     }
 
     fn list(&self, folder: &Handle) -> io::Result<Vec<OsString>> {
-        let without = |fault: &Fault, names: Vec<OsString>| match fault {
-            Fault::Hide(is_hidden) => names.into_iter().filter(|name| !is_hidden(name)).collect(),
+        let without = |fault: &FaultEffect, names: Vec<OsString>| match fault {
+            FaultEffect::Hide(is_hidden) => names.into_iter().filter(|name| !is_hidden(name)).collect(),
             _ => names,
         };
-        self.looking(Operation::List, folder.path(), || self.inner.list(folder), without)
+        self.looking(FaultOperation::List, folder.path(), || self.inner.list(folder), without)
     }
 
     fn read_at(&self, file: &Handle, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let call = Call { bytes: buffer.len() as u64, ..Call::new(Operation::ReadAt, file.path()) };
+        let call = FaultCall { bytes: buffer.len() as u64, ..FaultCall::new(FaultOperation::ReadAt, file.path()) };
         self.limited(&call, |limit| {
             let length = buffer.len().min(limit);
             let read = self.inner.read_at(file, offset, &mut buffer[..length])?;
@@ -329,19 +338,19 @@ impl Fs for FaultFs {
     }
 
     fn attributes(&self, handle: &Handle) -> io::Result<Attributes> {
-        self.call(Operation::Attributes, handle.path(), || self.inner.attributes(handle))
+        self.call(FaultOperation::Attributes, handle.path(), || self.inner.attributes(handle))
     }
 
     fn inherited(&self, folder: &Handle, is_folder: bool) -> io::Result<Metadata> {
-        self.call(Operation::Inherited, folder.path(), || self.inner.inherited(folder, is_folder))
+        self.call(FaultOperation::Inherited, folder.path(), || self.inner.inherited(folder, is_folder))
     }
 
     fn file_system(&self, folder: &Handle) -> io::Result<FileSystem> {
-        self.call(Operation::FileSystem, folder.path(), || self.inner.file_system(folder))
+        self.call(FaultOperation::FileSystem, folder.path(), || self.inner.file_system(folder))
     }
 
     fn host(&self) -> io::Result<Host> {
-        self.call(Operation::Host, Path::new(""), || self.inner.host())
+        self.call(FaultOperation::Host, Path::new(""), || self.inner.host())
     }
 
     fn now(&self) -> Timestamp {
@@ -349,55 +358,57 @@ impl Fs for FaultFs {
     }
 
     fn make_folder(&self, name: Name<'_>, mode: u32) -> io::Result<()> {
-        self.call(Operation::MakeFolder, &name.path(), || self.inner.make_folder(name, mode))
+        self.call(FaultOperation::MakeFolder, &name.path(), || self.inner.make_folder(name, mode))
     }
 
-    fn create(&self, name: Name<'_>, mode: u32) -> io::Result<(Handle, Guard, Stat)> {
-        self.call(Operation::Create, &name.path(), || self.inner.create(name, mode))
+    fn create(&self, name: Name<'_>, mode: u32) -> io::Result<(Handle, SlotGuard, Stat)> {
+        self.call(FaultOperation::Create, &name.path(), || self.inner.create(name, mode))
     }
 
     fn write_at(&self, file: &Handle, offset: u64, bytes: &[u8]) -> io::Result<usize> {
-        let call = Call { bytes: bytes.len() as u64, ..Call::new(Operation::WriteAt, file.path()) };
+        let call = FaultCall { bytes: bytes.len() as u64, ..FaultCall::new(FaultOperation::WriteAt, file.path()) };
         self.limited(&call, |limit| self.inner.write_at(file, offset, &bytes[..bytes.len().min(limit)]))
     }
 
     fn copy_range(&self, from: &Handle, from_at: u64, to: &Handle, to_at: u64, length: u64) -> io::Result<u64> {
         let to_path = Some(to.path().to_owned());
-        let call = Call { to: to_path, bytes: length, ..Call::new(Operation::CopyRange, from.path()) };
+        let call = FaultCall { to: to_path, bytes: length, ..FaultCall::new(FaultOperation::CopyRange, from.path()) };
         self.limited(&call, |limit| self.inner.copy_range(from, from_at, to, to_at, length.min(limit as u64)))
     }
 
     fn set_flags(&self, file: &Handle, flags: u32) -> io::Result<()> {
-        self.making(&Call::new(Operation::SetFlags, file.path()), || self.inner.set_flags(file, flags))
+        self.making(&FaultCall::new(FaultOperation::SetFlags, file.path()), || self.inner.set_flags(file, flags))
     }
 
     fn set_metadata(&self, handle: &Handle, now: &Metadata, wanted: &Metadata) -> io::Result<()> {
-        self.making(&Call::new(Operation::SetMetadata, handle.path()), || self.inner.set_metadata(handle, now, wanted))
+        self.making(&FaultCall::new(FaultOperation::SetMetadata, handle.path()), || {
+            self.inner.set_metadata(handle, now, wanted)
+        })
     }
 
     fn touch(&self, file: &Handle) -> io::Result<()> {
-        self.making(&Call::new(Operation::Touch, file.path()), || self.inner.touch(file))
+        self.making(&FaultCall::new(FaultOperation::Touch, file.path()), || self.inner.touch(file))
     }
 
     fn rename(&self, from: Name<'_>, to: Name<'_>, how: Rename) -> io::Result<()> {
-        let call = Call { to: Some(to.path()), ..Call::new(Operation::Rename, from.path()) };
+        let call = FaultCall { to: Some(to.path()), ..FaultCall::new(FaultOperation::Rename, from.path()) };
         self.making(&call, || self.inner.rename(from, to, how))
     }
 
     fn unlink(&self, name: Name<'_>) -> io::Result<()> {
-        self.making(&Call::new(Operation::Unlink, name.path()), || self.inner.unlink(name))
+        self.making(&FaultCall::new(FaultOperation::Unlink, name.path()), || self.inner.unlink(name))
     }
 
     fn remove_folder(&self, name: Name<'_>) -> io::Result<()> {
-        self.making(&Call::new(Operation::RemoveFolder, name.path()), || self.inner.remove_folder(name))
+        self.making(&FaultCall::new(FaultOperation::RemoveFolder, name.path()), || self.inner.remove_folder(name))
     }
 
     fn sync(&self, handle: &Handle) -> io::Result<()> {
-        self.syncing(Operation::Sync, handle, || self.inner.sync(handle))
+        self.syncing(FaultOperation::Sync, handle, || self.inner.sync(handle))
     }
 
     fn sync_file_system(&self, folder: &Handle) -> io::Result<()> {
-        self.syncing(Operation::SyncFileSystem, folder, || self.inner.sync_file_system(folder))
+        self.syncing(FaultOperation::SyncFileSystem, folder, || self.inner.sync_file_system(folder))
     }
 
     fn path_to(&self, folder: &Handle) -> PathBuf {
@@ -409,7 +420,7 @@ impl Fs for FaultFs {
     }
 
     fn try_lock(&self, folder: &Handle) -> io::Result<bool> {
-        self.call(Operation::TryLock, folder.path(), || self.inner.try_lock(folder))
+        self.call(FaultOperation::TryLock, folder.path(), || self.inner.try_lock(folder))
     }
 
     fn descriptor(&self, folder: &Handle) -> io::Result<Option<OwnedFd>> {

@@ -84,9 +84,9 @@ pub use os::OsFs;
 
 /// An open file or folder. Clones share it; it is closed, and a lock on it is gone, when the last one is dropped.
 #[derive(Clone)]
-pub struct Handle(Arc<Opened>);
+pub struct Handle(Arc<HandleInner>);
 
-struct Opened {
+struct HandleInner {
     inner: Arc<dyn Any + Send + Sync>,
     path: PathBuf,
 }
@@ -94,7 +94,7 @@ struct Opened {
 impl Handle {
     /// Wraps what a file system needs to find it again; `path` is for messages.
     pub fn new(inner: impl Any + Send + Sync, path: impl Into<PathBuf>) -> Self {
-        Self(Arc::new(Opened { inner: Arc::new(inner), path: path.into() }))
+        Self(Arc::new(HandleInner { inner: Arc::new(inner), path: path.into() }))
     }
 
     /// What [`new`](Self::new) was given, if it was a `T`.
@@ -112,7 +112,7 @@ impl Handle {
     /// The same open folder after it was renamed.
     #[must_use]
     pub fn renamed(&self, path: impl Into<PathBuf>) -> Self {
-        Self(Arc::new(Opened { inner: Arc::clone(&self.0.inner), path: path.into() }))
+        Self(Arc::new(HandleInner { inner: Arc::clone(&self.0.inner), path: path.into() }))
     }
 }
 
@@ -308,9 +308,9 @@ pub struct Host {
 /// Deletes a slot when dropped, unless it is told to leave it. It holds the folder that the slot was made in: whatever
 /// stands at the folder's path by then is left alone.
 #[derive(Debug)]
-pub struct Guard(Option<(Handle, OsString)>);
+pub struct SlotGuard(Option<(Handle, OsString)>);
 
-impl Guard {
+impl SlotGuard {
     /// A guard that deletes this file.
     #[must_use]
     pub fn deleting(name: Name<'_>) -> Self {
@@ -329,7 +329,7 @@ impl Guard {
     }
 }
 
-impl Drop for Guard {
+impl Drop for SlotGuard {
     fn drop(&mut self) {
         if let Some((folder, name)) = &self.0 {
             // Where this fails, the file goes with its transaction.
@@ -386,7 +386,7 @@ pub trait Fs: fmt::Debug + Send + Sync {
     fn make_folder(&self, name: Name<'_>, mode: u32) -> io::Result<()>;
     /// Makes a file with exactly these permission bits, open for reading and writing, and looks at it; the name must be
     /// free. The folder may hand attributes on to it.
-    fn create(&self, name: Name<'_>, mode: u32) -> io::Result<(Handle, Guard, Stat)>;
+    fn create(&self, name: Name<'_>, mode: u32) -> io::Result<(Handle, SlotGuard, Stat)>;
     /// Writes some of `bytes`, at least one; answers how many.
     fn write_at(&self, file: &Handle, offset: u64, bytes: &[u8]) -> io::Result<usize>;
     /// Copies up to `length` bytes inside the system, shared where it can; 0 at the end of `from`. Call it until then:

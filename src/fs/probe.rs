@@ -8,7 +8,7 @@ use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, ioctl_ficlone, openat2};
 use rustix::io::Errno;
 
 use super::os::{self, OsFs};
-use super::{FileSystem, Fs, Guard, Handle, Identity, Metadata, Name, Rename, Stat};
+use super::{FileSystem, Fs, Handle, Identity, Metadata, Name, Rename, SlotGuard, Stat};
 
 /// What the commit rests on, as far as one can try it. Whether a disk keeps what it acknowledged, one cannot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub fn guarantees(folder: &Path) -> io::Result<Guarantees> {
 ///
 /// Makes two files, `.exchange-…`, and removes them again; only a crash in between leaves any behind.
 pub fn exchanges(fs: &dyn Fs, folder: &Handle) -> io::Result<bool> {
-    let pair = Pair::new(fs, folder)?;
+    let pair = ProbePair::new(fs, folder)?;
     let before = pair.identities()?;
     if !supported(fs.rename(pair.first.name(), pair.second.name(), Rename::Exchange))? {
         return Ok(false);
@@ -86,7 +86,7 @@ fn supported(result: io::Result<()>) -> io::Result<bool> {
 }
 
 fn keeps_existing(fs: &dyn Fs, folder: &Handle) -> io::Result<bool> {
-    let pair = Pair::new(fs, folder)?;
+    let pair = ProbePair::new(fs, folder)?;
     let before = pair.identities()?;
     match supported(fs.rename(pair.first.name(), pair.second.name(), Rename::NoReplace)) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(pair.identities()? == before),
@@ -106,7 +106,7 @@ fn locks(fs: &dyn Fs, folder: &Handle) -> io::Result<bool> {
 }
 
 fn shares_copies(fs: &OsFs, folder: &Handle) -> io::Result<bool> {
-    let pair = Pair::new(fs, folder)?;
+    let pair = ProbePair::new(fs, folder)?;
     fs.write_at(&pair.first.file, 0, &[1; 4096])?;
     let (from, to) = (os::file(&pair.first.file)?, os::file(&pair.second.file)?);
     match supported(ioctl_ficlone(to, from).map_err(io::Error::from)) {
@@ -126,7 +126,7 @@ fn opens_beneath(folder: &Path) -> io::Result<bool> {
 }
 
 fn has_attributes(fs: &dyn Fs, folder: &Handle) -> io::Result<bool> {
-    let pair = Pair::new(fs, folder)?;
+    let pair = ProbePair::new(fs, folder)?;
     let Stat { mode, user, group, .. } = fs.stat_handle(&pair.first.file)?;
     let attributes = fs.attributes(&pair.first.file)?;
     let now = Metadata { mode, user, group, attributes, modified: None };
@@ -136,12 +136,12 @@ fn has_attributes(fs: &dyn Fs, folder: &Handle) -> io::Result<bool> {
 }
 
 /// Two files that are gone afterwards.
-struct Pair<'a> {
+struct ProbePair<'a> {
     first: Probe<'a>,
     second: Probe<'a>,
 }
 
-impl<'a> Pair<'a> {
+impl<'a> ProbePair<'a> {
     fn new(fs: &'a dyn Fs, folder: &'a Handle) -> io::Result<Self> {
         Ok(Self { first: Probe::new(fs, folder)?, second: Probe::new(fs, folder)? })
     }
@@ -157,7 +157,7 @@ struct Probe<'a> {
     folder: &'a Handle,
     name: String,
     file: Handle,
-    _guard: Guard,
+    _guard: SlotGuard,
 }
 
 impl<'a> Probe<'a> {

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// A file, or what is none, relative to the folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct TreeEntry {
     /// Relative to the folder.
     pub path: PathBuf,
     /// The content of a regular file; `None` for a symlink, a device and the like.
@@ -20,7 +20,7 @@ pub struct Entry {
 }
 
 /// Everything in `folder` but folders, sorted by path. More than `files` entries, or `bytes` of contents, is an error.
-pub fn contents(folder: &Path, files: usize, bytes: u64) -> Result<Vec<Entry>> {
+pub fn contents(folder: &Path, files: usize, bytes: u64) -> Result<Vec<TreeEntry>> {
     let mut found = Vec::new();
     let mut room = bytes;
     let mut folders = vec![PathBuf::new()];
@@ -35,7 +35,7 @@ pub fn contents(folder: &Path, files: usize, bytes: u64) -> Result<Vec<Entry>> {
                 continue;
             }
             let content = if kind.is_file() { Some(read(&entry.path(), &mut room)?) } else { None };
-            found.push(Entry { path, content });
+            found.push(TreeEntry { path, content });
         }
         if found.len() + folders.len() > files {
             let message = format!("there are more than {files} files in {}", folder.display());
@@ -74,7 +74,8 @@ mod tests {
         fs::write(base.join(".a"), "345").unwrap();
         std::os::unix::fs::symlink("/etc/hostname", base.join("link")).unwrap();
         std::os::unix::fs::symlink("/etc", base.join("outside")).unwrap();
-        let entry = |path: &str, content: Option<&str>| Entry { path: path.into(), content: content.map(Into::into) };
+        let entry =
+            |path: &str, content: Option<&str>| TreeEntry { path: path.into(), content: content.map(Into::into) };
         let expected =
             [entry(".a", Some("345")), entry("b/c/d", Some("12")), entry("link", None), entry("outside", None)];
         assert_eq!(contents(base, 10, 5).unwrap(), expected);

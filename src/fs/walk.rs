@@ -29,7 +29,7 @@ const WARNINGS: usize = 20;
 
 /// What to search.
 #[derive(Debug, Clone, Default)]
-pub struct Tree {
+pub struct SearchTree {
     /// Files and folders, absolute. A file that is named is searched even where it is ignored.
     pub paths: Vec<PathBuf>,
     /// Where globs start, and what is searched without paths.
@@ -63,7 +63,7 @@ pub struct Walked<T> {
 
 /// Shows the content of every regular file of a tree to `look`. Symlinks are not followed.
 pub fn search<T: Send>(
-    tree: &Tree,
+    tree: &SearchTree,
     look: &(dyn Fn(&[u8]) -> Option<T> + Sync),
     cancel: &CancelToken,
 ) -> Result<Walked<T>> {
@@ -122,7 +122,7 @@ impl Passed {
     }
 }
 
-fn builder(tree: &Tree, passed: &Arc<Passed>) -> Result<WalkBuilder> {
+fn builder(tree: &SearchTree, passed: &Arc<Passed>) -> Result<WalkBuilder> {
     let mut paths = tree.paths.iter();
     let first = paths.next().unwrap_or(&tree.base);
     let mut builder = WalkBuilder::new(first);
@@ -169,7 +169,7 @@ fn builder(tree: &Tree, passed: &Arc<Passed>) -> Result<WalkBuilder> {
 }
 
 /// Why nothing is searched from here on, by its name or by the folders that it is in.
-fn why_barred(tree: &Tree, start: &Path) -> Option<Barred> {
+fn why_barred(tree: &SearchTree, start: &Path) -> Option<Barred> {
     let inside = start.strip_prefix(&tree.root).ok()?;
     if let Some(why) = tree.bounds.bars(inside) {
         return Some(why);
@@ -266,7 +266,7 @@ mod tests {
             std::fs::create_dir_all(base.join(name).parent().unwrap()).unwrap();
             std::fs::write(base.join(name), content).unwrap();
         }
-        let run = |tree: Tree| {
+        let run = |tree: SearchTree| {
             let look = |content: &[u8]| content.contains(&b'x').then_some(());
             let walked = search(&tree, &look, &CancelToken::new()).unwrap();
             let name = |(path, ()): (PathBuf, ())| path.strip_prefix(&base).unwrap().to_str().unwrap().to_owned();
@@ -274,24 +274,24 @@ mod tests {
             names.sort();
             (names, walked.binary)
         };
-        let tree = Tree { base: base.clone(), root: base.clone(), ..Tree::default() };
+        let tree = SearchTree { base: base.clone(), root: base.clone(), ..SearchTree::default() };
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         assert_eq!(run(tree.clone()), (names(&["a.txt", "sub/b.rs"]), 1));
-        assert_eq!(run(Tree { hidden: true, ..tree.clone() }).0, names(&[".hidden", "a.txt", "sub/b.rs"]));
-        assert_eq!(run(Tree { globs: vec!["*.rs".into()], ..tree.clone() }).0, names(&["sub/b.rs"]));
-        assert_eq!(run(Tree { globs: vec!["!sub".into()], ..tree.clone() }).0, names(&["a.txt"]));
-        let told = Tree { paths: vec![base.join("ignored"), base.join("sub")], ..tree.clone() };
+        assert_eq!(run(SearchTree { hidden: true, ..tree.clone() }).0, names(&[".hidden", "a.txt", "sub/b.rs"]));
+        assert_eq!(run(SearchTree { globs: vec!["*.rs".into()], ..tree.clone() }).0, names(&["sub/b.rs"]));
+        assert_eq!(run(SearchTree { globs: vec!["!sub".into()], ..tree.clone() }).0, names(&["a.txt"]));
+        let told = SearchTree { paths: vec![base.join("ignored"), base.join("sub")], ..tree.clone() };
         assert_eq!(run(told).0, names(&["ignored", "sub/b.rs"]));
-        let missing = Tree { paths: vec![base.join("none")], ..tree.clone() };
+        let missing = SearchTree { paths: vec![base.join("none")], ..tree.clone() };
         let error = search(&missing, &|_| None::<()>, &CancelToken::new()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::FileNotFound);
         std::os::unix::fs::symlink("/etc/hostname", base.join("link")).unwrap();
         for path in [base.join("link"), base.join("sub/../.."), "/".into()] {
-            let outside = Tree { paths: vec![path], ..tree.clone() };
+            let outside = SearchTree { paths: vec![path], ..tree.clone() };
             let look = |_: &[u8]| -> Option<()> { panic!("nothing is read") };
             assert_eq!(search(&outside, &look, &CancelToken::new()).unwrap_err().kind(), ErrorKind::OutsideRoot);
         }
-        let glob = Tree { globs: vec!["[".into()], ..tree };
+        let glob = SearchTree { globs: vec!["[".into()], ..tree };
         let error = search(&glob, &|_| None::<()>, &CancelToken::new()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidPattern);
     }

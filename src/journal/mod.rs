@@ -34,7 +34,7 @@ pub mod recover;
 pub mod reverse;
 pub mod scan;
 
-pub use scan::{Beginning, Corrupt, Extract, Unreadable, header, read, read_if, scan};
+pub use scan::{Beginning, Corrupt, Extract, UnreadableJournal, header, read, read_if, scan};
 
 /// The version of the format that is written. Version 1, which tells neither owners nor attributes, is read, too.
 pub const VERSION: u64 = 2;
@@ -102,12 +102,12 @@ pub struct Record {
     /// The path in the workspace.
     pub path: RelPath,
     /// What happens.
-    pub change: Change,
+    pub change: RecordedChange,
 }
 
 /// What happens to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
+pub enum RecordedChange {
     /// The staged file and the target change places.
     Edit {
         /// The target before.
@@ -163,7 +163,7 @@ pub enum Change {
     },
 }
 
-impl Change {
+impl RecordedChange {
     /// The word in journals and answers.
     #[must_use]
     pub const fn kind(&self) -> &'static str {

@@ -7,7 +7,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Change, Header, Journal, Owner, Record, slot_name};
+use super::{Header, Journal, Owner, Record, RecordedChange, slot_name};
 use crate::digest::{Digest, Digester};
 use crate::identity::Identity;
 use crate::path::RelPath;
@@ -276,18 +276,20 @@ impl<'a> EntryLine<'a> {
         let original = self.original.map(|i| i.read()).transpose()?;
         let change = match (self.kind.as_ref(), before, after, staged, original) {
             ("edit", Some(before), Some(after), Some(staged), Some(original)) => {
-                Change::Edit { before, after, staged, original }
+                RecordedChange::Edit { before, after, staged, original }
             }
-            ("create", None, Some(after), Some(staged), None) => Change::Create { after, staged },
-            ("delete", Some(before), None, None, Some(original)) => Change::Delete { before, original },
-            ("folder", None, None, Some(staged), None) => Change::Folder { staged },
+            ("create", None, Some(after), Some(staged), None) => RecordedChange::Create { after, staged },
+            ("delete", Some(before), None, None, Some(original)) => RecordedChange::Delete { before, original },
+            ("folder", None, None, Some(staged), None) => RecordedChange::Folder { staged },
             ("file_to_folder", Some(before), None, Some(staged), Some(original)) if version > 1 => {
-                Change::FileToFolder { before, staged, original }
+                RecordedChange::FileToFolder { before, staged, original }
             }
             ("folder_to_file", None, Some(after), Some(staged), Some(original)) if version > 1 => {
-                Change::FolderToFile { after, staged, original }
+                RecordedChange::FolderToFile { after, staged, original }
             }
-            ("remove_folder", None, None, None, Some(original)) if version > 1 => Change::RemoveFolder { original },
+            ("remove_folder", None, None, None, Some(original)) if version > 1 => {
+                RecordedChange::RemoveFolder { original }
+            }
             _ => return Err("a kind with the fields that it has"),
         };
         Ok(Record { path, change })

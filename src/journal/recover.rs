@@ -8,7 +8,7 @@ use std::path::Path;
 
 pub use adopt::adopted;
 
-use super::{Change, Header, Mark, Record};
+use super::{Header, Mark, Record, RecordedChange};
 use crate::digest::Digest;
 use crate::identity::{Identity, Timestamp};
 use crate::limits;
@@ -90,7 +90,7 @@ impl Class {
 
 /// What is to be done with an interrupted transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Decision {
+pub enum RecoveryDecision {
     /// Swap what is ready: all-new.
     Forward,
     /// Take back what is swapped: all-old.
@@ -106,19 +106,19 @@ pub enum Decision {
 pub fn classify(record: &Record, observed: &Observed) -> Class {
     let Observed { target, slot } = *observed;
     match &record.change {
-        Change::Edit { before, after, staged, .. } => {
+        RecordedChange::Edit { before, after, staged, .. } => {
             edit(&States::new(Some(before), Some(after)), staged, target, slot)
         }
-        Change::Create { after, staged } => create(&States::new(None, Some(after)), staged, target, slot),
-        Change::Delete { before, .. } => delete(&States::new(Some(before), None), target, slot),
-        Change::Folder { staged } => folder(staged, target, slot),
-        Change::FileToFolder { before, staged, .. } => {
+        RecordedChange::Create { after, staged } => create(&States::new(None, Some(after)), staged, target, slot),
+        RecordedChange::Delete { before, .. } => delete(&States::new(Some(before), None), target, slot),
+        RecordedChange::Folder { staged } => folder(staged, target, slot),
+        RecordedChange::FileToFolder { before, staged, .. } => {
             file_to_folder(&States::new(Some(before), None), staged, target, slot)
         }
-        Change::FolderToFile { after, staged, original } => {
+        RecordedChange::FolderToFile { after, staged, original } => {
             folder_to_file(&States::new(None, Some(after)), staged, original, target, slot)
         }
-        Change::RemoveFolder { original } => remove_folder(original, target, slot),
+        RecordedChange::RemoveFolder { original } => remove_folder(original, target, slot),
     }
 }
 
@@ -126,14 +126,14 @@ pub fn classify(record: &Record, observed: &Observed) -> Class {
 /// anew after the journal, and swapped before it was durable.
 #[must_use]
 pub fn classify_contended(record: &Record, observed: &Observed) -> Class {
-    let Change::Edit { staged, .. } = &record.change else { return classify(record, observed) };
+    let RecordedChange::Edit { staged, .. } = &record.change else { return classify(record, observed) };
     match (observed.target, observed.slot) {
         (_, slot) if is(slot, staged) => match classify(record, observed) {
             class @ (Class::Ready | Class::Before | Class::Same) => class,
             _ => Class::Torn,
         },
         (target, slot @ Seen::File { .. }) if is(target, staged) => {
-            let is_old = States::new(record.change.before(), None).tell(slot) == State::Old;
+            let is_old = States::new(record.change.before(), None).tell(slot) == PlaceState::Old;
             if is_old { Class::Done } else { Class::Captured }
         }
         _ => classify(record, observed),
@@ -146,15 +146,15 @@ pub fn classify_contended(record: &Record, observed: &Observed) -> Class {
 pub fn classify_checked(record: &Record, observed: &Observed) -> Class {
     let Observed { target, slot } = *observed;
     let old = match &record.change {
-        Change::Edit { before, .. } | Change::FileToFolder { before, .. } => Some(before),
-        Change::FolderToFile { .. } => None,
+        RecordedChange::Edit { before, .. } | RecordedChange::FileToFolder { before, .. } => Some(before),
+        RecordedChange::FolderToFile { .. } => None,
         _ => return classify(record, observed),
     };
     if slot != Seen::Missing || !record.change.original().is_some_and(|original| is(target, original)) {
         return classify(record, observed);
     }
     let is_old = match old {
-        Some(before) => States::new(Some(before), None).tell(target) == State::Old,
+        Some(before) => States::new(Some(before), None).tell(target) == PlaceState::Old,
         None => matches!(target, Seen::Folder(_)),
     };
     if is_old { Class::Ready } else { Class::Before }
@@ -163,28 +163,28 @@ pub fn classify_checked(record: &Record, observed: &Observed) -> Class {
 fn edit(states: &States<'_>, staged: &Identity, target: Seen, slot: Seen) -> Class {
     match (states.tell(target), states.tell(slot)) {
         // Also where what is left is by chance the old content: an empty file, for one.
-        (_, State::Old | State::Other) if is(slot, staged) => Class::Torn,
-        (State::Old, State::New) => Class::Ready,
-        (State::New, State::Old) => Class::Done,
-        (State::New, State::New) => Class::Same,
-        (State::Other | State::Missing, State::New) => Class::Before,
-        (_, State::Old) => Class::OnTop,
-        (State::New, State::Missing) => Class::OriginalLost,
-        (_, State::Missing) => Class::Torn,
-        (State::New, State::Other) if is(target, staged) => Class::Captured,
-        (_, State::Other) => Class::Unknown,
+        (_, PlaceState::Old | PlaceState::Other) if is(slot, staged) => Class::Torn,
+        (PlaceState::Old, PlaceState::New) => Class::Ready,
+        (PlaceState::New, PlaceState::Old) => Class::Done,
+        (PlaceState::New, PlaceState::New) => Class::Same,
+        (PlaceState::Other | PlaceState::Missing, PlaceState::New) => Class::Before,
+        (_, PlaceState::Old) => Class::OnTop,
+        (PlaceState::New, PlaceState::Missing) => Class::OriginalLost,
+        (_, PlaceState::Missing) => Class::Torn,
+        (PlaceState::New, PlaceState::Other) if is(target, staged) => Class::Captured,
+        (_, PlaceState::Other) => Class::Unknown,
     }
 }
 
 fn create(states: &States<'_>, staged: &Identity, target: Seen, slot: Seen) -> Class {
     match (states.tell(target), states.tell(slot)) {
-        (State::Missing, State::New) => Class::Ready,
-        (State::New, State::New) => Class::Same,
-        (_, State::New) => Class::Before,
-        (State::New, State::Missing) if is(target, staged) => Class::Done,
-        (State::New, State::Missing) => Class::Same,
-        (_, State::Missing) if is(target, staged) => Class::OnTop,
-        (_, State::Missing) => Class::Unknown,
+        (PlaceState::Missing, PlaceState::New) => Class::Ready,
+        (PlaceState::New, PlaceState::New) => Class::Same,
+        (_, PlaceState::New) => Class::Before,
+        (PlaceState::New, PlaceState::Missing) if is(target, staged) => Class::Done,
+        (PlaceState::New, PlaceState::Missing) => Class::Same,
+        (_, PlaceState::Missing) if is(target, staged) => Class::OnTop,
+        (_, PlaceState::Missing) => Class::Unknown,
         _ if is(slot, staged) => Class::Torn,
         _ => Class::Unknown,
     }
@@ -192,12 +192,12 @@ fn create(states: &States<'_>, staged: &Identity, target: Seen, slot: Seen) -> C
 
 fn delete(states: &States<'_>, target: Seen, slot: Seen) -> Class {
     match (states.tell(target), states.tell(slot)) {
-        (State::Old, State::Missing) => Class::Ready,
-        (State::Missing, State::Old) => Class::Done,
-        (State::Missing, State::Missing) => Class::Same,
-        (_, State::Missing) => Class::Before,
-        (_, State::Old) => Class::OnTop,
-        (State::Missing, _) => Class::Captured,
+        (PlaceState::Old, PlaceState::Missing) => Class::Ready,
+        (PlaceState::Missing, PlaceState::Old) => Class::Done,
+        (PlaceState::Missing, PlaceState::Missing) => Class::Same,
+        (_, PlaceState::Missing) => Class::Before,
+        (_, PlaceState::Old) => Class::OnTop,
+        (PlaceState::Missing, _) => Class::Captured,
         _ => Class::Unknown,
     }
 }
@@ -218,13 +218,13 @@ fn folder(staged: &Identity, target: Seen, slot: Seen) -> Class {
 fn file_to_folder(states: &States<'_>, staged: &Identity, target: Seen, slot: Seen) -> Class {
     let is_new = |seen: Seen| seen == Seen::Folder(*staged);
     match (states.tell(target), states.tell(slot)) {
-        (_, State::Old) if is_new(target) => Class::Done,
-        (_, State::Missing) if is_new(target) => Class::OriginalLost,
+        (_, PlaceState::Old) if is_new(target) => Class::Done,
+        (_, PlaceState::Missing) if is_new(target) => Class::OriginalLost,
         _ if is_new(target) => Class::Captured,
-        (State::Old, _) if is_new(slot) => Class::Ready,
+        (PlaceState::Old, _) if is_new(slot) => Class::Ready,
         _ if is_new(slot) => Class::Before,
-        (_, State::Old) => Class::OnTop,
-        (_, State::Missing) => Class::Torn,
+        (_, PlaceState::Old) => Class::OnTop,
+        (_, PlaceState::Missing) => Class::Torn,
         _ => Class::Unknown,
     }
 }
@@ -232,15 +232,15 @@ fn file_to_folder(states: &States<'_>, staged: &Identity, target: Seen, slot: Se
 fn folder_to_file(states: &States<'_>, staged: &Identity, original: &Identity, target: Seen, slot: Seen) -> Class {
     let is_old = |seen: Seen| seen == Seen::Folder(*original);
     match (states.tell(target), states.tell(slot)) {
-        (_, State::Other) if is(slot, staged) => Class::Torn,
-        (_, State::New) if is_old(target) => Class::Ready,
-        (State::New, State::New) => Class::Same,
-        (_, State::New) => Class::Before,
-        (State::New, _) if is_old(slot) => Class::Done,
+        (_, PlaceState::Other) if is(slot, staged) => Class::Torn,
+        (_, PlaceState::New) if is_old(target) => Class::Ready,
+        (PlaceState::New, PlaceState::New) => Class::Same,
+        (_, PlaceState::New) => Class::Before,
+        (PlaceState::New, _) if is_old(slot) => Class::Done,
         _ if is_old(slot) => Class::OnTop,
-        (State::New, State::Missing) => Class::OriginalLost,
-        (_, State::Missing) => Class::Torn,
-        (State::New, _) if is(target, staged) => Class::Captured,
+        (PlaceState::New, PlaceState::Missing) => Class::OriginalLost,
+        (_, PlaceState::Missing) => Class::Torn,
+        (PlaceState::New, _) if is(target, staged) => Class::Captured,
         _ => Class::Unknown,
     }
 }
@@ -260,24 +260,24 @@ fn remove_folder(original: &Identity, target: Seen, slot: Seen) -> Class {
 
 /// The decision for a journal that verifies and was born where it is: the first row that fits.
 #[must_use]
-pub fn decide(mark: Mark, back_on_crash: bool, classes: &[Class]) -> Decision {
+pub fn decide(mark: Mark, back_on_crash: bool, classes: &[Class]) -> RecoveryDecision {
     let any = |wanted: &[Class]| classes.iter().any(|class| wanted.contains(class));
     let done = mark == Mark::Done;
     // A check that did not come to its end has not passed, whatever the seal says of a crash; and of what is contended
     // no new content is known to be durable.
     if mark.is_undo() || matches!(mark, Mark::Check | Mark::Contended) || (back_on_crash && !done) {
-        return Decision::Back;
+        return RecoveryDecision::Back;
     }
     // Evidence proves that the first barrier was passed: everything staged was durable before anything was swapped.
     let evidence = any(&[Class::Done, Class::Captured, Class::OnTop]);
     if !done && !evidence {
-        return Decision::Drop;
+        return RecoveryDecision::Drop;
     }
     let against = any(&[Class::Before, Class::Torn]) || (!done && any(&[Class::Captured, Class::Unknown]));
     match (against, any(&[Class::OnTop])) {
-        (false, _) => Decision::Forward,
-        (true, false) => Decision::Back,
-        (true, true) => Decision::Wait,
+        (false, _) => RecoveryDecision::Forward,
+        (true, false) => RecoveryDecision::Back,
+        (true, true) => RecoveryDecision::Wait,
     }
 }
 
@@ -287,9 +287,9 @@ pub fn decide(mark: Mark, back_on_crash: bool, classes: &[Class]) -> Decision {
 pub fn is_new(record: &Record, seen: Seen) -> bool {
     let is_staged = record.change.staged().is_some_and(|staged| is(seen, staged));
     match &record.change {
-        Change::Folder { .. } => is_staged,
-        Change::FileToFolder { .. } => is_staged && matches!(seen, Seen::Folder(_)),
-        change => is_staged && States::new(change.before(), change.after()).tell(seen) == State::New,
+        RecordedChange::Folder { .. } => is_staged,
+        RecordedChange::FileToFolder { .. } => is_staged && matches!(seen, Seen::Folder(_)),
+        change => is_staged && States::new(change.before(), change.after()).tell(seen) == PlaceState::New,
     }
 }
 
@@ -298,7 +298,7 @@ pub fn is_new(record: &Record, seen: Seen) -> bool {
 pub fn is_original(record: &Record, seen: Seen) -> bool {
     record.change.original().is_some_and(|original| is(seen, original))
         && (record.change.folder_before().is_some()
-            || States::new(record.change.before(), None).tell(seen) == State::Old)
+            || States::new(record.change.before(), None).tell(seen) == PlaceState::Old)
 }
 
 /// Whether what is in the slot of a transaction in the trash may be unlinked: of one that was pruned the original, a file by
@@ -331,7 +331,7 @@ pub struct Ages {
 pub fn is_incomplete(record: &Record, seen: Seen, ages: Ages) -> bool {
     let is_staged = record.change.staged().is_some_and(|staged| is(seen, staged));
     let is_file = matches!(seen, Seen::File { .. });
-    let is_whole = States::new(record.change.before(), record.change.after()).tell(seen) == State::New;
+    let is_whole = States::new(record.change.before(), record.change.after()).tell(seen) == PlaceState::New;
     let is_empty = matches!(seen, Seen::File { digest, .. } if digest == Digest::of(&[]));
     let was_swapped = ages.touched > ages.sealed || (ages.touched == ages.sealed && !is_empty);
     is_file && is_staged && !is_whole && !ages.same_boot && !was_swapped
@@ -376,7 +376,7 @@ pub fn is_young(modified: Timestamp, read_at: Timestamp) -> bool {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum PlaceState {
     Old,
     New,
     Other,
@@ -397,20 +397,20 @@ impl<'a> States<'a> {
         Self { old, new, by_dress }
     }
 
-    fn tell(&self, seen: Seen) -> State {
+    fn tell(&self, seen: Seen) -> PlaceState {
         let (digest, mode, access) = match seen {
-            Seen::Missing => return State::Missing,
-            Seen::Folder(_) | Seen::Filled(_) | Seen::Other => return State::Other,
+            Seen::Missing => return PlaceState::Missing,
+            Seen::Folder(_) | Seen::Filled(_) | Seen::Other => return PlaceState::Other,
             Seen::File { digest, mode, access, .. } => (digest, mode, access),
         };
         let is_dressed = |state: &FileState| state.is_dressed_as(mode, Some(access));
         // The original is the original only as it was read: else what somebody revoked meanwhile would be forgotten with it.
         if self.old.is_some_and(|old| old.digest == digest && is_dressed(old)) {
-            State::Old
+            PlaceState::Old
         } else if self.new.is_some_and(|new| new.digest == digest && (!self.by_dress || is_dressed(new))) {
-            State::New
+            PlaceState::New
         } else {
-            State::Other
+            PlaceState::Other
         }
     }
 }

@@ -8,12 +8,12 @@ use crate::digest::Digest;
 use crate::error::{Conflict, Detail, Error, ErrorKind};
 use crate::path::RelPath;
 use crate::plan::build::removed;
-use crate::plan::{Change, Content, Entry, FileState, New, Plan, SourceId};
+use crate::plan::{Entry, FileState, New, NewContent, Plan, PlannedChange, SourceId};
 use crate::text::splice::Splices;
 
 /// What stands at the path of one entry of the journal now.
 #[derive(Debug, Clone)]
-pub struct Now {
+pub struct PresentTarget {
     /// The file there, if one is.
     pub state: Option<FileState>,
     /// Whether something that is no file stands there, or in the place of a folder on the way.
@@ -41,7 +41,7 @@ pub struct Carried {
 ///
 /// Restored content gets the current time, or builds would trust what they made of the content that goes;
 /// content that only moves back keeps its time. Refused where a file is no longer as the transaction left it.
-pub fn reverse(journal: &Journal, now: &[Now]) -> Result<Plan, Error> {
+pub fn reverse(journal: &Journal, now: &[PresentTarget]) -> Result<Plan, Error> {
     refuse_conflicts(journal, now)?;
     let there: HashSet<Digest> =
         journal.entries.iter().filter_map(|record| record.change.after().map(|state| state.digest)).collect();
@@ -51,38 +51,38 @@ pub fn reverse(journal: &Journal, now: &[Now]) -> Result<Plan, Error> {
     for (index, (record, now)) in journal.entries.iter().zip(now).enumerate() {
         let restored = |before: FileState, keeps_time| New {
             state: before,
-            content: Content::Spliced(SourceId(index), Splices::none()),
+            content: NewContent::Spliced(SourceId(index), Splices::none()),
             dressed_as: Some(SourceId(index)),
             keeps_time,
         };
         let change = match record.change {
-            journal::Change::Edit { .. } if now.carried.is_some() => {
+            journal::RecordedChange::Edit { .. } if now.carried.is_some() => {
                 let (Some(carried), Some(found)) = (&now.carried, now.state) else { continue };
-                let content = Content::Spliced(SourceId(index), carried.splices.clone());
+                let content = NewContent::Spliced(SourceId(index), carried.splices.clone());
                 let dressed_as = Some(SourceId(index));
-                Change::Edit(found, New { state: carried.state, content, dressed_as, keeps_time: false })
+                PlannedChange::Edit(found, New { state: carried.state, content, dressed_as, keeps_time: false })
             }
-            journal::Change::Edit { before, after, .. } => {
-                Change::Edit(after, restored(before, there.contains(&before.digest)))
+            journal::RecordedChange::Edit { before, after, .. } => {
+                PlannedChange::Edit(after, restored(before, there.contains(&before.digest)))
             }
-            journal::Change::Create { after, .. } => Change::Delete(after),
-            journal::Change::Delete { before, .. } => {
+            journal::RecordedChange::Create { after, .. } => PlannedChange::Delete(after),
+            journal::RecordedChange::Delete { before, .. } => {
                 folders.extend(now.missing.iter().map(|path| (path.clone(), index)));
-                Change::Create(restored(before, there.contains(&before.digest)))
+                PlannedChange::Create(restored(before, there.contains(&before.digest)))
             }
-            journal::Change::FileToFolder { before, .. } => {
+            journal::RecordedChange::FileToFolder { before, .. } => {
                 emptied.extend(now.within.iter().flatten().map(|path| removed((path.clone(), None))));
-                Change::FolderToFile(restored(before, there.contains(&before.digest)))
+                PlannedChange::FolderToFile(restored(before, there.contains(&before.digest)))
             }
-            journal::Change::FolderToFile { after, .. } => {
+            journal::RecordedChange::FolderToFile { after, .. } => {
                 folders.insert((record.path.clone(), index));
-                Change::Delete(after)
+                PlannedChange::Delete(after)
             }
-            journal::Change::RemoveFolder { .. } => {
+            journal::RecordedChange::RemoveFolder { .. } => {
                 folders.extend(now.missing.iter().chain([&record.path]).map(|path| (path.clone(), index)));
                 continue;
             }
-            journal::Change::Folder { .. } => continue,
+            journal::RecordedChange::Folder { .. } => continue,
         };
         entries.push(Entry { path: record.path.clone(), change, asked_by: None });
     }
@@ -94,10 +94,10 @@ pub fn reverse(journal: &Journal, now: &[Now]) -> Result<Plan, Error> {
     Ok(plan)
 }
 
-fn refuse_conflicts(journal: &Journal, now: &[Now]) -> Result<(), Error> {
+fn refuse_conflicts(journal: &Journal, now: &[PresentTarget]) -> Result<(), Error> {
     let changed = journal.entries.iter().zip(now).filter(|(record, now)| match record.change {
-        journal::Change::Folder { .. } => false,
-        journal::Change::FileToFolder { .. } => now.within.is_none(),
+        journal::RecordedChange::Folder { .. } => false,
+        journal::RecordedChange::FileToFolder { .. } => now.within.is_none(),
         _ => now.carried.is_none() && (now.obstructed || !is_as_left(now.state.as_ref(), record.change.after())),
     });
     let conflicts: Vec<_> = changed.map(|(record, _)| record.path.as_path().to_owned()).collect();

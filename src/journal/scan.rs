@@ -41,7 +41,7 @@ pub enum Corrupt {
 
 /// Why a journal could not be read.
 #[derive(Debug, thiserror::Error)]
-pub enum Unreadable {
+pub enum UnreadableJournal {
     /// It could be, and is none.
     #[error(transparent)]
     Corrupt(#[from] Corrupt),
@@ -53,13 +53,13 @@ pub enum Unreadable {
 /// Verifies and reads a whole journal.
 pub fn scan(bytes: &[u8]) -> Result<Journal, Corrupt> {
     read(bytes).map_err(|error| match error {
-        Unreadable::Corrupt(corrupt) => corrupt,
-        Unreadable::Io(_) => unreachable!("bytes in memory are there"),
+        UnreadableJournal::Corrupt(corrupt) => corrupt,
+        UnreadableJournal::Io(_) => unreachable!("bytes in memory are there"),
     })
 }
 
 /// The same as its bytes come; they are never in memory as a whole.
-pub fn read(from: impl BufRead) -> Result<Journal, Unreadable> {
+pub fn read(from: impl BufRead) -> Result<Journal, UnreadableJournal> {
     match read_if(from, |_| true, 0)? {
         Extract::Whole(journal) => Ok(journal),
         Extract::Beginning(_) => unreachable!("all of it is wanted"),
@@ -88,8 +88,12 @@ pub struct Beginning {
 
 /// Reads the header, then all of the journal where it is `wanted`, else its first entries, as many as `few`. A journal
 /// that is none of ours can be long: what is to be known of it must not cost more than that.
-pub fn read_if(from: impl BufRead, wanted: impl FnOnce(&Header) -> bool, few: usize) -> Result<Extract, Unreadable> {
-    let mut lines = Lines::new(from);
+pub fn read_if(
+    from: impl BufRead,
+    wanted: impl FnOnce(&Header) -> bool,
+    few: usize,
+) -> Result<Extract, UnreadableJournal> {
+    let mut lines = JournalLines::new(from);
     let header = lines.header()?;
     if wanted(&header) {
         return lines.whole(header).map(Extract::Whole);
@@ -107,12 +111,12 @@ pub fn read_if(from: impl BufRead, wanted: impl FnOnce(&Header) -> bool, few: us
 }
 
 /// Verifies and reads the header alone. It tells where and by whom the journal was written, and nothing of its entries.
-pub fn header(from: impl BufRead) -> Result<Header, Unreadable> {
-    Lines::new(from).header()
+pub fn header(from: impl BufRead) -> Result<Header, UnreadableJournal> {
+    JournalLines::new(from).header()
 }
 
 /// Hands out lines that verify.
-struct Lines<R> {
+struct JournalLines<R> {
     from: R,
     /// The last one.
     text: Vec<u8>,
@@ -120,19 +124,19 @@ struct Lines<R> {
     chain: Chain,
 }
 
-impl<R: BufRead> Lines<R> {
+impl<R: BufRead> JournalLines<R> {
     fn new(from: R) -> Self {
         Self { from, text: Vec::new(), line: 0, chain: Chain::default() }
     }
 
-    fn header(&mut self) -> Result<Header, Unreadable> {
+    fn header(&mut self) -> Result<Header, UnreadableJournal> {
         let (first, _) = self.next()?;
         check_version(first)?;
         Ok(parse::<HeaderLine>(first, 1, "a header")?.read().map_err(|e| unexpected(1, e))?)
     }
 
     /// What follows the header, to the end.
-    fn whole(mut self, header: Header) -> Result<Journal, Unreadable> {
+    fn whole(mut self, header: Header) -> Result<Journal, UnreadableJournal> {
         let mut entries: Vec<Record> = Vec::new();
         let mut paths = HashSet::new();
         loop {
@@ -158,7 +162,7 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// The JSON of the next line, and whether nothing comes after it.
-    fn next(&mut self) -> Result<(&[u8], bool), Unreadable> {
+    fn next(&mut self) -> Result<(&[u8], bool), UnreadableJournal> {
         self.line += 1;
         let line = self.line;
         self.text.clear();
@@ -182,7 +186,7 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// Takes what there is of the line; `true` once it is whole.
-    fn take_some(&mut self) -> Result<bool, Unreadable> {
+    fn take_some(&mut self) -> Result<bool, UnreadableJournal> {
         let buffer = self.from.fill_buf()?;
         if buffer.is_empty() {
             return Err(Corrupt::Torn { line: self.line }.into());

@@ -10,17 +10,17 @@ use super::{bound, next_step};
 use crate::engine::report::Report;
 use crate::error::Error;
 use crate::request::Request;
-use crate::wire::failure::Failure;
+use crate::wire::failure::FailureJson;
 use crate::wire::{self, Shape};
 
 /// The answer to `error`, with the next steps as an agent can take them.
-pub(super) fn failure(error: &Error, request: Option<&Request>, shape: Shape) -> Failure {
+pub(super) fn failure(error: &Error, request: Option<&Request>, shape: Shape) -> FailureJson {
     wire::failure(error, request, shape, next_step::words)
 }
 
 /// The answer of a call.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct ToolAnswer {
     value: Value,
     text: String,
     /// The code of a failure.
@@ -28,12 +28,12 @@ pub(super) struct Answer {
     /// The transaction that was committed, or failed.
     pub(super) transaction: Option<String>,
     /// The changes that subscribers are told of.
-    pub(super) changes: Changes,
+    pub(super) changes: ToolChanges,
 }
 
 /// The changes that a call made.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Changes {
+pub(super) struct ToolChanges {
     /// The transaction, where one was committed.
     pub(super) committed: Option<String>,
     /// The transaction that it took back.
@@ -42,7 +42,7 @@ pub(super) struct Changes {
     pub(super) files: Vec<PathBuf>,
 }
 
-impl Changes {
+impl ToolChanges {
     /// The changes that a report tells of.
     pub(super) fn of(report: &Report) -> Self {
         let files = report.files.iter().flat_map(|file| [Some(&file.path), file.extras.renamed_to.as_ref()]);
@@ -54,19 +54,19 @@ impl Changes {
     }
 }
 
-impl Answer {
+impl ToolAnswer {
     /// The answer to a call that succeeded.
-    pub(super) fn done(answer: &impl Serialize, changes: Changes) -> Self {
+    pub(super) fn done(answer: &impl Serialize, changes: ToolChanges) -> Self {
         Self { code: None, transaction: changes.committed.clone(), changes, ..Self::new(answer) }
     }
 
     /// The answer to a call that failed.
-    pub(super) fn failed(failure: &Failure) -> Self {
+    pub(super) fn failed(failure: &FailureJson) -> Self {
         Self::failed_as(failure, failure)
     }
 
     /// The answer to a call that failed, with more to say than the failure.
-    pub(super) fn failed_as(answer: &impl Serialize, failure: &Failure) -> Self {
+    pub(super) fn failed_as(answer: &impl Serialize, failure: &FailureJson) -> Self {
         let transaction = failure.transaction_id.clone();
         Self { code: Some(failure.error_code), transaction, ..Self::new(answer) }
     }
@@ -80,7 +80,7 @@ impl Answer {
         // The wire types are strings, numbers and lists of them; they cannot fail to be JSON.
         let value = serde_json::to_value(answer).unwrap_or_default();
         let text = serde_json::to_string_pretty(answer).unwrap_or_default();
-        Self { value, text, code: None, transaction: None, changes: Changes::default() }
+        Self { value, text, code: None, transaction: None, changes: ToolChanges::default() }
     }
 
     /// The result of the call, of about `max_bytes` at most.

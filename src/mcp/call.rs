@@ -9,9 +9,9 @@ use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::RequestContext;
 use tokio::sync::mpsc;
 
-use super::answer::Answer;
+use super::answer::ToolAnswer;
 use super::roots;
-use super::shared::Shared;
+use super::shared::ServerState;
 use super::tools::{Definition, Job};
 use crate::cancel::CancelToken;
 use crate::engine::{Observer, Phase, Run};
@@ -27,14 +27,14 @@ const CLIENT_CHARS: usize = 80;
 
 /// Runs `tool`. The engine call goes on when the caller goes away: it stops before the first swap or finishes.
 pub(super) async fn run(
-    shared: &Arc<Shared>,
+    shared: &Arc<ServerState>,
     connection: u64,
     tool: &'static Definition,
     arguments: Arguments,
     context: &RequestContext<RoleServer>,
-) -> Answer {
+) -> ToolAnswer {
     if let Err(error) = roots::settle(shared, context).await {
-        return Answer::error(&error, None, Shape::Multi);
+        return ToolAnswer::error(&error, None, Shape::Multi);
     }
     let started = Instant::now();
     let cancel = CancelToken::new();
@@ -44,11 +44,11 @@ pub(super) async fn run(
     let mut working = shared.running.spawn_blocking({
         let (shared, cancel) = (Arc::clone(shared), cancel.clone());
         let client = client_of(context);
-        let observer = Teller { steps: token.is_some().then_some(steps), last: Mutex::new(None), client };
+        let observer = ProgressSender { steps: token.is_some().then_some(steps), last: Mutex::new(None), client };
         move || {
             let engine = match shared.engine() {
                 Ok(engine) => engine,
-                Err(error) => return Answer::error(&error, None, Shape::Multi),
+                Err(error) => return ToolAnswer::error(&error, None, Shape::Multi),
             };
             let job = Job {
                 engine,
@@ -83,11 +83,11 @@ pub(super) async fn run(
     done.unwrap_or_else(|_| {
         let message = "the server failed inside; read the files before sending anything else";
         let error = Error::new(ErrorKind::UnknownError, message).outcome_is(Outcome::RecoveryRequired);
-        Answer::error(&error, None, Shape::Multi)
+        ToolAnswer::error(&error, None, Shape::Multi)
     })
 }
 
-fn log(tool: &Definition, answer: &Answer, started: Instant, is_cancelled: bool) {
+fn log(tool: &Definition, answer: &ToolAnswer, started: Instant, is_cancelled: bool) {
     let milliseconds = started.elapsed().as_secs_f64() * 1e3;
     let transaction = answer.transaction.as_deref().unwrap_or("-");
     let result = answer.code.unwrap_or("done");
@@ -98,15 +98,15 @@ fn log(tool: &Definition, answer: &Answer, started: Instant, is_cancelled: bool)
 
 /// The progress of a call.
 #[derive(Debug, Clone, Copy)]
-struct Step {
+struct ProgressStep {
     phase: Phase,
     done: usize,
     total: usize,
 }
 
 /// Passes on how far the engine is, not too often.
-struct Teller {
-    steps: Option<mpsc::Sender<Step>>,
+struct ProgressSender {
+    steps: Option<mpsc::Sender<ProgressStep>>,
     last: Mutex<Option<Instant>>,
     client: Option<String>,
 }
@@ -119,7 +119,7 @@ fn client_of(context: &RequestContext<RoleServer>) -> Option<String> {
     Some(plain.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
-impl Observer for Teller {
+impl Observer for ProgressSender {
     fn client(&self) -> Option<&str> {
         self.client.as_deref()
     }
@@ -129,16 +129,16 @@ impl Observer for Teller {
         let Ok(mut last) = self.last.lock() else { return };
         if last.is_none_or(|last| last.elapsed() >= PACE) {
             *last = Some(Instant::now());
-            let _ = steps.try_send(Step { phase, done, total });
+            let _ = steps.try_send(ProgressStep { phase, done, total });
         }
     }
 }
 
 /// Tells the client, in a number that only grows: each phase goes through all files once.
 #[expect(clippy::cast_precision_loss, reason = "files are counted in thousands")]
-async fn tell(context: &RequestContext<RoleServer>, token: Option<&ProgressToken>, step: Step) {
+async fn tell(context: &RequestContext<RoleServer>, token: Option<&ProgressToken>, step: ProgressStep) {
     let Some(token) = token else { return };
-    let Step { phase, done, total } = step;
+    let ProgressStep { phase, done, total } = step;
     let (before, word) = match phase {
         Phase::Read => (0, "read"),
         Phase::Stage => (1, "staged"),

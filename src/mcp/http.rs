@@ -21,8 +21,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::server::Server;
-use super::shared::Shared;
-use super::{Http, Token};
+use super::shared::ServerState;
+use super::{BearerToken, Http};
 use crate::error::{Error, ErrorKind, Finding, Result};
 use crate::limits;
 
@@ -39,7 +39,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 const SESSION: &str = "mcp-session-id";
 
 /// Serves until the server is to end.
-pub(super) async fn serve(shared: &Arc<Shared>, http: &Http) -> Result<()> {
+pub(super) async fn serve(shared: &Arc<ServerState>, http: &Http) -> Result<()> {
     check(http)?;
     let listener =
         TcpListener::bind(http.address).await.map_err(|e| Error::io("listen on", http.address.to_string(), e))?;
@@ -120,7 +120,7 @@ fn announce(address: SocketAddr) {
     println!("http://{address}{PATH}");
 }
 
-fn router(shared: &Arc<Shared>, http: &Http, address: SocketAddr) -> Router {
+fn router(shared: &Arc<ServerState>, http: &Http, address: SocketAddr) -> Router {
     let config = StreamableHttpServerConfig::default()
         .with_allowed_hosts(hosts(http, address))
         .with_allowed_origins(origins(http, address))
@@ -222,7 +222,7 @@ async fn in_time(request: Request, next: Next) -> Response {
 }
 
 /// Lets those pass who know the token.
-async fn authorise(State(token): State<Token>, request: Request, next: Next) -> Response {
+async fn authorise(State(token): State<BearerToken>, request: Request, next: Next) -> Response {
     let header = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     if header.is_some_and(|header| token.is_in(header)) {
         return next.run(request).await;
@@ -236,7 +236,7 @@ mod tests {
     use super::*;
 
     fn http(address: &str, token: Option<&str>) -> Http {
-        let token = token.and_then(Token::new);
+        let token = token.and_then(BearerToken::new);
         Http { address: address.parse().unwrap(), token, hosts: Vec::new(), origins: Vec::new() }
     }
 

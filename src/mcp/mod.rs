@@ -37,11 +37,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{os, threads};
 use crate::limits;
-use shared::Shared;
+use shared::ServerState;
 
 pub use logging::Verbosity;
 pub use roots::Workspace;
-pub use token::Token;
+pub use token::BearerToken;
 pub use toolsets::Toolsets;
 
 /// The time that an exit waits for calls that are past their first swap. Clients kill a server after about three seconds.
@@ -52,7 +52,7 @@ const WORKERS: usize = 8;
 
 /// The options of a server.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct ServerOptions {
     /// Which tools there are.
     pub toolsets: Toolsets,
     /// True if nothing may be changed.
@@ -72,7 +72,7 @@ pub struct Options {
     pub http: Option<Http>,
 }
 
-impl Default for Options {
+impl Default for ServerOptions {
     fn default() -> Self {
         Self {
             toolsets: Toolsets::default(),
@@ -94,7 +94,7 @@ pub struct Http {
     /// The address to listen on.
     pub address: SocketAddr,
     /// The secret that a caller must send. Without one only callers of this machine are served.
-    pub token: Option<Token>,
+    pub token: Option<BearerToken>,
     /// Names by which callers may reach the server, besides those of this machine.
     pub hosts: Vec<String>,
     /// Web pages that may call, like `https://app.example.com:443`; none unless told otherwise.
@@ -103,9 +103,9 @@ pub struct Http {
 
 /// Serves until the input ends or a signal says so. Calls that are past their first swap finish before the end, others
 /// are cancelled: no file is left half-way.
-pub fn run(workspace: Workspace, options: Options) -> Result<()> {
+pub fn run(workspace: Workspace, options: ServerOptions) -> Result<()> {
     logging::start(options.verbosity);
-    let shared = Shared::new(workspace, options);
+    let shared = ServerState::new(workspace, options);
     if let Ok(engine) = shared.engine() {
         shared.check_delegates(engine)?;
     }
@@ -128,7 +128,7 @@ pub fn run(workspace: Workspace, options: Options) -> Result<()> {
     done
 }
 
-async fn serve(shared: Arc<Shared>) -> Result<()> {
+async fn serve(shared: Arc<ServerState>) -> Result<()> {
     shared.running.spawn_blocking({
         let shared = Arc::clone(&shared);
         move || {

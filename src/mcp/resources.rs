@@ -3,7 +3,7 @@
 use rmcp::ErrorData;
 use rmcp::model::{CompletionInfo, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 
-use super::shared::Shared;
+use super::shared::ServerState;
 use crate::error::{Error, ErrorKind};
 use crate::wire::history::Log;
 
@@ -55,7 +55,7 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
 }
 
 /// Reads a resource. Blocks.
-pub(super) fn read(shared: &Shared, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+pub(super) fn read(shared: &ServerState, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let (text, mime_type) = match uri {
         TRANSACTIONS => (log(shared)?, "application/json"),
         JOURNAL_FORMAT => (FORMAT.to_owned(), "text/markdown"),
@@ -67,12 +67,12 @@ pub(super) fn read(shared: &Shared, uri: &str) -> Result<ReadResourceResult, Err
     Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri).with_mime_type(mime_type)]))
 }
 
-fn log(shared: &Shared) -> Result<String, ErrorData> {
+fn log(shared: &ServerState) -> Result<String, ErrorData> {
     let log = shared.engine().and_then(|engine| engine.log(LISTED, None)).map_err(|error| failed(&error))?;
     serde_json::to_string_pretty(&Log::from(&log[..])).map_err(|e| ErrorData::internal_error(e.to_string(), None))
 }
 
-fn diff(shared: &Shared, id: &str) -> Result<String, ErrorData> {
+fn diff(shared: &ServerState, id: &str) -> Result<String, ErrorData> {
     let shown = shared.engine().and_then(|engine| engine.show(id)).map_err(|error| match error.kind() {
         ErrorKind::UnknownTransaction => not_found(&diff_uri(id)),
         _ => failed(&error),
@@ -90,7 +90,7 @@ pub(super) fn failed(error: &Error) -> ErrorData {
 }
 
 /// The ids that begin with `start`, for `txedit://transactions/{id}/diff`. Blocks.
-pub(super) fn complete(shared: &Shared, start: &str) -> Result<CompletionInfo, ErrorData> {
+pub(super) fn complete(shared: &ServerState, start: &str) -> Result<CompletionInfo, ErrorData> {
     let log = shared.engine().and_then(|engine| engine.log(usize::MAX, None)).map_err(|error| failed(&error))?;
     let mut ids: Vec<String> = log.into_iter().map(|logged| logged.id).filter(|id| id.starts_with(start)).collect();
     let total = u32::try_from(ids.len()).unwrap_or(u32::MAX);

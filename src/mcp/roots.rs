@@ -10,7 +10,7 @@ use rmcp::RoleServer;
 use rmcp::service::RequestContext;
 use tokio::sync::OnceCell;
 
-use super::shared::Shared;
+use super::shared::ServerState;
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -18,12 +18,12 @@ use crate::error::{Error, ErrorKind, Result};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Opens the workspace that a client names, or that of the current folder, or refuses it.
-pub(crate) type Open = Box<dyn Fn(Option<&Path>) -> Result<Engine> + Send + Sync>;
+pub(crate) type OpenWorkspace = Box<dyn Fn(Option<&Path>) -> Result<Engine> + Send + Sync>;
 
 /// The workspace of a server.
 pub struct Workspace {
     engine: OnceCell<Engine>,
-    open: Option<Open>,
+    open: Option<OpenWorkspace>,
 }
 
 impl fmt::Debug for Workspace {
@@ -41,7 +41,7 @@ impl Workspace {
 
     /// The one that the client names, if it can be asked; else that of the current folder. Asked at the first call.
     #[must_use]
-    pub fn of_client(open: Open) -> Self {
+    pub fn of_client(open: OpenWorkspace) -> Self {
         Self { engine: OnceCell::new(), open: Some(open) }
     }
 
@@ -52,7 +52,7 @@ impl Workspace {
 }
 
 /// Sees to it that the workspace is known, before a call.
-pub(super) async fn settle(shared: &Shared, context: &RequestContext<RoleServer>) -> Result<()> {
+pub(super) async fn settle(shared: &ServerState, context: &RequestContext<RoleServer>) -> Result<()> {
     let Workspace { engine, open } = &shared.workspace;
     let Some(open) = open else { return Ok(()) };
     let opening = async {

@@ -50,7 +50,7 @@ fn simplify(schema: &mut Value) {
 
 /// The type of a property of an answer.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Kind {
+pub(super) enum PropertyKind {
     /// A text.
     Text,
     /// True or false.
@@ -66,17 +66,17 @@ pub(super) enum Kind {
 }
 
 /// A property of an answer: name, kind, what it is.
-pub(super) type Property = (&'static str, Kind, &'static str);
+pub(super) type Property = (&'static str, PropertyKind, &'static str);
 
 /// The properties of every failure.
 const FAILURE: &[Property] = &[
-    ("error_code", Kind::Text, "On failure: a stable code such as MATCH_NOT_FOUND."),
-    ("error", Kind::Text, "On failure: what went wrong."),
-    ("message", Kind::Text, "What is true of the files now."),
-    ("recovery_hint", Kind::Text, "On failure: what to send next."),
-    ("retryable", Kind::Flag, "On failure: whether the same call may succeed later."),
-    ("outcome", Kind::Text, "On failure: unchanged, rolled_back, partly_rolled_back or recovery_required."),
-    ("errors", Kind::Objects, "On VALIDATION_FAILED: every finding, with its path in the arguments."),
+    ("error_code", PropertyKind::Text, "On failure: a stable code such as MATCH_NOT_FOUND."),
+    ("error", PropertyKind::Text, "On failure: what went wrong."),
+    ("message", PropertyKind::Text, "What is true of the files now."),
+    ("recovery_hint", PropertyKind::Text, "On failure: what to send next."),
+    ("retryable", PropertyKind::Flag, "On failure: whether the same call may succeed later."),
+    ("outcome", PropertyKind::Text, "On failure: unchanged, rolled_back, partly_rolled_back or recovery_required."),
+    ("errors", PropertyKind::Objects, "On VALIDATION_FAILED: every finding, with its path in the arguments."),
 ];
 
 /// The schema of a tool's answer, done or failed.
@@ -85,12 +85,12 @@ pub(super) fn output(properties: &[Property]) -> Arc<JsonObject> {
     all.insert("success".to_owned(), json!({"type": "boolean", "description": "Whether it was done."}));
     for (name, kind, description) in properties.iter().chain(FAILURE) {
         let schema = match kind {
-            Kind::Text => json!({"type": "string", "description": description}),
-            Kind::Flag => json!({"type": "boolean", "description": description}),
-            Kind::Count => json!({"type": "integer", "description": description}),
-            Kind::Object => json!({"type": "object", "description": description}),
-            Kind::Objects => json!({"type": "array", "items": {"type": "object"}, "description": description}),
-            Kind::Texts => json!({"type": "array", "items": {"type": "string"}, "description": description}),
+            PropertyKind::Text => json!({"type": "string", "description": description}),
+            PropertyKind::Flag => json!({"type": "boolean", "description": description}),
+            PropertyKind::Count => json!({"type": "integer", "description": description}),
+            PropertyKind::Object => json!({"type": "object", "description": description}),
+            PropertyKind::Objects => json!({"type": "array", "items": {"type": "object"}, "description": description}),
+            PropertyKind::Texts => json!({"type": "array", "items": {"type": "string"}, "description": description}),
         };
         all.insert((*name).to_owned(), schema);
     }

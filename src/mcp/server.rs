@@ -13,7 +13,7 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
-use super::shared::Shared;
+use super::shared::ServerState;
 use super::subscriptions::Sink;
 use super::{call, prompts, resources, roots};
 
@@ -23,7 +23,7 @@ const INSTRUCTIONS: &str = include_str!("instructions.md");
 /// One connection, or one request of a client that has none.
 #[derive(Debug)]
 pub(super) struct Server {
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     /// Tells its subscriptions and commits from those of others.
     owner: u64,
 }
@@ -35,14 +35,14 @@ fn new_owner() -> u64 {
 }
 
 impl Server {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
+    pub(super) fn new(shared: Arc<ServerState>) -> Self {
         Self { shared, owner: new_owner() }
     }
 
     /// Runs what blocks on a thread where it may.
     async fn blocking<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Shared) -> Result<T, ErrorData> + Send + 'static,
+        work: impl FnOnce(&ServerState) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
         let shared = Arc::clone(&self.shared);
         let done = self.shared.running.spawn_blocking(move || work(&shared)).await;

@@ -7,16 +7,16 @@ use super::commits::Commits;
 use super::roots::Workspace;
 use super::subscriptions::Subscriptions;
 use super::tools::{self, Definition};
-use super::{Options, next_step};
+use super::{ServerOptions, next_step};
 use crate::engine::{Engine, RecoverOptions};
 use crate::error::{ErrorKind, Result};
 use crate::wire::hints::with_steps;
 
 /// The one server behind all connections.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct ServerState {
     pub(super) workspace: Workspace,
-    pub(super) options: Options,
+    pub(super) options: ServerOptions,
     /// Those of the toolsets, in the order in which they are listed.
     pub(super) tools: Vec<&'static Definition>,
     pub(super) subscriptions: Subscriptions,
@@ -27,8 +27,8 @@ pub(super) struct Shared {
     pub(super) running: TaskTracker,
 }
 
-impl Shared {
-    pub(super) fn new(workspace: Workspace, options: Options) -> Self {
+impl ServerState {
+    pub(super) fn new(workspace: Workspace, options: ServerOptions) -> Self {
         let tools = tools::all().filter(|tool| options.toolsets.contains(tool.toolset)).collect();
         Self {
             workspace,
@@ -57,7 +57,7 @@ impl Shared {
     pub(super) fn check_delegates(&self, engine: &Engine) -> Result<()> {
         #[cfg(feature = "delegate")]
         if self.options.toolsets.contains(super::toolsets::Toolset::Delegate) {
-            crate::delegate::Settings::load(engine, &self.options.delegate)?;
+            crate::delegate::DelegateSettings::load(engine, &self.options.delegate)?;
         }
         Ok(())
     }

@@ -17,7 +17,7 @@ use tokio::sync::mpsc::{self, Sender};
 use tokio::task::JoinHandle;
 
 use super::server::Server;
-use super::shared::Shared;
+use super::shared::ServerState;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 
@@ -25,9 +25,9 @@ use crate::limits;
 const WAITING: usize = 64;
 
 /// Serves the client on stdin until it ends. A client that says nothing, or only looks around, is no failure.
-pub(super) async fn serve(shared: &Arc<Shared>) -> Result<()> {
+pub(super) async fn serve(shared: &Arc<ServerState>) -> Result<()> {
     let (input, output) = rmcp::transport::stdio_pipes();
-    let lines = Lines::new(input, output, limits::MESSAGE_BYTES);
+    let lines = LineTransport::new(input, output, limits::MESSAGE_BYTES);
     let failed = |why: String| Error::new(ErrorKind::UnknownError, format!("cannot serve the client: {why}"));
     match serve_server_with_ct(Server::new(Arc::clone(shared)), lines, shared.stop.child_token()).await {
         Ok(running) => running.waiting().await.map(drop).map_err(|e| failed(e.to_string())),
@@ -37,9 +37,9 @@ pub(super) async fn serve(shared: &Arc<Shared>) -> Result<()> {
 }
 
 /// Lines in, lines out.
-struct Lines<R> {
+struct LineTransport<R> {
     input: BufReader<R>,
-    line: Line,
+    line: LineBuffer,
     /// True if a request came that settles the protocol's revision; `rmcp` gives up on anything else before that.
     settled: bool,
     /// `None` once closed.
@@ -47,16 +47,16 @@ struct Lines<R> {
     writing: Option<JoinHandle<()>>,
 }
 
-impl<R: AsyncRead + Unpin + Send> Lines<R> {
+impl<R: AsyncRead + Unpin + Send> LineTransport<R> {
     fn new<W: AsyncWrite + Unpin + Send + 'static>(input: R, output: W, max_bytes: usize) -> Self {
         let (sender, receiver) = mpsc::channel(WAITING);
         let writing = tokio::spawn(write(output, receiver));
         let input = BufReader::with_capacity(limits::CHUNK_BYTES, input);
-        Self { input, line: Line::new(max_bytes), settled: false, output: Some(sender), writing: Some(writing) }
+        Self { input, line: LineBuffer::new(max_bytes), settled: false, output: Some(sender), writing: Some(writing) }
     }
 
     /// Answers a line that cannot be passed on. Safe to be dropped before it is done.
-    async fn refuse(&mut self, refusal: Refusal) -> io::Result<()> {
+    async fn refuse(&mut self, refusal: RefusedLine) -> io::Result<()> {
         let message: ServerJsonRpcMessage = JsonRpcMessage::error(refusal.error, refusal.id);
         let bytes = encode(&message)?;
         let output = self.output.as_ref().ok_or_else(closed)?;
@@ -64,8 +64,8 @@ impl<R: AsyncRead + Unpin + Send> Lines<R> {
     }
 
     /// The message of a line, `None` where it is of no interest yet.
-    fn message(&mut self, line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
-        let message = message::read(line).map_err(|error| Refusal::of(line, &error))?;
+    fn message(&mut self, line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, RefusedLine> {
+        let message = message::read(line).map_err(|error| RefusedLine::of(line, &error))?;
         if !self.settled {
             match &message {
                 JsonRpcMessage::Request(request) => {
@@ -80,7 +80,7 @@ impl<R: AsyncRead + Unpin + Send> Lines<R> {
     }
 }
 
-impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for Lines<R> {
+impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for LineTransport<R> {
     type Error = io::Error;
 
     fn send(&mut self, item: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
@@ -154,12 +154,12 @@ fn closed() -> io::Error {
 
 /// A line that is not passed on, and what its sender is told.
 #[derive(Debug)]
-struct Refusal {
+struct RefusedLine {
     error: ErrorData,
     id: Option<RequestId>,
 }
 
-impl Refusal {
+impl RefusedLine {
     /// For a line that is no message.
     fn of(line: &[u8], error: &serde_json::Error) -> Self {
         use serde_json::error::Category;
@@ -182,7 +182,7 @@ impl Refusal {
 }
 
 /// A line as far as it is read.
-struct Line {
+struct LineBuffer {
     bytes: Vec<u8>,
     /// Bytes that are not kept since there are too many; the last of them are in `tail`.
     dropped: usize,
@@ -194,7 +194,7 @@ struct Line {
 /// Bytes kept of the end of a line that is too long: some clients write the id last.
 const TAIL_BYTES: usize = 256;
 
-impl Line {
+impl LineBuffer {
     fn new(max_bytes: usize) -> Self {
         Self { bytes: Vec::new(), dropped: 0, tail: Vec::new(), is_whole: false, max_bytes }
     }
@@ -239,14 +239,14 @@ impl Line {
         self.is_whole = false;
     }
 
-    fn too_long(&self) -> Refusal {
+    fn too_long(&self) -> RefusedLine {
         let message = format!(
             "the message has {} bytes, {} are the most that is read: split the request",
             self.bytes.len() + self.dropped,
             self.max_bytes
         );
         let id = id_at_start(&self.bytes).or_else(|| id_at_end(&self.tail));
-        Refusal { error: ErrorData::invalid_request(message, None), id }
+        RefusedLine { error: ErrorData::invalid_request(message, None), id }
     }
 }
 

@@ -8,7 +8,7 @@ use rmcp::model::ResourceUpdatedNotificationParam;
 use rmcp::service::{Peer, SubscriptionSink};
 use tokio::runtime::Handle;
 
-use super::answer::Changes;
+use super::answer::ToolChanges;
 use super::resources::{TRANSACTIONS, diff_uri};
 
 /// Watches of one connection at most: each commit looks at all of them.
@@ -68,7 +68,7 @@ impl Subscriptions {
     }
 
     /// Tells whoever watches what was changed. Called where a runtime is at hand; waits for nobody.
-    pub(super) fn announce(&self, changes: &Changes) {
+    pub(super) fn announce(&self, changes: &ToolChanges) {
         if changes.committed.is_none() {
             return;
         }
@@ -81,7 +81,7 @@ impl Subscriptions {
 }
 
 /// True if `uri` is of something that was changed.
-fn concerns(changes: &Changes, uri: &str) -> bool {
+fn concerns(changes: &ToolChanges, uri: &str) -> bool {
     if uri == TRANSACTIONS {
         return true;
     }
@@ -97,8 +97,11 @@ mod tests {
 
     #[test]
     fn a_commit_concerns_its_files_its_transactions_and_the_list() {
-        let changes =
-            Changes { committed: Some("t2".to_owned()), reverted: Some("t1".to_owned()), files: vec!["/p/a".into()] };
+        let changes = ToolChanges {
+            committed: Some("t2".to_owned()),
+            reverted: Some("t1".to_owned()),
+            files: vec!["/p/a".into()],
+        };
         for uri in [TRANSACTIONS, "file:///p/a", &diff_uri("t1"), &diff_uri("t2")] {
             assert!(concerns(&changes, uri), "{uri}");
         }

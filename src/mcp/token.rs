@@ -4,9 +4,9 @@ use std::fmt;
 
 /// A bearer token. It never appears in a log or a message.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Token(blake3::Hash);
+pub struct BearerToken(blake3::Hash);
 
-impl Token {
+impl BearerToken {
     /// Characters below which a token is guessed too easily.
     pub const MIN_CHARS: usize = 16;
 
@@ -25,7 +25,7 @@ impl Token {
     }
 }
 
-impl fmt::Debug for Token {
+impl fmt::Debug for BearerToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token(..)")
     }
@@ -37,13 +37,13 @@ mod tests {
 
     #[test]
     fn only_the_token_itself_is_taken() {
-        let token = Token::new("0123456789abcdef\n").unwrap();
+        let token = BearerToken::new("0123456789abcdef\n").unwrap();
         assert!(token.is_in("Bearer 0123456789abcdef"));
         assert!(token.is_in("bearer  0123456789abcdef"));
         assert!(!token.is_in("Bearer 0123456789abcdeF"));
         assert!(!token.is_in("Basic 0123456789abcdef"));
         assert!(!token.is_in("0123456789abcdef"));
-        assert_eq!(Token::new("short"), None);
+        assert_eq!(BearerToken::new("short"), None);
         assert_eq!(format!("{token:?}"), "Token(..)");
     }
 }

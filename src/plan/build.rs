@@ -3,13 +3,13 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 
-use super::{Access, Change, Content, Entry, FileState, New, Plan, SourceId};
+use super::{Access, Entry, FileState, New, NewContent, Plan, PlannedChange, SourceId};
 use crate::digest::{Digest, Digester};
 use crate::error::{Error, ErrorKind};
 use crate::path::RelPath;
 use crate::request::edit::Edit;
 use crate::request::{self, FileRequest, Mode};
-use crate::text::{self, Applied, Edited, Refused, splice::Splices};
+use crate::text::{self, Applied, Edited, RefusedEdit, splice::Splices};
 
 /// A path that a request names, resolved.
 #[derive(Debug, Clone)]
@@ -47,7 +47,7 @@ pub trait Base {
     /// How many bytes it has.
     fn size(&self) -> usize;
     /// What edits do to it.
-    fn edit(&self, edits: &[Edit]) -> Result<Result<Edited, Refused>, Error>;
+    fn edit(&self, edits: &[Edit]) -> Result<Result<Edited, RefusedEdit>, Error>;
     /// The digest of what splices make of it.
     fn spliced(&self, splices: &Splices) -> Result<Digest, Error>;
 }
@@ -57,7 +57,7 @@ impl Base for Vec<u8> {
         self.len()
     }
 
-    fn edit(&self, edits: &[Edit]) -> Result<Result<Edited, Refused>, Error> {
+    fn edit(&self, edits: &[Edit]) -> Result<Result<Edited, RefusedEdit>, Error> {
         Ok(text::edit(self, edits))
     }
 
@@ -75,12 +75,12 @@ impl Base for Vec<u8> {
 /// Collects what becomes of each target.
 #[derive(Debug)]
 pub struct Builder {
-    fates: Vec<Fate>,
+    fates: Vec<TargetFate>,
 }
 
 /// One target, and what becomes of it.
 #[derive(Debug)]
-struct Fate {
+struct TargetFate {
     target: Target,
     before: Option<FileState>,
     vacated_by: Option<usize>,
@@ -91,7 +91,7 @@ impl Builder {
     /// A builder of a plan for these targets, counted by [`TargetIds`].
     #[must_use]
     pub fn new(targets: Vec<Target>) -> Self {
-        let fate = |target| Fate { target, before: None, vacated_by: None, filled: None };
+        let fate = |target| TargetFate { target, before: None, vacated_by: None, filled: None };
         Self { fates: targets.into_iter().map(fate).collect() }
     }
 
@@ -152,7 +152,7 @@ impl Builder {
     }
 
     fn present(&self, target: usize) -> Result<FileState, Error> {
-        let Fate { target: Target { path, .. }, before, .. } = &self.fates[target];
+        let TargetFate { target: Target { path, .. }, before, .. } = &self.fates[target];
         before.ok_or_else(|| Error::new(ErrorKind::FileNotFound, format!("{path} is not there")).at(path.as_path()))
     }
 
@@ -161,7 +161,7 @@ impl Builder {
         let source = SourceId(from);
         New {
             state: FileState { mode: mode.map_or(before.mode, |mode| mode.of(before.mode)), ..before },
-            content: Content::Spliced(source, Splices::none()),
+            content: NewContent::Spliced(source, Splices::none()),
             dressed_as: Some(source),
             keeps_time: true,
         }
@@ -176,7 +176,7 @@ impl Builder {
         let mode = mode.map_or(before.mode, |mode| mode.of(before.mode));
         let state = FileState { digest: base.spliced(&splices)?, size, mode, ..before };
         let source = SourceId(from);
-        Ok(New { state, content: Content::Spliced(source, splices), dressed_as: Some(source), keeps_time: false })
+        Ok(New { state, content: NewContent::Spliced(source, splices), dressed_as: Some(source), keeps_time: false })
     }
 
     /// A new file with the content of another, changed. It is as executable as that one is.
@@ -206,25 +206,25 @@ impl Builder {
         let mode = mode.map_or(usual, |mode| mode.of(usual));
         let state = FileState { digest: Digest::of(content), size: content.len() as u64, mode, access };
         let dressed_as = stays.map(|_| SourceId(at));
-        New { state, content: Content::Bytes(content.to_vec()), dressed_as, keeps_time: false }
+        New { state, content: NewContent::Bytes(content.to_vec()), dressed_as, keeps_time: false }
     }
 
     /// The plan, in its normal form. Entries that change nothing are folded away.
     pub fn finish(self) -> Result<Plan, Error> {
         let mut folders = BTreeSet::new();
         let mut emptied = Vec::new();
-        let entry = |Fate { target, before, vacated_by, filled }: Fate| {
+        let entry = |TargetFate { target, before, vacated_by, filled }: TargetFate| {
             let (asked_by, change) = match (before, filled, vacated_by) {
                 (None, Some((file, new)), _) if target.within.is_some() => {
                     emptied.extend(target.within.into_iter().flatten().map(|path| (path, Some(file))));
-                    (file, Change::FolderToFile(new))
+                    (file, PlannedChange::FolderToFile(new))
                 }
                 (None, Some((file, new)), _) => {
                     folders.extend(target.missing.into_iter().map(|path| (path, file)));
-                    (file, Change::Create(new))
+                    (file, PlannedChange::Create(new))
                 }
-                (Some(before), Some((file, new)), _) if new.state != before => (file, Change::Edit(before, new)),
-                (Some(before), None, Some(file)) => (file, Change::Delete(before)),
+                (Some(before), Some((file, new)), _) if new.state != before => (file, PlannedChange::Edit(before, new)),
+                (Some(before), None, Some(file)) => (file, PlannedChange::Delete(before)),
                 _ => return None,
             };
             Some(Entry { path: target.path, change, asked_by: Some(asked_by) })
@@ -239,7 +239,7 @@ impl Builder {
 
 /// The entry of a folder that goes with the one that it is in.
 pub(crate) fn removed((path, asked_by): (RelPath, Option<usize>)) -> Entry {
-    Entry { path, change: Change::RemoveFolder, asked_by }
+    Entry { path, change: PlannedChange::RemoveFolder, asked_by }
 }
 
 impl Plan {
@@ -253,15 +253,15 @@ impl Plan {
         let mut entries: Vec<Entry> = Vec::with_capacity(folders.len() + files.len());
         for (path, file) in folders {
             if entries.last().is_none_or(|last| last.path != path) {
-                entries.push(Entry { path, change: Change::Folder, asked_by: Some(file) });
+                entries.push(Entry { path, change: PlannedChange::Folder, asked_by: Some(file) });
             }
         }
         let index: HashMap<RelPath, usize> =
             entries.iter().enumerate().map(|(at, entry)| (entry.path.clone(), at)).collect();
         // A file that goes makes room for a folder of its name.
         files.retain(|file| match (index.get(&file.path), &file.change) {
-            (Some(&at), Change::Delete(before)) => {
-                entries[at].change = Change::FileToFolder(*before);
+            (Some(&at), PlannedChange::Delete(before)) => {
+                entries[at].change = PlannedChange::FileToFolder(*before);
                 false
             }
             _ => true,
@@ -282,8 +282,8 @@ impl Plan {
 /// What is in a folder must be out of it before it goes.
 fn put_leaving_last(files: &mut [Entry]) {
     let rank = |entry: &Entry| match entry.change {
-        Change::RemoveFolder => 1,
-        Change::FolderToFile(_) => 2,
+        PlannedChange::RemoveFolder => 1,
+        PlannedChange::FolderToFile(_) => 2,
         _ => 0,
     };
     if files.iter().any(|entry| rank(entry) > 0) {

@@ -22,14 +22,14 @@ pub struct Entry {
     /// The path in the workspace.
     pub path: RelPath,
     /// What happens.
-    pub change: Change,
+    pub change: PlannedChange,
     /// The file of the request that asked for it, from 0.
     pub asked_by: Option<usize>,
 }
 
 /// What happens to a path. A rename is a create and a delete; two names swapped are two edits.
 #[derive(Debug, Clone)]
-pub enum Change {
+pub enum PlannedChange {
     /// A file gets another content, another mode, or both.
     Edit(FileState, New),
     /// A file appears.
@@ -90,7 +90,7 @@ pub struct New {
     /// What it will be.
     pub state: FileState,
     /// Where its bytes come from.
-    pub content: Content,
+    pub content: NewContent,
     /// The file whose owner, attributes and flags it gets; `None` for what its folder gives a new file.
     pub dressed_as: Option<SourceId>,
     /// Whether it keeps the modification time of the source: its content only moves.
@@ -103,7 +103,7 @@ pub struct SourceId(pub usize);
 
 /// Where new bytes come from.
 #[derive(Debug, Clone)]
-pub enum Content {
+pub enum NewContent {
     /// They are here.
     Bytes(Vec<u8>),
     /// The content of a file that was read, with some ranges replaced.
@@ -122,13 +122,13 @@ impl Plan {
     pub fn hash(&self) -> Digest {
         hash(self.entries.iter().map(|entry| {
             let (kind, before, after) = match &entry.change {
-                Change::Edit(before, new) => ("edit", Some(before), Some(&new.state)),
-                Change::Create(new) => ("create", None, Some(&new.state)),
-                Change::Delete(before) => ("delete", Some(before), None),
-                Change::Folder => ("folder", None, None),
-                Change::FileToFolder(before) => ("file_to_folder", Some(before), None),
-                Change::FolderToFile(new) => ("folder_to_file", None, Some(&new.state)),
-                Change::RemoveFolder => ("remove_folder", None, None),
+                PlannedChange::Edit(before, new) => ("edit", Some(before), Some(&new.state)),
+                PlannedChange::Create(new) => ("create", None, Some(&new.state)),
+                PlannedChange::Delete(before) => ("delete", Some(before), None),
+                PlannedChange::Folder => ("folder", None, None),
+                PlannedChange::FileToFolder(before) => ("file_to_folder", Some(before), None),
+                PlannedChange::FolderToFile(new) => ("folder_to_file", None, Some(&new.state)),
+                PlannedChange::RemoveFolder => ("remove_folder", None, None),
             };
             Hashed { path: &entry.path, kind, before, after }
         }))

@@ -6,13 +6,13 @@ use std::ops::Range;
 use memchr::memmem;
 
 /// A content with its CRLFs as line feeds.
-pub(super) struct Lines<'c> {
+pub(super) struct LfContent<'c> {
     pub(super) text: Cow<'c, [u8]>,
     /// Where in the text the line feeds stand whose carriage return is left out, in ascending order.
     shortened: Vec<usize>,
 }
 
-impl<'c> Lines<'c> {
+impl<'c> LfContent<'c> {
     /// The content as it is.
     pub(super) const fn as_they_are(content: &'c [u8]) -> Self {
         Self { text: Cow::Borrowed(content), shortened: Vec::new() }
@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn a_place_of_the_text_is_one_of_the_content() {
         let content = b"a\r\n\r\nb\rc\nd\r\n";
-        let lines = Lines::of(content);
+        let lines = LfContent::of(content);
         assert_eq!(*lines.text, *b"a\n\nb\rc\nd\n");
         let there = |range: Range<usize>| &content[lines.range(&range)];
         assert_eq!(there(0..1), b"a");

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use crate::cancel::CancelToken;
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, NextStep, Result};
-use crate::fs::walk::{self, Tree};
+use crate::fs::walk::{self, SearchTree};
 use crate::path::bounds::Barred;
 use crate::request::{Change, FileRequest, Request};
 
@@ -21,7 +21,7 @@ pub use pattern::{Pattern, Query};
 
 /// How much may be replaced.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Guard {
+pub struct ReplaceGuard {
     /// How many matches there must be in all.
     pub expected_matches: Option<usize>,
     /// How many files may change.
@@ -30,7 +30,7 @@ pub struct Guard {
 
 /// What was found.
 #[derive(Debug, Clone, Default)]
-pub struct Found {
+pub struct Replacements {
     /// What does it; a file of it is one of `files`, in the same order.
     pub request: Request,
     /// Each file that changes, with the number of its matches.
@@ -47,13 +47,13 @@ pub struct Found {
     pub warnings: Vec<String>,
 }
 
-impl AsRef<Request> for Found {
+impl AsRef<Request> for Replacements {
     fn as_ref(&self) -> &Request {
         &self.request
     }
 }
 
-impl Found {
+impl Replacements {
     /// All matches.
     #[must_use]
     pub fn matches(&self) -> usize {
@@ -63,20 +63,20 @@ impl Found {
 
 /// Searches a tree, and builds the request. Nothing is changed. Fails where nothing is found, or not as much as the
 /// guard says.
-pub fn search(query: &Query, tree: &Tree, guard: Guard, cancel: &CancelToken) -> Result<Found> {
+pub fn search(query: &Query, tree: &SearchTree, guard: ReplaceGuard, cancel: &CancelToken) -> Result<Replacements> {
     let pattern = Pattern::new(query)?;
     let look = |content: &[u8]| {
         let edits = pattern.edits(content);
         (!edits.is_empty()).then(|| (Digest::of(content), Pattern::count(&edits), edits))
     };
     let walked = walk::search(tree, &look, cancel)?;
-    let mut found = Found {
+    let mut found = Replacements {
         searched: walked.searched,
         binary: walked.binary,
         barred: walked.barred,
         why_barred: walked.why_barred,
         warnings: walked.warnings,
-        ..Found::default()
+        ..Replacements::default()
     };
     let by_path: BTreeMap<_, _> = walked.found.into_iter().collect();
     for (path, (digest, matches, edits)) in by_path {
@@ -88,8 +88,8 @@ pub fn search(query: &Query, tree: &Tree, guard: Guard, cancel: &CancelToken) ->
     Ok(found)
 }
 
-impl Guard {
-    fn check(self, found: &Found) -> Result<()> {
+impl ReplaceGuard {
+    fn check(self, found: &Replacements) -> Result<()> {
         let (files, matches) = (found.files.len(), found.matches());
         if let Some(expected) = self.expected_matches.filter(|expected| *expected != matches) {
             let message = format!("the pattern was found {matches} times in {files} files, expected {expected}");

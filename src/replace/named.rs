@@ -7,7 +7,7 @@ use regex_syntax::hir::{Class, HirKind, translate::Translator};
 /// Whether a regular expression is about a character: it names it by itself; or in a class that has it or `without`, not
 /// neither; or it has a class for it and not for `without`, and that is not all but a few.
 pub(super) fn names(pattern: &str, character: char, without: char) -> bool {
-    let search = Search { pattern, character, without, named: false, found: false };
+    let search = NamedGroups { pattern, character, without, named: false, found: false };
     // What is no pattern names nothing: it is refused elsewhere.
     Parser::new().parse(pattern).is_ok_and(|ast| visit(&ast, search).unwrap_or_default())
 }
@@ -21,7 +21,7 @@ pub(super) fn ends_in_comment(pattern: &str) -> bool {
     })
 }
 
-struct Search<'p> {
+struct NamedGroups<'p> {
     pattern: &'p str,
     character: char,
     without: char,
@@ -30,7 +30,7 @@ struct Search<'p> {
     found: bool,
 }
 
-impl Search<'_> {
+impl NamedGroups<'_> {
     /// Whether a class has the character, and whether it has the other one.
     fn has(&self, class: &ClassBracketed) -> Option<(bool, bool)> {
         let class = Ast::class_bracketed(class.clone());
@@ -47,7 +47,7 @@ impl Search<'_> {
     }
 }
 
-impl Visitor for Search<'_> {
+impl Visitor for NamedGroups<'_> {
     type Output = bool;
     type Err = std::convert::Infallible;
 

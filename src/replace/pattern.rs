@@ -6,7 +6,7 @@ use std::ops::Range;
 use regex::bytes::{Captures, Regex, RegexBuilder};
 use regex_automata::util::interpolate;
 
-use super::lines::Lines;
+use super::lines::LfContent;
 use super::named;
 use crate::error::{Error, ErrorKind, Result};
 use crate::request::edit::{Anchor, Count, Edit, Matching};
@@ -30,7 +30,7 @@ pub struct Query {
 /// The same, ready for searching.
 #[derive(Debug)]
 pub struct Pattern {
-    kind: Kind,
+    kind: PatternKind,
     replacement: Vec<u8>,
     /// Whether it is about the byte-order mark, which else is no part of the first line.
     has_mark: bool,
@@ -40,7 +40,7 @@ pub struct Pattern {
 }
 
 #[derive(Debug)]
-enum Kind {
+enum PatternKind {
     /// Line breaks of either kind are alike, as everywhere in texts of edits.
     Text(Vec<u8>),
     /// A text that must be a word.
@@ -77,13 +77,13 @@ impl Pattern {
             // By itself first, so that a message does not show what is put around it.
             Regex::new(&query.pattern)
                 .map_err(|error| refuse(format!("the pattern is no regular expression: {error}")))?;
-            Kind::Regex(build(&query.pattern).map_err(|error| refuse(error.to_string()))?)
+            PatternKind::Regex(build(&query.pattern).map_err(|error| refuse(error.to_string()))?)
         } else if query.word {
-            Kind::Word(build(&regex::escape(&query.pattern)).map_err(|error| refuse(error.to_string()))?)
+            PatternKind::Word(build(&regex::escape(&query.pattern)).map_err(|error| refuse(error.to_string()))?)
         } else {
-            Kind::Text(query.pattern.as_bytes().to_vec())
+            PatternKind::Text(query.pattern.as_bytes().to_vec())
         };
-        if let Kind::Regex(regex) = &kind {
+        if let PatternKind::Regex(regex) = &kind {
             check_groups(regex, &replacement)?;
         }
         let has_mark = names('\u{feff}', '\u{fefe}');
@@ -94,7 +94,7 @@ impl Pattern {
     #[must_use]
     pub fn edits(&self, content: &[u8]) -> Vec<Edit> {
         match &self.kind {
-            Kind::Text(text) => match text::count(content, text) {
+            PatternKind::Text(text) => match text::count(content, text) {
                 0 => Vec::new(),
                 count => {
                     let anchor =
@@ -102,12 +102,12 @@ impl Pattern {
                     vec![Edit { anchor, replacement: self.replacement.clone() }]
                 }
             },
-            Kind::Word(regex) => {
+            PatternKind::Word(regex) => {
                 let lines = self.lines(content);
                 let matches = regex.find_iter(&lines.text).map(|found| lines.range(&found.range()));
                 ranges(content, matches.map(|range| (range.clone(), self.in_place_of(content, &range).into_owned())))
             }
-            Kind::Regex(regex) => {
+            PatternKind::Regex(regex) => {
                 let bare = content.strip_prefix(MARK).filter(|_| !self.has_mark).unwrap_or(content);
                 let (start, lines) = (content.len() - bare.len(), self.lines(bare));
                 // What follows the last line break is no line: `^` and `$` stand for those that are there.
@@ -129,8 +129,8 @@ impl Pattern {
     }
 
     /// A content as the pattern sees it.
-    fn lines<'c>(&self, content: &'c [u8]) -> Lines<'c> {
-        if self.has_returns { Lines::as_they_are(content) } else { Lines::of(content) }
+    fn lines<'c>(&self, content: &'c [u8]) -> LfContent<'c> {
+        if self.has_returns { LfContent::as_they_are(content) } else { LfContent::of(content) }
     }
 
     /// The replacement with the line endings of what it replaces, unless the query names its own.

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::fs::sim::{Action, Call};
+use crate::fs::sim::{Action, SimCall};
 
 /// How often both may wait without anybody making another call, before they are held to wait for each other.
 const IN_VAIN: usize = 64;
@@ -31,7 +31,7 @@ pub(super) enum Kill {
 pub(super) type Who = usize;
 
 #[derive(Debug)]
-struct Turn {
+struct BatonTurn {
     whose: Who,
     /// How many calls each of the next stretches has.
     stretches: VecDeque<u64>,
@@ -48,14 +48,14 @@ struct Turn {
 /// What both processes share.
 #[derive(Debug)]
 pub(super) struct Baton {
-    turn: Mutex<Turn>,
+    turn: Mutex<BatonTurn>,
     handed: Condvar,
 }
 
 impl Baton {
     /// The first makes `first` calls, then the second `second`, and so on to the end.
     pub(super) fn new(first: u64, second: u64, kill: Kill) -> Self {
-        let turn = Turn {
+        let turn = BatonTurn {
             whose: 0,
             stretches: VecDeque::from([second]),
             left: first,
@@ -69,17 +69,17 @@ impl Baton {
         Self { turn: Mutex::new(turn), handed: Condvar::new() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Turn> {
+    fn lock(&self) -> MutexGuard<'_, BatonTurn> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait(&self, who: Who) -> MutexGuard<'_, Turn> {
+    fn wait(&self, who: Who) -> MutexGuard<'_, BatonTurn> {
         let turn = self.lock();
         self.handed.wait_while(turn, |turn| turn.whose != who).unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Before a call: waits until it may be made. `true` with it where this is the last moment before a hand-over was due.
-    pub(super) fn before(&self, who: Who, call: &Call<'_>) -> Action {
+    pub(super) fn before(&self, who: Who, call: &SimCall<'_>) -> Action {
         let mut turn = self.wait(who);
         let waits = call.verb == "try_lock" && turn.tried[who].as_deref() == Some(call.path);
         let other = 1 - who;
@@ -108,7 +108,7 @@ impl Baton {
         Action::Continue
     }
 
-    fn kill(&self, mut turn: MutexGuard<'_, Turn>, who: Who) -> Action {
+    fn kill(&self, mut turn: MutexGuard<'_, BatonTurn>, who: Who) -> Action {
         turn.kill = Kill::Nobody;
         turn.killed[who] = true;
         // Its last calls fail, and it comes to its end; the other one goes on then.
@@ -143,7 +143,7 @@ impl Baton {
     }
 }
 
-impl Turn {
+impl BatonTurn {
     fn hand_to(&mut self, who: Who) {
         self.whose = who;
         self.left = self.stretches.pop_front().unwrap_or(STRETCH);

@@ -13,11 +13,11 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::foreign::{Deed, Foreign};
+use super::foreign::{Foreign, ForeignDeed};
 use super::script::Acts;
-use super::world::{Files, Seen, same, same_dress};
+use super::world::{UserFiles, WorkspaceTree, same, same_dress};
 use crate::fs::FileKind;
-use crate::fs::sim::Entry;
+use crate::fs::sim::SimEntry;
 
 /// A promise that was broken, and how that came.
 #[derive(Debug, Clone)]
@@ -48,11 +48,11 @@ pub(super) trait Judge: Clone {
     /// Whether somebody else was at work, so that a person may be asked to decide.
     fn somebody_else(&self) -> bool;
     /// Before recovery: each path for itself.
-    fn check_each(&self, seen: &Seen) -> Result<(), String>;
+    fn check_each(&self, seen: &WorkspaceTree) -> Result<(), String>;
     /// After recovery: all paths together. Answers what holds from now on, since it was reported.
-    fn check_all(&self, seen: &Seen) -> Result<Self, String>;
+    fn check_all(&self, seen: &WorkspaceTree) -> Result<Self, String>;
     /// Whether everything precious that `before` had is still in reach in `after`.
-    fn check_reach(&self, before: &Seen, after: &Seen, required: bool) -> Result<(), String>;
+    fn check_reach(&self, before: &WorkspaceTree, after: &WorkspaceTree, required: bool) -> Result<(), String>;
 }
 
 impl Judge for Promise {
@@ -68,15 +68,15 @@ impl Judge for Promise {
         !self.held.is_empty() || !self.dressed.is_empty()
     }
 
-    fn check_each(&self, seen: &Seen) -> Result<(), String> {
+    fn check_each(&self, seen: &WorkspaceTree) -> Result<(), String> {
         Self::check_each(self, seen)
     }
 
-    fn check_all(&self, seen: &Seen) -> Result<Self, String> {
+    fn check_all(&self, seen: &WorkspaceTree) -> Result<Self, String> {
         Self::check_all(self, seen).map(|state| self.reported(state))
     }
 
-    fn check_reach(&self, before: &Seen, after: &Seen, required: bool) -> Result<(), String> {
+    fn check_reach(&self, before: &WorkspaceTree, after: &WorkspaceTree, required: bool) -> Result<(), String> {
         Self::check_reach(self, before, after, required)
     }
 }
@@ -85,7 +85,7 @@ impl Judge for Promise {
 #[derive(Debug, Clone)]
 pub(super) struct Promise {
     /// The user's files after so many acts. Strict up to `acked`: those were seen in this very run.
-    pub(super) states: Arc<Vec<Files>>,
+    pub(super) states: Arc<Vec<UserFiles>>,
     /// How many of the states were seen in this run: of them inodes and times are compared, too.
     pub(super) seen: usize,
     /// The first state that is allowed.
@@ -100,7 +100,7 @@ pub(super) struct Promise {
     /// get the current time.
     pub(super) checked: bool,
     /// What foreign programs left, and must not be lost once it is there.
-    pub(super) precious: Arc<BTreeSet<Precious>>,
+    pub(super) precious: Arc<BTreeSet<PreciousContent>>,
     /// Folders that a foreign program moves: what is beneath them is its own.
     pub(super) moved: Arc<Vec<PathBuf>>,
     /// What foreign programs make of modes, owners and attributes, whether they have or not: of these files only the
@@ -135,7 +135,7 @@ impl Promise {
     }
 
     /// This, too, must not be lost.
-    pub(super) fn add(&mut self, precious: impl Iterator<Item = Precious>, worn: impl Iterator<Item = Worn>) {
+    pub(super) fn add(&mut self, precious: impl Iterator<Item = PreciousContent>, worn: impl Iterator<Item = Worn>) {
         let mut all = BTreeSet::clone(&self.precious);
         all.extend(precious);
         self.precious = Arc::new(all);
@@ -143,7 +143,7 @@ impl Promise {
     }
 
     /// Whether somebody's mode, owner or attributes went: what was there `before`, on the file that it was given to.
-    pub(super) fn check_worn(&self, before: Option<&Seen>, after: &Seen) -> Result<(), String> {
+    pub(super) fn check_worn(&self, before: Option<&WorkspaceTree>, after: &WorkspaceTree) -> Result<(), String> {
         let was_there = |worn: &&Worn| {
             let first = self.states.first().and_then(|files| files.get(&worn.path));
             before.is_none_or(|before| worn.is_there(before, first))
@@ -158,22 +158,22 @@ impl Promise {
         }
     }
 
-    fn allows(&self, state: usize, path: &PathBuf, seen: &Files) -> bool {
+    fn allows(&self, state: usize, path: &PathBuf, seen: &UserFiles) -> bool {
         let expected = self.states[state].get(path);
         let untouched = same(expected, self.states[self.seen - 1].get(path), true);
         let found = seen.get(path);
         if self.dressed.contains(path) {
-            let content = |entry: &Entry| (entry.kind, entry.content.clone());
+            let content = |entry: &SimEntry| (entry.kind, entry.content.clone());
             return found.map(content) == expected.map(content);
         }
         if self.checked
             && let (Some(found), Some(expected)) = (found, expected)
         {
-            let mut timed = Entry { modified: expected.modified, ..found.clone() };
+            let mut timed = SimEntry { modified: expected.modified, ..found.clone() };
             // What the check gave to a file and did not sync, a power loss may take, of one file and not of another.
             if self.wears(path, found) {
-                let Entry { mode, user, group, flags, extended, .. } = expected.clone();
-                timed = Entry { mode, user, group, flags, extended, ..timed };
+                let SimEntry { mode, user, group, flags, extended, .. } = expected.clone();
+                timed = SimEntry { mode, user, group, flags, extended, ..timed };
             }
             return same(Some(&timed), Some(expected), state < self.seen || untouched);
         }
@@ -181,19 +181,19 @@ impl Promise {
     }
 
     /// Whether a file has the permissions and attributes that it has in one of the states.
-    fn wears(&self, path: &PathBuf, found: &Entry) -> bool {
+    fn wears(&self, path: &PathBuf, found: &SimEntry) -> bool {
         self.states.iter().filter_map(|files| files.get(path)).any(|entry| same_dress(entry, found))
     }
 
     /// Whether this is a folder that somebody else's file is in: it stays, whatever becomes of the transaction that made
     /// it.
-    fn shelters(&self, path: &PathBuf, seen: &Files) -> bool {
+    fn shelters(&self, path: &PathBuf, seen: &UserFiles) -> bool {
         let is_folder = seen.get(path).is_some_and(|entry| entry.kind == FileKind::Folder);
         is_folder && self.held.iter().any(|held| held != path && held.starts_with(path) && seen.contains_key(held))
     }
 
-    fn paths(&self, seen: &Files) -> BTreeSet<PathBuf> {
-        let known = self.states[self.from..=self.to].iter().flat_map(Files::keys);
+    fn paths(&self, seen: &UserFiles) -> BTreeSet<PathBuf> {
+        let known = self.states[self.from..=self.to].iter().flat_map(UserFiles::keys);
         let is_moved = |path: &PathBuf| self.moved.iter().any(|moved| path.starts_with(moved));
         let is_mine = |path: &&PathBuf| !self.held.contains(*path) && !is_moved(path);
         let all = known.chain(seen.keys()).filter(is_mine).filter(|path| !self.shelters(path, seen));
@@ -201,7 +201,7 @@ impl Promise {
     }
 
     /// Before recovery: each path for itself.
-    pub(super) fn check_each(&self, seen: &Seen) -> Result<(), String> {
+    pub(super) fn check_each(&self, seen: &WorkspaceTree) -> Result<(), String> {
         if self.checked && self.from < self.to {
             return Ok(());
         }
@@ -219,7 +219,7 @@ impl Promise {
     }
 
     /// After recovery: all paths together. Answers the states that it can be.
-    pub(super) fn check_all(&self, seen: &Seen) -> Result<usize, String> {
+    pub(super) fn check_all(&self, seen: &WorkspaceTree) -> Result<usize, String> {
         let paths = self.paths(&seen.files);
         let is = |state: &usize| paths.iter().all(|path| self.allows(*state, path, &seen.files));
         (self.from..=self.to).rev().find(is).ok_or_else(|| {
@@ -238,11 +238,17 @@ impl Promise {
     }
 
     /// Whether everything precious that `before` had is still in reach in `after`.
-    pub(super) fn check_reach(&self, before: &Seen, after: &Seen, required: bool) -> Result<(), String> {
+    pub(super) fn check_reach(
+        &self,
+        before: &WorkspaceTree,
+        after: &WorkspaceTree,
+        required: bool,
+    ) -> Result<(), String> {
         // What somebody had before an act, or has since one that was acknowledged.
-        let files = self.states[..=self.from].iter().flat_map(Files::values);
+        let files = self.states[..=self.from].iter().flat_map(UserFiles::values);
         let contents: BTreeSet<&Vec<u8>> = files.map(|entry| &entry.content).filter(|c| !c.is_empty()).collect();
-        let original = |content: &Vec<u8>| Precious { content: content.clone(), inode: None, may_be_late: false };
+        let original =
+            |content: &Vec<u8>| PreciousContent { content: content.clone(), inode: None, may_be_late: false };
         for precious in contents.into_iter().map(original).chain(self.precious.iter().cloned()) {
             let rejected = before.rejected.iter().filter(|_| precious.may_be_late);
             let had = before.in_reach().chain(&before.slots).chain(rejected).any(|entry| precious.is(entry));
@@ -260,12 +266,12 @@ pub(super) struct Worn {
     pub(super) path: PathBuf,
     /// The file that it was given to.
     pub(super) inode: u64,
-    pub(super) deed: Deed,
+    pub(super) deed: ForeignDeed,
 }
 
 impl Worn {
     /// Whether the script itself gives or takes it.
-    fn is_decided_by(&self, states: &[Files]) -> bool {
+    fn is_decided_by(&self, states: &[UserFiles]) -> bool {
         let mut on = states.iter().filter_map(|files| files.get(&self.path)).map(|entry| self.deed.is_on(entry));
         let first = on.next();
         on.any(|is_on| Some(is_on) != first)
@@ -274,7 +280,7 @@ impl Worn {
     /// Whether the file that it was given to has it, where a commit or its recovery can find it. Where the `first` file is
     /// at the path, a new one in a slot was never there, as far as this disk tells: a power cut took its swap, and with it
     /// what somebody did to it there.
-    fn is_there(&self, seen: &Seen, first: Option<&Entry>) -> bool {
+    fn is_there(&self, seen: &WorkspaceTree, first: Option<&SimEntry>) -> bool {
         let at_path = seen.files.get(&self.path);
         let is_first = at_path.zip(first).is_some_and(|(now, first)| now.identity == first.identity);
         let slots = seen.slots.iter().filter(|_| !is_first);
@@ -285,14 +291,14 @@ impl Worn {
             .any(|entry| self.deed.is_on(entry))
     }
 
-    fn is_undone(&self, seen: &Seen) -> bool {
+    fn is_undone(&self, seen: &WorkspaceTree) -> bool {
         seen.files.get(&self.path).is_some_and(|entry| !self.deed.is_on(entry))
     }
 }
 
 /// A content that must not be lost once it is there.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Precious {
+pub(super) struct PreciousContent {
     pub(super) content: Vec<u8>,
     /// The number of its inode, where a copy is not good enough.
     pub(super) inode: Option<u64>,
@@ -300,33 +306,33 @@ pub(super) struct Precious {
     pub(super) may_be_late: bool,
 }
 
-impl Precious {
-    fn is(&self, entry: &Entry) -> bool {
+impl PreciousContent {
+    fn is(&self, entry: &SimEntry) -> bool {
         entry.content == self.content && self.inode.is_none_or(|inode| inode == entry.identity.inode)
     }
 
     /// Whether somebody who looks for it finds it; `required`: also in the slots of a transaction that waits for a person.
-    pub(super) fn is_in_reach(&self, seen: &Seen, required: bool) -> bool {
+    pub(super) fn is_in_reach(&self, seen: &WorkspaceTree, required: bool) -> bool {
         let late = seen.late.iter().chain(&seen.rejected).filter(|_| self.may_be_late);
         let slots = seen.slots.iter().filter(|_| required);
         seen.in_reach().chain(late).chain(slots).any(|entry| self.is(entry))
     }
 }
 
-impl fmt::Display for Precious {
+impl fmt::Display for PreciousContent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", String::from_utf8_lossy(&self.content))?;
         self.inode.map_or(Ok(()), |inode| write!(f, " in inode {inode}"))
     }
 }
 
-pub(super) fn told(files: &Files, path: &PathBuf) -> String {
+pub(super) fn told(files: &UserFiles, path: &PathBuf) -> String {
     files.get(path).map_or_else(
         || "missing".to_owned(),
         |entry| {
             let content = String::from_utf8_lossy(&entry.content);
             let identity = entry.identity.inode;
-            let Entry { kind, mode, user, group, flags, extended, .. } = entry;
+            let SimEntry { kind, mode, user, group, flags, extended, .. } = entry;
             let dress = format!("mode {mode:o} owner {user}:{group} flags {flags:x} attributes {extended:?}");
             format!("{kind:?} {content:?} {dress} inode {identity} at {}", entry.modified)
         },

@@ -3,10 +3,10 @@
 use std::fmt;
 
 use super::check::Violation;
-use super::foreign::{Deed, Foreign};
-use super::run::Clean;
+use super::foreign::{Foreign, ForeignDeed};
+use super::run::CleanRun;
 use super::script::Script;
-use super::walk::{Trace, Walk};
+use super::walk::{CrashWalk, Trace};
 use crate::fs::sim::Policy;
 
 /// How much is explored.
@@ -76,17 +76,17 @@ impl Explorer {
 
     /// The same with foreign programs that act on the way.
     pub fn explore_with(&self, script: &Script, foreign: &[Foreign]) -> Result<Explored, Violation> {
-        self.explore_from(script, &Clean::of(script)?, foreign)
+        self.explore_from(script, &CleanRun::of(script)?, foreign)
     }
 
     pub(super) fn explore_from(
         &self,
         script: &Script,
-        clean: &Clean,
+        clean: &CleanRun,
         foreign: &[Foreign],
     ) -> Result<Explored, Violation> {
         let points = Self::points(script, clean, foreign)?;
-        let mut walk = Walk::new(self, script);
+        let mut walk = CrashWalk::new(self, script);
         for point in points {
             let trace = Trace::of(foreign.iter().map(ToString::to_string));
             walk.crash(&point, trace.as_ref(), 0);
@@ -96,9 +96,14 @@ impl Explorer {
 
     /// Explores `script` with each of these deeds before each of its calls, one at a time: of all of these runs one in
     /// `share`.
-    pub fn explore_deeds(&self, script: &Script, deeds: &[(&str, Deed)], share: usize) -> Result<Explored, Violation> {
+    pub fn explore_deeds(
+        &self,
+        script: &Script,
+        deeds: &[(&str, ForeignDeed)],
+        share: usize,
+    ) -> Result<Explored, Violation> {
         let mut found = Explored::default();
-        let clean = Clean::of(script)?;
+        let clean = CleanRun::of(script)?;
         let all = (0..=clean.calls).flat_map(|call| deeds.iter().map(move |deed| (call, deed)));
         for (call, (path, deed)) in all.skip(self.skipped(share)).step_by(share) {
             let foreign = Foreign { call, path: path.into(), deed: deed.clone() };
@@ -109,6 +114,6 @@ impl Explorer {
 
     /// How many calls a script makes where nobody interferes.
     pub fn calls(script: &Script) -> Result<u64, Violation> {
-        Clean::of(script).map(|clean| clean.calls)
+        CleanRun::of(script).map(|clean| clean.calls)
     }
 }

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 use super::check::{Promise, Violation};
 use super::explore::Explorer;
 use super::foreign::{Foreign, Program};
-use super::run::{Clean, Point, lock};
+use super::run::{CleanRun, CrashPoint, lock};
 use super::script::{Acts, Role, Script};
-use super::walk::{Walk, recover};
-use super::world::{Files, Seen};
+use super::walk::{CrashWalk, recover};
+use super::world::{UserFiles, WorkspaceTree};
 use crate::errno::Errno;
 use crate::error::{Error, Outcome};
-use crate::fs::sim::{Action, Call, SimFs};
+use crate::fs::sim::{Action, SimCall, SimFs};
 
 /// What is wrong with a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,13 +82,13 @@ fn actions(verb: &str) -> Vec<Action> {
 /// One run with one fault.
 struct Trial<'a> {
     script: &'a Script,
-    clean: &'a Clean,
+    clean: &'a CleanRun,
     foreign: Option<&'a Foreign>,
 }
 
 /// What a machine was asked to do, with a fault in it.
 #[derive(Default)]
-struct Record {
+struct FaultRecord {
     verbs: Vec<String>,
     failed_syncs: Vec<String>,
     tried_again: Option<String>,
@@ -96,8 +96,8 @@ struct Record {
 }
 
 /// Makes the calls from now on fail as `fault` says, and remembers them.
-fn inject(machine: &SimFs, fault: Option<Fault>, programs: Vec<Arc<Program>>) -> Arc<Mutex<Record>> {
-    let record = Arc::new(Mutex::new(Record::default()));
+fn inject(machine: &SimFs, fault: Option<Fault>, programs: Vec<Arc<Program>>) -> Arc<Mutex<FaultRecord>> {
+    let record = Arc::new(Mutex::new(FaultRecord::default()));
     let (start, kept, acting) = (machine.calls(), Arc::clone(&record), machine.clone());
     let verb = Mutex::new(String::new());
     machine.set_hook(move |call| {
@@ -115,7 +115,7 @@ fn inject(machine: &SimFs, fault: Option<Fault>, programs: Vec<Arc<Program>>) ->
     record
 }
 
-fn act(fault: Fault, number: u64, call: &Call<'_>, verb: &mut String) -> Action {
+fn act(fault: Fault, number: u64, call: &SimCall<'_>, verb: &mut String) -> Action {
     if number == fault.call {
         call.verb.clone_into(verb);
         return fault.action;
@@ -124,7 +124,7 @@ fn act(fault: Fault, number: u64, call: &Call<'_>, verb: &mut String) -> Action 
 }
 
 /// A sync that failed must not be tried again: the system may take the data for written.
-fn note_sync(record: &mut Record, call: &Call<'_>, action: Action) {
+fn note_sync(record: &mut FaultRecord, call: &SimCall<'_>, action: Action) {
     if !call.verb.starts_with("sync") {
         return;
     }
@@ -140,7 +140,7 @@ fn note_sync(record: &mut Record, call: &Call<'_>, action: Action) {
 impl Explorer {
     /// Fails each call of a script of one act in turn, in every way that makes sense; of all these runs one in `share`.
     pub fn inject(&self, script: &Script, foreign: Option<&Foreign>, share: usize) -> Result<Injected, Violation> {
-        let clean = Clean::of(script)?;
+        let clean = CleanRun::of(script)?;
         let trial = Trial { script, clean: &clean, foreign };
         let mut injected = Injected::default();
         let verbs = trial.verbs();
@@ -194,10 +194,10 @@ impl Explorer {
         let mut promise = trial.promise(from, to);
         let worn = programs.iter().filter_map(|program| program.worn());
         promise.add(programs.iter().filter_map(|program| program.left()), worn);
-        let seen = Seen::of(&machine);
+        let seen = WorkspaceTree::of(&machine);
         promise.check_each(&seen).map_err(|what| broken(format!("reported {result:?}, but {what}")))?;
-        let mut walk = Walk::new(self, trial.script);
-        walk.crash(&Point { machine, call: format!("the end, reported {result:?}"), promise }, None, 1);
+        let mut walk = CrashWalk::new(self, trial.script);
+        walk.crash(&CrashPoint { machine, call: format!("the end, reported {result:?}"), promise }, None, 1);
         injected.worlds += walk.finish()?.worlds;
         Ok(injected)
     }
@@ -205,7 +205,7 @@ impl Explorer {
     /// Kills a script of one act before each of its changes, and fails each call of the recovery; of all these runs
     /// one in `share`.
     pub fn inject_into_recovery(&self, script: &Script, share: usize) -> Result<Injected, Violation> {
-        let clean = Clean::of(script)?;
+        let clean = CleanRun::of(script)?;
         let trial = Trial { script, clean: &clean, foreign: None };
         let mut injected = Injected::default();
         let mut lot = self.seed;
@@ -230,7 +230,7 @@ impl Explorer {
         Ok(injected)
     }
 
-    fn run_recovery(&self, trial: &Trial<'_>, point: &Point, fault: Fault) -> Result<Injected, Violation> {
+    fn run_recovery(&self, trial: &Trial<'_>, point: &CrashPoint, fault: Fault) -> Result<Injected, Violation> {
         let machine = point.machine.fork();
         let record = inject(&machine, Some(fault), Vec::new());
         let broken = |what: String| Violation { what, trace: vec![format!("killed before {}", point.call)] };
@@ -239,11 +239,11 @@ impl Explorer {
         if let Some(sync) = &lock(&record).tried_again {
             return Err(broken(format!("a failed sync was tried again: {sync}; {result:?}")));
         }
-        let seen = Seen::of(&machine);
+        let seen = WorkspaceTree::of(&machine);
         point.promise.check_each(&seen).map_err(|what| broken(format!("after {result:?}, {what}")))?;
-        let mut walk = Walk::new(self, trial.script);
+        let mut walk = CrashWalk::new(self, trial.script);
         let call = format!("the end of a recovery that answered {result:?}");
-        walk.crash(&Point { machine, call, promise: point.promise.clone() }, None, 1);
+        walk.crash(&CrashPoint { machine, call, promise: point.promise.clone() }, None, 1);
         let worlds = walk.finish().map_err(|violation| broken(violation.to_string()))?.worlds;
         Ok(Injected { faults: usize::from(lock(&record).fired), worlds, ..Injected::default() })
     }
@@ -268,7 +268,7 @@ impl Trial<'_> {
     }
 
     fn promise(&self, from: usize, to: usize) -> Promise {
-        let states: Vec<Files> = self.clean.states.clone();
+        let states: Vec<UserFiles> = self.clean.states.clone();
         let acts = Acts { done: from, begun: to };
         Promise { states: Arc::new(states), from, to, acts, ..Promise::beside(&self.foreign, self.script.is_checked()) }
     }

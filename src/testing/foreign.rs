@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use super::check::{Precious, Worn};
+use super::check::{PreciousContent, Worn};
 use super::run::lock;
 use super::script::ROOT;
-use super::world::{Files, Seen};
-use crate::fs::sim::{Entry, Held, SimFs};
+use super::world::{UserFiles, WorkspaceTree};
+use crate::fs::sim::{SimEntry, SimFs, SimHeldFile};
 use crate::identity::Identity;
 
 /// What a foreign program does to a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Deed {
+pub enum ForeignDeed {
     /// Cuts the file to nothing and writes it anew.
     Write(Vec<u8>),
     /// Writes a new file and renames it over the path, whatever is there.
@@ -46,14 +46,14 @@ pub enum Deed {
     MoveFolder(PathBuf),
 }
 
-impl Deed {
+impl ForeignDeed {
     /// Whether it changes the mode, the owner or an attribute, and no content.
     pub(super) const fn is_of_metadata(&self) -> bool {
         matches!(self, Self::Chmod(_) | Self::Chown(..) | Self::SetAttribute(..) | Self::RemoveAttribute(_))
     }
 
     /// Whether a file is as this deed leaves its mode, owner and attributes.
-    pub(super) fn is_on(&self, entry: &Entry) -> bool {
+    pub(super) fn is_on(&self, entry: &SimEntry) -> bool {
         let value = |name: &str| entry.extended.iter().find(|(it, _)| it == name).map(|(_, value)| value);
         match self {
             Self::Chmod(mode) => entry.mode == *mode,
@@ -73,7 +73,7 @@ pub struct Foreign {
     /// To what: an absolute path.
     pub path: PathBuf,
     /// What.
-    pub deed: Deed,
+    pub deed: ForeignDeed,
 }
 
 impl Foreign {
@@ -83,7 +83,7 @@ impl Foreign {
         let path = inside(&self.path);
         match &self.deed {
             deed if deed.is_of_metadata() => Vec::new(),
-            Deed::MoveFolder(to) => vec![path.to_owned(), inside(to).to_owned()],
+            ForeignDeed::MoveFolder(to) => vec![path.to_owned(), inside(to).to_owned()],
             _ => {
                 let mut aside = path.as_os_str().to_owned();
                 aside.push(".foreign");
@@ -99,7 +99,7 @@ impl Foreign {
 
     /// The folders among them.
     pub(super) fn moved(&self) -> Vec<PathBuf> {
-        if matches!(self.deed, Deed::MoveFolder(_)) { self.held() } else { Vec::new() }
+        if matches!(self.deed, ForeignDeed::MoveFolder(_)) { self.held() } else { Vec::new() }
     }
 }
 
@@ -111,19 +111,19 @@ fn inside(path: &Path) -> &Path {
 impl fmt::Display for Foreign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (word, bytes) = match &self.deed {
-            Deed::Write(bytes) => ("writes", Some(bytes)),
-            Deed::Replace(bytes) => ("replaces", Some(bytes)),
-            Deed::Create(bytes) => ("creates", Some(bytes)),
-            Deed::Delete => ("deletes", None),
-            Deed::Recreate(bytes) => ("deletes and makes anew", Some(bytes)),
-            Deed::AppendToOld(bytes) => ("appends to what was", Some(bytes)),
-            Deed::AppendToNew(bytes) => ("appends to what came to", Some(bytes)),
-            Deed::WriteKeepingTime(bytes) => ("writes, with its old time,", Some(bytes)),
-            Deed::Chmod(_) => ("changes the mode of", None),
-            Deed::Chown(..) => ("changes the owner of", None),
-            Deed::SetAttribute(..) => ("sets an attribute of", None),
-            Deed::RemoveAttribute(_) => ("removes an attribute of", None),
-            Deed::MoveFolder(_) => ("moves away, and makes anew,", None),
+            ForeignDeed::Write(bytes) => ("writes", Some(bytes)),
+            ForeignDeed::Replace(bytes) => ("replaces", Some(bytes)),
+            ForeignDeed::Create(bytes) => ("creates", Some(bytes)),
+            ForeignDeed::Delete => ("deletes", None),
+            ForeignDeed::Recreate(bytes) => ("deletes and makes anew", Some(bytes)),
+            ForeignDeed::AppendToOld(bytes) => ("appends to what was", Some(bytes)),
+            ForeignDeed::AppendToNew(bytes) => ("appends to what came to", Some(bytes)),
+            ForeignDeed::WriteKeepingTime(bytes) => ("writes, with its old time,", Some(bytes)),
+            ForeignDeed::Chmod(_) => ("changes the mode of", None),
+            ForeignDeed::Chown(..) => ("changes the owner of", None),
+            ForeignDeed::SetAttribute(..) => ("sets an attribute of", None),
+            ForeignDeed::RemoveAttribute(_) => ("removes an attribute of", None),
+            ForeignDeed::MoveFolder(_) => ("moves away, and makes anew,", None),
         };
         write!(f, "before call {} somebody {word} {}", self.call, self.path.display())?;
         bytes.map_or(Ok(()), |bytes| write!(f, ": {:?}", String::from_utf8_lossy(bytes)))
@@ -136,22 +136,22 @@ pub(super) struct Program {
     foreign: Foreign,
     /// What was at the path before the script began.
     before: Option<Identity>,
-    held: OnceLock<Held>,
+    held: OnceLock<SimHeldFile>,
     has_acted: AtomicBool,
     /// Whether what it found at its path was a content that the script put there.
     came_on_top: AtomicBool,
     known: BTreeSet<Vec<u8>>,
-    left: Mutex<Option<Precious>>,
+    left: Mutex<Option<PreciousContent>>,
     worn: Mutex<Option<Worn>>,
     /// The user's files when it moved a folder.
-    before_move: Mutex<Option<Files>>,
+    before_move: Mutex<Option<UserFiles>>,
 }
 
 impl Program {
     /// Opens what it needs, before the script begins.
     pub(super) fn start(machine: &SimFs, foreign: &Foreign, known: &BTreeSet<Vec<u8>>) -> Arc<Self> {
         let held = OnceLock::new();
-        if let (Deed::AppendToOld(_), Ok(old)) = (&foreign.deed, machine.open(&foreign.path)) {
+        if let (ForeignDeed::AppendToOld(_), Ok(old)) = (&foreign.deed, machine.open(&foreign.path)) {
             held.get_or_init(|| old);
         }
         let before = machine.stat(&foreign.path).ok().map(|stat| stat.identity);
@@ -179,7 +179,7 @@ impl Program {
 
     /// Opens what came to the path.
     fn watch(&self, machine: &SimFs) {
-        if !matches!(self.foreign.deed, Deed::AppendToNew(_)) || self.held.get().is_some() {
+        if !matches!(self.foreign.deed, ForeignDeed::AppendToNew(_)) || self.held.get().is_some() {
             return;
         }
         let now = machine.stat(&self.foreign.path).ok().map(|stat| stat.identity);
@@ -205,30 +205,30 @@ impl Program {
         self.has_acted.store(true, Ordering::Relaxed);
         self.came_on_top.store(self.is_on_top(machine), Ordering::Relaxed);
         // Where another foreign program replaced or deleted the file that this one has open, the two lose it by themselves.
-        let is_lost = self.held.get().is_some_and(Held::was_dropped);
+        let is_lost = self.held.get().is_some_and(SimHeldFile::was_dropped);
         let deed = &self.foreign.deed;
-        if matches!(deed, Deed::MoveFolder(_)) {
-            *lock(&self.before_move) = Some(Seen::of(machine).files);
+        if matches!(deed, ForeignDeed::MoveFolder(_)) {
+            *lock(&self.before_move) = Some(WorkspaceTree::of(machine).files);
         }
         let result = match deed {
-            Deed::Write(bytes) => machine.write_in_place(path, bytes),
-            Deed::Replace(bytes) => machine.replace(path, bytes),
-            Deed::Create(bytes) => machine.create(path, bytes),
-            Deed::Delete => machine.delete(path),
-            Deed::Recreate(bytes) => {
+            ForeignDeed::Write(bytes) => machine.write_in_place(path, bytes),
+            ForeignDeed::Replace(bytes) => machine.replace(path, bytes),
+            ForeignDeed::Create(bytes) => machine.create(path, bytes),
+            ForeignDeed::Delete => machine.delete(path),
+            ForeignDeed::Recreate(bytes) => {
                 // Where there is nothing to delete it only makes one.
                 drop(machine.delete(path));
                 machine.create(path, bytes)
             }
-            Deed::AppendToOld(bytes) | Deed::AppendToNew(bytes) => {
+            ForeignDeed::AppendToOld(bytes) | ForeignDeed::AppendToNew(bytes) => {
                 self.held.get().map_or(Ok(()), |held| held.append(bytes))
             }
-            Deed::WriteKeepingTime(bytes) => machine.write_keeping_time(path, bytes),
-            Deed::Chmod(mode) => machine.set_mode(path, *mode),
-            Deed::Chown(user, group) => machine.set_owner(path, *user, *group),
-            Deed::SetAttribute(name, value) => machine.set_attribute(path, name, value),
-            Deed::RemoveAttribute(name) => machine.remove_attribute(path, name),
-            Deed::MoveFolder(to) => machine.rename(path, to).and_then(|()| machine.make_folders(path)),
+            ForeignDeed::WriteKeepingTime(bytes) => machine.write_keeping_time(path, bytes),
+            ForeignDeed::Chmod(mode) => machine.set_mode(path, *mode),
+            ForeignDeed::Chown(user, group) => machine.set_owner(path, *user, *group),
+            ForeignDeed::SetAttribute(name, value) => machine.set_attribute(path, name, value),
+            ForeignDeed::RemoveAttribute(name) => machine.remove_attribute(path, name),
+            ForeignDeed::MoveFolder(to) => machine.rename(path, to).and_then(|()| machine.make_folders(path)),
         };
         if deed.is_of_metadata() {
             let inode = machine.stat(path).ok().map(|stat| stat.identity.inode);
@@ -242,9 +242,9 @@ impl Program {
                 None => machine.read(path).ok(),
             };
             // Whoever wrote by its handle has no name for it.
-            let may_be_late = matches!(self.foreign.deed, Deed::AppendToOld(_) | Deed::AppendToNew(_));
+            let may_be_late = matches!(self.foreign.deed, ForeignDeed::AppendToOld(_) | ForeignDeed::AppendToNew(_));
             let inode = (!may_be_late).then(|| machine.stat(path).ok().map(|stat| stat.identity.inode)).flatten();
-            let left = content.map(|content| Precious { content, inode, may_be_late });
+            let left = content.map(|content| PreciousContent { content, inode, may_be_late });
             *lock(&self.left) = left;
         }
     }
@@ -255,15 +255,16 @@ impl Program {
     }
 
     /// The user's files before this program moved a folder, and which one; `None` where it has not.
-    pub(super) fn before_move(&self) -> Option<(PathBuf, Files)> {
+    pub(super) fn before_move(&self) -> Option<(PathBuf, UserFiles)> {
         let files = lock(&self.before_move).clone()?;
         Some((inside(&self.foreign.path).to_owned(), files))
     }
 
     /// What this program left, and must not be lost. Who writes a `known` content into a file that is there has added
     /// nothing to it.
-    pub(super) fn left(&self) -> Option<Precious> {
-        let makes_its_own = matches!(self.foreign.deed, Deed::Replace(_) | Deed::Create(_) | Deed::Recreate(_));
+    pub(super) fn left(&self) -> Option<PreciousContent> {
+        let makes_its_own =
+            matches!(self.foreign.deed, ForeignDeed::Replace(_) | ForeignDeed::Create(_) | ForeignDeed::Recreate(_));
         let left = lock(&self.left).clone();
         left.filter(|left| makes_its_own || !self.known.contains(&left.content))
     }

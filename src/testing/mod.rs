@@ -3,7 +3,7 @@
 //! A [`Script`] says which files there are and which calls of the engine follow each other. The [`Explorer`] runs it on
 //! a [`SimFs`](crate::fs::sim::SimFs) and, before each call that changes something, asks what a kill or a power loss
 //! would leave there; recovers each of these worlds; stops each of these recoveries at each of its own calls; and so
-//! on, until nothing new comes. In each world it checks the promise: see [`check`]. A [`Pair`] of scripts runs in two
+//! on, until nothing new comes. In each world it checks the promise: see [`check`]. A [`ScriptPair`] of scripts runs in two
 //! processes at a time, and several things may go wrong together: see the methods of the explorer.
 //!
 //! # Example
@@ -31,6 +31,6 @@ mod world;
 pub use check::Violation;
 pub use explore::{Explored, Explorer};
 pub use faults::{Fault, Injected};
-pub use foreign::{Deed, Foreign};
-pub use pair::Pair;
+pub use foreign::{Foreign, ForeignDeed};
+pub use pair::ScriptPair;
 pub use script::{Acts, Role, Script};

@@ -8,18 +8,18 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use super::baton::{Baton, Kill, Who};
-use super::check::{Judge, Precious, Violation, told};
+use super::check::{Judge, PreciousContent, Violation, told};
 use super::explore::{Explored, Explorer};
-use super::run::{Point, lock};
+use super::run::{CrashPoint, lock};
 use super::script::{Acts, Role, Script};
-use super::walk::{Trace, Walk};
-use super::world::{Files, Seen, same};
+use super::walk::{CrashWalk, Trace};
+use super::world::{UserFiles, WorkspaceTree, same};
 use crate::error::{Error, Outcome, Result};
 use crate::fs::sim::{Action, SimFs};
 
 /// Two scripts at the same time, on the files of the first.
 #[derive(Debug, Clone)]
-pub struct Pair {
+pub struct ScriptPair {
     first: Script,
     second: Script,
 }
@@ -28,12 +28,12 @@ pub struct Pair {
 #[derive(Debug)]
 struct Row {
     done: [bool; 2],
-    files: Files,
+    files: UserFiles,
 }
 
 /// What is known of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Known {
+enum ProcessState {
     /// It is at work, or was killed.
     Open,
     Done,
@@ -59,12 +59,12 @@ struct Either {
 }
 
 impl Either {
-    fn of(serial: &Arc<Serial>, known: [Known; 2]) -> Self {
+    fn of(serial: &Arc<Serial>, known: [ProcessState; 2]) -> Self {
         let fits = |row: &Row| {
             (0..2).all(|who| match known[who] {
-                Known::Open => true,
-                Known::Done => row.done[who],
-                Known::Refused => !row.done[who],
+                ProcessState::Open => true,
+                ProcessState::Done => row.done[who],
+                ProcessState::Refused => !row.done[who],
             })
         };
         let rows = serial.rows.iter().enumerate().filter(|(_, row)| fits(row)).map(|(index, _)| 1 << index).sum();
@@ -75,18 +75,18 @@ impl Either {
         self.serial.rows.iter().enumerate().filter(|(index, _)| self.rows & (1 << index) != 0)
     }
 
-    fn paths(&self, seen: &Seen) -> BTreeSet<std::path::PathBuf> {
+    fn paths(&self, seen: &WorkspaceTree) -> BTreeSet<std::path::PathBuf> {
         self.possible().flat_map(|(_, row)| row.files.keys()).chain(seen.files.keys()).cloned().collect()
     }
 
-    fn allows(&self, row: &Row, path: &std::path::PathBuf, seen: &Seen) -> bool {
+    fn allows(&self, row: &Row, path: &std::path::PathBuf, seen: &WorkspaceTree) -> bool {
         let expected = row.files.get(path);
         // What neither touches is the very file that it was.
         let strictly = same(expected, self.serial.rows[0].files.get(path), true);
         same(seen.files.get(path), expected, strictly)
     }
 
-    fn wrong(&self, paths: &BTreeSet<std::path::PathBuf>, seen: &Seen) -> String {
+    fn wrong(&self, paths: &BTreeSet<std::path::PathBuf>, seen: &WorkspaceTree) -> String {
         let each = paths.iter().filter(|path| !self.possible().all(|(_, row)| self.allows(row, path, seen)));
         let each = each.map(|path| {
             let allowed: Vec<_> = self.possible().map(|(_, row)| told(&row.files, path)).collect();
@@ -109,7 +109,7 @@ impl Judge for Either {
         false
     }
 
-    fn check_each(&self, seen: &Seen) -> Result<(), String> {
+    fn check_each(&self, seen: &WorkspaceTree) -> Result<(), String> {
         let paths = self.paths(seen);
         let is_wrong = |path: &&std::path::PathBuf| !self.possible().any(|(_, row)| self.allows(row, path, seen));
         if paths.iter().any(|path| is_wrong(&path)) {
@@ -118,7 +118,7 @@ impl Judge for Either {
         Ok(())
     }
 
-    fn check_all(&self, seen: &Seen) -> Result<Self, String> {
+    fn check_all(&self, seen: &WorkspaceTree) -> Result<Self, String> {
         let paths = self.paths(seen);
         let fits = self.possible().filter(|(_, row)| paths.iter().all(|path| self.allows(row, path, seen)));
         let rows = fits.map(|(index, _)| 1 << index).sum();
@@ -128,10 +128,10 @@ impl Judge for Either {
         Ok(Self { rows, ..self.clone() })
     }
 
-    fn check_reach(&self, before: &Seen, after: &Seen, required: bool) -> Result<(), String> {
+    fn check_reach(&self, before: &WorkspaceTree, after: &WorkspaceTree, required: bool) -> Result<(), String> {
         let contents: BTreeSet<&Vec<u8>> = self.serial.rows[0].files.values().map(|entry| &entry.content).collect();
         for content in contents.into_iter().filter(|content| !content.is_empty()) {
-            let precious = Precious { content: content.clone(), inode: None, may_be_late: false };
+            let precious = PreciousContent { content: content.clone(), inode: None, may_be_late: false };
             if precious.is_in_reach(before, true) && !precious.is_in_reach(after, required) {
                 return Err(format!("{precious} is out of reach"));
             }
@@ -141,16 +141,16 @@ impl Judge for Either {
 }
 
 /// How a run went.
-struct Run {
+struct PairRun {
     machine: SimFs,
-    points: Vec<Point<Either>>,
-    known: [Known; 2],
+    points: Vec<CrashPoint<Either>>,
+    known: [ProcessState; 2],
     killed: bool,
     /// What was wrong on the way.
     wrong: Option<String>,
 }
 
-impl Pair {
+impl ScriptPair {
     /// Two scripts of one act each.
     #[must_use]
     pub fn new(first: Script, second: Script) -> Self {
@@ -165,7 +165,7 @@ impl Pair {
     fn serial(&self) -> Result<Serial, Violation> {
         let start = self.first.machine();
         let mut serial = Serial { rows: Vec::new(), may_refuse: [false; 2], calls: [0; 2], start: start.fork() };
-        serial.rows.push(Row { done: [false; 2], files: Seen::of(&start).files });
+        serial.rows.push(Row { done: [false; 2], files: WorkspaceTree::of(&start).files });
         for order in [[0, 1], [1, 0]] {
             let machine = start.fork();
             let mut done = [false; 2];
@@ -183,17 +183,17 @@ impl Pair {
                     Err(_) => serial.may_refuse[who] = true,
                 }
                 serial.calls[who] = serial.calls[who].max(machine.calls() - before);
-                serial.rows.push(Row { done, files: Seen::of(&machine).files });
+                serial.rows.push(Row { done, files: WorkspaceTree::of(&machine).files });
             }
         }
         Ok(serial)
     }
 
     /// One schedule.
-    fn run(&self, serial: &Arc<Serial>, [first, second]: [u64; 2], kill: Kill, every: u64) -> Run {
+    fn run(&self, serial: &Arc<Serial>, [first, second]: [u64; 2], kill: Kill, every: u64) -> PairRun {
         let machine = serial.start.fork();
         let baton = Arc::new(Baton::new(first, second, kill));
-        let known = Arc::new(Mutex::new([Known::Open; 2]));
+        let known = Arc::new(Mutex::new([ProcessState::Open; 2]));
         let points = Arc::new(Mutex::new(Vec::new()));
         {
             let (baton, known, points) = (Arc::clone(&baton), Arc::clone(&known), Arc::clone(&points));
@@ -211,7 +211,7 @@ impl Pair {
                     let told =
                         format!("call {} of process {who}: {} {}", made[who] - 1, call.verb, call.path.display());
                     let promise = Either::of(&serial, *lock(&known));
-                    lock(&points).push(Point { machine: fork.fork(), call: told, promise });
+                    lock(&points).push(CrashPoint { machine: fork.fork(), call: told, promise });
                 }
                 action
             });
@@ -238,17 +238,17 @@ impl Pair {
         let known = *lock(&known);
         let points = std::mem::take(&mut *lock(&points));
         let wrong = lock(&wrong).take();
-        Run { machine, points, known, killed: (0..2).any(|who| baton.was_killed(who)), wrong }
+        PairRun { machine, points, known, killed: (0..2).any(|who| baton.was_killed(who)), wrong }
     }
 
     /// What is known of a process after its answer.
-    fn note(&self, who: Who, serial: &Serial, result: &Result<()>, baton: &Baton) -> Result<Known, String> {
+    fn note(&self, who: Who, serial: &Serial, result: &Result<()>, baton: &Baton) -> Result<ProcessState, String> {
         if baton.was_killed(who) {
-            return Ok(Known::Open);
+            return Ok(ProcessState::Open);
         }
         match result.as_ref().map_err(Error::outcome) {
-            Ok(()) => Ok(Known::Done),
-            Err(Outcome::Unchanged | Outcome::RolledBack) if serial.may_refuse[who] => Ok(Known::Refused),
+            Ok(()) => Ok(ProcessState::Done),
+            Err(Outcome::Unchanged | Outcome::RolledBack) if serial.may_refuse[who] => Ok(ProcessState::Refused),
             Err(_) => Err(format!("{:?} fails, and does not when it is alone: {result:?}", self.script(who))),
         }
     }
@@ -261,7 +261,7 @@ impl Explorer {
     /// Explores two processes at the same time. Of all pairs of places at which they hand over to each other, each with
     /// nobody, the first, and the second killed, runs one in `share`; of the points of each run, crashes come at one in
     /// `every`.
-    pub fn explore_pair(&self, pair: &Pair, share: usize, every: u64) -> Result<Explored, Violation> {
+    pub fn explore_pair(&self, pair: &ScriptPair, share: usize, every: u64) -> Result<Explored, Violation> {
         let serial = Arc::new(pair.serial()?);
         let mut found = Explored::default();
         let schedules =
@@ -282,7 +282,13 @@ impl Explorer {
         Ok(found)
     }
 
-    fn judge(&self, pair: &Pair, serial: &Arc<Serial>, run: Run, schedule: &str) -> Result<Explored, Violation> {
+    fn judge(
+        &self,
+        pair: &ScriptPair,
+        serial: &Arc<Serial>,
+        run: PairRun,
+        schedule: &str,
+    ) -> Result<Explored, Violation> {
         let broken = |what: String| Violation { what, trace: vec![schedule.to_owned()] };
         if run.machine.is_halted() {
             return Err(broken("they wait for each other".to_owned()));
@@ -291,17 +297,17 @@ impl Explorer {
             return Err(broken(what));
         }
         let promise = Either::of(serial, run.known);
-        let now = Seen::of(&run.machine);
+        let now = WorkspaceTree::of(&run.machine);
         promise.check_each(&now).map_err(|what| broken(format!("both answered, but {what}")))?;
         if !run.killed {
             promise.check_all(&now).map_err(|what| broken(format!("both answered, but {what}")))?;
         }
-        let mut walk = Walk::new(self, &pair.first);
+        let mut walk = CrashWalk::new(self, &pair.first);
         let trace = Trace::of(std::iter::once(schedule.to_owned()));
         for point in &run.points {
             walk.crash(point, trace.as_ref(), 1);
         }
-        walk.crash(&Point { machine: run.machine, call: "the end".to_owned(), promise }, trace.as_ref(), 1);
+        walk.crash(&CrashPoint { machine: run.machine, call: "the end".to_owned(), promise }, trace.as_ref(), 1);
         walk.finish()
     }
 }

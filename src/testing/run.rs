@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::check::{Precious, Promise, Violation, told as show};
+use super::check::{PreciousContent, Promise, Violation, told as show};
 use super::explore::Explorer;
 use super::foreign::{Foreign, Program};
 use super::script::{Acts, ROOT, Role, Script, a_file, run};
-use super::world::{Files, Seen, same};
+use super::world::{UserFiles, WorkspaceTree, same};
 use crate::engine::Engine;
 use crate::error::{Error, Outcome};
 use crate::fs::sim::{Action, SimFs};
 use crate::path::STATE_FOLDER;
 
 /// A point at which a crash may come.
-pub(super) struct Point<P = Promise> {
+pub(super) struct CrashPoint<P = Promise> {
     pub(super) machine: SimFs,
     /// Before which call.
     pub(super) call: String,
@@ -25,17 +25,17 @@ pub(super) struct Point<P = Promise> {
 
 impl Explorer {
     /// Runs the script once and takes a fork before each call that changes something.
-    pub(super) fn points(script: &Script, clean: &Clean, foreign: &[Foreign]) -> Result<Vec<Point>, Violation> {
+    pub(super) fn points(script: &Script, clean: &CleanRun, foreign: &[Foreign]) -> Result<Vec<CrashPoint>, Violation> {
         Self::points_with(script, clean, foreign, None)
     }
 
     /// The same with something else becoming of one call.
     pub(super) fn points_with(
         script: &Script,
-        clean: &Clean,
+        clean: &CleanRun,
         foreign: &[Foreign],
         fault: Option<(u64, Action)>,
-    ) -> Result<Vec<Point>, Violation> {
+    ) -> Result<Vec<CrashPoint>, Violation> {
         let machine = clean.start.fork();
         let blank = Promise::beside(&foreign, script.is_checked());
         let programs: Vec<_> = foreign.iter().map(|foreign| Program::start(&machine, foreign, &clean.known)).collect();
@@ -43,9 +43,9 @@ impl Explorer {
         let disturbed = foreign.iter().map(|foreign| foreign.call).chain(fault.map(|(call, _)| call));
         let from = disturbed.min().unwrap_or(0);
         // One promise for each number of acts that are through.
-        let mut seen = vec![Seen::of(&machine).files];
-        let promise = |seen: &[Files], from: usize, to: usize| {
-            let states: Vec<Files> = seen.iter().chain(&clean.states[seen.len()..]).cloned().collect();
+        let mut seen = vec![WorkspaceTree::of(&machine).files];
+        let promise = |seen: &[UserFiles], from: usize, to: usize| {
+            let states: Vec<UserFiles> = seen.iter().chain(&clean.states[seen.len()..]).cloned().collect();
             let acts = Acts { done: from, begun: to };
             Promise { states: Arc::new(states), seen: seen.len(), from, to, acts, ..blank.clone() }
         };
@@ -57,7 +57,7 @@ impl Explorer {
         for (index, act) in script.acts.iter().enumerate() {
             *lock(&current) = promise(&seen, index, index + 1);
             let result = act(&engine);
-            let now = Seen::of(&machine);
+            let now = WorkspaceTree::of(&machine);
             match &result {
                 Ok(()) => {
                     let reported = promise(&seen, index + 1, index + 1);
@@ -89,7 +89,7 @@ impl Explorer {
         machine.clear_hook();
         drop(engine);
         let mut points = std::mem::take(&mut *lock(&points));
-        let (end, promise) = (End { script, foreign, programs: &left }, lock(&current).clone());
+        let (end, promise) = (RunEnd { script, foreign, programs: &left }, lock(&current).clone());
         points.push(end.come(&machine, promise).map_err(told)?);
         Ok(points)
     }
@@ -99,8 +99,8 @@ impl Explorer {
 fn names_what_is_left<'a>(
     error: &Error,
     programs: &(impl Iterator<Item = (&'a Foreign, &'a Arc<Program>)> + Clone),
-    old: &Files,
-    now: &Files,
+    old: &UserFiles,
+    now: &UserFiles,
 ) -> Result<(), String> {
     let relative = |path: &Path| path.strip_prefix(ROOT).unwrap_or(path).to_owned();
     let left: BTreeSet<PathBuf> =
@@ -128,7 +128,7 @@ fn watch(
     programs: Vec<Arc<Program>>,
     (from, fault): (u64, Option<(u64, Action)>),
     current: &Arc<Mutex<Promise>>,
-) -> Arc<Mutex<Vec<Point>>> {
+) -> Arc<Mutex<Vec<CrashPoint>>> {
     let points = Arc::new(Mutex::new(Vec::new()));
     let (kept, current, fork) = (Arc::clone(&points), Arc::clone(current), machine.clone());
     let start = machine.calls();
@@ -143,7 +143,7 @@ fn watch(
             let worn = programs.iter().filter_map(|program| program.worn());
             promise.add(programs.iter().filter_map(|program| program.left()), worn);
             let told = format!("call {number}: {} {}", call.verb, call.path.display());
-            lock(&kept).push(Point { machine: fork.fork(), call: told, promise });
+            lock(&kept).push(CrashPoint { machine: fork.fork(), call: told, promise });
         }
         fault.filter(|(at, _)| number == *at).map_or(Action::Continue, |(_, action)| action)
     });
@@ -151,15 +151,15 @@ fn watch(
 }
 
 /// The end of a run.
-struct End<'a> {
+struct RunEnd<'a> {
     script: &'a Script,
     foreign: &'a [Foreign],
     programs: &'a [Arc<Program>],
 }
 
-impl End<'_> {
+impl RunEnd<'_> {
     /// Whoever has a file open writes; then comes the last point of the run, and what is after it.
-    fn come(&self, machine: &SimFs, promise: Promise) -> Result<Point, String> {
+    fn come(&self, machine: &SimFs, promise: Promise) -> Result<CrashPoint, String> {
         for program in self.programs {
             program.end(machine);
         }
@@ -172,13 +172,13 @@ impl End<'_> {
     }
 
     /// The last point of a run, at which nothing may be lost.
-    fn point(&self, machine: &SimFs, mut promise: Promise) -> Result<Point, String> {
-        let (required, seen) = (promise.from < promise.to, Seen::of(machine));
+    fn point(&self, machine: &SimFs, mut promise: Promise) -> Result<CrashPoint, String> {
+        let (required, seen) = (promise.from < promise.to, WorkspaceTree::of(machine));
         if let Some(lost) = self.lost(&seen, required) {
             return Err(format!("at the end, {lost} is out of reach"));
         }
         // What is in the trash is in reach as far as `status` tells it.
-        let without_trash = Seen { rejected: Vec::new(), ..seen };
+        let without_trash = WorkspaceTree { rejected: Vec::new(), ..seen };
         if let Some(untold) = self.lost(&without_trash, required) {
             let status = self.engine(machine)?.status().map_err(|e| format!("status fails: {e}"))?;
             if !status.warnings.iter().any(|warning| warning.contains("/trash/")) {
@@ -188,9 +188,9 @@ impl End<'_> {
         let worn = self.programs.iter().filter_map(|program| program.worn());
         promise.add(self.programs.iter().filter_map(|program| program.left()), worn);
         if !required {
-            promise.check_worn(None, &Seen::of(machine)).map_err(|what| format!("at the end, {what}"))?;
+            promise.check_worn(None, &WorkspaceTree::of(machine)).map_err(|what| format!("at the end, {what}"))?;
         }
-        Ok(Point { machine: machine.fork(), call: "the end".to_owned(), promise })
+        Ok(CrashPoint { machine: machine.fork(), call: "the end".to_owned(), promise })
     }
 
     /// An hour later somebody commits something else, which empties the trash: still nothing is lost, and what is put
@@ -201,7 +201,7 @@ impl End<'_> {
         let engine = self.engine(machine)?;
         let report = run(|run| engine.apply(&a_file("aftermath"), run));
         let report = report.map_err(|e| format!("an hour later a commit fails: {e}"))?;
-        let after = Seen::of(machine);
+        let after = WorkspaceTree::of(machine);
         if let Some(lost) = self.lost(&after, false) {
             return Err(format!("after a later commit, {lost} is out of reach"));
         }
@@ -221,7 +221,7 @@ impl End<'_> {
     }
 
     /// What a program left, nobody wrote over since, and is gone all the same.
-    fn lost(&self, end: &Seen, required: bool) -> Option<Precious> {
+    fn lost(&self, end: &WorkspaceTree, required: bool) -> Option<PreciousContent> {
         let (foreign, programs) = (self.foreign, self.programs);
         let latest =
             |path: &Path| foreign.iter().filter(|foreign| foreign.path == path).map(|foreign| foreign.call).max();
@@ -242,11 +242,11 @@ fn kept(machine: &SimFs) -> usize {
 
 /// Whether what an act changes beneath a folder that somebody moved away meanwhile was in place: when it was moved, or is
 /// now.
-fn in_place(programs: &[Arc<Program>], now: &Files, [old, new]: [&Files; 2]) -> Result<(), String> {
+fn in_place(programs: &[Arc<Program>], now: &UserFiles, [old, new]: [&UserFiles; 2]) -> Result<(), String> {
     for (folder, before) in programs.iter().filter_map(|program| program.before_move()) {
         let changed = old.keys().chain(new.keys()).filter(|path| path.starts_with(&folder));
         let changed: BTreeSet<_> = changed.filter(|path| !same(old.get(*path), new.get(*path), false)).collect();
-        let is_new = |files: &Files| changed.iter().all(|path| same(files.get(*path), new.get(*path), false));
+        let is_new = |files: &UserFiles| changed.iter().all(|path| same(files.get(*path), new.get(*path), false));
         if !is_new(&before) && !is_new(now) {
             let folder = folder.display();
             return Err(format!("reported as committed, but {folder} was moved before {changed:?} was in place"));
@@ -260,21 +260,21 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// A run in which nobody interferes.
-pub(super) struct Clean {
+pub(super) struct CleanRun {
     /// The machine before the first act.
     pub(super) start: SimFs,
     /// The user's files before the first act and after each.
-    pub(super) states: Vec<Files>,
+    pub(super) states: Vec<UserFiles>,
     /// All contents before and after acts.
     pub(super) known: BTreeSet<Vec<u8>>,
     pub(super) calls: u64,
 }
 
-impl Clean {
+impl CleanRun {
     pub(super) fn of(script: &Script) -> Result<Self, Violation> {
         let start = script.machine();
         let machine = start.fork();
-        let mut states = vec![Seen::of(&machine).files];
+        let mut states = vec![WorkspaceTree::of(&machine).files];
         let failed = |error: Error| Violation {
             what: format!("{} fails where nobody interferes: {error}", script.name),
             trace: Vec::new(),
@@ -282,9 +282,9 @@ impl Clean {
         let engine = script.process(&machine, 2, Role::Act).map_err(failed)?;
         for act in &script.acts {
             act(&engine).map_err(failed)?;
-            states.push(Seen::of(&machine).files);
+            states.push(WorkspaceTree::of(&machine).files);
         }
-        let known = states.iter().flat_map(Files::values).map(|entry| entry.content.clone()).collect();
+        let known = states.iter().flat_map(UserFiles::values).map(|entry| entry.content.clone()).collect();
         Ok(Self { known, states, calls: machine.calls(), start })
     }
 }

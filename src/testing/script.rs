@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::check::{Call, Check, Checker, Ended, Verdict};
+use crate::check::{Check, CheckCall, Checker, Ended, Verdict};
 use crate::commit::protocol::{PROTOCOL, Protocol};
 use crate::engine::{Durability, Engine, Run, Settings};
 use crate::error::{ErrorKind, Outcome, Result};
@@ -19,9 +19,9 @@ pub const ROOT: &str = "/w";
 
 type Setup = Arc<dyn Fn(&SimFs) + Send + Sync>;
 /// Puts something between the engine and the machine.
-type Disturb = Arc<dyn Fn(&SimFs, Role, Arc<dyn Fs>) -> Arc<dyn Fs> + Send + Sync>;
-type Format = Arc<dyn Fn(&mut Volume) + Send + Sync>;
-type Act = Arc<dyn Fn(&Engine) -> Result<()> + Send + Sync>;
+type ScriptDisturb = Arc<dyn Fn(&SimFs, Role, Arc<dyn Fs>) -> Arc<dyn Fs> + Send + Sync>;
+type ScriptFormat = Arc<dyn Fn(&mut Volume) + Send + Sync>;
+type ScriptAct = Arc<dyn Fn(&Engine) -> Result<()> + Send + Sync>;
 type Witness = Arc<dyn Fn(&Engine, Acts) -> Result<(), String> + Send + Sync>;
 type Passes = Arc<dyn Fn(&SimFs) -> bool + Send + Sync>;
 
@@ -47,14 +47,14 @@ pub enum Role {
 #[derive(Clone)]
 pub struct Script {
     pub(super) name: String,
-    format: Vec<Format>,
+    format: Vec<ScriptFormat>,
     setup: Setup,
-    pub(super) acts: Vec<Act>,
+    pub(super) acts: Vec<ScriptAct>,
     durability: Durability,
     is_warm: bool,
     is_contended: bool,
     protocol: &'static Protocol,
-    pub(super) disturb: Option<Disturb>,
+    pub(super) disturb: Option<ScriptDisturb>,
     check: Option<Passes>,
     witness: Option<Witness>,
 }
@@ -238,7 +238,7 @@ impl Script {
     }
 
     fn checker(&self, machine: &SimFs) -> Arc<dyn Checker> {
-        Arc::new(OnMachine { machine: machine.clone(), passes: self.check.clone() })
+        Arc::new(ScriptChecker { machine: machine.clone(), passes: self.check.clone() })
     }
 
     fn file_system(&self, machine: &SimFs, pid: u32, role: Role) -> Arc<dyn Fs> {
@@ -268,19 +268,19 @@ impl Script {
 }
 
 /// Runs the check of a script, which is no process but a function.
-struct OnMachine {
+struct ScriptChecker {
     machine: SimFs,
     passes: Option<Passes>,
 }
 
-impl fmt::Debug for OnMachine {
+impl fmt::Debug for ScriptChecker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("OnMachine")
     }
 }
 
-impl Checker for OnMachine {
-    fn run(&self, _call: &Call<'_>) -> io::Result<Ended> {
+impl Checker for ScriptChecker {
+    fn run(&self, _call: &CheckCall<'_>) -> io::Result<Ended> {
         let passes = self.passes.as_ref().is_none_or(|passes| passes(&self.machine));
         let verdict = if passes { Verdict::Passed } else { Verdict::Failed("exit status: 1".to_owned()) };
         Ok(Ended { verdict, tail: String::new(), took: Duration::ZERO })

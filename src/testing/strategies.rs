@@ -57,7 +57,7 @@ pub fn contents() -> impl Strategy<Value = Vec<u8>> {
 
 /// What becomes of one file.
 #[derive(Debug, Clone)]
-enum Fate {
+enum FileFate {
     Stays,
     /// What stands between two places of it is replaced, wherever it stands.
     Edited(Index, Index, Vec<u8>),
@@ -67,14 +67,14 @@ enum Fate {
     Mode(u32),
 }
 
-fn fate() -> impl Strategy<Value = Fate> {
+fn fate() -> impl Strategy<Value = FileFate> {
     prop_oneof![
-        2 => Just(Fate::Stays),
-        4 => (any::<Index>(), any::<Index>(), contents()).prop_map(|(from, to, new)| Fate::Edited(from, to, new)),
-        1 => contents().prop_map(Fate::Written),
-        1 => Just(Fate::Deleted),
-        1 => Just(Fate::Moved),
-        1 => prop_oneof![Just(0o600), Just(0o755)].prop_map(Fate::Mode),
+        2 => Just(FileFate::Stays),
+        4 => (any::<Index>(), any::<Index>(), contents()).prop_map(|(from, to, new)| FileFate::Edited(from, to, new)),
+        1 => contents().prop_map(FileFate::Written),
+        1 => Just(FileFate::Deleted),
+        1 => Just(FileFate::Moved),
+        1 => prop_oneof![Just(0o600), Just(0o755)].prop_map(FileFate::Mode),
     ]
 }
 
@@ -102,10 +102,10 @@ fn file(path: &str, change: Change) -> FileRequest {
     FileRequest { path: path.into(), expected_hash: None, change, mode: None }
 }
 
-fn entry(path: &str, content: &str, fate: Fate) -> Option<FileRequest> {
+fn entry(path: &str, content: &str, fate: FileFate) -> Option<FileRequest> {
     Some(match fate {
-        Fate::Stays => return None,
-        Fate::Edited(from, to, new) => {
+        FileFate::Stays => return None,
+        FileFate::Edited(from, to, new) => {
             // Whole characters: the result must be text where the content is.
             let starts: Vec<usize> = content.char_indices().map(|(at, _)| at).collect();
             let (from, to) =
@@ -118,12 +118,12 @@ fn entry(path: &str, content: &str, fate: Fate) -> Option<FileRequest> {
             };
             file(path, Change::Edit { edits: vec![Edit { anchor, replacement: new }], rename: None })
         }
-        Fate::Written(content) => file(path, Change::Write { content, if_exists: IfExists::Replace }),
-        Fate::Deleted => file(path, Change::Delete),
-        Fate::Moved => {
+        FileFate::Written(content) => file(path, Change::Write { content, if_exists: IfExists::Replace }),
+        FileFate::Deleted => file(path, Change::Delete),
+        FileFate::Moved => {
             let to = RenameTo { path: format!("{path}.moved").into(), if_exists: IfExists::Fail };
             file(path, Change::Rename(to))
         }
-        Fate::Mode(mode) => FileRequest { mode: Some(Mode::Bits(mode)), ..file(path, Change::Mode) },
+        FileFate::Mode(mode) => FileRequest { mode: Some(Mode::Bits(mode)), ..file(path, Change::Mode) },
     })
 }

@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use super::check::Violation;
 use super::explore::{Explored, Explorer};
-use super::foreign::{Deed, Foreign, Program};
-use super::run::{Clean, Point, lock};
+use super::foreign::{Foreign, ForeignDeed, Program};
+use super::run::{CleanRun, CrashPoint, lock};
 use super::script::{Role, Script};
-use super::walk::{Trace, Walk};
+use super::walk::{CrashWalk, Trace};
 use crate::errno::Errno;
 use crate::fs::sim::Action;
 
@@ -26,11 +26,12 @@ impl Explorer {
     pub fn explore_two_deeds(
         &self,
         script: &Script,
-        deeds: &[(&str, Deed)],
+        deeds: &[(&str, ForeignDeed)],
         share: usize,
     ) -> Result<Explored, Violation> {
-        let clean = Clean::of(script)?;
-        let act = |call: u64, (path, deed): &(&str, Deed)| Foreign { call, path: path.into(), deed: deed.clone() };
+        let clean = CleanRun::of(script)?;
+        let act =
+            |call: u64, (path, deed): &(&str, ForeignDeed)| Foreign { call, path: path.into(), deed: deed.clone() };
         let first = (0..=clean.calls).flat_map(|call| deeds.iter().map(move |deed| (call, deed)));
         let both = first.flat_map(|(call, deed)| {
             let later = (call..=clean.calls).flat_map(move |later| deeds.iter().map(move |deed| (later, deed)));
@@ -48,10 +49,10 @@ impl Explorer {
     pub fn explore_deeds_after_kill(
         &self,
         script: &Script,
-        deeds: &[Vec<(&str, Deed)>],
+        deeds: &[Vec<(&str, ForeignDeed)>],
         share: usize,
     ) -> Result<Explored, Violation> {
-        let clean = Clean::of(script)?;
+        let clean = CleanRun::of(script)?;
         let points = Self::points(script, &clean, &[])?;
         let all = points.iter().flat_map(|point| deeds.iter().map(move |deeds| (point, deeds)));
         let mut found = Explored::default();
@@ -70,8 +71,8 @@ impl Explorer {
             }
             let killed = std::iter::once(format!("killed before {}; then", point.call));
             let trace = Trace::of(killed.chain(foreign.iter().map(ToString::to_string)));
-            let mut walk = Walk::new(self, script);
-            walk.crash(&Point { machine, call: "the recovery".to_owned(), promise }, trace.as_ref(), 0);
+            let mut walk = CrashWalk::new(self, script);
+            walk.crash(&CrashPoint { machine, call: "the recovery".to_owned(), promise }, trace.as_ref(), 0);
             found += walk.finish()?;
         }
         Ok(found)
@@ -82,10 +83,10 @@ impl Explorer {
     pub fn explore_failures(
         &self,
         script: &Script,
-        deeds: &[(&str, Deed)],
+        deeds: &[(&str, ForeignDeed)],
         share: usize,
     ) -> Result<Explored, Violation> {
-        let clean = Clean::of(script)?;
+        let clean = CleanRun::of(script)?;
         let verbs = verbs(script, &clean);
         let changing = verbs.iter().filter(|(_, _, changes)| *changes);
         let faults =
@@ -106,7 +107,7 @@ impl Explorer {
                 violation
             })?;
             let trace = Trace::of(foreign.iter().map(ToString::to_string).chain([told]));
-            let mut walk = Walk::new(self, script);
+            let mut walk = CrashWalk::new(self, script);
             for point in points {
                 walk.crash(&point, trace.as_ref(), 0);
             }
@@ -121,7 +122,7 @@ impl Explorer {
 }
 
 /// All calls of a script: number, verb, and whether it changes something.
-fn verbs(script: &Script, clean: &Clean) -> Vec<(u64, String, bool)> {
+fn verbs(script: &Script, clean: &CleanRun) -> Vec<(u64, String, bool)> {
     let machine = clean.start.fork();
     let found = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&found);

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::check::{Judge, Promise, Violation};
 use super::explore::{Explored, Explorer};
-use super::run::{Point, lock};
+use super::run::{CrashPoint, lock};
 use super::script::{Acts, Role, Script};
-use super::world::Seen;
+use super::world::WorkspaceTree;
 use crate::digest::Digest;
 use crate::engine::RecoverOptions;
 use crate::engine::report::Recovered;
@@ -18,14 +18,14 @@ use crate::error::Result;
 use crate::fs::sim::{Action, Image, SimFs};
 
 /// A world after a crash.
-struct World<P> {
-    kind: Kind,
+struct CrashWorld<P> {
+    kind: CrashKind,
     promise: P,
     trace: Option<Arc<Trace>>,
     depth: usize,
 }
 
-enum Kind {
+enum CrashKind {
     Killed(SimFs),
     Cut(Image),
 }
@@ -56,22 +56,22 @@ impl Trace {
 
 /// What was met before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum What {
+enum CrashVisit {
     Point,
     Killed,
     Cut,
 }
 
-pub(super) struct Walk<'a, P = Promise> {
+pub(super) struct CrashWalk<'a, P = Promise> {
     explorer: &'a Explorer,
     script: &'a Script,
-    todo: Vec<World<P>>,
+    todo: Vec<CrashWorld<P>>,
     /// Points, worlds, and killed machines, each with the states that are allowed, and the acts that led there.
-    seen: BTreeSet<(What, Digest, (usize, usize), Acts)>,
+    seen: BTreeSet<(CrashVisit, Digest, (usize, usize), Acts)>,
     found: Explored,
 }
 
-impl<'a, P: Judge> Walk<'a, P> {
+impl<'a, P: Judge> CrashWalk<'a, P> {
     pub(super) fn new(explorer: &'a Explorer, script: &'a Script) -> Self {
         Self { explorer, script, todo: Vec::new(), seen: BTreeSet::new(), found: Explored::default() }
     }
@@ -88,18 +88,23 @@ impl<'a, P: Judge> Walk<'a, P> {
     }
 
     /// All worlds that a crash at this point may leave.
-    pub(super) fn crash(&mut self, point: &Point<P>, trace: Option<&Arc<Trace>>, depth: usize) {
+    pub(super) fn crash(&mut self, point: &CrashPoint<P>, trace: Option<&Arc<Trace>>, depth: usize) {
         self.found.points += 1;
         let told = |line: String| Some(Arc::new(Trace { line, before: trace.cloned() }));
-        let Point { machine, call, promise } = point;
+        let CrashPoint { machine, call, promise } = point;
         let (allowed, acts) = (promise.allowed(), promise.acts());
         // What a recovery comes through, others came through before it: most of all after its first sync.
-        if !self.seen.insert((What::Point, machine.crash_digest(), allowed, acts)) {
+        if !self.seen.insert((CrashVisit::Point, machine.crash_digest(), allowed, acts)) {
             return;
         }
-        if self.seen.insert((What::Killed, machine.digest(), allowed, acts)) || depth == 0 {
+        if self.seen.insert((CrashVisit::Killed, machine.digest(), allowed, acts)) || depth == 0 {
             let trace = told(format!("killed before {call}"));
-            self.todo.push(World { kind: Kind::Killed(machine.clone()), promise: promise.clone(), trace, depth });
+            self.todo.push(CrashWorld {
+                kind: CrashKind::Killed(machine.clone()),
+                promise: promise.clone(),
+                trace,
+                depth,
+            });
         }
         if !self.script.is_durable() {
             return;
@@ -109,25 +114,25 @@ impl<'a, P: Judge> Walk<'a, P> {
             let images = machine.images(*policy, limit, self.explorer.seed.wrapping_add(self.found.points as u64));
             self.found.exhaustive += usize::from(images.exhaustive);
             for image in images {
-                if !self.seen.insert((What::Cut, image.digest(), allowed, acts)) {
+                if !self.seen.insert((CrashVisit::Cut, image.digest(), allowed, acts)) {
                     self.found.merged += 1;
                     continue;
                 }
                 let trace = told(format!("power lost before {call}; {image}"));
-                self.todo.push(World { kind: Kind::Cut(image), promise: promise.clone(), trace, depth });
+                self.todo.push(CrashWorld { kind: CrashKind::Cut(image), promise: promise.clone(), trace, depth });
             }
         }
     }
 
     /// Checks a world, recovers it, checks it again, and notes the crashes that the recovery may suffer.
-    fn recover(&mut self, world: &World<P>) -> Result<(), Violation> {
+    fn recover(&mut self, world: &CrashWorld<P>) -> Result<(), Violation> {
         self.found.worlds += 1;
         let broken = |what: String| Violation { what, trace: Trace::lines(world.trace.as_ref()) };
         let machine = match &world.kind {
-            Kind::Killed(machine) => machine.fork(),
-            Kind::Cut(image) => SimFs::from_image(image),
+            CrashKind::Killed(machine) => machine.fork(),
+            CrashKind::Cut(image) => SimFs::from_image(image),
         };
-        let before = Seen::of(&machine);
+        let before = WorkspaceTree::of(&machine);
         world.promise.check_each(&before).map_err(&broken)?;
         let forks = Arc::new(Mutex::new(Vec::new()));
         if world.depth < self.explorer.depth {
@@ -144,7 +149,7 @@ impl<'a, P: Judge> Walk<'a, P> {
         }
         let reports = recover(self.script, &machine).map_err(|e| broken(format!("recovery failed: {e}")))?;
         machine.clear_hook();
-        let after = Seen::of(&machine);
+        let after = WorkspaceTree::of(&machine);
         let required = reports.iter().any(|report| report.required);
         let told = |what: String| broken(format!("{what}\n   {reports:?}"));
         let reported = if required {
@@ -172,11 +177,12 @@ impl<'a, P: Judge> Walk<'a, P> {
             return Err(told(format!("a second recovery did something: {again:?}")));
         }
         for (machine, call) in std::mem::take(&mut *lock(&forks)) {
-            let point = Point { machine, call, promise: world.promise.clone() };
+            let point = CrashPoint { machine, call, promise: world.promise.clone() };
             self.crash(&point, world.trace.as_ref(), world.depth + 1);
         }
         if let Some(promise) = reported.filter(|_| world.depth < self.explorer.depth) {
-            let point = Point { machine: machine.fork(), call: "the end, after recovery reported".to_owned(), promise };
+            let point =
+                CrashPoint { machine: machine.fork(), call: "the end, after recovery reported".to_owned(), promise };
             self.crash(&point, world.trace.as_ref(), world.depth + 1);
         }
         Ok(())

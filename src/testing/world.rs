@@ -6,38 +6,38 @@ use std::path::{Path, PathBuf};
 use super::script::ROOT;
 use crate::digest::Digest;
 use crate::fs::FileKind;
-use crate::fs::sim::{Entry, SimFs, Tree};
+use crate::fs::sim::{SimEntry, SimFs, SimTree};
 use crate::journal::{self, Mark};
 use crate::path::STATE_FOLDER;
 
 /// What is at a user's path. Times of folders and identities of what is new to them are left out.
-pub(super) type Files = BTreeMap<PathBuf, Entry>;
+pub(super) type UserFiles = BTreeMap<PathBuf, SimEntry>;
 
 /// A tree, taken apart.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Seen {
+pub(super) struct WorkspaceTree {
     /// The user's files and folders.
-    pub(super) files: Files,
+    pub(super) files: UserFiles,
     /// What is in `kept/`, and the originals in `history/` that are what their journals say: out of the way, not out of
     /// reach.
-    pub(super) stored: Vec<Entry>,
+    pub(super) stored: Vec<SimEntry>,
     /// What is in `history/` and was written there later, by somebody who still had it open.
-    pub(super) late: Vec<Entry>,
+    pub(super) late: Vec<SimEntry>,
     /// What is in the slots of transactions in `txn/`.
-    pub(super) slots: Vec<Entry>,
+    pub(super) slots: Vec<SimEntry>,
     /// What is in `trash/` of transactions that were taken back: it stays for a while, for a program that still has it
     /// open.
-    pub(super) rejected: Vec<Entry>,
+    pub(super) rejected: Vec<SimEntry>,
     /// The folders in `txn/`, and those in `trash/` that nothing is to wait for.
     pub(super) left: Vec<PathBuf>,
 }
 
-impl Seen {
+impl WorkspaceTree {
     pub(super) fn of(machine: &SimFs) -> Self {
         Self::new(&machine.tree())
     }
 
-    pub(super) fn new(tree: &Tree) -> Self {
+    pub(super) fn new(tree: &SimTree) -> Self {
         let mut seen = Self::default();
         for (path, entry) in tree {
             let Ok(path) = path.strip_prefix(ROOT) else { continue };
@@ -50,7 +50,7 @@ impl Seen {
         seen
     }
 
-    fn note(&mut self, path: &Path, entry: &Entry, tree: &Tree) {
+    fn note(&mut self, path: &Path, entry: &SimEntry, tree: &SimTree) {
         let parts: Vec<_> = path.iter().filter_map(|part| part.to_str()).collect();
         match parts[..] {
             ["trash", id] if was_taken_back(tree, id) => {}
@@ -66,19 +66,19 @@ impl Seen {
     }
 
     /// What somebody finds without txedit's help, or where txedit lists it.
-    pub(super) fn in_reach(&self) -> impl Iterator<Item = &Entry> {
+    pub(super) fn in_reach(&self) -> impl Iterator<Item = &SimEntry> {
         self.files.values().chain(&self.stored).filter(|entry| entry.kind == FileKind::File)
     }
 }
 
 /// Whether a folder in the trash is that of a transaction that was taken back.
-fn was_taken_back(tree: &Tree, id: &str) -> bool {
+fn was_taken_back(tree: &SimTree, id: &str) -> bool {
     let folder = Path::new(ROOT).join(STATE_FOLDER).join("trash").join(id);
     [Mark::Undo, Mark::CheckUndo, Mark::Contended].iter().any(|mark| tree.contains_key(&folder.join(mark.file_name())))
 }
 
 /// Whether a slot in history holds what its journal says.
-fn is_original(tree: &Tree, id: &str, slot: &str, content: &[u8]) -> bool {
+fn is_original(tree: &SimTree, id: &str, slot: &str, content: &[u8]) -> bool {
     let folder = Path::new(ROOT).join(STATE_FOLDER).join("history").join(id);
     let Some(journal) = tree.get(&folder.join(Mark::Done.file_name())) else { return false };
     let (Ok(journal), Ok(slot)) = (journal::scan(&journal.content), slot.parse::<usize>()) else { return false };
@@ -87,7 +87,7 @@ fn is_original(tree: &Tree, id: &str, slot: &str, content: &[u8]) -> bool {
 }
 
 /// Whether two entries are the same file for a user; `strictly`: also the same inode and time.
-pub(super) fn same(a: Option<&Entry>, b: Option<&Entry>, strictly: bool) -> bool {
+pub(super) fn same(a: Option<&SimEntry>, b: Option<&SimEntry>, strictly: bool) -> bool {
     match (a, b) {
         (None, None) => true,
         (Some(a), Some(b)) => {
@@ -100,7 +100,7 @@ pub(super) fn same(a: Option<&Entry>, b: Option<&Entry>, strictly: bool) -> bool
 }
 
 /// Whether two entries have the same mode, owner, group, attributes and flags.
-pub(super) fn same_dress(a: &Entry, b: &Entry) -> bool {
-    let dress = |entry: &Entry| (entry.mode, entry.user, entry.group, entry.flags);
+pub(super) fn same_dress(a: &SimEntry, b: &SimEntry) -> bool {
+    let dress = |entry: &SimEntry| (entry.mode, entry.user, entry.group, entry.flags);
     dress(a) == dress(b) && a.extended == b.extended
 }

@@ -5,14 +5,14 @@ use std::ops::{ControlFlow, Range};
 
 use memchr::memchr;
 
-use super::content::{Changes, Content};
+use super::content::{Content, ContentChanges};
 use super::diagnose;
 use super::hunk::{self, Misplaced};
-use super::locate::{Needle, Overlap, places};
+use super::locate::{Needle, OverlapRule, places};
 use super::newline::{Ending, breaks, convert};
 use super::position::{self, BadPosition};
 use super::tolerant::{self, LADDER, Tolerated};
-use super::{Applied, Edited, MatchKind, Refused};
+use super::{Applied, Edited, MatchKind, RefusedEdit};
 use crate::error::{Detail, ErrorKind, MismatchCause};
 use crate::request::edit::{Anchor, Count, Edit, Encoding, Hunk, Matching, Position, Side};
 
@@ -28,7 +28,7 @@ const REMEMBERED: usize = 500;
 /// Places whose old text is kept, in all edits together, to tell which edit took an anchor away.
 const KEPT_PLACES: usize = 1 << 20;
 
-pub(super) fn edit(base: &[u8], edits: &[Edit]) -> Result<Edited, Refused> {
+pub(super) fn edit(base: &[u8], edits: &[Edit]) -> Result<Edited, RefusedEdit> {
     if edits.is_empty() {
         return Ok(Edited { splices: super::splice::Splices::none(), applied: Vec::new() });
     }
@@ -48,11 +48,11 @@ pub(super) fn edit_excerpt(
     gaps: &[(usize, usize)],
     is_utf8: bool,
     edits: &[Edit],
-) -> Result<Edited, Refused> {
+) -> Result<Edited, RefusedEdit> {
     Editor::new(base, Content::with_gaps(base, gaps), Some(is_utf8)).apply_all(edits)
 }
 
-pub(super) fn not_text() -> Refused {
+pub(super) fn not_text() -> RefusedEdit {
     let message = "the file has a NUL byte and is not text: edits are for text only; write its whole content instead";
     refused(0, ErrorKind::InvalidEncoding, message, Detail::None)
 }
@@ -66,8 +66,8 @@ fn inserts(anchor: &Anchor) -> bool {
     }
 }
 
-fn refused(edit: usize, kind: ErrorKind, message: impl Into<String>, detail: Detail) -> Refused {
-    Refused { edit, kind, message: message.into(), detail }
+fn refused(edit: usize, kind: ErrorKind, message: impl Into<String>, detail: Detail) -> RefusedEdit {
+    RefusedEdit { edit, kind, message: message.into(), detail }
 }
 
 /// Whether an edit puts text beyond ASCII into its file that is UTF-8, and would be another in a file that is not. A patch
@@ -94,14 +94,14 @@ struct Editor<'a> {
     /// Whether the base is UTF-8, once that was asked.
     utf8: Option<bool>,
     /// For each edit that was applied, what would take it back; the oldest are dropped where there are too many places.
-    back: Vec<Option<Changes>>,
+    back: Vec<Option<ContentChanges>>,
     kept_places: usize,
     /// How far the hunks of a patch have come.
-    progress: hunk::Progress,
+    progress: hunk::SectionProgress,
 }
 
 /// Where an edit applies, and how that was found.
-struct Found {
+struct EditMatches {
     /// The places, and what takes their place where that is not the replacement as it is written.
     matches: Vec<(Range<usize>, Option<Vec<u8>>)>,
     kind: MatchKind,
@@ -109,7 +109,7 @@ struct Found {
     converts: bool,
 }
 
-impl Found {
+impl EditMatches {
     fn exact(ranges: Vec<Range<usize>>, converts: bool) -> Self {
         Self { matches: ranges.into_iter().map(|range| (range, None)).collect(), kind: MatchKind::Exact, converts }
     }
@@ -117,10 +117,10 @@ impl Found {
 
 impl<'a> Editor<'a> {
     fn new(base: &'a [u8], content: Content<'a>, utf8: Option<bool>) -> Self {
-        Self { base, content, utf8, back: Vec::new(), kept_places: 0, progress: hunk::Progress::default() }
+        Self { base, content, utf8, back: Vec::new(), kept_places: 0, progress: hunk::SectionProgress::default() }
     }
 
-    fn apply_all(mut self, edits: &[Edit]) -> Result<Edited, Refused> {
+    fn apply_all(mut self, edits: &[Edit]) -> Result<Edited, RefusedEdit> {
         let mut applied = Vec::with_capacity(edits.len());
         for (index, edit) in edits.iter().enumerate() {
             applied.push(self.apply(index, edit)?);
@@ -128,7 +128,7 @@ impl<'a> Editor<'a> {
         Ok(Edited { splices: self.content.splices(), applied })
     }
 
-    fn apply(&mut self, index: usize, edit: &Edit) -> Result<Applied, Refused> {
+    fn apply(&mut self, index: usize, edit: &Edit) -> Result<Applied, RefusedEdit> {
         if needs_utf8(edit) && !self.is_utf8() {
             let message = "the file is not UTF-8, so text beyond ASCII cannot be put into it: convert the file first, \
                            or use ASCII only";
@@ -140,9 +140,9 @@ impl<'a> Editor<'a> {
         }
         let found = match &edit.anchor {
             Anchor::Text { text, count, matching } => self.find(index, edit, text, *count, *matching)?,
-            Anchor::Range { range, expected } => Found::exact(vec![self.check(index, range, expected)?], false),
+            Anchor::Range { range, expected } => EditMatches::exact(vec![self.check(index, range, expected)?], false),
             Anchor::Span { start, end, encoding } => {
-                Found::exact(vec![self.resolve(index, *start, *end, *encoding)?], true)
+                EditMatches::exact(vec![self.resolve(index, *start, *end, *encoding)?], true)
             }
             Anchor::Hunk(hunk) => self.place(index, edit, hunk)?,
         };
@@ -162,7 +162,7 @@ impl<'a> Editor<'a> {
         *self.utf8.get_or_insert_with(|| std::str::from_utf8(self.base).is_ok())
     }
 
-    fn remember(&mut self, back: Changes) {
+    fn remember(&mut self, back: ContentChanges) {
         self.kept_places += back.len();
         self.back.push(Some(back));
         if self.kept_places > KEPT_PLACES {
@@ -172,8 +172,15 @@ impl<'a> Editor<'a> {
     }
 
     /// The matches of a text, if there are as many as there must be.
-    fn find(&self, index: usize, edit: &Edit, text: &[u8], count: Count, matching: Matching) -> Result<Found, Refused> {
-        let overlap = if count == Count::Once { Overlap::Counted } else { Overlap::Skipped };
+    fn find(
+        &self,
+        index: usize,
+        edit: &Edit,
+        text: &[u8],
+        count: Count,
+        matching: Matching,
+    ) -> Result<EditMatches, RefusedEdit> {
+        let overlap = if count == Count::Once { OverlapRule::Counted } else { OverlapRule::Skipped };
         let remembered = match count {
             Count::Once => REMEMBERED,
             Count::Exactly(wanted) => wanted.max(REMEMBERED),
@@ -196,7 +203,7 @@ impl<'a> Editor<'a> {
                 return Err(self.several(index, &matches, total, || self.apart(text)));
             }
             self.check_count(index, count, &matches, total)?;
-            return Ok(Found::exact(matches, true));
+            return Ok(EditMatches::exact(matches, true));
         }
         let ladder: &[MatchKind] = if matching == Matching::Tolerant { &LADDER } else { &[] };
         for &kind in ladder {
@@ -210,7 +217,7 @@ impl<'a> Editor<'a> {
                 if count == Count::Once && ranges.len() > 1 {
                     let total = ranges.len();
                     return Err(self.several(index, &ranges, total, || {
-                        let apart = self.tolerated(text, kind, Overlap::Skipped);
+                        let apart = self.tolerated(text, kind, OverlapRule::Skipped);
                         let total = apart.len();
                         (apart.into_iter().map(|place| place.range).collect(), total)
                     }));
@@ -223,7 +230,7 @@ impl<'a> Editor<'a> {
                 let fitted: Option<Vec<_>> = places.iter().map(fit).collect();
                 let fitted = fitted.ok_or_else(|| self.untold(index, text, &edit.replacement))?;
                 let matches = ranges.into_iter().zip(fitted.into_iter().map(Some)).collect();
-                return Ok(Found { matches, kind, converts: true });
+                return Ok(EditMatches { matches, kind, converts: true });
             }
         }
         Err(self.not_found(index, edit, text))
@@ -233,7 +240,7 @@ impl<'a> Editor<'a> {
     /// `expected_matches` counts.
     fn apart(&self, text: &[u8]) -> (Vec<Range<usize>>, usize) {
         let (mut matches, mut total) = (Vec::new(), 0);
-        Needle::new(text).each_in(&self.content, Overlap::Skipped, |range| {
+        Needle::new(text).each_in(&self.content, OverlapRule::Skipped, |range| {
             total += 1;
             if matches.len() < REMEMBERED {
                 matches.push(range);
@@ -251,7 +258,7 @@ impl<'a> Editor<'a> {
         matches: &[Range<usize>],
         total: usize,
         apart: impl FnOnce() -> (Vec<Range<usize>>, usize),
-    ) -> Refused {
+    ) -> RefusedEdit {
         let (alone, number) = apart();
         let overlap = number != total;
         let (mut shown, how) = match number {
@@ -273,7 +280,13 @@ impl<'a> Editor<'a> {
         refused(index, ErrorKind::AmbiguousMatch, message, Detail::Matches(shown))
     }
 
-    fn check_count(&self, index: usize, count: Count, matches: &[Range<usize>], total: usize) -> Result<(), Refused> {
+    fn check_count(
+        &self,
+        index: usize,
+        count: Count,
+        matches: &[Range<usize>],
+        total: usize,
+    ) -> Result<(), RefusedEdit> {
         let shown = || Detail::Matches(places(&self.content, matches, total));
         match count {
             Count::Exactly(wanted) if wanted != total => {
@@ -288,11 +301,11 @@ impl<'a> Editor<'a> {
     }
 
     /// Where a hunk of a patch changes the content.
-    fn place(&mut self, index: usize, edit: &Edit, hunk: &Hunk) -> Result<Found, Refused> {
+    fn place(&mut self, index: usize, edit: &Edit, hunk: &Hunk) -> Result<EditMatches, RefusedEdit> {
         let misplaced = match hunk::apply(&self.content, hunk, &mut self.progress) {
-            Ok(hunk::Outcome { changes, kind }) => {
+            Ok(hunk::HunkOutcome { changes, kind }) => {
                 let matches = changes.into_iter().map(|(range, text)| (range, Some(text))).collect();
-                return Ok(Found { matches, kind, converts: false });
+                return Ok(EditMatches { matches, kind, converts: false });
             }
             Err(misplaced) => misplaced,
         };
@@ -363,7 +376,7 @@ impl<'a> Editor<'a> {
         start: Position,
         end: Position,
         encoding: Encoding,
-    ) -> Result<Range<usize>, Refused> {
+    ) -> Result<Range<usize>, RefusedEdit> {
         let text = self.content.bytes(0..self.content.len());
         let of = |at, is_end| {
             position::offset(&text, at, encoding, is_end).map_err(|bad| {
@@ -390,7 +403,7 @@ impl<'a> Editor<'a> {
     }
 
     /// Checks that `expected` stands at `range`.
-    fn check(&self, index: usize, range: &Range<usize>, expected: &[u8]) -> Result<Range<usize>, Refused> {
+    fn check(&self, index: usize, range: &Range<usize>, expected: &[u8]) -> Result<Range<usize>, RefusedEdit> {
         let len = self.content.len();
         let message = if range.start > range.end || range.end > len {
             format!(
@@ -412,8 +425,8 @@ impl<'a> Editor<'a> {
     }
 
     /// Each match, and the replacement with the line endings that belong there.
-    fn changes(&mut self, found: &Found, replacement: &[u8]) -> Changes {
-        let mut changes = Changes::default();
+    fn changes(&mut self, found: &EditMatches, replacement: &[u8]) -> ContentChanges {
+        let mut changes = ContentChanges::default();
         let mut nearby = Nearby::default();
         for (range, fitted) in &found.matches {
             let text = fitted.as_deref().unwrap_or(replacement);

@@ -28,7 +28,7 @@ type Span = Range<usize>;
 
 /// A stretch of the content.
 #[derive(Debug, Clone, Copy)]
-struct Piece {
+struct ContentPiece {
     /// Where it stands in the source.
     from: usize,
     len: usize,
@@ -42,13 +42,13 @@ struct Piece {
 
 /// Ranges of the content, ascending and disjoint, and the spans that take their place.
 #[derive(Debug, Default)]
-pub(super) struct Changes {
+pub(super) struct ContentChanges {
     /// Each range, and where its spans end in `spans`.
     list: Vec<(Range<usize>, usize)>,
     spans: Vec<Span>,
 }
 
-impl Changes {
+impl ContentChanges {
     /// The next range, beyond all before it.
     pub(super) fn push(&mut self, range: Range<usize>, span: Option<Span>) {
         self.spans.extend(span);
@@ -114,7 +114,7 @@ pub(super) struct Content<'a> {
     added: Vec<u8>,
     base_lines: LineIndex,
     added_lines: LineIndex,
-    pieces: Vec<Piece>,
+    pieces: Vec<ContentPiece>,
     has_crlf: bool,
     /// Where in the base something was left out, and how many line feeds it has.
     gaps: &'a [(usize, usize)],
@@ -169,7 +169,7 @@ impl<'a> Content<'a> {
     }
 
     /// How many of `changes` put other bytes where they are made than stand there.
-    pub(super) fn differing(&self, changes: &Changes) -> usize {
+    pub(super) fn differing(&self, changes: &ContentChanges) -> usize {
         let differs = |(range, spans): (&Range<usize>, &[Span])| {
             let there = self.bytes(range.clone());
             let len: usize = spans.iter().map(ExactSizeIterator::len).sum();
@@ -179,12 +179,12 @@ impl<'a> Content<'a> {
     }
 
     /// Makes `changes`, and returns those that would take them back.
-    pub(super) fn replace(&mut self, changes: &Changes) -> Changes {
-        let mut back = Changes::default();
+    pub(super) fn replace(&mut self, changes: &ContentChanges) -> ContentChanges {
+        let mut back = ContentChanges::default();
         let Some(first) = changes.ranges().next() else { return back };
         let keep = self.pieces.partition_point(|p| p.at + p.len <= first.start);
         let old = self.pieces.split_off(keep);
-        let mut walk = Walk { pieces: &old, index: 0, skip: 0 };
+        let mut walk = PieceWalk { pieces: &old, index: 0, skip: 0 };
         for (range, spans) in changes.iter() {
             walk.until(range.start, |span, feeds| self.push(span, feeds));
             let start = self.len();
@@ -216,7 +216,7 @@ impl<'a> Content<'a> {
             }
             last => {
                 let (at, feeds_before) = last.map_or((0, 0), |p| (p.at + p.len, p.feeds_before + p.feeds));
-                self.pieces.push(Piece { from: span.start, len: span.len(), at, feeds, feeds_before });
+                self.pieces.push(ContentPiece { from: span.start, len: span.len(), at, feeds, feeds_before });
             }
         }
     }
@@ -261,7 +261,7 @@ impl<'a> Content<'a> {
             );
         }
         let mut bytes = Vec::with_capacity(range.len());
-        let mut walk = Walk { pieces: &self.pieces[first..], index: 0, skip: 0 };
+        let mut walk = PieceWalk { pieces: &self.pieces[first..], index: 0, skip: 0 };
         walk.until(range.start, |_, _| {});
         walk.until(range.end, |span, _| bytes.extend_from_slice(self.source(span)));
         Cow::Owned(bytes)
@@ -385,14 +385,14 @@ impl<'a> Content<'a> {
 }
 
 /// A place in a list of pieces that only moves on.
-struct Walk<'p> {
-    pieces: &'p [Piece],
+struct PieceWalk<'p> {
+    pieces: &'p [ContentPiece],
     index: usize,
     /// Bytes of the piece that are behind.
     skip: usize,
 }
 
-impl Walk<'_> {
+impl PieceWalk<'_> {
     /// Moves on to `end` in the content; each span on the way, and its line feeds where they are known.
     fn until(&mut self, end: usize, mut each: impl FnMut(Span, Option<usize>)) {
         while let Some(piece) = self.pieces.get(self.index) {

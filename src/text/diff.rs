@@ -34,7 +34,7 @@ pub fn unified(old: &[u8], new: &[u8], old_name: &str, new_name: &str, limit: us
     let mut out = Limited { text: Vec::new(), limit, is_full: false, is_lossy: true };
     out.line(&format!("--- {}", quoted(old_name)));
     out.line(&format!("+++ {}", quoted(new_name)));
-    let compared = Compared::new(old, new);
+    let compared = ComparedContents::new(old, new);
     match compared.changes() {
         Some((input, diff)) => {
             let hunks: Vec<Hunk> = diff.hunks().collect();
@@ -59,7 +59,7 @@ pub fn unified(old: &[u8], new: &[u8], old_name: &str, new_name: &str, limit: us
 pub fn hunks(old: &[u8], new: &[u8]) -> Option<Vec<u8>> {
     let mut out = Limited { text: Vec::new(), limit: usize::MAX, is_full: false, is_lossy: false };
     if old != new {
-        let compared = Compared::new(old, new);
+        let compared = ComparedContents::new(old, new);
         let (input, diff) = compared.changes()?;
         let hunks: Vec<Hunk> = diff.hunks().collect();
         let close = |a: &Hunk, b: &Hunk| (b.before.start - a.before.end) as usize <= 2 * CONTEXT;
@@ -75,7 +75,7 @@ pub fn changed(old: &[u8], new: &[u8]) -> Option<Vec<(Range<usize>, Range<usize>
     if old == new {
         return Some(Vec::new());
     }
-    let compared = Compared::new(old, new);
+    let compared = ComparedContents::new(old, new);
     let (input, diff) = compared.changes()?;
     let starts = |tokens: &[imara_diff::Token]| {
         let mut at = compared.start;
@@ -99,12 +99,12 @@ pub fn count(old: &[u8], new: &[u8]) -> (usize, usize) {
     if old == new || memchr(0, old).is_some() || memchr(0, new).is_some() {
         return (0, 0);
     }
-    let changes = Compared::new(old, new).changes();
+    let changes = ComparedContents::new(old, new).changes();
     changes.map_or((0, 0), |(_, diff)| (diff.count_additions() as usize, diff.count_removals() as usize))
 }
 
 /// Two contents without what they share at both ends, but for some lines around the rest.
-struct Compared<'a> {
+struct ComparedContents<'a> {
     old: &'a [u8],
     new: &'a [u8],
     /// Bytes left out in front.
@@ -113,7 +113,7 @@ struct Compared<'a> {
     skipped: usize,
 }
 
-impl<'a> Compared<'a> {
+impl<'a> ComparedContents<'a> {
     fn new(old: &'a [u8], new: &'a [u8]) -> Self {
         let prefix = shared_prefix(old, new);
         // Back to the start of the line that differs, and over the lines that are kept.

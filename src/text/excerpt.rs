@@ -13,9 +13,9 @@ use std::ops::Range;
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
 use memchr::memchr;
 
-use super::locate::{Needle, Overlap};
+use super::locate::{Needle, OverlapRule};
 use super::splice::{Splice, Splices};
-use super::{Edited, Refused, apply};
+use super::{Edited, RefusedEdit, apply};
 use crate::request::edit::{Anchor, Edit, Matching};
 
 /// Bytes around each place besides: for the lines that an answer shows, and for the line break that is usual there.
@@ -132,7 +132,7 @@ impl<'e> Survey<'e> {
             Some(pivots) => found.extend(pivots.find_iter(&self.window).map(|hit| at + hit.start()..at + hit.end())),
             None => {
                 for needle in &self.needles {
-                    needle.each_in_text(&self.window, Overlap::Skipped, |range| {
+                    needle.each_in_text(&self.window, OverlapRule::Skipped, |range| {
                         found.push(at + range.start..at + range.end);
                         std::ops::ControlFlow::Continue(())
                     });
@@ -210,7 +210,7 @@ fn add(islands: &mut Vec<Island>, place: Range<usize>, margin: usize) {
 
 impl Excerpt {
     /// Applies `edits`, the same that the survey was for. Where an anchor is nowhere, only the whole content tells why.
-    pub fn edit(&self, edits: &[Edit]) -> Result<Edited, Refused> {
+    pub fn edit(&self, edits: &[Edit]) -> Result<Edited, RefusedEdit> {
         if self.has_nul {
             return Err(apply::not_text());
         }

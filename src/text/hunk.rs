@@ -11,10 +11,10 @@ use std::ops::{ControlFlow, Range};
 
 use super::MatchKind;
 use super::content::Content;
-use super::locate::{Needle, Overlap};
+use super::locate::{Needle, OverlapRule};
 use super::newline::{Ending, breaks, convert, segments};
 use super::position::MARK;
-use super::tolerant::frame::{self, Lines, Pair};
+use super::tolerant::frame::{self, FrameLines, LinePair};
 use super::tolerant::indent::Indent;
 use super::tolerant::{self, LADDER, Tolerated};
 use crate::request::edit::{Hunk, HunkLine, Matching, Side};
@@ -24,7 +24,7 @@ const KEPT: usize = 10_000;
 
 /// How far the hunks of one section have come.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Progress {
+pub(super) struct SectionProgress {
     /// Lines that they have added, less those that they have taken away.
     added: isize,
     /// Whether one of them was found elsewhere than it said.
@@ -47,7 +47,7 @@ struct Gone {
     line: Vec<u8>,
 }
 
-impl Progress {
+impl SectionProgress {
     /// Takes in what a hunk changes.
     fn remember(&mut self, content: &Content<'_>, changes: &[(Range<usize>, Vec<u8>)]) {
         let (mut gone, mut new) = (Vec::new(), Vec::new());
@@ -120,16 +120,20 @@ pub(super) enum Misplaced {
 
 /// What a hunk does.
 #[derive(Debug, Clone)]
-pub(super) struct Outcome {
+pub(super) struct HunkOutcome {
     /// Ranges of the content, ascending, and what takes their place.
     pub(super) changes: Vec<(Range<usize>, Vec<u8>)>,
     pub(super) kind: MatchKind,
 }
 
 /// Places `hunk`, and moves `progress` on.
-pub(super) fn apply(content: &Content<'_>, hunk: &Hunk, progress: &mut Progress) -> Result<Outcome, Misplaced> {
+pub(super) fn apply(
+    content: &Content<'_>,
+    hunk: &Hunk,
+    progress: &mut SectionProgress,
+) -> Result<HunkOutcome, Misplaced> {
     if !hunk.continues {
-        *progress = Progress::default();
+        *progress = SectionProgress::default();
     }
     let mut shorter = None;
     let placed = place(content, hunk, progress).or_else(|misplaced| {
@@ -153,7 +157,7 @@ pub(super) fn apply(content: &Content<'_>, hunk: &Hunk, progress: &mut Progress)
     if hunk.line.is_none() {
         progress.remember(content, &changes);
     }
-    Ok(Outcome { changes, kind: placed.kind })
+    Ok(HunkOutcome { changes, kind: placed.kind })
 }
 
 /// The hunk without the empty lines that may not be part of it.
@@ -162,7 +166,7 @@ fn without_loose_tail(hunk: &Hunk) -> Option<Hunk> {
     Some(Hunk { lines: hunk.lines[..rest].to_vec(), loose_tail: 0, ..hunk.clone() })
 }
 
-fn place(content: &Content<'_>, hunk: &Hunk, progress: &Progress) -> Result<Placed, Misplaced> {
+fn place(content: &Content<'_>, hunk: &Hunk, progress: &SectionProgress) -> Result<Placed, Misplaced> {
     let (old, start) = (hunk.old(), start_of(content, hunk));
     if old.is_empty() {
         let is_end_named = hunk.at_end && !hunk.at_start && hunk.headers.is_empty();
@@ -171,7 +175,7 @@ fn place(content: &Content<'_>, hunk: &Hunk, progress: &Progress) -> Result<Plac
         let placed = Placed { range, kind: MatchKind::Exact, indent: Indent::Same, was_told: true };
         return goes_there.then_some(placed).ok_or(Misplaced::Bare);
     }
-    let sought = Sought { content, hunk, old: &old, progress, start };
+    let sought = SoughtHunk { content, hunk, old: &old, progress, start };
     if let Some(placed) = sought.where_it_says() {
         return Ok(Placed { was_told: true, ..placed });
     }
@@ -208,16 +212,16 @@ fn without_last_break<'o>(hunk: &Hunk, old: &'o [u8]) -> Option<&'o [u8]> {
 }
 
 /// A hunk that is to be placed.
-struct Sought<'a> {
+struct SoughtHunk<'a> {
     content: &'a Content<'a>,
     hunk: &'a Hunk,
     old: &'a [u8],
-    progress: &'a Progress,
+    progress: &'a SectionProgress,
     /// Where the text starts.
     start: usize,
 }
 
-impl Sought<'_> {
+impl SoughtHunk<'_> {
     /// The ways to compare beside the exact one.
     fn ladder(&self) -> &'static [MatchKind] {
         if self.hunk.matching == Matching::Tolerant { &LADDER } else { &[] }
@@ -244,7 +248,7 @@ impl Sought<'_> {
         let most = self.old.len() + self.hunk.lines.len();
         let window = self.content.bytes(start..self.content.len().min(start + most));
         let mut found = None;
-        Needle::new(self.old).each_in_text(&window, Overlap::Counted, |range| {
+        Needle::new(self.old).each_in_text(&window, OverlapRule::Counted, |range| {
             found = Some(range);
             ControlFlow::Break(())
         });
@@ -262,9 +266,9 @@ impl Sought<'_> {
     /// The places at a step of the ladder.
     fn tolerantly(&self, kind: MatchKind, within: Range<usize>) -> Vec<Placed> {
         let text = self.content.bytes(within.clone());
-        let mut found = tolerant::find(&text, self.old, kind, Overlap::Counted);
+        let mut found = tolerant::find(&text, self.old, kind, OverlapRule::Counted);
         if let Some(bare) = without_last_break(self.hunk, self.old).filter(|_| within.end == self.content.len()) {
-            let mut last = tolerant::find(&text, bare, kind, Overlap::Counted);
+            let mut last = tolerant::find(&text, bare, kind, OverlapRule::Counted);
             // None of these ways to compare looks at white space at the end of a line.
             last.retain(|place| text[place.range.end..].iter().all(|byte| matches!(byte, b' ' | b'\t')));
             for place in &mut last {
@@ -282,7 +286,7 @@ impl Sought<'_> {
     fn anywhere(&self) -> Vec<Range<usize>> {
         let mut found = Vec::new();
         let mut look = |needle: &[u8]| {
-            Needle::new(needle).each_in(self.content, Overlap::Counted, |range| {
+            Needle::new(needle).each_in(self.content, OverlapRule::Counted, |range| {
                 if self.fits(&range) {
                     found.push(range);
                 }
@@ -291,7 +295,7 @@ impl Sought<'_> {
         };
         look(self.old);
         if let Some(bare) = without_last_break(self.hunk, self.old) {
-            Needle::new(bare).each_in(self.content, Overlap::Counted, |range| {
+            Needle::new(bare).each_in(self.content, OverlapRule::Counted, |range| {
                 if range.end == self.content.len() && self.fits(&range) {
                     found.push(range);
                 }
@@ -304,7 +308,7 @@ impl Sought<'_> {
     /// Where the old lines stand, if only the start or the end of the file keeps the hunk from being there.
     fn not_at_edge(&self) -> Option<Range<usize>> {
         let free = Hunk { at_start: false, at_end: false, ..self.hunk.clone() };
-        Sought { hunk: &free, ..*self }.anywhere().into_iter().next()
+        SoughtHunk { hunk: &free, ..*self }.anywhere().into_iter().next()
     }
 
     /// Whether the old lines may be at `range`, as far as that is not a matter of their text.
@@ -348,14 +352,14 @@ fn fitted(hunk: &Hunk, placed: &Placed, there: &[u8]) -> Option<VecDeque<Vec<u8>
         let is_written = *side != Side::Both || hunk.repeats_context;
         let there = if *side == Side::New { None } else { Some(file.next()?) };
         if let Some(file) = there {
-            if is_written { &mut old } else { &mut context }.push(Pair { anchor: line, file });
+            if is_written { &mut old } else { &mut context }.push(LinePair { anchor: line, file });
         }
         if *side != Side::Old && is_written {
             new.push((*side, line));
         }
     }
     let lines: Vec<&[u8]> = new.iter().map(|(_, line)| *line).collect();
-    let lines = Lines { old: &old, new: &lines, context: &context, starts_line: true, ends_line: true };
+    let lines = FrameLines { old: &old, new: &lines, context: &context, starts_line: true, ends_line: true };
     let fitted = frame::fit(placed.kind, &placed.indent, &lines)?;
     let only_new = fitted.into_iter().zip(new).filter(|(_, (side, _))| *side == Side::New);
     Some(only_new.map(|(line, _)| line).collect())

@@ -36,7 +36,7 @@ const OVERLAPPING: usize = 10_000;
 
 /// Whether matches may share bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Overlap {
+pub(super) enum OverlapRule {
     Counted,
     Skipped,
 }
@@ -85,10 +85,10 @@ impl<'n> Needle<'n> {
     pub(super) fn each_in(
         &self,
         content: &Content<'_>,
-        overlap: Overlap,
+        overlap: OverlapRule,
         mut each: impl FnMut(Range<usize>) -> ControlFlow<()>,
     ) {
-        let mut progress = Progress { overlap, next: 0, found: 0 };
+        let mut progress = SearchProgress { overlap, next: 0, found: 0 };
         content.windows(self.reach, |at, window| {
             self.each_in_window(window, at, content.may_have_crlf(), &mut progress, &mut each)
         });
@@ -98,11 +98,11 @@ impl<'n> Needle<'n> {
     pub(super) fn each_in_text(
         &self,
         text: &[u8],
-        overlap: Overlap,
+        overlap: OverlapRule,
         mut each: impl FnMut(Range<usize>) -> ControlFlow<()>,
     ) {
         let has_crlf = self.segments.len() > 1 && memchr::memmem::find(text, b"\r\n").is_some();
-        let mut progress = Progress { overlap, next: 0, found: 0 };
+        let mut progress = SearchProgress { overlap, next: 0, found: 0 };
         let _ = self.each_in_window(text, 0, has_crlf, &mut progress, &mut each);
     }
 
@@ -115,7 +115,7 @@ impl<'n> Needle<'n> {
     /// Whether a match stands in `text`.
     pub(super) fn is_in_text(&self, text: &[u8]) -> bool {
         let mut is_there = false;
-        self.each_in_text(text, Overlap::Skipped, |_| {
+        self.each_in_text(text, OverlapRule::Skipped, |_| {
             is_there = true;
             ControlFlow::Break(())
         });
@@ -127,7 +127,7 @@ impl<'n> Needle<'n> {
         window: &[u8],
         at: usize,
         may_have_crlf: bool,
-        progress: &mut Progress,
+        progress: &mut SearchProgress,
         each: &mut impl FnMut(Range<usize>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         if self.segments.len() == 1 || !may_have_crlf {
@@ -202,17 +202,17 @@ impl<'n> Needle<'n> {
 }
 
 /// How far a search has come.
-struct Progress {
-    overlap: Overlap,
+struct SearchProgress {
+    overlap: OverlapRule,
     /// The first place where the next match may start.
     next: usize,
     found: usize,
 }
 
-impl Progress {
+impl SearchProgress {
     fn accept(&mut self, range: &Range<usize>) {
         self.found += 1;
-        let overlapping = self.overlap == Overlap::Counted && self.found < OVERLAPPING;
+        let overlapping = self.overlap == OverlapRule::Counted && self.found < OVERLAPPING;
         self.next = if overlapping { range.start + 1 } else { range.end };
     }
 }

@@ -77,7 +77,7 @@ impl MatchKind {
 
 /// Why an edit cannot be applied. Nothing was changed: edits work on copies.
 #[derive(Debug, Clone)]
-pub struct Refused {
+pub struct RefusedEdit {
     /// The edit, from 0.
     pub edit: usize,
     /// What is wrong.
@@ -93,7 +93,7 @@ pub struct Refused {
 pub fn count(base: &[u8], anchor: &[u8]) -> usize {
     let mut count = 0;
     if !anchor.is_empty() {
-        locate::Needle::new(anchor).each_in_text(base, locate::Overlap::Skipped, |_| {
+        locate::Needle::new(anchor).each_in_text(base, locate::OverlapRule::Skipped, |_| {
             count += 1;
             std::ops::ControlFlow::Continue(())
         });
@@ -109,6 +109,6 @@ pub fn count(base: &[u8], anchor: &[u8]) -> usize {
 ///
 /// The base is never copied: memory is needed for the replacements and for a few words a place. Only to explain an
 /// anchor that was not found, the content that the edits before left is put together once.
-pub fn edit(base: &[u8], edits: &[Edit]) -> Result<Edited, Refused> {
+pub fn edit(base: &[u8], edits: &[Edit]) -> Result<Edited, RefusedEdit> {
     apply::edit(base, edits)
 }

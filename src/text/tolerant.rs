@@ -12,13 +12,13 @@ use memchr::memmem;
 
 use super::MatchKind;
 use super::diagnose::fold::{Folded, Folds};
-use super::locate::Overlap;
+use super::locate::OverlapRule;
 use super::newline::{breaks, segments};
 
 pub(super) mod frame;
 pub(super) mod indent;
 
-use frame::{Lines, Pair};
+use frame::{FrameLines, LinePair};
 use indent::{Indent, leading};
 
 /// The steps in their order. Each allows for the differences of those before it, too.
@@ -40,18 +40,18 @@ pub(super) struct Tolerated {
 }
 
 /// All places that `anchor` matches at the step `kind`, in ascending order.
-pub(super) fn find(text: &[u8], anchor: &[u8], kind: MatchKind, overlap: Overlap) -> Vec<Tolerated> {
+pub(super) fn find(text: &[u8], anchor: &[u8], kind: MatchKind, overlap: OverlapRule) -> Vec<Tolerated> {
     let mut found = Vec::new();
-    let needle = Needle::new(anchor, kind);
+    let needle = FoldedNeedle::new(anchor, kind);
     if needle.bytes.trim_ascii().is_empty() {
         return found;
     }
-    let view = View::new(text, kind);
+    let view = FoldedView::new(text, kind);
     let finder = memmem::Finder::new(&needle.bytes);
     let mut from = 0;
     while let Some(at) = finder.find(&view.bytes[from..]).map(|at| from + at) {
         let settled = needle.settle(&view, at);
-        let overlapping = settled.is_none() || (overlap == Overlap::Counted && found.len() < OVERLAPPING);
+        let overlapping = settled.is_none() || (overlap == OverlapRule::Counted && found.len() < OVERLAPPING);
         from = at + if overlapping { 1 } else { needle.bytes.len() };
         found.extend(settled);
     }
@@ -60,8 +60,8 @@ pub(super) fn find(text: &[u8], anchor: &[u8], kind: MatchKind, overlap: Overlap
 
 /// Where the lines of an anchor that begins with an empty one stand, however they are indented.
 pub(super) fn where_its_first_line_is_one(text: &[u8], anchor: &[u8]) -> Vec<Range<usize>> {
-    let needle = Needle::new(anchor, MatchKind::LookAlikes);
-    let view = View::new(text, needle.kind);
+    let needle = FoldedNeedle::new(anchor, MatchKind::LookAlikes);
+    let view = FoldedView::new(text, needle.kind);
     let finder = memmem::Finder::new(&needle.bytes);
     let (mut found, mut from) = (Vec::new(), 0);
     // They may overlap: the empty line at the end of one is the first of the next.
@@ -85,7 +85,7 @@ pub(super) fn fit(
     replacement: &[u8],
 ) -> Option<Vec<u8>> {
     let pairs = segments(anchor).into_iter().zip(segments(there));
-    let mut old: Vec<Pair<'_>> = pairs.map(|(anchor, file)| Pair { anchor, file }).collect();
+    let mut old: Vec<LinePair<'_>> = pairs.map(|(anchor, file)| LinePair { anchor, file }).collect();
     let mut new = segments(replacement);
     // Behind the last line break of both there is nothing that could be compared.
     let ends_line = anchor.ends_with(b"\n") && replacement.ends_with(b"\n");
@@ -96,7 +96,7 @@ pub(super) fn fit(
     // Blanks at the end of the anchor are at the end of their line.
     let ends_line = ends_line || old.last().is_some_and(|pair| has_tail(pair.anchor));
     // What starts in the middle of a line has the indentation that is there.
-    let lines = Lines { old: &old, new: &new, context: &[], starts_line: place.starts_line, ends_line };
+    let lines = FrameLines { old: &old, new: &new, context: &[], starts_line: place.starts_line, ends_line };
     let lines = frame::fit(kind, &place.indent, &lines)?;
     let mut fitted = Vec::with_capacity(replacement.len());
     let mut endings = breaks(replacement).map(|(_, ending)| ending.bytes());
@@ -136,7 +136,7 @@ pub(super) fn is_blank(line: &[u8]) -> bool {
 }
 
 /// The content as a step sees it: the lines, joined by line feeds.
-struct View<'t> {
+struct FoldedView<'t> {
     text: &'t [u8],
     kind: MatchKind,
     bytes: Vec<u8>,
@@ -146,7 +146,7 @@ struct View<'t> {
     folded: RefCell<Option<(usize, Rc<Folded>)>>,
 }
 
-impl<'t> View<'t> {
+impl<'t> FoldedView<'t> {
     fn new(text: &'t [u8], kind: MatchKind) -> Self {
         let mut view =
             Self { text, kind, bytes: Vec::with_capacity(text.len()), lines: Vec::new(), folded: RefCell::default() };
@@ -176,7 +176,7 @@ impl<'t> View<'t> {
         }
     }
 
-    fn line(&self, index: usize) -> Line<'t> {
+    fn line(&self, index: usize) -> ViewLine<'t> {
         let start = self.lines[index].0;
         let raw = match self.lines.get(index + 1) {
             Some((next, _)) => {
@@ -188,12 +188,12 @@ impl<'t> View<'t> {
         let folded = (self.kind == MatchKind::LookAlikes).then(|| self.folded(index, raw));
         let seen: &[u8] = folded.as_ref().map_or(raw, |folded| &folded.bytes);
         let lead = if self.kind == MatchKind::TrailingSpace { 0 } else { leading(seen) };
-        Line { start, raw, folded, lead }
+        ViewLine { start, raw, folded, lead }
     }
 }
 
 /// A line of the content, from which columns of the view are mapped back.
-struct Line<'t> {
+struct ViewLine<'t> {
     /// Where it starts in the content.
     start: usize,
     /// Without its line break.
@@ -203,7 +203,7 @@ struct Line<'t> {
     lead: usize,
 }
 
-impl Line<'_> {
+impl ViewLine<'_> {
     fn seen(&self) -> &[u8] {
         self.folded.as_ref().map_or(self.raw, |folded| &folded.bytes)
     }
@@ -235,7 +235,7 @@ impl Line<'_> {
 }
 
 /// An anchor as a step sees it.
-struct Needle {
+struct FoldedNeedle {
     kind: MatchKind,
     bytes: Vec<u8>,
     /// What stands between its line breaks, with look-alikes folded where the step does.
@@ -244,7 +244,7 @@ struct Needle {
     ends_line: bool,
 }
 
-impl Needle {
+impl FoldedNeedle {
     fn new(anchor: &[u8], kind: MatchKind) -> Self {
         let fold = |segment: &[u8]| match kind {
             MatchKind::LookAlikes => Folded::new(segment, LOOK_ALIKES).bytes,
@@ -267,7 +267,7 @@ impl Needle {
     }
 
     /// What the match at `at` of the view is in the content, if it is one.
-    fn settle(&self, view: &View<'_>, at: usize) -> Option<Tolerated> {
+    fn settle(&self, view: &FoldedView<'_>, at: usize) -> Option<Tolerated> {
         let first = view.line_of(at);
         let last = first + self.segments.len() - 1;
         let (head, end_line) = (view.line(first), view.line(last));
@@ -289,7 +289,13 @@ impl Needle {
     }
 
     /// Where the match starts in the content, how it is indented, and whether that is at the start of a line.
-    fn start(&self, view: &View<'_>, line: &Line<'_>, first: usize, column: usize) -> Option<(usize, Indent, bool)> {
+    fn start(
+        &self,
+        view: &FoldedView<'_>,
+        line: &ViewLine<'_>,
+        first: usize,
+        column: usize,
+    ) -> Option<(usize, Indent, bool)> {
         let head = &self.segments[0];
         if self.segments.len() > 1 && is_blank(head) {
             // It starts with what stands at the end of a line.
@@ -322,7 +328,7 @@ impl Needle {
     }
 
     /// How the lines of the anchor, but for the first `skipped` ones, are shifted, if they are all alike.
-    fn indent(&self, view: &View<'_>, first: usize, skipped: usize) -> Option<Indent> {
+    fn indent(&self, view: &FoldedView<'_>, first: usize, skipped: usize) -> Option<Indent> {
         if self.kind == MatchKind::TrailingSpace {
             return Some(Indent::Same);
         }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::request::{Edit, File, Request};
+use super::request::{EditJson, FileRequestJson, RequestJson};
 use crate::check::Check;
 use crate::digest::Digest;
 use crate::error::{ErrorKind, Result};
@@ -10,7 +10,7 @@ use crate::request::edit::{Anchor, Count, Matching};
 use crate::request::validate::{self, Findings, PathRule, at_edit, at_file};
 use crate::request::{Change, FileRequest, IfExists, Mode, RenameTo, edit};
 
-impl Request {
+impl RequestJson {
     /// Checks the shape, then the paths by their letters. No file is touched.
     pub fn into_request(self, paths: PathRule) -> Result<crate::request::Request> {
         let mut findings = Findings::new();
@@ -56,7 +56,7 @@ fn invalid<T>(findings: &mut Findings, place: Vec<String>, message: impl Into<St
     None
 }
 
-impl File {
+impl FileRequestJson {
     /// `None` if anything was found that leaves no entry.
     fn convert(self, index: usize, findings: &mut Findings) -> Option<FileRequest> {
         let place = |field| at_file(index, Some(field));
@@ -137,7 +137,7 @@ fn mode(digits: &str) -> Option<u32> {
     (mode <= validate::MODE_MAX).then_some(mode)
 }
 
-fn convert_edits(file: usize, edits: Vec<Edit>, findings: &mut Findings) -> Vec<edit::Edit> {
+fn convert_edits(file: usize, edits: Vec<EditJson>, findings: &mut Findings) -> Vec<edit::Edit> {
     let total = edits.len();
     validate::check_anchors(file, edits.iter().map(|edit| edit.old_string.as_deref().map(str::as_bytes)), findings);
     // Collected they would stay in a vector that grew as it was read, with room for several, or leave a hole there.
@@ -147,7 +147,7 @@ fn convert_edits(file: usize, edits: Vec<Edit>, findings: &mut Findings) -> Vec<
     converted
 }
 
-impl Edit {
+impl EditJson {
     /// `None` if anything was found that leaves no edit. What an anchor must be is checked for all of a file together.
     fn convert(self, file: usize, index: usize, total: usize, findings: &mut Findings) -> Option<edit::Edit> {
         let place = |field| at_edit(file, index, Some(field));

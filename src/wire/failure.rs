@@ -14,13 +14,13 @@ use crate::request::{FileRequest, Request};
 use context::context;
 use status::{edit_status, file_statuses, rollback};
 
-pub use context::{ChangedSince, CharDifference, Context, MatchLocation};
-pub use status::{EditStatus, FileState, FileStatus, Rollback, RollbackDetail, RollbackState};
+pub use context::{ChangedSince, CharDifference, FailureContext, MatchLocation};
+pub use status::{EditStatus, FileOutcome, FileStatus, Rollback, RollbackDetail, RollbackState};
 
 /// Failure of any command or tool.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
-pub struct Failure {
+pub struct FailureJson {
     pub success: bool,
     pub error_code: &'static str,
     pub error: String,
@@ -40,7 +40,7 @@ pub struct Failure {
     #[serde(rename = "failedChange", skip_serializing_if = "Option::is_none")]
     pub failed_change: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub context: Option<Context>,
+    pub context: Option<FailureContext>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub edit_status: Vec<EditStatus>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -48,7 +48,7 @@ pub struct Failure {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rollback: Option<Rollback>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub kept: Vec<KeptContent>,
+    pub kept: Vec<KeptContentJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_restored: Vec<NotRestored>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -66,7 +66,7 @@ pub struct Failure {
     pub warnings: Vec<String>,
 }
 
-impl Failure {
+impl FailureJson {
     /// The same with absolute paths, for callers that name files by nothing else.
     #[must_use]
     pub fn in_root(mut self, root: &Path) -> Self {
@@ -83,7 +83,7 @@ impl Failure {
 /// A content that a rollback put aside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
-pub struct KeptContent {
+pub struct KeptContentJson {
     pub path: String,
     pub kept_path: String,
     pub reason: String,
@@ -110,7 +110,7 @@ pub struct FindingEntry {
 /// The answer for `error`, with the next steps in the `words` of the front-end. `request` is `None` where there was none
 /// that could be read.
 #[must_use]
-pub fn failure(error: &Error, request: Option<&Request>, shape: Shape, words: StepWords) -> Failure {
+pub fn failure(error: &Error, request: Option<&Request>, shape: Shape, words: StepWords) -> FailureJson {
     let files = request.map_or(&[][..], |request| &request.files);
     let file = failed_file(error, files);
     let asked = file.and_then(|index| files.get(index));
@@ -119,7 +119,7 @@ pub fn failure(error: &Error, request: Option<&Request>, shape: Shape, words: St
     let statuses = file_statuses(error, files, file);
     let may_be_changed = matches!(error.outcome(), Outcome::RecoveryRequired | Outcome::PartlyRolledBack);
     let not_restored = error.not_old().iter().filter(|left| left.on_top);
-    Failure {
+    FailureJson {
         success: false,
         error_code: error.kind().code(),
         error: sentence(error, files, file),
@@ -138,7 +138,7 @@ pub fn failure(error: &Error, request: Option<&Request>, shape: Shape, words: St
         rollback: (shape == Shape::Multi && (request.is_some() || error.outcome() == Outcome::Unchanged))
             .then(|| rollback(&statuses)),
         file_statuses: if shape == Shape::Multi { statuses } else { Vec::new() },
-        kept: error.kept().iter().map(KeptContent::from).collect(),
+        kept: error.kept().iter().map(KeptContentJson::from).collect(),
         not_restored: not_restored
             .map(|left| NotRestored { path: text(&left.path), reason: left.reason.clone() })
             .collect(),
@@ -200,8 +200,8 @@ fn message(error: &Error, shape: Shape) -> &'static str {
     }
 }
 
-impl From<&crate::error::Kept> for KeptContent {
-    fn from(kept: &crate::error::Kept) -> Self {
+impl From<&crate::error::KeptContent> for KeptContentJson {
+    fn from(kept: &crate::error::KeptContent) -> Self {
         Self { path: text(&kept.path), kept_path: text(&kept.kept_path), reason: kept.reason.clone() }
     }
 }

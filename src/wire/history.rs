@@ -4,16 +4,16 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::failure::KeptContent;
+use super::failure::KeptContentJson;
 use super::hints::{StepWords, with_steps};
-use super::open::OpenTransaction;
+use super::open::OpenTransactionJson;
 use super::response::{CheckResult, text};
 use crate::engine::report::{self, InterruptedFile};
 use crate::journal::recover::Class;
 
 /// The answer of a command that has nothing to tell but that it is done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Done {
+pub struct DoneJson {
     /// Always.
     pub success: bool,
     /// What is to be told besides: that an interrupted transaction was recovered first.
@@ -21,7 +21,7 @@ pub struct Done {
     pub warnings: Vec<String>,
 }
 
-impl Done {
+impl DoneJson {
     /// The same with what is to be told besides.
     #[must_use]
     pub const fn warning_of(warnings: Vec<String>) -> Self {
@@ -29,7 +29,7 @@ impl Done {
     }
 }
 
-impl Default for Done {
+impl Default for DoneJson {
     fn default() -> Self {
         Self::warning_of(Vec::new())
     }
@@ -38,7 +38,7 @@ impl Default for Done {
 /// A file of a transaction, with what was done to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are those of the report")]
-pub struct LoggedFile {
+pub struct LoggedFileJson {
     pub operation: String,
     pub path: String,
 }
@@ -46,7 +46,7 @@ pub struct LoggedFile {
 /// A committed transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are those of the report")]
-pub struct Logged {
+pub struct LoggedJson {
     pub transaction_id: String,
     pub time: String,
     pub owner: String,
@@ -61,7 +61,7 @@ pub struct Logged {
     pub opened: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckResult>,
-    pub files: Vec<LoggedFile>,
+    pub files: Vec<LoggedFileJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// Why nothing is known of it but its id.
@@ -69,10 +69,10 @@ pub struct Logged {
     pub unreadable: Option<String>,
 }
 
-impl From<&report::Logged> for Logged {
+impl From<&report::Logged> for LoggedJson {
     fn from(logged: &report::Logged) -> Self {
         let file =
-            |(operation, path): &(String, PathBuf)| LoggedFile { operation: operation.clone(), path: text(path) };
+            |(operation, path): &(String, PathBuf)| LoggedFileJson { operation: operation.clone(), path: text(path) };
         Self {
             transaction_id: logged.id.clone(),
             time: logged.time.clone(),
@@ -94,19 +94,19 @@ impl From<&report::Logged> for Logged {
 #[expect(missing_docs, reason = "the names are those of the report")]
 pub struct Log {
     pub success: bool,
-    pub transactions: Vec<Logged>,
+    pub transactions: Vec<LoggedJson>,
 }
 
 impl From<&[report::Logged]> for Log {
     fn from(logged: &[report::Logged]) -> Self {
-        Self { success: true, transactions: logged.iter().map(Logged::from).collect() }
+        Self { success: true, transactions: logged.iter().map(LoggedJson::from).collect() }
     }
 }
 
 /// A file of a transaction, with its diff.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are those of the report")]
-pub struct ShownFile {
+pub struct ShownFileJson {
     pub operation: String,
     pub path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -134,14 +134,14 @@ pub struct Show {
     pub opened: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckResult>,
-    pub files: Vec<ShownFile>,
+    pub files: Vec<ShownFileJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
 impl From<&report::Shown> for Show {
     fn from(shown: &report::Shown) -> Self {
-        let Logged {
+        let LoggedJson {
             transaction_id,
             time,
             owner,
@@ -153,8 +153,8 @@ impl From<&report::Shown> for Show {
             files: _,
             warnings,
             unreadable: _,
-        } = Logged::from(&shown.logged);
-        let file = |file: &report::ShownFile| ShownFile {
+        } = LoggedJson::from(&shown.logged);
+        let file = |file: &report::ShownFile| ShownFileJson {
             operation: file.kind.clone(),
             path: text(&file.path),
             added: file.lines.map(|(added, _)| added),
@@ -184,7 +184,7 @@ fn classified(files: &[InterruptedFile]) -> Vec<ClassifiedFile> {
 /// An interrupted or running transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are those of the report")]
-pub struct Interrupted {
+pub struct InterruptedJson {
     pub transaction_id: String,
     pub running: bool,
     pub owner: String,
@@ -196,14 +196,14 @@ pub struct Interrupted {
 /// The answer of `status`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are those of the report")]
-pub struct Status {
+pub struct StatusJson {
     pub success: bool,
-    pub interrupted: Vec<Interrupted>,
-    pub open: Vec<OpenTransaction>,
-    pub kept: Vec<KeptFolder>,
+    pub interrupted: Vec<InterruptedJson>,
+    pub open: Vec<OpenTransactionJson>,
+    pub kept: Vec<KeptJson>,
     /// In history, and a person must put it aside.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub unreadable: Vec<Unreadable>,
+    pub unreadable: Vec<UnreadableJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -211,22 +211,22 @@ pub struct Status {
 /// A transaction in history that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are those of the report")]
-pub struct Unreadable {
+pub struct UnreadableJson {
     pub transaction_id: String,
     pub reason: String,
 }
 
-impl Unreadable {
+impl UnreadableJson {
     fn new(one: &report::Unreadable, words: StepWords) -> Self {
         Self { transaction_id: one.id.clone(), reason: with_steps(&one.reason, &one.next_steps, words) }
     }
 }
 
-impl Status {
+impl StatusJson {
     /// The answer for a status, with the next steps in the `words` of the front-end.
     #[must_use]
     pub fn new(status: &report::Status, words: StepWords) -> Self {
-        let interrupted = |interrupted: &report::Interrupted| Interrupted {
+        let interrupted = |interrupted: &report::Interrupted| InterruptedJson {
             transaction_id: interrupted.id.clone(),
             running: interrupted.running,
             owner: interrupted.owner.clone(),
@@ -237,9 +237,9 @@ impl Status {
         Self {
             success: true,
             interrupted: status.interrupted.iter().map(interrupted).collect(),
-            open: status.open.iter().map(OpenTransaction::from).collect(),
-            kept: status.kept.iter().map(KeptFolder::from).collect(),
-            unreadable: status.unreadable.iter().map(|one| Unreadable::new(one, words)).collect(),
+            open: status.open.iter().map(OpenTransactionJson::from).collect(),
+            kept: status.kept.iter().map(KeptJson::from).collect(),
+            unreadable: status.unreadable.iter().map(|one| UnreadableJson::new(one, words)).collect(),
             warnings: status.warnings.clone(),
         }
     }
@@ -248,14 +248,14 @@ impl Status {
 /// What recovery did, or would do, with one transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are those of the report")]
-pub struct Recovered {
+pub struct RecoveredJson {
     pub transaction_id: String,
     pub action: String,
     pub required: bool,
     pub reason: String,
     pub files: Vec<ClassifiedFile>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub kept: Vec<KeptContent>,
+    pub kept: Vec<KeptContentJson>,
 }
 
 /// The answer of `recover`.
@@ -263,20 +263,20 @@ pub struct Recovered {
 #[expect(missing_docs, reason = "the names are those of the report")]
 pub struct Recovery {
     pub success: bool,
-    pub recovered: Vec<Recovered>,
+    pub recovered: Vec<RecoveredJson>,
 }
 
 impl Recovery {
     /// The answer for a recovery, with the next steps in the `words` of the front-end.
     #[must_use]
     pub fn new(recovered: &[report::Recovered], words: StepWords) -> Self {
-        let entry = |recovered: &report::Recovered| Recovered {
+        let entry = |recovered: &report::Recovered| RecoveredJson {
             transaction_id: recovered.id.clone(),
             action: recovered.action.as_str().to_owned(),
             required: recovered.required,
             reason: with_steps(&recovered.reason(), &recovered.next_steps, words),
             files: classified(&recovered.files),
-            kept: recovered.kept.iter().map(KeptContent::from).collect(),
+            kept: recovered.kept.iter().map(KeptContentJson::from).collect(),
         };
         Self { success: true, recovered: recovered.iter().map(entry).collect() }
     }
@@ -285,14 +285,14 @@ impl Recovery {
 /// What one transaction put aside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are those of the report")]
-pub struct KeptFolder {
+pub struct KeptJson {
     pub transaction_id: String,
-    pub contents: Vec<KeptContent>,
+    pub contents: Vec<KeptContentJson>,
 }
 
-impl From<&report::Kept> for KeptFolder {
+impl From<&report::Kept> for KeptJson {
     fn from(kept: &report::Kept) -> Self {
-        Self { transaction_id: kept.id.clone(), contents: kept.contents.iter().map(KeptContent::from).collect() }
+        Self { transaction_id: kept.id.clone(), contents: kept.contents.iter().map(KeptContentJson::from).collect() }
     }
 }
 
@@ -301,19 +301,19 @@ impl From<&report::Kept> for KeptFolder {
 #[expect(missing_docs, reason = "the names are those of the report")]
 pub struct KeptList {
     pub success: bool,
-    pub kept: Vec<KeptFolder>,
+    pub kept: Vec<KeptJson>,
 }
 
 impl From<&[report::Kept]> for KeptList {
     fn from(kept: &[report::Kept]) -> Self {
-        Self { success: true, kept: kept.iter().map(KeptFolder::from).collect() }
+        Self { success: true, kept: kept.iter().map(KeptJson::from).collect() }
     }
 }
 
 /// The answer of `history prune`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are those of the report")]
-pub struct Pruned {
+pub struct PrunedJson {
     pub success: bool,
     /// The ids of the transactions that are gone.
     pub pruned: Vec<String>,
@@ -322,7 +322,7 @@ pub struct Pruned {
     pub left: Vec<String>,
 }
 
-impl From<&report::Pruned> for Pruned {
+impl From<&report::Pruned> for PrunedJson {
     fn from(pruned: &report::Pruned) -> Self {
         Self { success: true, pruned: pruned.ids.clone(), bytes: pruned.bytes, left: pruned.left.clone() }
     }
@@ -331,14 +331,14 @@ impl From<&report::Pruned> for Pruned {
 /// The answer of `show --format git`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are those of the report")]
-pub struct Patch {
+pub struct PatchJson {
     pub success: bool,
     pub transaction_id: String,
     /// What is not UTF-8 stands as U+FFFD; the plain output has every byte.
     pub patch: String,
 }
 
-impl Patch {
+impl PatchJson {
     /// The answer for a patch.
     #[must_use]
     pub fn new(id: &str, patch: &[u8]) -> Self {
@@ -369,8 +369,8 @@ mod tests {
         }
     }
 
-    fn kept() -> error::Kept {
-        error::Kept { path: "a".into(), kept_path: ".txedit/kept/t1/000000".into(), reason: "foreign".into() }
+    fn kept() -> error::KeptContent {
+        error::KeptContent { path: "a".into(), kept_path: ".txedit/kept/t1/000000".into(), reason: "foreign".into() }
     }
 
     #[test]
@@ -390,8 +390,8 @@ mod tests {
 
         let pruned = report::Pruned { ids: vec!["t1".into()], bytes: 7, left: Vec::new() };
         let expected = json!({"success": true, "pruned": ["t1"], "bytes": 7, "left": []});
-        assert_eq!(to_value(Pruned::from(&pruned)).unwrap(), expected);
-        assert_eq!(to_value(Done::default()).unwrap(), json!({"success": true}));
+        assert_eq!(to_value(PrunedJson::from(&pruned)).unwrap(), expected);
+        assert_eq!(to_value(DoneJson::default()).unwrap(), json!({"success": true}));
     }
 
     #[test]
@@ -423,7 +423,7 @@ mod tests {
             {"transaction_id": "t2", "running": false, "owner": "someone", "action": "forward",
              "reason": "it never came to its journal; step",
              "files": [{"path": "a", "class": "done"}, {"path": "b"}]}]});
-        assert_eq!(to_value(Status::new(&status, |_| "step".to_owned())).unwrap(), expected);
+        assert_eq!(to_value(StatusJson::new(&status, |_| "step".to_owned())).unwrap(), expected);
         let list = KeptList::from(&[folder][..]);
         assert_eq!(to_value(list).unwrap(), json!({"success": true, "kept": contents}));
 

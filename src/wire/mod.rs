@@ -12,5 +12,5 @@ pub mod response;
 pub mod tools;
 
 pub use failure::failure;
-pub use request::{Edit, File, Request, parse};
+pub use request::{EditJson, FileRequestJson, RequestJson, parse};
 pub use response::{Shape, success_multi, success_single};

@@ -9,7 +9,7 @@ use crate::request::Request;
 /// The answer to edits that were staged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/plan.md")]
-pub struct Staged {
+pub struct StagedJson {
     pub success: bool,
     pub dry_run: bool,
     /// The open transaction.
@@ -22,7 +22,7 @@ pub struct Staged {
     pub file_results: Vec<FileSuccess>,
     /// Other open transactions that touch the same files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub overlaps: Vec<Overlap>,
+    pub overlaps: Vec<OverlapJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -30,13 +30,13 @@ pub struct Staged {
 /// A file that another open transaction touches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/plan.md")]
-pub struct Overlap {
+pub struct OverlapJson {
     pub transaction_id: String,
     pub owner: String,
     pub path: String,
 }
 
-impl Staged {
+impl StagedJson {
     /// The answer for what was staged of `request`.
     #[must_use]
     pub fn new(staged: &report::Staged, request: &Request) -> Self {
@@ -47,7 +47,7 @@ impl Staged {
                 file.diff = None;
             }
         }
-        let overlaps = staged.overlaps.iter().map(|overlap| Overlap {
+        let overlaps = staged.overlaps.iter().map(|overlap| OverlapJson {
             transaction_id: overlap.id.clone(),
             owner: overlap.owner.clone(),
             path: text(&overlap.path),
@@ -67,7 +67,7 @@ impl Staged {
 /// The answer to a preview.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/plan.md")]
-pub struct Preview {
+pub struct PreviewJson {
     pub success: bool,
     pub transaction_id: String,
     pub expires_at: String,
@@ -81,7 +81,7 @@ pub struct Preview {
     pub warnings: Vec<String>,
 }
 
-impl From<&report::Preview> for Preview {
+impl From<&report::Preview> for PreviewJson {
     fn from(preview: &report::Preview) -> Self {
         let MultiSuccess { mut file_results, warnings, .. } = success_multi(&preview.report, &Request::default());
         // All of it stands in one text.
@@ -101,7 +101,7 @@ impl From<&report::Preview> for Preview {
 /// An open transaction, as `status` lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/plan.md")]
-pub struct OpenTransaction {
+pub struct OpenTransactionJson {
     pub transaction_id: String,
     pub owner: String,
     pub opened_at: String,
@@ -109,20 +109,20 @@ pub struct OpenTransaction {
     pub expired: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    pub files: Vec<OpenFile>,
+    pub files: Vec<OpenFileJson>,
 }
 
 /// A file of an open transaction, with what is to be done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/plan.md")]
-pub struct OpenFile {
+pub struct OpenFileJson {
     pub operation: String,
     pub path: String,
 }
 
-impl From<&report::OpenTransaction> for OpenTransaction {
+impl From<&report::OpenTransaction> for OpenTransactionJson {
     fn from(open: &report::OpenTransaction) -> Self {
-        let file = |(path, operation): &(std::path::PathBuf, String)| OpenFile {
+        let file = |(path, operation): &(std::path::PathBuf, String)| OpenFileJson {
             operation: operation.clone(),
             path: text(path),
         };

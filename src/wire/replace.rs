@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::response::text;
 use crate::engine::report::Report;
-use crate::replace::Found;
+use crate::replace::Replacements;
 
 /// What was replaced, or would be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -39,7 +39,7 @@ pub struct ReplacedFile {
 impl Replaced {
     /// The answer for what was found and done.
     #[must_use]
-    pub fn new(report: &Report, found: &Found) -> Self {
+    pub fn new(report: &Report, found: &Replacements) -> Self {
         let files = found.files.iter().enumerate().map(|(index, (path, matches))| {
             let file = report.files.get(index);
             ReplacedFile {

@@ -14,11 +14,11 @@ use crate::request::validate::{Findings, at_edit, at_file};
 
 pub(super) use arguments::from_arguments;
 
-/// Many changes of many files. `F` differs from [`File`] only while faults are being listed.
+/// Many changes of many files. `F` differs from [`FileRequestJson`] only while faults are being listed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct Request<F = File> {
+pub struct RequestJson<F = FileRequestJson> {
     /// One entry for each file.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub files: Option<Vec<F>>,
@@ -42,11 +42,11 @@ pub struct Request<F = File> {
     pub label: Option<String>,
 }
 
-/// What is asked of one file. `E` differs from [`Edit`] only while faults are being listed.
+/// What is asked of one file. `E` differs from [`EditJson`] only while faults are being listed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct File<E = Edit> {
+pub struct FileRequestJson<E = EditJson> {
     /// The path of the file, absolute.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub file_path: Option<String>,
@@ -77,7 +77,7 @@ pub struct File<E = Edit> {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct Edit {
+pub struct EditJson {
     /// The text to look for, to the byte.
     #[cfg_attr(feature = "mcp", schemars(required))]
     pub old_string: Option<String>,
@@ -96,7 +96,7 @@ pub struct Edit {
 }
 
 // Derived, these two would ask the same of `F` and `E`.
-impl<F> Default for Request<F> {
+impl<F> Default for RequestJson<F> {
     fn default() -> Self {
         Self {
             files: None,
@@ -110,7 +110,7 @@ impl<F> Default for Request<F> {
     }
 }
 
-impl<E> Default for File<E> {
+impl<E> Default for FileRequestJson<E> {
     fn default() -> Self {
         Self {
             file_path: None,
@@ -125,17 +125,17 @@ impl<E> Default for File<E> {
     }
 }
 
-impl<F> Request<F> {
-    pub(super) fn with_files<G>(self, files: Option<Vec<G>>) -> Request<G> {
+impl<F> RequestJson<F> {
+    pub(super) fn with_files<G>(self, files: Option<Vec<G>>) -> RequestJson<G> {
         let Self { files: _, dry_run, include_content, backup, check, idempotency_key, label } = self;
-        Request { files, dry_run, include_content, backup, check, idempotency_key, label }
+        RequestJson { files, dry_run, include_content, backup, check, idempotency_key, label }
     }
 }
 
-impl<E> File<E> {
-    fn with_edits<D>(self, edits: Option<Vec<D>>) -> File<D> {
+impl<E> FileRequestJson<E> {
+    fn with_edits<D>(self, edits: Option<Vec<D>>) -> FileRequestJson<D> {
         let Self { file_path, expected_hash, edits: _, content, if_exists, delete, rename_to, mode } = self;
-        File { file_path, expected_hash, edits, content, if_exists, delete, rename_to, mode }
+        FileRequestJson { file_path, expected_hash, edits, content, if_exists, delete, rename_to, mode }
     }
 }
 
@@ -143,7 +143,7 @@ impl<E> File<E> {
 ///
 /// What is not JSON, not of the right type or not known is reported with its place, line and column, together with
 /// whatever else is wrong with the shape of the request.
-pub fn parse(json: &[u8]) -> Result<Request> {
+pub fn parse(json: &[u8]) -> Result<RequestJson> {
     if json.len() as u64 > limits::REQUEST_BYTES {
         let message =
             format!("the request has {} bytes; {} are the most that is read", json.len(), limits::REQUEST_BYTES);
@@ -157,14 +157,14 @@ pub fn parse(json: &[u8]) -> Result<Request> {
 }
 
 /// What serde found, at which place, how far into the text that it was given.
-struct Fault {
+struct ParseFault {
     place: Vec<String>,
     message: String,
     line: usize,
     column: usize,
 }
 
-impl Fault {
+impl ParseFault {
     fn new(place: Vec<String>, error: &serde_json::Error) -> Self {
         let (line, column) = (error.line(), error.column());
         let text = error.to_string();
@@ -174,13 +174,13 @@ impl Fault {
     }
 }
 
-fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, Fault> {
+fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, ParseFault> {
     let mut deserializer = serde_json::Deserializer::from_slice(json);
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let place = error.path().iter().filter_map(segment).collect();
-        Fault::new(place, error.inner())
+        ParseFault::new(place, error.inner())
     })?;
-    deserializer.end().map_err(|error| Fault::new(Vec::new(), &error))?;
+    deserializer.end().map_err(|error| ParseFault::new(Vec::new(), &error))?;
     Ok(value)
 }
 
@@ -204,21 +204,21 @@ struct Entries<'a> {
 ///
 /// One fault is named for each edit, one for each file entry around its edits, one for what is around the files; what
 /// could be read is looked at for its shape as well.
-fn all_faults(json: &[u8], first: Fault) -> Error {
+fn all_faults(json: &[u8], first: ParseFault) -> Error {
     let mut faults = Faults { json, at: 0, line: 0, line_start: 0, findings: Findings::new() };
-    let request = match read::<Request<&RawValue>>(json) {
+    let request = match read::<RequestJson<&RawValue>>(json) {
         Ok(request) => request,
         Err(fault) => {
             faults.push(json, Vec::new(), fault);
             match read::<Entries<'_>>(json) {
-                Ok(Entries { files }) => Request { files, ..Request::default() },
+                Ok(Entries { files }) => RequestJson { files, ..RequestJson::default() },
                 Err(_) => return faults.findings.into_error(),
             }
         }
     };
     let files = request.files.as_ref().map(|files| {
         let entries = files.iter().enumerate();
-        entries.map(|(index, file)| read_file(index, file, &mut faults)).collect::<Vec<File>>()
+        entries.map(|(index, file)| read_file(index, file, &mut faults)).collect::<Vec<FileRequestJson>>()
     });
     let mut findings = faults.findings;
     let mut shape = Findings::new();
@@ -247,13 +247,13 @@ fn add_shape(faults: &mut Findings, shape: &Findings) {
 }
 
 /// Reads one file entry. What cannot be read is empty, so that the others keep their index.
-fn read_file(index: usize, json: &RawValue, faults: &mut Faults<'_>) -> File {
+fn read_file(index: usize, json: &RawValue, faults: &mut Faults<'_>) -> FileRequestJson {
     let json = json.get().as_bytes();
-    let file = match read::<File<&RawValue>>(json) {
+    let file = match read::<FileRequestJson<&RawValue>>(json) {
         Ok(file) => file,
         Err(fault) => {
             faults.push(json, at_file(index, None), fault);
-            return File::default();
+            return FileRequestJson::default();
         }
     };
     let edits = file.edits.as_ref().map(|edits| {
@@ -261,7 +261,7 @@ fn read_file(index: usize, json: &RawValue, faults: &mut Faults<'_>) -> File {
             let json = json.get().as_bytes();
             read(json).unwrap_or_else(|fault| {
                 faults.push(json, at_edit(index, edit, None), fault);
-                Edit::default()
+                EditJson::default()
             })
         });
         edits.collect()
@@ -292,7 +292,7 @@ struct Faults<'a> {
 
 impl Faults<'_> {
     /// Adds `fault`, found in `piece` of the text, which stands at `place` of the request.
-    fn push(&mut self, piece: &[u8], mut place: Vec<String>, fault: Fault) {
+    fn push(&mut self, piece: &[u8], mut place: Vec<String>, fault: ParseFault) {
         let start = piece.as_ptr().addr() - self.json.as_ptr().addr();
         for newline in memchr::memchr_iter(b'\n', &self.json[self.at..start]) {
             self.line += 1;

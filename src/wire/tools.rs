@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use serde_path_to_error::Segment;
 
-use super::failure::Failure;
-use super::request::{Edit, File, from_arguments};
+use super::failure::FailureJson;
+use super::request::{EditJson, FileRequestJson, from_arguments};
 use crate::error::{Detail, Error, ErrorKind, Finding, Result};
 use crate::request::Request;
 use crate::request::validate::{PathRule, at_file};
@@ -24,7 +24,7 @@ pub struct MultiEdit {
     pub file_path: Option<String>,
     /// Replacements, in order.
     #[cfg_attr(feature = "mcp", schemars(required))]
-    pub edits: Option<Vec<Edit>>,
+    pub edits: Option<Vec<EditJson>>,
     /// The hash of the content that the edits are for.
     pub expected_hash: Option<String>,
     /// Only show the diff; write nothing.
@@ -115,7 +115,7 @@ pub struct StageEdits {
     pub transaction_id: Option<String>,
     /// As in `multi_edit_files`.
     #[cfg_attr(feature = "mcp", schemars(required))]
-    pub files: Option<Vec<File>>,
+    pub files: Option<Vec<FileRequestJson>>,
     /// Only try; stage nothing.
     pub dry_run: Option<bool>,
     /// A text for the log.
@@ -250,7 +250,7 @@ pub fn parse_edit_file(arguments: Arguments, paths: PathRule) -> Result<Request>
 }
 
 /// Puts the places of an answer where the caller of `edit_file` has them: it knows no `file_path` and no `edits`.
-pub fn place_in_edit_file(failure: &mut Failure) {
+pub fn place_in_edit_file(failure: &mut FailureJson) {
     for finding in &mut failure.errors {
         finding.path = match finding.path.as_slice() {
             [field] if field == "file_path" => vec!["path".to_owned()],

@@ -10,16 +10,16 @@ use crate::request::edit::Matching;
 /// The comparison of the texts of edits with the files. The variants have no doc comments, which would become paragraphs
 /// of `--help`; docs/plan.md explains them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Match {
+pub(crate) enum MatchArg {
     Exact,
     Tolerant,
 }
 
-impl From<Match> for Matching {
-    fn from(wanted: Match) -> Self {
+impl From<MatchArg> for Matching {
+    fn from(wanted: MatchArg) -> Self {
         match wanted {
-            Match::Exact => Self::Exact,
-            Match::Tolerant => Self::Tolerant,
+            MatchArg::Exact => Self::Exact,
+            MatchArg::Tolerant => Self::Tolerant,
         }
     }
 }
@@ -53,7 +53,7 @@ pub(crate) struct InputArgs {
     pub(crate) format: Option<PatchFormat>,
     /// The comparison of texts if the plan does not name one [default: that of the format, mostly exact]
     #[arg(long = "match", value_enum, value_name = "HOW")]
-    pub(crate) matching: Option<Match>,
+    pub(crate) matching: Option<MatchArg>,
     /// Print the changes as a diff and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -74,7 +74,7 @@ pub(crate) struct EditArgs {
     pub(crate) all: bool,
     /// The comparison of texts
     #[arg(long = "match", value_enum, value_name = "HOW", default_value = "exact")]
-    pub(crate) matching: Match,
+    pub(crate) matching: MatchArg,
     /// Print the changes as a diff and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -26,7 +26,7 @@ pub(crate) struct Common {
         env = "TXEDIT_DURABILITY",
         hide_env = true
     )]
-    pub(crate) durability: Durability,
+    pub(crate) durability: DurabilityArg,
 
     /// Seconds to wait for other transactions
     #[arg(long, global = true, value_name = "S", default_value = "10", env = "TXEDIT_LOCK_TIMEOUT", hide_env = true)]
@@ -119,7 +119,7 @@ fn yes_or_no(word: &str) -> Result<bool, &'static str> {
 
 /// The failures that a commit survives. The variants have no doc comments, which would become paragraphs of `--help`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Durability {
+pub(crate) enum DurabilityArg {
     // Power loss and `kill -9`.
     #[default]
     Power,

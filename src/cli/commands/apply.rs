@@ -5,7 +5,7 @@ use std::path::Path;
 use super::transact;
 use crate::cli::args::{ApplyArgs, InputArgs, PatchFormat};
 use crate::cli::failure::Failure;
-use crate::cli::options::Options;
+use crate::cli::options::CommonOptions;
 use crate::cli::output::Answer;
 use crate::dialect::{self, Format, Patch};
 use crate::error::{Error, ErrorKind, Result};
@@ -16,7 +16,7 @@ use crate::request::edit::Matching;
 use crate::request::validate::{self, PathRule};
 use crate::wire::{self, Shape};
 
-pub(super) fn run(args: &ApplyArgs, options: &Options) -> Result<Answer, Failure> {
+pub(super) fn run(args: &ApplyArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let mut input = Input::read(&args.input, options)?;
     input.request.dry_run |= args.input.dry_run;
     input.request.idempotent = args.idempotent;
@@ -31,7 +31,7 @@ pub(super) struct Input {
 }
 
 impl Input {
-    pub(super) fn read(args: &InputArgs, options: &Options) -> Result<Self, Failure> {
+    pub(super) fn read(args: &InputArgs, options: &CommonOptions) -> Result<Self, Failure> {
         let bytes = read_input(&args.plan, options)?;
         let matching = args.matching.map(Matching::from);
         let Some(format) = format_of(&bytes, args.format)? else {
@@ -75,11 +75,11 @@ fn format_of(bytes: &[u8], forced: Option<PatchFormat>) -> Result<Option<Format>
 }
 
 /// Reads a plan; relative paths in it start at the root, wherever the plan itself and the current folder are.
-pub(super) fn read_plan(plan: &Path, options: &Options) -> Result<Request> {
+pub(super) fn read_plan(plan: &Path, options: &CommonOptions) -> Result<Request> {
     request(&read_input(plan, options)?, None)
 }
 
-fn read_input(plan: &Path, options: &Options) -> Result<Vec<u8>> {
+fn read_input(plan: &Path, options: &CommonOptions) -> Result<Vec<u8>> {
     if plan.as_os_str() == "-" {
         input::read_stdin(limits::REQUEST_BYTES)
     } else {

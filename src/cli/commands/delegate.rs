@@ -5,15 +5,17 @@ use std::path::PathBuf;
 use super::transact;
 use crate::cli::args::{AskArgs, DelegateCommand};
 use crate::cli::failure::Failure;
-use crate::cli::options::{self, Options};
+use crate::cli::options::{self, CommonOptions};
 use crate::cli::output::{Answer, NAME, NOTE, count, diff, styled};
 use crate::cli::report;
-use crate::delegate::{Analyze, DelegateSuccess, Delegation, Done, Flags, Implement, Refactor, Settings, Task, Verify};
+use crate::delegate::{
+    Analyze, DelegateSettings, DelegateSuccess, Delegated, Delegation, Flags, Implement, Refactor, Task, Verify,
+};
 use crate::error::Result;
 use crate::fs::input;
 use crate::limits;
 
-pub(super) fn run(command: &DelegateCommand, options: &Options) -> Result<Answer, Failure> {
+pub(super) fn run(command: &DelegateCommand, options: &CommonOptions) -> Result<Answer, Failure> {
     let (task, ask) = asked(command, options)?;
     let engine = options.engine()?;
     let flags = Flags {
@@ -22,7 +24,7 @@ pub(super) fn run(command: &DelegateCommand, options: &Options) -> Result<Answer
         file_bytes: ask.max_file_bytes,
         prompt_bytes: ask.max_prompt_bytes,
     };
-    let settings = Settings::load(&engine, &flags)?;
+    let settings = DelegateSettings::load(&engine, &flags)?;
     let delegation = Delegation { engine: &engine, settings: &settings, check: None };
     let mut failed = None;
     let done = transact::watched(options, |run| {
@@ -41,7 +43,7 @@ pub(super) fn run(command: &DelegateCommand, options: &Options) -> Result<Answer
 }
 
 /// The task, and the arguments that all tasks have.
-fn asked<'a>(command: &'a DelegateCommand, options: &Options) -> Result<(Task, &'a AskArgs)> {
+fn asked<'a>(command: &'a DelegateCommand, options: &CommonOptions) -> Result<(Task, &'a AskArgs)> {
     let of = |ask: &AskArgs| -> Result<(Option<String>, Option<Vec<String>>)> {
         Ok((Some(prompt(&ask.prompt)?), Some(files(&ask.files, options)?)))
     };
@@ -80,13 +82,13 @@ fn prompt(typed: &str) -> Result<String> {
 }
 
 /// Absolute, as those of a tool's caller are.
-fn files(typed: &[PathBuf], options: &Options) -> Result<Vec<String>> {
+fn files(typed: &[PathBuf], options: &CommonOptions) -> Result<Vec<String>> {
     let name = |path: &PathBuf| options.absolute(path).into_os_string().into_string();
     let names: Result<_, _> = typed.iter().map(name).collect();
     names.map_err(|_| options::usage("--file", "a path that is not UTF-8 cannot be shown to a delegate"))
 }
 
-fn answer(done: &Done, options: &Options) -> Result<Answer, Failure> {
+fn answer(done: &Delegated, options: &CommonOptions) -> Result<Answer, Failure> {
     let mut text = printable(&done.answer);
     text.push('\n');
     let mut notes: Vec<String> = done

@@ -7,14 +7,14 @@ use serde::Serialize;
 use crate::cli::args::DoctorArgs;
 use crate::cli::exit;
 use crate::cli::failure::Failure;
-use crate::cli::options::Options;
+use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, BAD, GOOD, HEADING, NOTE, styled};
 use crate::engine::Durability;
 use crate::error::{Error, Result};
 use crate::fs::probe::{self, Guarantees};
 use crate::path::shown;
 
-pub(super) fn run(args: &DoctorArgs, options: &Options) -> Result<Answer, Failure> {
+pub(super) fn run(args: &DoctorArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let folder = match &args.folder {
         Some(folder) => options.absolute(folder),
         None => options.root()?.to_owned(),
@@ -50,7 +50,7 @@ pub(super) fn run(args: &DoctorArgs, options: &Options) -> Result<Answer, Failur
     } else {
         let _ = writeln!(text, "{}", styled(BAD, "no transaction can be committed here; move the workspace"));
     }
-    let json = View {
+    let json = DoctorJson {
         success: true,
         folder: folder.display().to_string(),
         file_system: &system.name,
@@ -64,7 +64,7 @@ pub(super) fn run(args: &DoctorArgs, options: &Options) -> Result<Answer, Failur
 }
 
 #[derive(Serialize)]
-struct View<'a> {
+struct DoctorJson<'a> {
     success: bool,
     folder: String,
     file_system: &'a str,

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use super::transact;
 use crate::cli::args::EditArgs;
 use crate::cli::failure::Failure;
-use crate::cli::options::Options;
+use crate::cli::options::CommonOptions;
 use crate::cli::output::Answer;
 use crate::error::Result;
 use crate::request::edit::{Anchor, Count, Edit};
@@ -13,7 +13,7 @@ use crate::request::validate::{self, PathRule};
 use crate::request::{Change, FileRequest, Request};
 use crate::wire::Shape;
 
-pub(super) fn run(args: &EditArgs, options: &Options) -> Result<Answer, Failure> {
+pub(super) fn run(args: &EditArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let request = request(args, options);
     match validate::check(&request, PathRule::Absolute) {
         Ok(()) => transact::apply(request, Shape::Single, options),
@@ -21,7 +21,7 @@ pub(super) fn run(args: &EditArgs, options: &Options) -> Result<Answer, Failure>
     }
 }
 
-fn request(args: &EditArgs, options: &Options) -> Request {
+fn request(args: &EditArgs, options: &CommonOptions) -> Request {
     let count = if args.all { Count::All } else { Count::Once };
     let edit = Edit {
         anchor: Anchor::Text { text: args.old.as_bytes().to_vec(), count, matching: args.matching.into() },

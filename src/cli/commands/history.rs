@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::cli::args::HistoryCommand;
 use crate::cli::failure::Failure;
-use crate::cli::options::Options;
+use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, NAME, count, styled};
 use crate::engine::Retention;
 use crate::error::Result;
@@ -13,7 +13,7 @@ use crate::wire::history;
 
 const DAY: u64 = 24 * 60 * 60;
 
-pub(super) fn run(command: &HistoryCommand, options: &Options) -> Result<Answer, Failure> {
+pub(super) fn run(command: &HistoryCommand, options: &CommonOptions) -> Result<Answer, Failure> {
     let HistoryCommand::Prune { keep, max_bytes, max_age } = command;
     let usual = Retention::default();
     let retention = Retention {
@@ -33,7 +33,7 @@ pub(super) fn run(command: &HistoryCommand, options: &Options) -> Result<Answer,
     }
     let gone = pruned.ids.len() + pruned.left.len();
     let done = (gone > 0).then(|| format!("pruned {}", count(gone, "transaction")));
-    Ok(Answer::new(&history::Pruned::from(&pruned), text)?.having_done(done))
+    Ok(Answer::new(&history::PrunedJson::from(&pruned), text)?.having_done(done))
 }
 
 fn bytes(number: u64) -> String {

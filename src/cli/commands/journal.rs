@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::cli::args::JournalArgs;
 use crate::cli::failure::Failure;
-use crate::cli::options::Options;
+use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, GOOD, NAME, count, styled};
 use crate::error::{Error, ErrorKind, Finding, Result};
 use crate::fs::input;
@@ -16,7 +16,7 @@ use crate::journal::record::{IdentityField, StateField};
 use crate::journal::{self, Journal, Mark, Record};
 use crate::limits;
 
-pub(super) fn run(args: &JournalArgs, options: &Options) -> Result<Answer, Failure> {
+pub(super) fn run(args: &JournalArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let path = options.absolute(&args.file);
     let bytes = input::read_file(&path, limits::JOURNAL_BYTES)?;
     let journal = journal::scan(&bytes).map_err(|corrupt| {
@@ -25,7 +25,7 @@ pub(super) fn run(args: &JournalArgs, options: &Options) -> Result<Answer, Failu
         Error::findings(vec![finding]).at(&path)
     })?;
     let mark = mark(&path);
-    Ok(Answer::new(&View::new(&journal, mark), for_people(&journal, mark))?)
+    Ok(Answer::new(&JournalJson::new(&journal, mark), for_people(&journal, mark))?)
 }
 
 /// The state that the file's name stands for, if it is one of the names that journals have.
@@ -109,7 +109,7 @@ fn identity(identity: &Identity) -> String {
 
 /// The journal for scripts.
 #[derive(Serialize)]
-struct View<'a> {
+struct JournalJson<'a> {
     success: bool,
     transaction_id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -153,7 +153,7 @@ struct EntryView {
     staged: Option<IdentityField>,
 }
 
-impl<'a> View<'a> {
+impl<'a> JournalJson<'a> {
     fn new(journal: &'a Journal, mark: Option<Mark>) -> Self {
         let header = &journal.header;
         let owner = &header.owner;

@@ -7,14 +7,14 @@ use serde_json::json;
 use super::transact;
 use crate::cli::args::KeptCommand;
 use crate::cli::failure::Failure;
-use crate::cli::options::Options;
+use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, NAME, styled};
 use crate::engine::report::Kept;
 use crate::error::{self, Result};
 use crate::path::{one_line, shown};
 use crate::wire::history;
 
-pub(super) fn run(command: &KeptCommand, options: &Options) -> Result<Answer, Failure> {
+pub(super) fn run(command: &KeptCommand, options: &CommonOptions) -> Result<Answer, Failure> {
     let engine = options.engine()?;
     match command {
         KeptCommand::List => {
@@ -49,7 +49,7 @@ pub(super) fn push(text: &mut String, one: &Kept) {
 }
 
 /// One kept content.
-pub(super) fn push_content(text: &mut String, content: &error::Kept) {
+pub(super) fn push_content(text: &mut String, content: &error::KeptContent) {
     let (path, place) = (shown(&content.path), shown(&content.kept_path));
     let _ = writeln!(text, "  {path}: {}\n    as {place}", one_line(&content.reason));
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::cli::args::LogArgs;
 use crate::cli::failure::Failure;
-use crate::cli::options::Options;
+use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, NAME, count, styled};
 use crate::cli::report::warning_of;
 use crate::engine::report::Logged;
@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::path::{one_line, shown};
 use crate::wire::history;
 
-pub(super) fn run(args: &LogArgs, options: &Options) -> Result<Answer, Failure> {
+pub(super) fn run(args: &LogArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let path = args.path.as_ref().map(|path| options.absolute(path));
     let logged = options.engine()?.log(args.limit, path.as_deref())?;
     let mut text = String::new();

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::cli::args::{CommandLine, ManArgs, STATUSES};
 use crate::cli::failure::Failure;
-use crate::cli::options::Options;
+use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, count};
 use crate::cli::topics::roff::{self, MANUAL, SOURCE};
 use crate::cli::topics::{TOPICS, Topic};
@@ -24,7 +24,7 @@ struct Page {
     text: Vec<u8>,
 }
 
-pub(super) fn run(args: &ManArgs, options: &Options) -> Result<Answer, Failure> {
+pub(super) fn run(args: &ManArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let folder = options.absolute(&args.folder);
     let pages = pages().map_err(|error| Error::io("render", "the manual pages", error))?;
     let mut names = Vec::new();

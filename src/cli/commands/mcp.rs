@@ -6,17 +6,17 @@ use std::path::Path;
 use crate::check::group::TOKEN;
 use crate::cli::args::McpArgs;
 use crate::cli::failure::Failure;
-use crate::cli::options::{self, Options};
+use crate::cli::options::{self, CommonOptions};
 use crate::cli::output::{self, Answer};
 use crate::error::Result;
 use crate::fs::input;
-use crate::mcp::{self, Http, Token, Toolsets, Verbosity, Workspace};
+use crate::mcp::{self, BearerToken, Http, Toolsets, Verbosity, Workspace};
 use crate::path::shown;
 
 /// Bytes of a token's file.
 const TOKEN_BYTES: u64 = 4_096;
 
-pub(super) fn run(args: &McpArgs, options: &Options) -> Result<Answer, Failure> {
+pub(super) fn run(args: &McpArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let workspace = workspace(args, options)?;
     let http = match args.http {
         Some(address) => {
@@ -25,7 +25,7 @@ pub(super) fn run(args: &McpArgs, options: &Options) -> Result<Answer, Failure> 
         }
         None => None,
     };
-    let server = mcp::Options {
+    let server = mcp::ServerOptions {
         toolsets: toolsets(args.toolsets.as_deref())?,
         read_only: args.read_only,
         allow_checks: options.allow_checks,
@@ -48,7 +48,7 @@ pub(super) fn run(args: &McpArgs, options: &Options) -> Result<Answer, Failure> 
 
 /// A client at the other end of stdin may know better than the current folder, and is asked. Callers over
 /// HTTP may be anybody.
-fn workspace(args: &McpArgs, options: &Options) -> Result<Workspace> {
+fn workspace(args: &McpArgs, options: &CommonOptions) -> Result<Workspace> {
     if args.http.is_some() || options.is_certain() {
         return Ok(Workspace::known(options.engine()?));
     }
@@ -65,7 +65,7 @@ fn toolsets(list: Option<&str>) -> Result<Toolsets> {
 }
 
 /// The token that was given, if one was. One that is empty or short is a mistake, not none.
-fn token(file: Option<&Path>) -> Result<Option<Token>> {
+fn token(file: Option<&Path>) -> Result<Option<BearerToken>> {
     let (name, text) = match file {
         Some(file) => {
             if input::is_open_to_others(file)? {
@@ -80,8 +80,8 @@ fn token(file: Option<&Path>) -> Result<Option<Token>> {
             Err(env::VarError::NotUnicode(_)) => return Err(options::usage(TOKEN, "the token is not UTF-8")),
         },
     };
-    match Token::new(&text) {
+    match BearerToken::new(&text) {
         Some(token) => Ok(Some(token)),
-        None => Err(options::usage(name, format!("a token must have at least {} characters", Token::MIN_CHARS))),
+        None => Err(options::usage(name, format!("a token must have at least {} characters", BearerToken::MIN_CHARS))),
     }
 }

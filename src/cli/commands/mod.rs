@@ -2,7 +2,7 @@
 
 use super::args::Command;
 use super::failure::Failure;
-use super::options::Options;
+use super::options::CommonOptions;
 use super::output::Answer;
 
 mod apply;
@@ -30,7 +30,7 @@ mod transact;
 mod undo;
 
 /// Runs a command.
-pub(crate) fn run(command: &Command, options: &Options) -> Result<Answer, Failure> {
+pub(crate) fn run(command: &Command, options: &CommonOptions) -> Result<Answer, Failure> {
     match command {
         Command::Apply(args) => apply::run(args, options),
         Command::Edit(args) => edit::run(args, options),

@@ -6,14 +6,14 @@ use super::apply::{Input, explained};
 use super::transact;
 use crate::cli::args::{CommitArgs, OpenArgs, StageArgs};
 use crate::cli::failure::Failure;
-use crate::cli::options::Options;
+use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, NAME, diff, styled};
 use crate::cli::report;
 use crate::error::Result;
-use crate::wire::history::Done;
+use crate::wire::history::DoneJson;
 use crate::wire::{Shape, open};
 
-pub(super) fn stage(args: &StageArgs, options: &Options) -> Result<Answer, Failure> {
+pub(super) fn stage(args: &StageArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let Input { mut request, patch } = Input::read(&args.input, options)?;
     request.dry_run |= args.input.dry_run;
     let id = args.transaction.as_deref();
@@ -41,30 +41,30 @@ pub(super) fn stage(args: &StageArgs, options: &Options) -> Result<Answer, Failu
     notes.extend(staged.expires.iter().map(|time| format!("nothing is changed before the commit; open until {time}")));
     let verb = if args.transaction.is_some() { "staged in" } else { "opened" };
     let done = staged.id.as_ref().map(|id| format!("{verb} {id}"));
-    Ok(Answer::new(&open::Staged::new(&staged, &request), text)?.noting(notes).having_done(done))
+    Ok(Answer::new(&open::StagedJson::new(&staged, &request), text)?.noting(notes).having_done(done))
 }
 
-pub(super) fn preview(args: &OpenArgs, options: &Options) -> Result<Answer, Failure> {
+pub(super) fn preview(args: &OpenArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let engine = options.engine()?;
     let preview = transact::watched(options, |run| engine.preview(&args.id, run))?;
     let text = report::for_people(&preview.report, "", options);
     let mut notes = report::notes(&preview.report, options);
     notes.push(format!("plan hash {}", preview.plan_hash));
-    Ok(Answer::new(&open::Preview::from(&preview), text)?.noting(notes))
+    Ok(Answer::new(&open::PreviewJson::from(&preview), text)?.noting(notes))
 }
 
-pub(super) fn commit(args: &CommitArgs, options: &Options) -> Result<Answer, Failure> {
+pub(super) fn commit(args: &CommitArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let engine = options.engine()?;
     let report = transact::watched(options, |run| engine.commit_staged(&args.id, args.plan_hash, None, run))?;
     Ok(transact::answer_without_request(&report, "committed", options)?)
 }
 
-pub(super) fn roll_back(args: &OpenArgs, options: &Options) -> Result<Answer, Failure> {
+pub(super) fn roll_back(args: &OpenArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let engine = options.engine()?;
     let warnings = transact::watched(options, |run| engine.roll_back(&args.id, run))?;
     let mut text = String::new();
     let _ = writeln!(text, "discarded {}; no file was changed", styled(NAME, &args.id));
     let notes: Vec<_> = warnings.iter().map(|warning| report::warning_of(warning)).collect();
-    let answer = Answer::new(&Done::warning_of(warnings), text)?.noting(notes);
+    let answer = Answer::new(&DoneJson::warning_of(warnings), text)?.noting(notes);
     Ok(answer.having_done(Some(format!("discarded {}", args.id))))
 }

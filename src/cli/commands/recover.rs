@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{kept, status};
 use crate::cli::args::{DecisionArgs, RecoverArgs};
 use crate::cli::failure::Failure;
-use crate::cli::options::Options;
+use crate::cli::options::CommonOptions;
 use crate::cli::output::{self, Answer, BAD, HEADING, NAME, styled};
 use crate::cli::{exit, next_step, signals};
 use crate::engine::report::{InterruptedFile, Recovered, RecoveryAction};
@@ -18,7 +18,7 @@ use crate::path::one_line;
 use crate::wire::hints::with_steps;
 use crate::wire::{self, history::Recovery};
 
-pub(super) fn run(args: &RecoverArgs, options: &Options) -> Result<Answer, Failure> {
+pub(super) fn run(args: &RecoverArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let engine = options.engine()?;
     let id = args.id.as_deref();
     let how = RecoverOptions {
@@ -73,7 +73,7 @@ fn answer(plan: &[Recovered], done: &[Recovered], args: &RecoverArgs) -> Result<
     };
     let status = if done.iter().any(is_open) { exit::RECOVERY_REQUIRED } else { exit::DONE };
     let views = |some: &[Recovered]| Recovery::new(some, next_step::words).recovered;
-    let json = View { success: true, plan: views(plan), recovered: (!plan_only).then(|| views(done)) };
+    let json = RecoverJson { success: true, plan: views(plan), recovered: (!plan_only).then(|| views(done)) };
     let acted =
         done.iter().filter(|one| !plan_only && !matches!(one.action, RecoveryAction::Left | RecoveryAction::Running));
     let acted: Vec<_> = acted.map(|one| format!("{} {}", one.action.as_str().replace('_', " "), one.id)).collect();
@@ -83,12 +83,12 @@ fn answer(plan: &[Recovered], done: &[Recovered], args: &RecoverArgs) -> Result<
 
 /// What would be done, and what was.
 #[derive(Serialize)]
-struct View {
+struct RecoverJson {
     success: bool,
-    plan: Vec<wire::history::Recovered>,
+    plan: Vec<wire::history::RecoveredJson>,
     /// Absent where nothing was to be done.
     #[serde(skip_serializing_if = "Option::is_none")]
-    recovered: Option<Vec<wire::history::Recovered>>,
+    recovered: Option<Vec<wire::history::RecoveredJson>>,
 }
 
 /// True if the file does not become new where a recovery goes forward.

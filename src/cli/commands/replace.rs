@@ -5,21 +5,21 @@ use std::fmt::Write as _;
 use super::transact;
 use crate::cli::args::ReplaceArgs;
 use crate::cli::failure::Failure;
-use crate::cli::options::Options;
+use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, HEADING, NAME, count, styled};
 use crate::cli::report;
 use crate::engine::Run;
 use crate::engine::report::Report;
 use crate::error::Result;
-use crate::fs::walk::Tree;
+use crate::fs::walk::SearchTree;
 use crate::path::shown;
-use crate::replace::{self, Found, Guard, Query};
+use crate::replace::{self, Query, ReplaceGuard, Replacements};
 use crate::wire::{Shape, replace::Replaced};
 
 /// Files that are listed without being asked for.
 const LISTED: usize = 20;
 
-pub(super) fn run(args: &ReplaceArgs, options: &Options) -> Result<Answer, Failure> {
+pub(super) fn run(args: &ReplaceArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let query = Query {
         pattern: args.pattern.clone(),
         replacement: args.replacement.clone(),
@@ -29,7 +29,7 @@ pub(super) fn run(args: &ReplaceArgs, options: &Options) -> Result<Answer, Failu
     let engine = options.engine()?;
     let root = engine.root().to_owned();
     let is_inside = options.current.starts_with(&root);
-    let tree = Tree {
+    let tree = SearchTree {
         paths: args.paths.iter().map(|path| options.absolute(path)).collect(),
         base: if is_inside { options.current.clone() } else { root.clone() },
         root,
@@ -37,7 +37,7 @@ pub(super) fn run(args: &ReplaceArgs, options: &Options) -> Result<Answer, Failu
         hidden: args.hidden,
         bounds: engine.bounds().clone(),
     };
-    let guard = Guard { expected_matches: args.expected_matches, max_files: args.max_files };
+    let guard = ReplaceGuard { expected_matches: args.expected_matches, max_files: args.max_files };
     let find = |run: Run<'_>| {
         let mut found = replace::search(&query, &tree, guard, run.cancel)?;
         found.request.dry_run = args.dry_run;
@@ -51,7 +51,7 @@ pub(super) fn run(args: &ReplaceArgs, options: &Options) -> Result<Answer, Failu
     }
 }
 
-fn answer(report: &Report, found: &Found, options: &Options) -> Result<Answer> {
+fn answer(report: &Report, found: &Replacements, options: &CommonOptions) -> Result<Answer> {
     let json = Replaced::new(report, found);
     let mut text = String::new();
     let extent = format!(

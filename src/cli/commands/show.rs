@@ -5,16 +5,16 @@ use std::fmt::Write as _;
 use super::log;
 use crate::cli::args::{ShowArgs, ShowFormat};
 use crate::cli::failure::Failure;
-use crate::cli::options::Options;
+use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, GOOD, count, diff, styled};
 use crate::error::Result;
 use crate::path;
 use crate::wire::history;
 
-pub(super) fn run(args: &ShowArgs, options: &Options) -> Result<Answer, Failure> {
+pub(super) fn run(args: &ShowArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     if let Some(ShowFormat::Git) = args.format {
         let patch = options.engine()?.git_patch(&args.id)?;
-        let mut answer = Answer::new(&history::Patch::new(&args.id, &patch), "")?;
+        let mut answer = Answer::new(&history::PatchJson::new(&args.id, &patch), "")?;
         answer.raw = Some(patch);
         return Ok(answer);
     }

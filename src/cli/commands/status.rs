@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::kept;
 use crate::cli::failure::Failure;
-use crate::cli::options::Options;
+use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, BAD, GOOD, NAME, styled};
 use crate::cli::report::warning_of;
 use crate::cli::{exit, next_step};
@@ -16,7 +16,7 @@ use crate::path::{one_line, shown};
 use crate::wire::hints::with_steps;
 use crate::wire::history;
 
-pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
+pub(super) fn run(options: &CommonOptions) -> Result<Answer, Failure> {
     let status = options.engine()?.status()?;
     let text = for_people(&status);
     let notes = status.warnings.iter().map(|warning| warning_of(warning));
@@ -24,7 +24,7 @@ pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
     let waits =
         status.interrupted.iter().any(|one| one.action == RecoveryAction::Wait) || !status.unreadable.is_empty();
     let exit = if waits { exit::RECOVERY_REQUIRED } else { exit::DONE };
-    Ok(Answer::new(&history::Status::new(&status, next_step::words), text)?.noting(notes).exiting(exit))
+    Ok(Answer::new(&history::StatusJson::new(&status, next_step::words), text)?.noting(notes).exiting(exit))
 }
 
 fn for_people(status: &Status) -> String {

@@ -1,9 +1,9 @@
 //! The common part of commands that change files: progress, cancellation, the report.
 
 use crate::cli::failure::Failure;
-use crate::cli::options::Options;
+use crate::cli::options::CommonOptions;
 use crate::cli::output::Answer;
-use crate::cli::progress::Progress;
+use crate::cli::progress::CallProgress;
 use crate::cli::{report, signals};
 use crate::engine::Run;
 use crate::engine::report::Report;
@@ -12,7 +12,7 @@ use crate::request::Request;
 use crate::wire::{self, Shape};
 
 /// Applies a request.
-pub(super) fn apply(mut request: Request, shape: Shape, options: &Options) -> Result<Answer, Failure> {
+pub(super) fn apply(mut request: Request, shape: Shape, options: &CommonOptions) -> Result<Answer, Failure> {
     if let Some(asked) = &mut request.check {
         if !options.allow_checks {
             return Err(not_allowed(&asked.shown()).into());
@@ -36,9 +36,9 @@ fn not_allowed(command: &str) -> Error {
 }
 
 /// Makes a call with a progress bar, that signals stop.
-pub(super) fn watched<T>(options: &Options, call: impl FnOnce(Run<'_>) -> Result<T>) -> Result<T> {
+pub(super) fn watched<T>(options: &CommonOptions, call: impl FnOnce(Run<'_>) -> Result<T>) -> Result<T> {
     let cancel = signals::cancel_token()?;
-    let progress = Progress::start(options.quiet);
+    let progress = CallProgress::start(options.quiet);
     call(Run::default().cancelled_by(&cancel).observed_by(&progress))
 }
 
@@ -48,7 +48,7 @@ pub(super) fn answer(
     request: &Request,
     shape: Shape,
     verb: &str,
-    options: &Options,
+    options: &CommonOptions,
 ) -> Result<Answer> {
     let text = report::for_people(report, verb, options);
     let single = if shape == Shape::Single && options.json { wire::success_single(report, request) } else { None };
@@ -66,6 +66,6 @@ pub(super) fn done(report: &Report, verb: &str) -> Option<String> {
 }
 
 /// The answer for a report of what the engine chose itself.
-pub(super) fn answer_without_request(report: &Report, verb: &str, options: &Options) -> Result<Answer> {
+pub(super) fn answer_without_request(report: &Report, verb: &str, options: &CommonOptions) -> Result<Answer> {
     answer(report, &Request::default(), Shape::Multi, verb, options)
 }

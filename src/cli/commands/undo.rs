@@ -3,18 +3,18 @@
 use super::transact;
 use crate::cli::args::{RedoArgs, TakeBackArgs, UndoArgs};
 use crate::cli::failure::Failure;
-use crate::cli::options::Options;
+use crate::cli::options::CommonOptions;
 use crate::cli::output::Answer;
 use crate::engine::UndoOptions;
 use crate::error::Result;
 
-pub(super) fn run(args: &UndoArgs, options: &Options) -> Result<Answer, Failure> {
+pub(super) fn run(args: &UndoArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let (engine, how) = (options.engine()?, how(&args.how));
     let report = transact::watched(options, |run| engine.undo_with(args.id.as_deref(), &how, run))?;
     Ok(transact::answer_without_request(&report, "undone by", options)?)
 }
 
-pub(super) fn redo(args: &RedoArgs, options: &Options) -> Result<Answer, Failure> {
+pub(super) fn redo(args: &RedoArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let (engine, how) = (options.engine()?, how(&args.how));
     let report = transact::watched(options, |run| engine.redo(args.id.as_deref(), &how, run))?;
     Ok(transact::answer_without_request(&report, "redone by", options)?)

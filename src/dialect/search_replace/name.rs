@@ -39,7 +39,7 @@ pub(super) struct Named {
 
 /// What a line says of the file.
 #[derive(Debug, PartialEq, Eq)]
-enum Told {
+enum NameHint {
     Nothing,
     /// A name, and whether it looks like that of a file.
     Name(Named, bool),
@@ -59,19 +59,19 @@ pub(super) fn before(lines: &[(usize, &[u8])], current: Option<&Named>) -> Resul
     for &(number, line) in lines.iter().rev().filter(|(_, line)| !line.trim_ascii().is_empty()) {
         let is_near = seen == 0;
         let told = told(&String::from_utf8_lossy(line), is_near);
-        seen += usize::from(!matches!(told, Told::Fence(_)));
+        seen += usize::from(!matches!(told, NameHint::Fence(_)));
         match told {
-            Told::Fence(Some(name)) => on_fence = on_fence.or(Some(name)),
-            Told::Name(named, is_path)
+            NameHint::Fence(Some(name)) => on_fence = on_fence.or(Some(name)),
+            NameHint::Name(named, is_path)
                 if (is_path || is_near) && seen <= NAME_LINES && std::str::from_utf8(line).is_ok() =>
             {
                 found = Some(named);
             }
-            Told::Name(named, is_path) if is_path || is_title_like_a_name(line) || named.is_doubtful => {
+            NameHint::Name(named, is_path) if is_path || is_title_like_a_name(line) || named.is_doubtful => {
                 mentions.push((number, line, named.text()));
             }
-            Told::Mentions(names) => mentions.extend(names.into_iter().map(|name| (number, line, name))),
-            Told::Name(..) | Told::Nothing | Told::Fence(None) => {}
+            NameHint::Mentions(names) => mentions.extend(names.into_iter().map(|name| (number, line, name))),
+            NameHint::Name(..) | NameHint::Nothing | NameHint::Fence(None) => {}
         }
         if found.is_some() || (on_fence.is_some() && seen > 0) {
             break;
@@ -124,31 +124,31 @@ impl Named {
 
 /// Whether a line has the name of a file and nothing else.
 pub(super) fn is_alone(line: &[u8]) -> bool {
-    std::str::from_utf8(line).is_ok_and(|line| matches!(told(line, true), Told::Name(_, true)))
+    std::str::from_utf8(line).is_ok_and(|line| matches!(told(line, true), NameHint::Name(_, true)))
 }
 
-fn told(line: &str, is_near: bool) -> Told {
+fn told(line: &str, is_near: bool) -> NameHint {
     let line = line.trim();
     if line.starts_with("```") || line.starts_with("~~~") {
         return match on_fence(line.trim_start_matches(['`', '~']).trim()) {
-            Ok(name) => Told::Fence(name),
-            Err(()) => Told::Mentions(vec![line.to_owned()]),
+            Ok(name) => NameHint::Fence(name),
+            Err(()) => NameHint::Mentions(vec![line.to_owned()]),
         };
     }
     if let Some(inner) = line.strip_prefix("<path>").and_then(|rest| rest.strip_suffix("</path>")) {
-        return Told::Name(Named { name: inner.trim().into(), is_doubtful: false }, true);
+        return NameHint::Name(Named { name: inner.trim().into(), is_doubtful: false }, true);
     }
     if let Some(named) = at_the_start(line) {
-        return Told::Name(named, true);
+        return NameHint::Name(named, true);
     }
     if let Some((named, is_path, is_title)) = alone(line) {
         return match (is_path, is_title && is_near) {
-            (false, true) => Told::Mentions(vec![line.to_owned()]),
-            _ => Told::Name(named, is_path),
+            (false, true) => NameHint::Mentions(vec![line.to_owned()]),
+            _ => NameHint::Name(named, is_path),
         };
     }
     let names = mention::all(line);
-    if names.is_empty() { Told::Nothing } else { Told::Mentions(names) }
+    if names.is_empty() { NameHint::Nothing } else { NameHint::Mentions(names) }
 }
 
 /// The name in a sentence like "In `src/a.rs`, change this:", if it has no other.

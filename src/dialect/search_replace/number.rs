@@ -37,7 +37,7 @@ struct Block {
 
 /// What the number of a block is good for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct NumberUse {
     pub(super) line: Option<usize>,
     /// Whether the line is still to be moved by what the blocks before it added.
     pub(super) continues: bool,
@@ -45,7 +45,7 @@ pub(super) struct Place {
 
 impl Numbering {
     /// The place of the next block, which adds so many lines.
-    pub(super) fn next(&mut self, file: &Path, line: Option<usize>, added: isize) -> Place {
+    pub(super) fn next(&mut self, file: &Path, line: Option<usize>, added: isize) -> NumberUse {
         let blocks = self.files.entry(file.to_owned()).or_default();
         let number = |block: &Block| block.line;
         let ascends = blocks.iter().map(number).chain([line]).is_sorted_by(|a, b| a.is_some() && a < b);
@@ -54,7 +54,7 @@ impl Numbering {
         let is_in_front = |block: &Block| block.line.is_none_or(|earlier| line.is_some_and(|line| earlier <= line));
         let is_moved = blocks.iter().any(|block| block.added != 0 && is_in_front(block));
         blocks.push(Block { line, added });
-        Place { line: line.filter(|_| continues || !is_moved), continues }
+        NumberUse { line: line.filter(|_| continues || !is_moved), continues }
     }
 }
 
@@ -72,7 +72,7 @@ mod tests {
     fn a_number_is_good_where_what_is_in_front_is_known() {
         let mut numbering = Numbering::default();
         let mut next = |file: &str, line, added| {
-            let Place { line, continues } = numbering.next(Path::new(file), line, added);
+            let NumberUse { line, continues } = numbering.next(Path::new(file), line, added);
             (line, continues)
         };
         assert_eq!(next("x", Some(10), 2), (Some(10), false));

@@ -1,6 +1,6 @@
 //! Where a hunk ends: what seems to be more of it is never passed over, and what may have been cut off is refused.
 
-use super::Reader;
+use super::UnifiedReader;
 use crate::dialect::{excerpt, files, malformed};
 use crate::error::Result;
 
@@ -28,7 +28,7 @@ pub(in crate::dialect) fn ends_in_list(lines: &[&[u8]]) -> bool {
     start > 0 && are_items(&lines[start..end])
 }
 
-impl Reader<'_> {
+impl UnifiedReader<'_> {
     /// Refuses what follows a hunk at once if it is more of the hunk than its header counts.
     pub(super) fn check_counted(&self) -> Result<()> {
         let next = self.after(0);

@@ -8,7 +8,7 @@ use crate::error::Result;
 
 /// What happens to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Kind {
+pub(super) enum SectionKind {
     #[default]
     Change,
     New,
@@ -19,8 +19,8 @@ pub(super) enum Kind {
 
 /// What git's headers say of a file.
 #[derive(Debug, Default)]
-pub(super) struct Extended {
-    pub(super) kind: Kind,
+pub(super) struct GitHeaders {
+    pub(super) kind: SectionKind,
     /// Whether it is a symlink or a submodule, before or after.
     pub(super) is_irregular: bool,
     /// Whether it is executable afterwards, where that changes or is new.
@@ -31,7 +31,7 @@ pub(super) struct Extended {
     pub(super) to: Option<Vec<u8>>,
 }
 
-impl Extended {
+impl GitHeaders {
     /// Takes a line in, if it is one of these.
     pub(super) fn take(&mut self, line: &[u8], number: usize) -> Result<bool> {
         let value = |key: &str| line.strip_prefix(key.as_bytes());
@@ -40,16 +40,16 @@ impl Extended {
         } else if let Some(mode) = value("new mode ") {
             self.new_mode = Some(self.mode(mode, number)?);
         } else if let Some(mode) = value("deleted file mode ") {
-            self.set(Kind::Deleted, number)?;
+            self.set(SectionKind::Deleted, number)?;
             self.mode(mode, number)?;
         } else if let Some(mode) = value("new file mode ") {
-            self.set(Kind::New, number)?;
+            self.set(SectionKind::New, number)?;
             self.new_mode = Some(self.mode(mode, number)?);
         } else if let Some(name) = value("copy from ").or(value("rename from ")) {
-            self.set(if line.starts_with(b"copy") { Kind::Copy } else { Kind::Rename }, number)?;
+            self.set(if line.starts_with(b"copy") { SectionKind::Copy } else { SectionKind::Rename }, number)?;
             self.from = Some(names::unquoted(name));
         } else if let Some(name) = value("copy to ").or(value("rename to ")) {
-            self.set(if line.starts_with(b"copy") { Kind::Copy } else { Kind::Rename }, number)?;
+            self.set(if line.starts_with(b"copy") { SectionKind::Copy } else { SectionKind::Rename }, number)?;
             self.to = Some(names::unquoted(name));
         } else if let Some(index) = value("index ") {
             self.has_content |= tells_of_content(index);
@@ -78,8 +78,8 @@ impl Extended {
     }
 
     /// Sets what happens to the file, which is one thing.
-    fn set(&mut self, kind: Kind, number: usize) -> Result<()> {
-        if self.kind != Kind::Change && self.kind != kind {
+    fn set(&mut self, kind: SectionKind, number: usize) -> Result<()> {
+        if self.kind != SectionKind::Change && self.kind != kind {
             return Err(malformed(number, 1, "one of a new file, a deletion, a copy and a rename, not two of them"));
         }
         self.kind = kind;

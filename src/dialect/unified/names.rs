@@ -2,7 +2,7 @@
 
 /// The names of both sides; `None` is `/dev/null`.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Pair {
+pub(super) struct NamePair {
     pub(super) old: Option<Vec<u8>>,
     pub(super) new: Option<Vec<u8>>,
 }
@@ -91,7 +91,7 @@ fn minutes_since_epoch(time: &str) -> Option<i32> {
 }
 
 /// Both names without their prefixes, if they are of one file.
-pub(super) fn pair(old: &[u8], new: &[u8]) -> Option<Pair> {
+pub(super) fn pair(old: &[u8], new: &[u8]) -> Option<NamePair> {
     let is_file = |name: &[u8]| name != b"/dev/null";
     let bare = |name: &[u8]| match name {
         [b'a' | b'b', b'/', rest @ ..] => rest.to_vec(),
@@ -112,7 +112,7 @@ pub(super) fn pair(old: &[u8], new: &[u8]) -> Option<Pair> {
         (false, true) => (None, Some(bare(new))),
         (false, false) => (None, None),
     };
-    Some(Pair { old, new })
+    Some(NamePair { old, new })
 }
 
 /// The one name of both, which are either the same or differ in their first folder.

@@ -1,20 +1,20 @@
 //! What a diff says of one file.
 
-use super::header::{Extended, Kind};
+use super::header::{GitHeaders, SectionKind};
 use super::prefix::Of;
-use super::{Hunks, Reader, binary, names};
-use crate::dialect::files::{self, Files, rename_to};
+use super::{Hunks, UnifiedReader, binary, names};
+use crate::dialect::files::{self, PatchFiles, rename_to};
 use crate::dialect::{excerpt, malformed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::request::edit::{Edit, Hunk, Side};
 use crate::request::{Change, FileRequest, Mode};
 
-impl Reader<'_> {
-    pub(super) fn git_section(&mut self, files: &mut Files) -> Result<()> {
+impl UnifiedReader<'_> {
+    pub(super) fn git_section(&mut self, files: &mut PatchFiles) -> Result<()> {
         let start = self.number();
         let heading = self.peek().unwrap_or_default();
         self.at += 1;
-        let mut extended = Extended::default();
+        let mut extended = GitHeaders::default();
         while let Some(line) = self.peek() {
             if !extended.take(line, self.number())? {
                 break;
@@ -58,12 +58,12 @@ impl Reader<'_> {
         let mode = extended.new_mode.map(Mode::Executable);
         let edits = |hunks: Hunks| hunks.list.into_iter().map(Hunk::into_edit).collect::<Vec<Edit>>();
         let path = files::path(&old);
-        if extended.kind == Kind::New {
+        if extended.kind == SectionKind::New {
             let mode = mode.filter(|mode| *mode == Mode::Executable(true));
             files.create(files::path(&new), created(&hunks, start)?, mode);
-        } else if extended.kind == Kind::Deleted {
+        } else if extended.kind == SectionKind::Deleted {
             files.delete(path, Some(&deleted(&hunks, start)?));
-        } else if extended.kind == Kind::Copy {
+        } else if extended.kind == SectionKind::Copy {
             let change = Change::Copy { from: path.into(), edits: edits(hunks) };
             files.push(FileRequest { path: files::path(&new).into(), expected_hash: None, change, mode });
         } else if old != new {
@@ -81,7 +81,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    pub(super) fn plain_section(&mut self, files: &mut Files) -> Result<()> {
+    pub(super) fn plain_section(&mut self, files: &mut PatchFiles) -> Result<()> {
         let start = self.number();
         let (old, new) = (&self.after(0)[4..], &self.after(1)[4..]);
         let is_epoch = |name: &[u8]| names::has_epoch(name);
@@ -93,7 +93,7 @@ impl Reader<'_> {
                 return Err(malformed(start, 5, expected));
             }
         }
-        let names::Pair { old, new } = names::pair(&old_name, &new_name)
+        let names::NamePair { old, new } = names::pair(&old_name, &new_name)
             .ok_or_else(|| malformed(start, 5, "two names of one file, as `--- a/NAME` and `+++ b/NAME`"))?;
         let bare = |name: &[u8], of: Of| {
             let untold = || {
@@ -138,11 +138,11 @@ impl Reader<'_> {
     }
 
     /// Refuses a section that has no hunk where one was meant, or that may have been cut off.
-    fn check_no_hunk(&self, extended: &Extended, has_names: bool, shown: &str) -> Result<()> {
+    fn check_no_hunk(&self, extended: &GitHeaders, has_names: bool, shown: &str) -> Result<()> {
         if has_names || self.has_content_next() {
             return Err(malformed(self.number(), 1, "a hunk, `@@ -1,3 +1,3 @@`"));
         }
-        let is_all = extended.kind == Kind::Change && extended.new_mode.is_none();
+        let is_all = extended.kind == SectionKind::Change && extended.new_mode.is_none();
         if extended.has_content && !is_all {
             let expected = format!("the hunk of {shown}, of which its header tells, `@@ -1,3 +1,3 @@`");
             return Err(malformed(self.number(), 1, expected));
@@ -170,8 +170,8 @@ impl Reader<'_> {
     }
 
     /// Refuses names that are not those of the `diff --git` line, and `/dev/null` where the headers do not say so.
-    fn check_names(&self, kind: Kind, old: &[u8], new: &[u8]) -> Result<()> {
-        let sides = [(0, "---", old, Kind::New, "new"), (1, "+++", new, Kind::Deleted, "deleted")];
+    fn check_names(&self, kind: SectionKind, old: &[u8], new: &[u8]) -> Result<()> {
+        let sides = [(0, "---", old, SectionKind::New, "new"), (1, "+++", new, SectionKind::Deleted, "deleted")];
         for (count, sign, name, without, word) in sides {
             let told = &self.after(count)[4..];
             let (number, is_nothing) = (self.number() + count, names::of_line(told) == b"/dev/null");

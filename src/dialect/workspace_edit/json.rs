@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::uri;
-use crate::dialect::json::Source;
+use crate::dialect::json::JsonSource;
 use crate::error::Result;
 use crate::request::IfExists;
 
@@ -18,7 +18,7 @@ use crate::request::IfExists;
 #[serde(rename_all = "camelCase")]
 pub(super) struct WorkspaceEdit<'a> {
     #[serde(borrow)]
-    pub(super) changes: Option<Changes<'a>>,
+    pub(super) changes: Option<LspChanges<'a>>,
     #[serde(borrow)]
     pub(super) document_changes: Option<Vec<&'a RawValue>>,
     #[serde(borrow)]
@@ -30,14 +30,14 @@ pub(super) struct WorkspaceEdit<'a> {
 
 /// Files with their edits, in the order in which they are written, so that they can be counted.
 #[derive(Debug, Default)]
-pub(super) struct Changes<'a>(pub(super) Vec<(String, &'a RawValue)>);
+pub(super) struct LspChanges<'a>(pub(super) Vec<(String, &'a RawValue)>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for Changes<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for LspChanges<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct InOrder;
 
         impl<'de> Visitor<'de> for InOrder {
-            type Value = Changes<'de>;
+            type Value = LspChanges<'de>;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
                 formatter.write_str("an object of addresses with their edits")
@@ -48,7 +48,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Changes<'a> {
                 while let Some(entry) = map.next_entry()? {
                     list.push(entry);
                 }
-                Ok(Changes(list))
+                Ok(LspChanges(list))
             }
         }
         deserializer.deserialize_map(InOrder)
@@ -57,34 +57,34 @@ impl<'de: 'a, 'a> Deserialize<'de> for Changes<'a> {
 
 /// A place in a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-pub(super) struct Position {
+pub(super) struct LspPosition {
     pub(super) line: usize,
     pub(super) character: usize,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
-pub(super) struct Range {
-    pub(super) start: Position,
-    pub(super) end: Position,
+pub(super) struct LspRange {
+    pub(super) start: LspPosition,
+    pub(super) end: LspPosition,
 }
 
 /// One replacement. A snippet, which has no `newText`, is none.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TextEdit {
-    pub(super) range: Range,
+    pub(super) range: LspRange,
     pub(super) new_text: String,
     pub(super) annotation_id: Option<String>,
 }
 
 /// What to do where a file is there.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Options {
+pub(super) struct LspOptions {
     #[serde(default)]
     overwrite: bool,
 }
 
-impl Options {
+impl LspOptions {
     /// `ignoreIfExists` is not heeded: an edit that is not done is no edit, and a file that is there is named.
     pub(super) fn if_exists(&self) -> IfExists {
         if self.overwrite { IfExists::Replace } else { IfExists::Fail }
@@ -95,8 +95,8 @@ impl Options {
 #[derive(Debug)]
 pub(super) enum DocumentChange {
     Edits { path: PathBuf, edits: Vec<TextEdit> },
-    Create { path: PathBuf, options: Options, annotation: Option<String> },
-    Rename { from: PathBuf, to: PathBuf, options: Options, annotation: Option<String> },
+    Create { path: PathBuf, options: LspOptions, annotation: Option<String> },
+    Rename { from: PathBuf, to: PathBuf, options: LspOptions, annotation: Option<String> },
     Delete { path: PathBuf, annotation: Option<String> },
 }
 
@@ -123,7 +123,7 @@ pub(super) struct Raw {
     uri: Option<String>,
     old_uri: Option<String>,
     new_uri: Option<String>,
-    options: Option<Options>,
+    options: Option<LspOptions>,
     annotation_id: Option<String>,
 }
 
@@ -162,7 +162,7 @@ struct Params<'a> {
 }
 
 impl<'a> WorkspaceEdit<'a> {
-    pub(super) fn parse(source: Source<'a>) -> Result<Self> {
+    pub(super) fn parse(source: JsonSource<'a>) -> Result<Self> {
         let params: Params<'a> = source.parse("a WorkspaceEdit")?;
         match params.edit {
             Some(edit) => source.parse_part(edit, "a WorkspaceEdit"),

@@ -9,7 +9,7 @@ use crate::engine::Engine;
 use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::interrupted;
 use crate::engine::store::private::{self, Opening};
-use crate::engine::store::state::{Found, Section, State, list_ids};
+use crate::engine::store::state::{Section, StateFolder, StateLookup, list_ids};
 use crate::engine::store::workspace::Workspace;
 use crate::errno;
 use crate::error::{Detail, Error, ErrorKind, Result};
@@ -29,7 +29,7 @@ pub(crate) fn refuse_another(transaction: &TransactionFolder<'_>) -> Result<()> 
 
 impl Engine {
     /// The same of what is at work, before anything is staged.
-    pub(crate) fn refuse_key_at_work(&self, request: &Request, found: &Found) -> Result<()> {
+    pub(crate) fn refuse_key_at_work(&self, request: &Request, found: &StateLookup) -> Result<()> {
         let Some(key) = &request.idempotency_key else { return Ok(()) };
         let Some(state) = found.trusted(&self.workspace)? else { return Ok(()) };
         refuse_in(state, Section::Transactions, (key, None))
@@ -37,7 +37,7 @@ impl Engine {
 }
 
 /// Refuses where a transaction in a section has a key, another one than its own.
-fn refuse_in(state: &State, section: Section, (key, own): (&str, Option<&str>)) -> Result<()> {
+fn refuse_in(state: &StateFolder, section: Section, (key, own): (&str, Option<&str>)) -> Result<()> {
     let Some(folder) = state.whole_section(section)? else { return Ok(()) };
     for other in list_ids(&state.workspace, &folder)?.iter().rev().filter(|other| Some(other.as_str()) != own) {
         if header(&state.workspace, &folder, other)?.is_none_or(|header| header.key.as_deref() != Some(key)) {

@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
-use crate::journal::Change;
+use crate::journal::RecordedChange;
 use crate::plan::FileState;
 use crate::text::diff;
 
@@ -17,7 +17,7 @@ impl Engine {
         let (state, loaded) = self.committed(&self.found()?, id)?;
         let mut text = Vec::new();
         for (entry, record) in loaded.journal.entries.iter().enumerate() {
-            if matches!(record.change, Change::Folder { .. } | Change::RemoveFolder { .. }) {
+            if matches!(record.change, RecordedChange::Folder { .. } | RecordedChange::RemoveFolder { .. }) {
                 continue;
             }
             let path = &record.path;

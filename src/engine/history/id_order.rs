@@ -8,7 +8,7 @@
 use crate::engine::history;
 use crate::engine::store::id;
 use crate::engine::store::interrupted;
-use crate::engine::store::state::{Section, State, list_ids, open_transaction};
+use crate::engine::store::state::{Section, StateFolder, list_ids, open_transaction};
 use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Name, Rename};
@@ -21,7 +21,7 @@ const PREFIX: &str = "newest.";
 const TRIES: usize = 1000;
 
 /// A new id, greater than each that was given before.
-pub(crate) fn next_id(state: &State) -> Result<String> {
+pub(crate) fn next_id(state: &StateFolder) -> Result<String> {
     let boot = state.workspace.host()?.boot;
     for _ in 0..TRIES {
         let marks = marks(state)?;
@@ -42,7 +42,7 @@ pub(crate) fn next_id(state: &State) -> Result<String> {
 }
 
 /// The first id of a boot.
-fn first_id(state: &State, marks: &[String], boot: &str) -> Result<String> {
+fn first_id(state: &StateFolder, marks: &[String], boot: &str) -> Result<String> {
     let newest = newest_committed(state)?.max(newest_interrupted(state)?);
     let id = id::after(state.workspace.now(), newest.as_deref());
     let name = name(&id, boot);
@@ -55,7 +55,7 @@ fn first_id(state: &State, marks: &[String], boot: &str) -> Result<String> {
     Ok(id)
 }
 
-fn newest_committed(state: &State) -> Result<Option<String>> {
+fn newest_committed(state: &StateFolder) -> Result<Option<String>> {
     let Some(section) = state.section(Section::History)? else { return Ok(None) };
     for id in list_ids(&state.workspace, &section)?.into_iter().rev() {
         // A name that somebody else made says nothing.
@@ -66,7 +66,7 @@ fn newest_committed(state: &State) -> Result<Option<String>> {
     Ok(None)
 }
 
-fn newest_interrupted(state: &State) -> Result<Option<String>> {
+fn newest_interrupted(state: &StateFolder) -> Result<Option<String>> {
     let Some(section) = state.section(Section::Transactions)? else { return Ok(None) };
     for id in list_ids(&state.workspace, &section)?.into_iter().rev() {
         let Some(folder) = open_transaction(&state.workspace, &section, &id)? else { continue };
@@ -78,7 +78,7 @@ fn newest_interrupted(state: &State) -> Result<Option<String>> {
 }
 
 /// The names of all marks.
-fn marks(state: &State) -> Result<Vec<String>> {
+fn marks(state: &StateFolder) -> Result<Vec<String>> {
     let names = state.workspace.list(&state.folder)?;
     let names = names.into_iter().filter_map(|name| name.into_string().ok());
     Ok(names.filter(|name| name.starts_with(PREFIX)).collect())

@@ -11,7 +11,7 @@ use crate::engine::store::aside::asides;
 use crate::engine::store::delete_tree;
 use crate::engine::store::folder::{UNCERTAIN, is_incomplete, see};
 use crate::engine::store::interrupted;
-use crate::engine::store::state::{Section, State, list_ids, open_transaction};
+use crate::engine::store::state::{Section, StateFolder, list_ids, open_transaction};
 use crate::engine::store::workspace::Workspace;
 use crate::engine::{Engine, Run};
 use crate::error::{self, Error, ErrorKind, Result};
@@ -80,7 +80,7 @@ impl Engine {
         trash::sync_and_drop(&state, id)
     }
 
-    fn kept_folder(&self, id: &str) -> Result<(State, Handle)> {
+    fn kept_folder(&self, id: &str) -> Result<(StateFolder, Handle)> {
         let unknown = || Error::new(ErrorKind::UnknownTransaction, format!("nothing is kept of a transaction {id}"));
         if !journal::is_id(id.as_ref()) {
             return Err(unknown());
@@ -93,7 +93,7 @@ impl Engine {
 }
 
 /// The refusal where nothing, or more than one content, may be meant. A copy is not listed otherwise.
-fn unclear(id: &str, contents: &[(&Path, error::Kept)]) -> Error {
+fn unclear(id: &str, contents: &[(&Path, error::KeptContent)]) -> Error {
     let mut paths: Vec<_> = contents.iter().map(|(path, _)| path.display().to_string()).collect();
     paths.sort();
     paths.dedup();
@@ -105,7 +105,7 @@ fn unclear(id: &str, contents: &[(&Path, error::Kept)]) -> Error {
 }
 
 /// The contents that are kept in a workspace.
-pub(crate) fn list(state: &State) -> Result<Vec<Kept>> {
+pub(crate) fn list(state: &StateFolder) -> Result<Vec<Kept>> {
     let Some(section) = state.section(Section::Kept)? else { return Ok(Vec::new()) };
     let mut kept = Vec::new();
     for id in list_ids(&state.workspace, &section)? {
@@ -156,13 +156,13 @@ fn is_staged(record: &Record, seen: Seen) -> bool {
 
 /// The slots of a kept folder that hold what is not the transaction's own new content, nor what a power loss left of it.
 fn contents<'j>(
-    state: &State,
+    state: &StateFolder,
     folder: &Handle,
     (journal, mark): (&'j Journal, Mark),
     cancel: &CancelToken,
-) -> Result<Vec<(&'j Path, error::Kept)>> {
+) -> Result<Vec<(&'j Path, error::KeptContent)>> {
     let mut found = Vec::new();
-    let kept = |path: &Path, name: &str, reason: &str| error::Kept {
+    let kept = |path: &Path, name: &str, reason: &str| error::KeptContent {
         path: state.workspace.root.path().join(path),
         kept_path: folder.path().join(name),
         reason: reason.to_owned(),

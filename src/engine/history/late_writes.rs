@@ -10,13 +10,13 @@ use super::{Loaded, history};
 use crate::cancel::NEVER;
 use crate::engine::store::folder::{is_empty_folder, is_incomplete, see};
 use crate::engine::store::interrupted;
-use crate::engine::store::state::{Section, State, list_ids, open_transaction};
+use crate::engine::store::state::{Section, StateFolder, list_ids, open_transaction};
 use crate::engine::store::workspace::Workspace;
 use crate::error::Result;
 use crate::fs::{FileKind, Handle, Name, Stat};
 use crate::identity::Timestamp;
 use crate::journal::recover::{Seen, is_new, is_original};
-use crate::journal::{Change, Journal, Mark, Record, original_name, slot_name};
+use crate::journal::{Journal, Mark, Record, RecordedChange, original_name, slot_name};
 
 /// The slots of a transaction that came to its end, and what proves that they were not written since.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub(crate) struct Slots<'a> {
 
 /// The content of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum SlotContent {
     /// Nothing.
     Nothing,
     /// The content that the journal says: it may go.
@@ -83,15 +83,15 @@ impl<'a> Slots<'a> {
     }
 
     /// Examines the slot of an entry.
-    pub(crate) fn look(&self, entry: usize) -> Result<Found> {
+    pub(crate) fn look(&self, entry: usize) -> Result<SlotContent> {
         let slot = slot_name(entry);
         let name = Name::new(self.folder, &slot);
         let Some(stat) = self.workspace.stat(name)? else {
-            return Ok(Found::Nothing);
+            return Ok(SlotContent::Nothing);
         };
         let record = &self.journal.entries[entry];
         if self.is_proven(record, &stat) {
-            return Ok(Found::AsRecorded);
+            return Ok(SlotContent::AsRecorded);
         }
         let recorded = match self.mark {
             Mark::Done => record.change.folder_before(),
@@ -100,7 +100,7 @@ impl<'a> Slots<'a> {
         let seen = see(self.workspace, name, &NEVER)?;
         // A recovery that a person had go forward left it: another program had changed the file.
         if self.mark == Mark::Done && matches!(seen, Seen::File { .. }) && is_new(record, seen) {
-            return Ok(Found::Unswapped);
+            return Ok(SlotContent::Unswapped);
         }
         let seen = match (seen, recorded) {
             // In a copy all inodes are others.
@@ -111,16 +111,16 @@ impl<'a> Slots<'a> {
             (seen, _) => seen,
         };
         if matches!(seen, Seen::Folder(_)) && !is_empty_folder(self.workspace, self.folder, slot.as_ref())? {
-            return Ok(Found::Written);
+            return Ok(SlotContent::Written);
         }
         let may_go = (self.workspace.protocol.may_go)(record, self.mark, seen)
             || self.is_elsewhere(entry, &stat)?
             || is_incomplete(self.workspace, self.folder, self.journal, (entry, self.mark))?;
         if may_go {
-            return Ok(Found::AsRecorded);
+            return Ok(SlotContent::AsRecorded);
         }
         let is_old = self.mark != Mark::Done && is_original(record, seen);
-        Ok(if is_old { Found::Original } else { Found::Written })
+        Ok(if is_old { SlotContent::Original } else { SlotContent::Written })
     }
 
     /// True if a file that was written since has other names, through which its writer finds it; to be told of it as a
@@ -152,18 +152,20 @@ impl<'a> Slots<'a> {
     }
 
     /// The entries whose file was written since, or is gone though it should be there.
-    fn odd(&self) -> Result<Vec<(usize, Found)>> {
+    fn odd(&self) -> Result<Vec<(usize, SlotContent)>> {
         let mut odd = Vec::new();
         for (entry, record) in self.journal.entries.iter().enumerate() {
-            if matches!(record.change, Change::Folder { .. }) {
+            if matches!(record.change, RecordedChange::Folder { .. }) {
                 continue;
             }
             match self.look(entry)? {
-                found @ (Found::Written | Found::Unswapped | Found::Original) => odd.push((entry, found)),
-                Found::Nothing if self.mark == Mark::Done && record.change.original().is_some() => {
-                    odd.push((entry, Found::Nothing));
+                found @ (SlotContent::Written | SlotContent::Unswapped | SlotContent::Original) => {
+                    odd.push((entry, found))
                 }
-                Found::Nothing | Found::AsRecorded => {}
+                SlotContent::Nothing if self.mark == Mark::Done && record.change.original().is_some() => {
+                    odd.push((entry, SlotContent::Nothing));
+                }
+                SlotContent::Nothing | SlotContent::AsRecorded => {}
             }
         }
         Ok(odd)
@@ -177,11 +179,11 @@ impl<'a> Slots<'a> {
 /// The sentences about the originals of a transaction that were written since.
 pub(crate) fn warnings(workspace: &Workspace, loaded: &Loaded) -> Result<Vec<String>> {
     let slots = Slots::new(workspace, &loaded.folder, &loaded.journal, Mark::Done, false)?;
-    let told = |(entry, found): &(usize, Found)| {
+    let told = |(entry, found): &(usize, SlotContent)| {
         let (path, slot) = (&loaded.journal.entries[*entry].path, slots.slot_path(*entry));
         match found {
-            Found::Nothing => format!("the original of {path} is gone from {}", slot.display()),
-            Found::Unswapped => format!(
+            SlotContent::Nothing => format!("the original of {path} is gone from {}", slot.display()),
+            SlotContent::Unswapped => format!(
                 "{path} was not swapped by the recovery, since another program had changed it; the new content that was \
                  staged for it is in {}",
                 slot.display()
@@ -196,7 +198,7 @@ pub(crate) fn warnings(workspace: &Workspace, loaded: &Loaded) -> Result<Vec<Str
 }
 
 /// The same for all of history, and for what is in the trash.
-pub(crate) fn all_warnings(state: &State) -> Result<Vec<String>> {
+pub(crate) fn all_warnings(state: &StateFolder) -> Result<Vec<String>> {
     let mut all = Vec::new();
     for loaded in history(state)? {
         let loaded = loaded?;
@@ -207,7 +209,7 @@ pub(crate) fn all_warnings(state: &State) -> Result<Vec<String>> {
     Ok(all)
 }
 
-fn in_trash(state: &State) -> Result<Vec<String>> {
+fn in_trash(state: &StateFolder) -> Result<Vec<String>> {
     let Some(section) = state.section(Section::Trash)? else { return Ok(Vec::new()) };
     let mut all = Vec::new();
     for id in list_ids(&state.workspace, &section)? {
@@ -224,10 +226,11 @@ fn in_trash(state: &State) -> Result<Vec<String>> {
             continue;
         }
         let slots = Slots::new(&state.workspace, &folder, &journal, mark, true)?;
-        let written = slots.odd()?.into_iter().filter(|(_, found)| matches!(found, Found::Written | Found::Original));
+        let written =
+            slots.odd()?.into_iter().filter(|(_, found)| matches!(found, SlotContent::Written | SlotContent::Original));
         all.extend(written.map(|(entry, found)| {
             let (path, slot) = (&journal.entries[entry].path, slots.slot_path(entry));
-            if found == Found::Original {
+            if found == SlotContent::Original {
                 return format!(
                     "transaction {id}: the original of {path} is still at {}, and a later commit puts it into kept/",
                     slot.display()

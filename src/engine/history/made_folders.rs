@@ -10,7 +10,7 @@ use crate::errno::{self, Errno};
 use crate::error::Result;
 use crate::fs::{Handle, Name};
 use crate::identity::Identity;
-use crate::journal::{Change, Journal, Record};
+use crate::journal::{Journal, Record, RecordedChange};
 
 /// The result of removing the folders that a reverted transaction had made.
 #[derive(Debug, Default)]
@@ -60,7 +60,7 @@ impl TransactionFolder<'_> {
         // Of folders in each other only the innermost that stays is told: what it is in cannot go either.
         let mut left: Vec<&Path> = Vec::new();
         for record in reverted.journal.entries.iter().rev() {
-            let Change::Folder { staged } = &record.change else { continue };
+            let RecordedChange::Folder { staged } = &record.change else { continue };
             let path = record.path.as_path();
             if left.iter().any(|inner| inner.starts_with(path)) {
                 continue;

@@ -22,7 +22,7 @@ use super::store::id;
 use super::store::interrupted;
 use super::store::private::{self, Opening};
 use super::store::snapshot;
-use super::store::state::{Found, Section, State, list_ids};
+use super::store::state::{Section, StateFolder, StateLookup, list_ids};
 use crate::cancel::CancelToken;
 use crate::cancel::NEVER;
 use crate::digest::Digest;
@@ -30,16 +30,16 @@ use crate::engine::store::workspace::Workspace;
 use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Handle, Name, Stat};
-use crate::journal::{self, Change, Extract, Header, Journal, Mark, original_name, slot_name};
+use crate::journal::{self, Extract, Header, Journal, Mark, RecordedChange, original_name, slot_name};
 use crate::limits;
 use crate::path::RelPath;
 use crate::text::diff;
-use search::Search;
+use search::SearchResult;
 use stored_report::{Account, CheckAccount};
-use untrusted::{Cause, Doubtful};
+use untrusted::{Doubtful, DoubtfulCause};
 
 /// What a file was and became, where it is known.
-pub(crate) type Contents = (Option<Vec<u8>>, Option<Vec<u8>>);
+pub(crate) type OldAndNew = (Option<Vec<u8>>, Option<Vec<u8>>);
 
 /// A committed transaction, open.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ pub(crate) struct Loaded {
 
 /// An entry of history.
 #[derive(Debug)]
-pub(crate) enum Entry {
+pub(crate) enum HistoryEntry {
     Ours(Loaded),
     /// It may be a committed transaction, and cannot be read, or was not written here.
     Doubtful(Doubtful),
@@ -58,15 +58,15 @@ pub(crate) enum Entry {
 
 /// Opens a committed transaction of this workspace; `None` where there is none of that id. Only a journal that
 /// verifies, that is done, and that was born where it is, is history: a repository cannot ship one.
-pub(crate) fn load(state: &State, id: &str) -> Result<Option<Loaded>> {
+pub(crate) fn load(state: &StateFolder, id: &str) -> Result<Option<Loaded>> {
     match look(state, id)? {
-        Some(Entry::Ours(loaded)) => Ok(Some(loaded)),
-        Some(Entry::Doubtful(_)) | None => Ok(None),
+        Some(HistoryEntry::Ours(loaded)) => Ok(Some(loaded)),
+        Some(HistoryEntry::Doubtful(_)) | None => Ok(None),
     }
 }
 
 /// Looks at what stands in history under an id.
-pub(crate) fn look(state: &State, id: &str) -> Result<Option<Entry>> {
+pub(crate) fn look(state: &StateFolder, id: &str) -> Result<Option<HistoryEntry>> {
     match state.section(Section::History)?.filter(|_| journal::is_id(id.as_ref())) {
         Some(section) => look_in(&state.workspace, &section, id),
         None => Ok(None),
@@ -74,13 +74,13 @@ pub(crate) fn look(state: &State, id: &str) -> Result<Option<Entry>> {
 }
 
 /// The same in the section that is held: opened anew for each, it could be closed by then, and all of it passed over.
-fn look_in(workspace: &Workspace, section: &Handle, id: &str) -> Result<Option<Entry>> {
+fn look_in(workspace: &Workspace, section: &Handle, id: &str) -> Result<Option<HistoryEntry>> {
     let name = Name::new(section, id);
     let (cause, why, header) = match private::open(workspace, name)? {
         Opening::Missing => return Ok(None),
-        Opening::Refused(refusal) => (Cause::Refused(refusal), refusal.to_string(), None),
+        Opening::Refused(refusal) => (DoubtfulCause::Refused(refusal), refusal.to_string(), None),
         Opening::Ours(folder, stat) => match read(workspace, folder, &stat, id)? {
-            Ok(loaded) => return Ok(Some(Entry::Ours(loaded))),
+            Ok(loaded) => return Ok(Some(HistoryEntry::Ours(loaded))),
             Err(doubt) => doubt,
         },
     };
@@ -89,13 +89,18 @@ fn look_in(workspace: &Workspace, section: &Handle, id: &str) -> Result<Option<E
         return Ok(None);
     }
     let (id, path, section) = (id.to_owned(), name.path(), Section::History);
-    Ok(Some(Entry::Doubtful(Doubtful { id, path, section, cause, why, header })))
+    Ok(Some(HistoryEntry::Doubtful(Doubtful { id, path, section, cause, why, header })))
 }
 
 /// Why a folder is not that of a committed transaction, and the header of its journal where that verifies.
-type Doubt = (Cause, String, Option<Header>);
+type NotCommitted = (DoubtfulCause, String, Option<Header>);
 
-fn read(workspace: &Workspace, folder: Handle, stat: &Stat, id: &str) -> Result<std::result::Result<Loaded, Doubt>> {
+fn read(
+    workspace: &Workspace,
+    folder: Handle,
+    stat: &Stat,
+    id: &str,
+) -> Result<std::result::Result<Loaded, NotCommitted>> {
     let mut header = None;
     let wanted = |found: &Header| {
         header = Some(found.clone());
@@ -107,19 +112,19 @@ fn read(workspace: &Workspace, folder: Handle, stat: &Stat, id: &str) -> Result<
     };
     let (cause, why) = match found {
         Some(Ok((Extract::Whole(journal), Mark::Done))) => return Ok(Ok(Loaded { folder, journal })),
-        Some(Ok((Extract::Whole(_), _))) => (Cause::Damaged, "is not marked as committed".to_owned()),
+        Some(Ok((Extract::Whole(_), _))) => (DoubtfulCause::Damaged, "is not marked as committed".to_owned()),
         Some(Ok((Extract::Beginning(_), _))) => {
-            (Cause::Copied, "was not written here (a copy, clone or restored backup)".to_owned())
+            (DoubtfulCause::Copied, "was not written here (a copy, clone or restored backup)".to_owned())
         }
-        Some(Err(why)) => (Cause::Damaged, format!("cannot be read: {why}")),
-        None => (Cause::Damaged, "cannot be read: it has no journal".to_owned()),
+        Some(Err(why)) => (DoubtfulCause::Damaged, format!("cannot be read: {why}")),
+        None => (DoubtfulCause::Damaged, "cannot be read: it has no journal".to_owned()),
     };
     Ok(Err((cause, why, header)))
 }
 
 /// The bytes of the originals of a committed transaction. Its journal would tell as well, in ten times the time;
 /// that it is ours, its header tells.
-pub(crate) fn weigh(state: &State, id: &str) -> Result<Option<u64>> {
+pub(crate) fn weigh(state: &StateFolder, id: &str) -> Result<Option<u64>> {
     let Some(folder) = open_ours(state, id)? else { return Ok(None) };
     let mut bytes = 0;
     for name in state.workspace.list(&folder)? {
@@ -133,11 +138,11 @@ pub(crate) fn weigh(state: &State, id: &str) -> Result<Option<u64>> {
 }
 
 /// True if it is a committed transaction of this workspace, as far as its header tells.
-pub(crate) fn is_ours(state: &State, id: &str) -> Result<bool> {
+pub(crate) fn is_ours(state: &StateFolder, id: &str) -> Result<bool> {
     Ok(open_ours(state, id)?.is_some())
 }
 
-fn open_ours(state: &State, id: &str) -> Result<Option<Handle>> {
+fn open_ours(state: &StateFolder, id: &str) -> Result<Option<Handle>> {
     let Opening::Ours(folder, stat) = open(state, id)? else { return Ok(None) };
     let header = interrupted::read_of_journal(&state.workspace, &folder, |bytes| journal::header(bytes))?;
     let Some(Ok((header, Mark::Done))) = header else { return Ok(None) };
@@ -150,7 +155,7 @@ fn is_slot(name: &OsStr) -> bool {
     name.strip_suffix(journal::ORIGINAL.as_bytes()).unwrap_or(name).iter().all(u8::is_ascii_digit)
 }
 
-fn open(state: &State, id: &str) -> Result<Opening> {
+fn open(state: &StateFolder, id: &str) -> Result<Opening> {
     if !journal::is_id(id.as_ref()) {
         return Ok(Opening::Missing);
     }
@@ -164,23 +169,23 @@ fn is_born_here(folder: &Stat, id: &str, header: &Header) -> bool {
 }
 
 /// All committed transactions of this workspace, oldest first, each opened when its turn comes.
-pub(crate) fn history(state: &State) -> Result<impl DoubleEndedIterator<Item = Result<Loaded>>> {
+pub(crate) fn history(state: &StateFolder) -> Result<impl DoubleEndedIterator<Item = Result<Loaded>>> {
     Ok(entries(state)?.filter_map(|entry| match entry {
-        Ok(Entry::Ours(loaded)) => Some(Ok(loaded)),
-        Ok(Entry::Doubtful(_)) => None,
+        Ok(HistoryEntry::Ours(loaded)) => Some(Ok(loaded)),
+        Ok(HistoryEntry::Doubtful(_)) => None,
         Err(error) => Some(Err(error)),
     }))
 }
 
 /// The same with what cannot be acted on.
-pub(crate) fn entries(state: &State) -> Result<impl DoubleEndedIterator<Item = Result<Entry>>> {
+pub(crate) fn entries(state: &StateFolder) -> Result<impl DoubleEndedIterator<Item = Result<HistoryEntry>>> {
     let section = state.section(Section::History)?;
     let ids = section.as_ref().map_or(Ok(Vec::new()), |section| list_ids(&state.workspace, section))?;
     Ok(ids.into_iter().filter_map(move |id| look_in(&state.workspace, section.as_ref()?, &id).transpose()))
 }
 
 /// The same for who must not pass one over. A section that cannot be opened, or is not this user's alone, is an error.
-pub(crate) fn whole_history(state: &State) -> Result<impl DoubleEndedIterator<Item = Result<Entry>>> {
+pub(crate) fn whole_history(state: &StateFolder) -> Result<impl DoubleEndedIterator<Item = Result<HistoryEntry>>> {
     let section = state.whole_section(Section::History)?;
     let ids = section.as_ref().map_or(Ok(Vec::new()), |section| list_ids(&state.workspace, section))?;
     Ok(ids.into_iter().filter_map(move |id| look_in(&state.workspace, section.as_ref()?, &id).transpose()))
@@ -200,14 +205,14 @@ impl Loaded {
 }
 
 /// Each committed transaction, oldest first, with the one that it reverts.
-pub(crate) fn reverts(state: &State) -> Result<Vec<(String, Option<String>)>> {
+pub(crate) fn reverts(state: &StateFolder) -> Result<Vec<(String, Option<String>)>> {
     history(state)?
         .map(|loaded| loaded.map(|Loaded { journal, .. }| (journal.header.id, journal.header.reverts)))
         .collect()
 }
 
 /// The transactions that are undone, each with the one that undid it. An undo that is undone itself does not count.
-pub(crate) fn reverted(state: &State) -> Result<HashMap<String, String>> {
+pub(crate) fn reverted(state: &StateFolder) -> Result<HashMap<String, String>> {
     let mut reverted = HashMap::new();
     // From the newest on: what undid an undo is newer than that.
     for (id, undoes) in reverts(state)?.into_iter().rev() {
@@ -221,13 +226,13 @@ pub(crate) fn reverted(state: &State) -> Result<HashMap<String, String>> {
 
 impl Engine {
     /// Looks for the state folder: once in a call, which passes on what was found.
-    pub(crate) fn found(&self) -> Result<Found> {
-        State::find(&self.workspace)
+    pub(crate) fn found(&self) -> Result<StateLookup> {
+        StateFolder::find(&self.workspace)
     }
 
     /// The state folder, where there is one that can be trusted.
-    pub(crate) fn state(&self) -> Result<Option<State>> {
-        Ok(State::find(&self.workspace)?.trusted(&self.workspace)?.cloned())
+    pub(crate) fn state(&self) -> Result<Option<StateFolder>> {
+        Ok(StateFolder::find(&self.workspace)?.trusted(&self.workspace)?.cloned())
     }
 
     /// Committed transactions, newest first.
@@ -241,8 +246,8 @@ impl Engine {
             && let Some(entry) = entries.next()
         {
             let loaded = match entry? {
-                Entry::Ours(loaded) => loaded,
-                Entry::Doubtful(doubtful) => {
+                HistoryEntry::Ours(loaded) => loaded,
+                HistoryEntry::Doubtful(doubtful) => {
                     // It may be about any path.
                     log.push(Logged::unreadable(doubtful.id, doubtful.why));
                     continue;
@@ -275,7 +280,7 @@ impl Engine {
     }
 
     /// What an entry of a transaction was and became, as far as both are still known; empty where there was no file.
-    pub(crate) fn contents(&self, state: &State, loaded: &Loaded, entry: usize) -> Result<Contents> {
+    pub(crate) fn contents(&self, state: &StateFolder, loaded: &Loaded, entry: usize) -> Result<OldAndNew> {
         let record = &loaded.journal.entries[entry];
         let old = match record.change.before() {
             Some(_) => self.original(loaded, entry, &NEVER)?,
@@ -295,20 +300,20 @@ impl Engine {
     }
 
     /// A committed transaction, by its id or by the one that it had while it was open.
-    pub(crate) fn committed(&self, found: &Found, id: &str) -> Result<(State, Loaded)> {
+    pub(crate) fn committed(&self, found: &StateLookup, id: &str) -> Result<(StateFolder, Loaded)> {
         let unknown = || {
             let message = format!("there is no committed transaction {id} here");
             Error::new(ErrorKind::UnknownTransaction, message)
         };
         let state = found.trusted(&self.workspace)?.ok_or_else(unknown)?.clone();
         let loaded = match look(&state, id)? {
-            Some(Entry::Ours(loaded)) => loaded,
-            Some(Entry::Doubtful(doubtful)) => return Err(doubtful.named()),
+            Some(HistoryEntry::Ours(loaded)) => loaded,
+            Some(HistoryEntry::Doubtful(doubtful)) => return Err(doubtful.named()),
             // It may be the id that it had before its commit.
             None => match self.committed_open(found, id, |_| false)? {
-                Search::Found(loaded) => loaded,
-                Search::Perhaps(doubtful) => return Err(doubtful.named()),
-                Search::Nothing => return Err(unknown()),
+                SearchResult::Found(loaded) => loaded,
+                SearchResult::Perhaps(doubtful) => return Err(doubtful.named()),
+                SearchResult::Nothing => return Err(unknown()),
             },
         };
         Ok((state, loaded))
@@ -362,11 +367,13 @@ impl Engine {
     }
 }
 
-fn shown_file(path: &RelPath, change: &Change, old: Option<&[u8]>, new: Option<&[u8]>) -> ShownFile {
+fn shown_file(path: &RelPath, change: &RecordedChange, old: Option<&[u8]>, new: Option<&[u8]>) -> ShownFile {
     let kind = change.kind().to_owned();
     let path = path.as_path().to_owned();
     let (lines, diff) = match (old, new) {
-        _ if matches!(change, Change::Folder { .. } | Change::RemoveFolder { .. }) => (Some((0, 0)), String::new()),
+        _ if matches!(change, RecordedChange::Folder { .. } | RecordedChange::RemoveFolder { .. }) => {
+            (Some((0, 0)), String::new())
+        }
         (Some(old), Some(new)) => {
             let name = |state: Option<_>, side: char| match state {
                 Some(_) => format!("{side}/{}", path.display()),

@@ -3,7 +3,7 @@
 use super::trash::{self, Goes};
 use crate::engine::report::Pruned;
 use crate::engine::store::id;
-use crate::engine::store::state::{Section, State, list_ids};
+use crate::engine::store::state::{Section, StateFolder, list_ids};
 use crate::engine::{Engine, Retention, history};
 use crate::error::Result;
 use crate::limits;
@@ -56,7 +56,7 @@ impl Engine {
 
     /// The same after some of the commits; what goes is looked at and unlinked by a later one. `bytes` are those of its
     /// originals. Answers what the caller should know.
-    pub(crate) fn prune_by_the_way(&self, state: &State, committed: &str, bytes: u64) -> Result<Vec<String>> {
+    pub(crate) fn prune_by_the_way(&self, state: &StateFolder, committed: &str, bytes: u64) -> Result<Vec<String>> {
         let retention = &self.settings.retention;
         let Some(thoroughness) = due(committed, bytes, retention.bytes) else { return Ok(Vec::new()) };
         let moved = self.prune_state(state, retention, thoroughness, Some((committed, bytes)))?;
@@ -70,7 +70,7 @@ impl Engine {
     /// take long.
     fn prune_state(
         &self,
-        state: &State,
+        state: &StateFolder,
         retention: &Retention,
         thoroughness: Thoroughness,
         known: Option<(&str, u64)>,

@@ -1,14 +1,14 @@
 //! Finds a committed transaction by its header: its key, its request, or the open transaction that it was.
 
 use super::untrusted::{self, Doubtful};
-use super::{Entry, Loaded, whole_history};
+use super::{HistoryEntry, Loaded, whole_history};
 use crate::engine::Engine;
-use crate::engine::store::state::Found;
+use crate::engine::store::state::StateLookup;
 use crate::error::Result;
 use crate::journal::Header;
 
 /// The condition by which a committed transaction is searched.
-pub(crate) struct Wanted<I, M> {
+pub(crate) struct SearchFor<I, M> {
     /// True if the header of a transaction is the one.
     pub is_it: I,
     /// True if one without a readable header may be it.
@@ -16,7 +16,7 @@ pub(crate) struct Wanted<I, M> {
 }
 
 /// The result of a search for a committed transaction.
-pub(crate) enum Search {
+pub(crate) enum SearchResult {
     Found(Loaded),
     /// None that can be acted on is it; one that cannot may be.
     Perhaps(Doubtful),
@@ -27,39 +27,43 @@ impl Engine {
     /// What became of an open transaction by its commit.
     pub(crate) fn committed_open(
         &self,
-        found: &Found,
+        found: &StateLookup,
         opened: &str,
         may_be: impl Fn(&Doubtful) -> bool,
-    ) -> Result<Search> {
-        self.search(found, Wanted { is_it: |header: &Header| header.opened.as_deref() == Some(opened), may_be })
+    ) -> Result<SearchResult> {
+        self.search(found, SearchFor { is_it: |header: &Header| header.opened.as_deref() == Some(opened), may_be })
     }
 
     /// Looks for the newest committed transaction that is it. Of those that cannot be acted on, a header that can be read
     /// decides.
-    pub(crate) fn search<I, M>(&self, found: &Found, Wanted { is_it, may_be }: Wanted<I, M>) -> Result<Search>
+    pub(crate) fn search<I, M>(
+        &self,
+        found: &StateLookup,
+        SearchFor { is_it, may_be }: SearchFor<I, M>,
+    ) -> Result<SearchResult>
     where
         I: Fn(&Header) -> bool,
         M: Fn(&Doubtful) -> bool,
     {
-        let Some(state) = found.trusted(&self.workspace)? else { return Ok(Search::Nothing) };
+        let Some(state) = found.trusted(&self.workspace)? else { return Ok(SearchResult::Nothing) };
         let is_perhaps = |doubtful: &Doubtful| doubtful.header.as_ref().map_or_else(|| may_be(doubtful), &is_it);
         // In this order: what moves from the one to the other meanwhile is seen in one of them.
         let mut perhaps = untrusted::interrupted(state)?;
         perhaps.retain(is_perhaps);
         for entry in whole_history(state)?.rev() {
             match entry? {
-                Entry::Ours(loaded) if is_it(&loaded.journal.header) => return Ok(Search::Found(loaded)),
-                Entry::Ours(_) => {}
-                Entry::Doubtful(doubtful) => perhaps.extend(Some(doubtful).filter(is_perhaps)),
+                HistoryEntry::Ours(loaded) if is_it(&loaded.journal.header) => return Ok(SearchResult::Found(loaded)),
+                HistoryEntry::Ours(_) => {}
+                HistoryEntry::Doubtful(doubtful) => perhaps.extend(Some(doubtful).filter(is_perhaps)),
             }
         }
         // The one that says so itself comes first.
         perhaps.sort_by_key(|doubtful| doubtful.header.is_none());
-        Ok(perhaps.into_iter().next().map_or(Search::Nothing, Search::Perhaps))
+        Ok(perhaps.into_iter().next().map_or(SearchResult::Nothing, SearchResult::Perhaps))
     }
 }
 
 /// Nobody knows the key of one that cannot be read.
-pub(crate) fn having_key(key: &str) -> Wanted<impl Fn(&Header) -> bool, impl Fn(&Doubtful) -> bool> {
-    Wanted { is_it: move |header: &Header| header.key.as_deref() == Some(key), may_be: |_: &Doubtful| true }
+pub(crate) fn having_key(key: &str) -> SearchFor<impl Fn(&Header) -> bool, impl Fn(&Doubtful) -> bool> {
+    SearchFor { is_it: move |header: &Header| header.key.as_deref() == Some(key), may_be: |_: &Doubtful| true }
 }

@@ -19,7 +19,7 @@ use crate::fs::{FileKind, Handle, Name};
 use crate::limits;
 use crate::path::AskedPath;
 use crate::path::RelPath;
-use crate::plan::{Change, Content, New, Plan};
+use crate::plan::{New, NewContent, Plan, PlannedChange};
 use crate::text::splice::{Splice, Splices};
 use crate::text::{Applied, MatchKind};
 
@@ -42,28 +42,28 @@ pub(crate) struct Account {
 
 /// The facts of a transaction besides its plan: who acts, and what is answered.
 #[derive(Debug)]
-pub(crate) struct Teller<'a> {
+pub(crate) struct ReportSource<'a> {
     pub program: &'a str,
     pub files: Vec<FileReport>,
 }
 
 /// The text as it is written: it can be long, and nothing of it is copied for that.
 #[derive(Serialize)]
-struct Told<'a> {
+struct StoredReport<'a> {
     program: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     check: Option<CheckAccount>,
-    files: Files<'a>,
+    files: StoredFiles<'a>,
     #[serde(skip_serializing_if = "Remembered::is_empty")]
     splices: Remembered<'a>,
 }
 
 /// The reports of files, one after the other.
-struct Files<'a>(&'a [FileReport]);
+struct StoredFiles<'a>(&'a [FileReport]);
 
-impl Serialize for Files<'_> {
+impl Serialize for StoredFiles<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         serializer.collect_seq(self.0.iter().map(FileAccount::of))
     }
@@ -209,7 +209,7 @@ impl Account {
     }
 }
 
-impl Teller<'_> {
+impl ReportSource<'_> {
     /// Writes the text, with the check that was passed.
     pub(crate) fn tell(
         &self,
@@ -218,8 +218,8 @@ impl Teller<'_> {
         check: Option<&CheckRun>,
         to: impl io::Write,
     ) -> io::Result<()> {
-        let (files, splices) = (Files(&self.files), Remembered(plan));
-        let told = Told { program: self.program, label, check: check.map(CheckAccount::of), files, splices };
+        let (files, splices) = (StoredFiles(&self.files), Remembered(plan));
+        let told = StoredReport { program: self.program, label, check: check.map(CheckAccount::of), files, splices };
         Ok(serde_json::to_writer(to, &told)?)
     }
 }
@@ -236,7 +236,9 @@ impl<'a> Remembered<'a> {
     fn accounts(&self) -> impl Iterator<Item = SplicedAccount<'a>> + use<'a> {
         let mut room = limits::SPLICES_BYTES;
         self.0.entries.iter().filter_map(move |entry| {
-            let Change::Edit(_, New { content: Content::Spliced(_, splices), .. }) = &entry.change else { return None };
+            let PlannedChange::Edit(_, New { content: NewContent::Spliced(_, splices), .. }) = &entry.change else {
+                return None;
+            };
             let text = |splice: &'a Splice| Some((splice.range.start, splice.range.end, text_of(&splice.with)?));
             let list = splices.iter().map(text).collect::<Option<Vec<_>>>()?;
             let size: usize = list.iter().map(|(.., with)| with.len() + 16).sum();

@@ -7,13 +7,13 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::Duration;
 
-use super::late_writes::{Found, Slots};
+use super::late_writes::{SlotContent, Slots};
 use super::stored_report;
 use crate::cancel::NEVER;
 use crate::engine::store::barrier;
 use crate::engine::store::folder::see;
 use crate::engine::store::interrupted;
-use crate::engine::store::state::{Section, State, list_ids, open_transaction};
+use crate::engine::store::state::{Section, StateFolder, list_ids, open_transaction};
 use crate::engine::store::workspace::Workspace;
 use crate::error::Result;
 use crate::fs::{FileKind, Handle, Name};
@@ -57,7 +57,7 @@ pub(crate) struct Rescued {
 }
 
 /// The content of the trash.
-pub(crate) fn list(state: &State) -> Result<Trash> {
+pub(crate) fn list(state: &StateFolder) -> Result<Trash> {
     let folder = state.section(Section::Trash)?;
     let ids = match &folder {
         Some(folder) => list_ids(&state.workspace, folder)?,
@@ -68,7 +68,7 @@ pub(crate) fn list(state: &State) -> Result<Trash> {
 
 /// The trash after a commit. A durable one has just synced; another one does so itself, once it is worth it. Answers what
 /// is to be told.
-pub(crate) fn after_commit(state: &State, trash: &Trash, durable: bool, now: Timestamp) -> Vec<String> {
+pub(crate) fn after_commit(state: &StateFolder, trash: &Trash, durable: bool, now: Timestamp) -> Vec<String> {
     let rescued = if durable {
         empty(state, trash, Goes::AllBefore(now))
     } else if trash.ids.len() >= limits::TRASH {
@@ -80,7 +80,7 @@ pub(crate) fn after_commit(state: &State, trash: &Trash, durable: bool, now: Tim
 }
 
 /// Empties the trash after a sync of its own.
-pub(crate) fn sync_and_empty(state: &State, goes: Goes<'_>) -> Result<Vec<Rescued>> {
+pub(crate) fn sync_and_empty(state: &StateFolder, goes: Goes<'_>) -> Result<Vec<Rescued>> {
     let trash = list(state)?;
     let Some(folder) = trash.folder() else { return Ok(Vec::new()) };
     barrier::pass(state, folder, |each| each.sections(state))?;
@@ -88,7 +88,7 @@ pub(crate) fn sync_and_empty(state: &State, goes: Goes<'_>) -> Result<Vec<Rescue
 }
 
 /// Unlinks, after a sync, all that is in one folder of the trash: a person said so.
-pub(crate) fn sync_and_drop(state: &State, id: &str) -> Result<()> {
+pub(crate) fn sync_and_drop(state: &StateFolder, id: &str) -> Result<()> {
     let Some(section) = state.section(Section::Trash)? else { return Ok(()) };
     barrier::pass(state, &section, |each| each.sections(state))?;
     let folder = state.workspace.open_beneath(&section, id)?;
@@ -98,13 +98,13 @@ pub(crate) fn sync_and_drop(state: &State, id: &str) -> Result<()> {
 
 /// Unlinks what was in the trash: plain unlinks and an rmdir a folder, never recursively. Whatever is left, because
 /// somebody else is at it or put something there, waits for the next time.
-fn empty(state: &State, trash: &Trash, goes: Goes<'_>) -> Vec<Rescued> {
+fn empty(state: &StateFolder, trash: &Trash, goes: Goes<'_>) -> Vec<Rescued> {
     let Some(section) = &trash.folder else { return Vec::new() };
     // What cannot be looked at now can be looked at the next time.
     trash.ids.iter().filter_map(|id| empty_one(state, section, id, goes).ok().flatten()).collect()
 }
 
-fn empty_one(state: &State, section: &Handle, id: &String, goes: Goes<'_>) -> Result<Option<Rescued>> {
+fn empty_one(state: &StateFolder, section: &Handle, id: &String, goes: Goes<'_>) -> Result<Option<Rescued>> {
     let Some(folder) = open_transaction(&state.workspace, section, id)? else { return Ok(None) };
     let is_unswapped = matches!(goes, Goes::Unswapped(ids) if ids.contains(id));
     let Some(mark) = mark_of(&state.workspace, &folder)?.filter(|_| !is_unswapped) else {
@@ -153,7 +153,7 @@ fn is_past(came: Timestamp, now: Timestamp, grace: Duration) -> bool {
 
 /// Unlinks the slots that hold what the journal says, each right after it was looked at. Answers what is not to be
 /// deleted, in a few words.
-fn unlink_verified(state: &State, folder: &Handle) -> Result<Option<String>> {
+fn unlink_verified(state: &StateFolder, folder: &Handle) -> Result<Option<String>> {
     let (journal, mark) = match interrupted::read_of_journal(&state.workspace, folder, |bytes| journal::read(bytes))? {
         Some(Ok(read)) => read,
         Some(Err(why)) => return Ok(Some(format!("a folder whose content cannot be verified, since {why}"))),
@@ -165,11 +165,11 @@ fn unlink_verified(state: &State, folder: &Handle) -> Result<Option<String>> {
         let slot = slot_name(entry);
         let name = Name::new(folder, &slot);
         let is_gone = match slots.look(entry)? {
-            Found::Nothing => true,
-            Found::Written | Found::Original => false,
+            SlotContent::Nothing => true,
+            SlotContent::Written | SlotContent::Original => false,
             // It is not removed if there is anything in it.
-            Found::AsRecorded if is_folder(record, mark) => state.workspace.fs().remove_folder(name).is_ok(),
-            Found::AsRecorded | Found::Unswapped => state.workspace.unlink(name).map(|()| true)?,
+            SlotContent::AsRecorded if is_folder(record, mark) => state.workspace.fs().remove_folder(name).is_ok(),
+            SlotContent::AsRecorded | SlotContent::Unswapped => state.workspace.unlink(name).map(|()| true)?,
         };
         if !is_gone {
             written.push(record.path.to_string());
@@ -210,7 +210,7 @@ fn is_copy(workspace: &Workspace, folder: &Handle, journal: &Journal, name: &OsS
 }
 
 /// Puts a folder of the trash into `kept/`, durably.
-fn rescue(state: &State, id: &str, what: &str) -> Result<Rescued> {
+fn rescue(state: &StateFolder, id: &str, what: &str) -> Result<Rescued> {
     state.move_transaction(id, Section::Trash, Section::Kept)?;
     barrier::pass(state, &state.workspace.root, |each| {
         each.folder_with_content(&state.folder, &Path::new(Section::Kept.name()).join(id))?;

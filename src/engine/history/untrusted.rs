@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use crate::engine::report::Why;
 use crate::engine::store::interrupted::{self, JournalStatus, Untrusted};
 use crate::engine::store::private::Refusal;
-use crate::engine::store::state::{Section, State, list_ids};
+use crate::engine::store::state::{Section, StateFolder, list_ids};
 use crate::error::{Error, ErrorKind, NextStep, Outcome, Result};
 use crate::fs::Handle;
 use crate::journal::{self, Header};
@@ -19,7 +19,7 @@ pub(crate) type Wanting<'w> = dyn Fn(&str, &str) -> bool + 'w;
 
 /// Why it cannot be acted on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Cause {
+pub(crate) enum DoubtfulCause {
     /// It is no folder, or not this user's alone, or cannot be opened.
     Refused(Refusal),
     /// It has no journal, or one that does not verify.
@@ -42,7 +42,7 @@ pub(crate) struct Doubtful {
     /// The same as a section: `txn/` or history.
     pub section: Section,
     /// Why it cannot be acted on.
-    pub cause: Cause,
+    pub cause: DoubtfulCause,
     /// The same in words that follow its path.
     pub why: String,
     /// The header of its journal, as far as that verifies.
@@ -96,7 +96,7 @@ impl Doubtful {
     /// The work at a shell after which it no longer is in the way; `None` where [`next_steps`](Self::next_steps) says it.
     pub(crate) fn remedy(&self) -> Option<String> {
         match self.cause {
-            Cause::Refused(refusal) => remedy(refusal, self.section),
+            DoubtfulCause::Refused(refusal) => remedy(refusal, self.section),
             _ => None,
         }
     }
@@ -105,24 +105,26 @@ impl Doubtful {
     pub(crate) fn next_steps(&self) -> Vec<NextStep> {
         let id = self.id.clone();
         match self.cause {
-            Cause::Refused(_) if self.remedy().is_some() => Vec::new(),
-            Cause::OtherHost => vec![NextStep::OtherHost { id }],
-            Cause::Interrupted => {
+            DoubtfulCause::Refused(_) if self.remedy().is_some() => Vec::new(),
+            DoubtfulCause::OtherHost => vec![NextStep::OtherHost { id }],
+            DoubtfulCause::Interrupted => {
                 vec![NextStep::Recover { id: Some(id.clone()) }, NextStep::Decide { id, can_finish: true }]
             }
-            Cause::Refused(_) | Cause::Damaged | Cause::Copied => vec![NextStep::Discard { id }],
+            DoubtfulCause::Refused(_) | DoubtfulCause::Damaged | DoubtfulCause::Copied => {
+                vec![NextStep::Discard { id }]
+            }
         }
     }
 
     /// True if it is nothing that this user committed, as far as its owner and its kind tell.
     pub(crate) const fn is_foreign(&self) -> bool {
-        matches!(self.cause, Cause::Refused(Refusal::Foreign { .. } | Refusal::NoFolder))
+        matches!(self.cause, DoubtfulCause::Refused(Refusal::Foreign { .. } | Refusal::NoFolder))
     }
 
     /// `and` says what follows from it; a remedy, where there is one, comes after `between`.
     fn refused(&self, and: &str, between: &str) -> Error {
         let kind = match self.cause {
-            Cause::Refused(Refusal::Shut) => ErrorKind::PermissionDenied,
+            DoubtfulCause::Refused(Refusal::Shut) => ErrorKind::PermissionDenied,
             _ => ErrorKind::RecoveryRequired,
         };
         let remedy = self.remedy().map(|remedy| format!("{between}{remedy}")).unwrap_or_default();
@@ -132,7 +134,7 @@ impl Doubtful {
 }
 
 /// The reason for leaving what in `txn/` is not this user's alone, or no folder.
-pub(crate) fn refused_in_txn(state: &State, id: &str, refusal: Refusal) -> Why {
+pub(crate) fn refused_in_txn(state: &StateFolder, id: &str, refusal: Refusal) -> Why {
     let folder = state.folder.path().join(Section::Transactions.name()).join(id);
     let remedy = remedy(refusal, Section::Transactions).unwrap_or_default();
     Why::Refused { folder, problem: refusal.to_string(), remedy }
@@ -152,14 +154,14 @@ fn remedy(refusal: Refusal, section: Section) -> Option<String> {
 }
 
 /// The transactions in `txn/` that may have been committed, and are neither running nor recovered; the newest first.
-pub(crate) fn interrupted(state: &State) -> Result<Vec<Doubtful>> {
+pub(crate) fn interrupted(state: &StateFolder) -> Result<Vec<Doubtful>> {
     let Some(section) = state.whole_section(Section::Transactions)? else { return Ok(Vec::new()) };
     let ids = list_ids(&state.workspace, &section)?;
     ids.iter().rev().filter_map(|id| interrupted_one(state, &section, id).transpose()).collect()
 }
 
 /// Refuses where a transaction that is interrupted and may be wanted is newer than this one, or may be the only one.
-pub(crate) fn refuse_newer(state: &State, than: Option<&str>, is_wanted_one: &Wanting<'_>) -> Result<()> {
+pub(crate) fn refuse_newer(state: &StateFolder, than: Option<&str>, is_wanted_one: &Wanting<'_>) -> Result<()> {
     let is_newer = |doubtful: &Doubtful| than.is_none_or(|than| doubtful.id.as_str() > than);
     let interrupted = interrupted(state)?;
     let newer = interrupted.iter().find(|it| is_newer(it) && is_wanted(it, is_wanted_one));
@@ -167,28 +169,30 @@ pub(crate) fn refuse_newer(state: &State, than: Option<&str>, is_wanted_one: &Wa
 }
 
 /// One of them; `section` is `txn/`.
-pub(crate) fn interrupted_one(state: &State, section: &Handle, id: &str) -> Result<Option<Doubtful>> {
+pub(crate) fn interrupted_one(state: &StateFolder, section: &Handle, id: &str) -> Result<Option<Doubtful>> {
     let (status, folder) = interrupted::examine(state, id, &|_| false)?;
     let (cause, why, header) = match status {
         // What its owner has not acknowledged is not asked for.
         JournalStatus::Running | JournalStatus::Unfinished => return Ok(None),
-        JournalStatus::Refused(refusal) => (Cause::Refused(refusal), refusal.to_string(), None),
+        JournalStatus::Refused(refusal) => (DoubtfulCause::Refused(refusal), refusal.to_string(), None),
         JournalStatus::Corrupt(why) => {
             let header = match &folder {
                 Some(folder) => interrupted::read_of_journal(&state.workspace, folder, |bytes| journal::header(bytes))?,
                 None => None,
             };
             let header = header.and_then(Result::ok).map(|(header, _)| header);
-            (Cause::Damaged, format!("is interrupted, and {why}"), header)
+            (DoubtfulCause::Damaged, format!("is interrupted, and {why}"), header)
         }
         JournalStatus::Untrusted(beginning, untrusted) => {
             let cause = match untrusted {
-                Untrusted::Copied => Cause::Copied,
-                Untrusted::OtherHost => Cause::OtherHost,
+                Untrusted::Copied => DoubtfulCause::Copied,
+                Untrusted::OtherHost => DoubtfulCause::OtherHost,
             };
             (cause, format!("is interrupted, and {}", untrusted.reason()), Some(beginning.header))
         }
-        JournalStatus::Hot(journal, _) => (Cause::Interrupted, "is interrupted".to_owned(), Some(journal.header)),
+        JournalStatus::Hot(journal, _) => {
+            (DoubtfulCause::Interrupted, "is interrupted".to_owned(), Some(journal.header))
+        }
     };
     let (id, path) = (id.to_owned(), section.path().join(id));
     Ok(Some(Doubtful { id, path, section: Section::Transactions, cause, why, header }))

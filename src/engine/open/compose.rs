@@ -14,7 +14,7 @@ use crate::text;
 pub(super) struct Composed {
     pub request: Request,
     /// For each file of it, what of the second request is in it.
-    pub origins: Vec<Option<Origin>>,
+    pub origins: Vec<Option<AddedEntry>>,
     /// For each file of it, the entry of the first request that it was. A path can have two: one that leaves it, and one
     /// that takes it.
     pub staged: Vec<Option<usize>>,
@@ -22,7 +22,7 @@ pub(super) struct Composed {
 
 /// The part of a file entry that was just added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Origin {
+pub(super) struct AddedEntry {
     /// The entry of the request that was added.
     pub file: usize,
     /// Edits that were there before.
@@ -99,7 +99,7 @@ impl Composed {
                 return Ok(());
             }
             self.request.files.push(entry.clone());
-            self.origins.push(Some(Origin { file, edits_before: 0 }));
+            self.origins.push(Some(AddedEntry { file, edits_before: 0 }));
             self.staged.push(None);
             return Ok(());
         };
@@ -111,7 +111,7 @@ impl Composed {
         match merge(&self.request.files[at], entry, file, is_there)? {
             Merged::Into(merged, edits_before) => {
                 self.request.files[at] = merged;
-                self.origins[at] = Some(Origin { file, edits_before });
+                self.origins[at] = Some(AddedEntry { file, edits_before });
             }
             Merged::Gone => {
                 self.request.files.remove(at);

@@ -17,7 +17,7 @@ use super::history::trash::{self, Goes};
 use super::report::{OpenTransaction, Preview, Report};
 use super::store::id;
 use super::store::lock::Patience;
-use super::store::state::{Found, Section, State};
+use super::store::state::{Section, StateFolder, StateLookup};
 use super::transaction::idempotency::{Commit, check_plan};
 use super::transaction::prepare::lock_targets::LockedTargets;
 use super::transaction::prepare::request_paths::RequestPaths;
@@ -29,8 +29,8 @@ use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::{AskedPath, RelPath};
 use crate::request::{Change, IfExists, Request};
-use store::Opened;
-use stored::Base;
+use store::OpenedFolder;
+use stored::StoredBase;
 
 impl Engine {
     /// The changes that a commit would make now, and the hash over all of them. Nothing is written.
@@ -40,7 +40,7 @@ impl Engine {
         self.preview_of(&opened, &mut found, run)
     }
 
-    fn preview_of(&self, opened: &Opened, found: &mut Found, run: Run<'_>) -> Result<Preview> {
+    fn preview_of(&self, opened: &OpenedFolder, found: &mut StateLookup, run: Run<'_>) -> Result<Preview> {
         let mut request = Request { dry_run: true, ..request_of(opened)? };
         let rebased = self.settle_all(opened, &mut request, run)?;
         let mut warnings = Vec::new();
@@ -72,12 +72,12 @@ impl Engine {
         id: &str,
         plan_hash: Option<Digest>,
         check: Option<Check>,
-        found: &mut Found,
+        found: &mut StateLookup,
         warnings: &mut Vec<String>,
         run: Run<'_>,
     ) -> Result<Report> {
         let is_checked = self.is_checked(check.as_ref());
-        let again = |found: &Found, is_gone| {
+        let again = |found: &StateLookup, is_gone| {
             self.committed_again(found, &Commit { opened: id, is_gone, plan_hash, is_checked }, run)
         };
         let (state, opened) = match self.opened(found, id, run) {
@@ -105,11 +105,11 @@ impl Engine {
     /// what the staged edits fit.
     fn commit_once(
         &self,
-        opened: &Opened,
+        opened: &OpenedFolder,
         mut request: Request,
         plan_hash: Option<Digest>,
         (is_settled, again): (&Cell<bool>, bool),
-        found: &mut Found,
+        found: &mut StateLookup,
         warnings: &mut Vec<String>,
         run: Run<'_>,
     ) -> Result<Report> {
@@ -137,7 +137,7 @@ impl Engine {
 
     /// Closes what is committed. A failure of that changes nothing of the commit: it is told, and the open transaction
     /// lapses, or is closed when it is committed once more.
-    fn closed(&self, state: &State, opened: Opened, mut report: Report) -> Report {
+    fn closed(&self, state: &StateFolder, opened: OpenedFolder, mut report: Report) -> Report {
         let id = opened.id.clone();
         if let Err(error) = self.close(state, opened) {
             report.warnings.push(format!("committed, but the open transaction {id} could not be closed: {error}"));
@@ -146,13 +146,13 @@ impl Engine {
     }
 
     /// The folder is emptied with the trash, after a sync.
-    fn close(&self, state: &State, opened: Opened) -> Result<()> {
+    fn close(&self, state: &StateFolder, opened: OpenedFolder) -> Result<()> {
         state.move_transaction(&opened.id, Section::Open, Section::Trash)?;
         drop(opened);
         trash::sync_and_empty(state, Goes::Unswapped(&[])).map(drop)
     }
 
-    fn opened(&self, found: &Found, id: &str, run: Run<'_>) -> Result<(State, Opened)> {
+    fn opened(&self, found: &StateLookup, id: &str, run: Run<'_>) -> Result<(StateFolder, OpenedFolder)> {
         let state = found.trusted(&self.workspace)?.ok_or_else(|| self.unknown(id))?.clone();
         let opened = store::open(&state, id, self.patience(run))?;
         Ok((state, opened))
@@ -207,13 +207,13 @@ fn is_gone(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::UnknownTransaction | ErrorKind::TransactionExpired)
 }
 
-fn unreadable(opened: &Opened, what: &str) -> Error {
+fn unreadable(opened: &OpenedFolder, what: &str) -> Error {
     let message = format!("the open transaction {} cannot be read: it lacks {what}; roll it back", opened.id);
     Error::new(ErrorKind::UnknownTransaction, message).of_transaction(&opened.id)
 }
 
 /// The request that is staged. Its paths are validated like those of any request.
-fn request_of(opened: &Opened) -> Result<Request> {
+fn request_of(opened: &OpenedFolder) -> Result<Request> {
     let request = opened.stored.request().map_err(|what| unreadable(opened, what))?;
     if request.files.is_empty() {
         // What was staged last took back what was staged first.
@@ -224,12 +224,12 @@ fn request_of(opened: &Opened) -> Result<Request> {
 }
 
 /// The content that each entry was staged upon.
-fn bases_of(opened: &Opened) -> Result<Vec<Base>> {
+fn bases_of(opened: &OpenedFolder) -> Result<Vec<StoredBase>> {
     opened.stored.bases().map_err(|what| unreadable(opened, what))
 }
 
 /// The open transactions of a workspace, oldest first.
-pub(super) fn list(state: &State) -> Result<Vec<OpenTransaction>> {
+pub(super) fn list(state: &StateFolder) -> Result<Vec<OpenTransaction>> {
     let listed = store::list(state)?.into_iter().map(|(id, stored)| {
         let files = stored.request().map(|request| request.files).unwrap_or_default();
         let files = files.into_iter().map(|file| {
@@ -257,7 +257,7 @@ pub(super) fn list(state: &State) -> Result<Vec<OpenTransaction>> {
 }
 
 /// Drops those that lapsed.
-pub(super) fn sweep(state: &State) -> Result<()> {
+pub(super) fn sweep(state: &StateFolder) -> Result<()> {
     for (id, _) in store::list(state)?.into_iter().filter(|(_, stored)| store::is_expired(&state.workspace, stored)) {
         // Somebody else may sweep it in the same moment.
         state.move_transaction(&id, Section::Open, Section::Trash).ok();

@@ -1,11 +1,11 @@
 //! Rolls back open transactions, though their commit may be through or interrupted.
 
 use super::is_gone;
-use super::store::Opened;
+use super::store::OpenedFolder;
 use crate::engine::history::Loaded;
-use crate::engine::history::search::Search;
+use crate::engine::history::search::SearchResult;
 use crate::engine::history::untrusted::Doubtful;
-use crate::engine::store::state::{Found, Section, State};
+use crate::engine::store::state::{Section, StateFolder, StateLookup};
 use crate::engine::{Engine, Run};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -21,16 +21,16 @@ impl Engine {
         }
     }
 
-    fn drop_open(&self, found: &Found, id: &str, warnings: &mut Vec<String>, run: Run<'_>) -> Result<()> {
+    fn drop_open(&self, found: &StateLookup, id: &str, warnings: &mut Vec<String>, run: Run<'_>) -> Result<()> {
         let (state, opened) = self.opened(found, id, run).map_err(|error| self.or_committed(found, id, error))?;
         // In doubt it is not said that nothing was changed.
         let may_be = |doubtful: &Doubtful| {
             doubtful.section == Section::Transactions && doubtful.id.as_str() > id && !doubtful.is_foreign()
         };
         match self.committed_open(found, id, may_be)? {
-            Search::Nothing => self.close(&state, opened),
-            Search::Perhaps(doubtful) => Err(doubtful.may_be_the_commit(id, "roll it back again")),
-            Search::Found(loaded) => {
+            SearchResult::Nothing => self.close(&state, opened),
+            SearchResult::Perhaps(doubtful) => Err(doubtful.may_be_the_commit(id, "roll it back again")),
+            SearchResult::Found(loaded) => {
                 // The process died between its commit and this.
                 if let Err(error) = self.close(&state, opened) {
                     warnings.push(format!("the open transaction {id} could not be closed: {error}"));
@@ -41,26 +41,33 @@ impl Engine {
     }
 
     /// The same for what makes no sense after its commit, nor while that is interrupted.
-    pub(super) fn still_open(&self, found: &Found, id: &str, run: Run<'_>) -> Result<(State, Opened)> {
+    pub(super) fn still_open(
+        &self,
+        found: &StateLookup,
+        id: &str,
+        run: Run<'_>,
+    ) -> Result<(StateFolder, OpenedFolder)> {
         let (state, opened) = self.opened(found, id, run).map_err(|error| self.or_committed(found, id, error))?;
         self.not_committed(found, id)?;
         Ok((state, opened))
     }
 
     /// Refuses where the commit of what is still open is interrupted, or through.
-    pub(super) fn not_committed(&self, found: &Found, id: &str) -> Result<()> {
+    pub(super) fn not_committed(&self, found: &StateLookup, id: &str) -> Result<()> {
         match self.committed_open(found, id, |_| false)? {
-            Search::Nothing => Ok(()),
-            Search::Perhaps(doubtful) => Err(doubtful.is_the_commit(id)),
-            Search::Found(loaded) => Err(was_committed(id, &loaded)),
+            SearchResult::Nothing => Ok(()),
+            SearchResult::Perhaps(doubtful) => Err(doubtful.is_the_commit(id)),
+            SearchResult::Found(loaded) => Err(was_committed(id, &loaded)),
         }
     }
 
     /// Returns the error that names its commit if an open transaction is gone because it was committed.
-    pub(super) fn or_committed(&self, found: &Found, id: &str, error: Error) -> Error {
+    pub(super) fn or_committed(&self, found: &StateLookup, id: &str, error: Error) -> Error {
         match self.committed_open(found, id, |_| false) {
-            Ok(Search::Perhaps(doubtful)) if is_gone(&error) => doubtful.may_be_the_commit(id, "stage them again"),
-            Ok(Search::Found(loaded)) if is_gone(&error) => was_committed(id, &loaded),
+            Ok(SearchResult::Perhaps(doubtful)) if is_gone(&error) => {
+                doubtful.may_be_the_commit(id, "stage them again")
+            }
+            Ok(SearchResult::Found(loaded)) if is_gone(&error) => was_committed(id, &loaded),
             _ => error,
         }
     }

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use super::bases_of;
-use super::store::Opened;
-use super::stored::Base;
+use super::store::OpenedFolder;
+use super::stored::StoredBase;
 use crate::digest::Digest;
 use crate::engine::report::FileReport;
 use crate::engine::{Engine, Run};
@@ -43,9 +43,9 @@ impl Engine {
     /// `bases` holds what the entries stand upon; nothing for one that is new. The entries expect what was found.
     pub(super) fn settle(
         &self,
-        opened: &Opened,
+        opened: &OpenedFolder,
         request: &mut Request,
-        bases: &[Option<Base>],
+        bases: &[Option<StoredBase>],
         run: Run<'_>,
     ) -> Result<Vec<Option<Rebased>>> {
         // What leaves a path is no business of the new file that takes it.
@@ -54,7 +54,7 @@ impl Engine {
         let entries = request.files.iter_mut().zip(bases);
         entries
             .map(|(entry, base)| match base {
-                Some(Base { digest: None, .. }) if free.contains(entry.path.as_path()) => Ok(None),
+                Some(StoredBase { digest: None, .. }) if free.contains(entry.path.as_path()) => Ok(None),
                 Some(base) => self.settle_one(opened, entry, *base, run),
                 None => Ok(None),
             })
@@ -64,7 +64,7 @@ impl Engine {
     /// The same for all that is staged.
     pub(super) fn settle_all(
         &self,
-        opened: &Opened,
+        opened: &OpenedFolder,
         request: &mut Request,
         run: Run<'_>,
     ) -> Result<Vec<Option<Rebased>>> {
@@ -74,12 +74,12 @@ impl Engine {
 
     fn settle_one(
         &self,
-        opened: &Opened,
+        opened: &OpenedFolder,
         entry: &mut FileRequest,
-        base: Base,
+        base: StoredBase,
         run: Run<'_>,
     ) -> Result<Option<Rebased>> {
-        let Base { digest: base, is_pinned } = base;
+        let StoredBase { digest: base, is_pinned } = base;
         let path = RelPath::normalised(&entry.path)
             .map_err(|why| Error::new(ErrorKind::OutsideRoot, format!("{}: {why}", entry.path.display())))?;
         let current = self.current(&path, run.cancel)?;
@@ -106,7 +106,7 @@ impl Engine {
     /// Keeps what is needed to carry edits over later.
     pub(super) fn keep_base(
         &self,
-        opened: &Opened,
+        opened: &OpenedFolder,
         entry: &FileRequest,
         base: Option<Digest>,
         run: Run<'_>,

@@ -2,13 +2,13 @@
 
 use super::compose::{Composed, compose};
 use super::settle;
-use super::store::{self, Opened};
-use super::stored::{Base, StoredFile};
+use super::store::{self, OpenedFolder};
+use super::stored::{StoredBase, StoredFile};
 use super::{bases_of, list, request_of};
 use crate::engine::recovery::InFront;
 use crate::engine::report::{FileReport, Overlap, Report, Staged};
 use crate::engine::store::snapshot;
-use crate::engine::store::state::{Found, State};
+use crate::engine::store::state::{StateFolder, StateLookup};
 use crate::engine::{Engine, Run};
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::AskedPath;
@@ -19,11 +19,11 @@ use crate::request::{FileRequest, Request};
 #[derive(Debug, Default)]
 struct Before {
     request: Request,
-    bases: Vec<Base>,
+    bases: Vec<StoredBase>,
 }
 
 impl Before {
-    fn of(opened: Option<&Opened>) -> Result<Self> {
+    fn of(opened: Option<&OpenedFolder>) -> Result<Self> {
         let Some(opened) = opened else { return Ok(Self::default()) };
         Ok(Self { request: request_of(opened)?, bases: bases_of(opened)? })
     }
@@ -39,7 +39,7 @@ impl Before {
 struct Tried {
     composed: Composed,
     /// The bases of the entries that were staged before.
-    bases: Vec<Option<Base>>,
+    bases: Vec<Option<StoredBase>>,
     files: Vec<FileReport>,
 }
 
@@ -63,13 +63,13 @@ impl Engine {
         &self,
         request: &Request,
         id: Option<&str>,
-        found: &mut Found,
+        found: &mut StateLookup,
         warnings: &mut Vec<String>,
         run: Run<'_>,
     ) -> Result<Staged> {
         let mut added = self.in_root(request);
         let mut opened = match (&*found, id) {
-            (Found::State(state), Some(id)) => {
+            (StateLookup::State(state), Some(id)) => {
                 let opened = store::open(state, id, self.patience(run));
                 let opened = opened.map_err(|error| self.or_committed(found, id, error))?;
                 self.not_committed(found, id)?;
@@ -84,14 +84,14 @@ impl Engine {
         let tried = self.try_out(opened.as_ref(), &before, &added, found, warnings, run)?;
         self.look_at_paths_again(request, &added)?;
         let overlaps = match &*found {
-            Found::State(state) => overlaps(state, id, &tried.composed.request)?,
+            StateLookup::State(state) => overlaps(state, id, &tried.composed.request)?,
             _ => Vec::new(),
         };
         let report = Report { dry_run: request.dry_run, files: tried.added(), ..Report::default() };
         if request.dry_run {
             return Ok(Staged { id: None, expires: None, report, overlaps });
         }
-        let state = State::ensure(&self.workspace, found.clone())?;
+        let state = StateFolder::ensure(&self.workspace, found.clone())?;
         let opened = match &mut opened {
             Some(opened) => opened,
             None => opened.insert(store::create(self, &state, self.who(run))?),
@@ -117,10 +117,10 @@ impl Engine {
     /// carried over to what its file is now.
     fn try_out(
         &self,
-        opened: Option<&Opened>,
+        opened: Option<&OpenedFolder>,
         before: &Before,
         added: &Request,
-        found: &mut Found,
+        found: &mut StateLookup,
         warnings: &mut Vec<String>,
         run: Run<'_>,
     ) -> Result<Tried> {
@@ -138,10 +138,10 @@ impl Engine {
     }
 
     /// The entries as they are written down, the contents that they stand upon kept.
-    fn written(&self, opened: &Opened, tried: &Tried, pinned: &[bool], run: Run<'_>) -> Result<Vec<StoredFile>> {
+    fn written(&self, opened: &OpenedFolder, tried: &Tried, pinned: &[bool], run: Run<'_>) -> Result<Vec<StoredFile>> {
         let mut written = Vec::with_capacity(tried.files.len());
         for (at, entry) in tried.composed.request.files.iter().enumerate() {
-            let new = Base { digest: tried.files[at].hash_before, is_pinned: false };
+            let new = StoredBase { digest: tried.files[at].hash_before, is_pinned: false };
             let mut base = tried.bases[at].unwrap_or(new);
             base.is_pinned |= tried.composed.origins[at].is_some_and(|origin| pinned[origin.file]);
             self.keep_base(opened, entry, base.digest, run)?;
@@ -155,9 +155,9 @@ impl Engine {
     /// compare but the base. Answers which entries were pinned.
     fn check_staged_hashes(
         &self,
-        opened: Option<&Opened>,
+        opened: Option<&OpenedFolder>,
         added: &mut Request,
-        found: &mut Found,
+        found: &mut StateLookup,
         run: Run<'_>,
     ) -> Result<Vec<bool>> {
         let pinned: Vec<bool> = added.files.iter().map(|file| file.expected_hash.is_some()).collect();
@@ -221,7 +221,7 @@ fn check_stageable(request: &Request) -> Result<()> {
 }
 
 /// Other open transactions that touch the same files.
-fn overlaps(state: &State, own: Option<&str>, request: &Request) -> Result<Vec<Overlap>> {
+fn overlaps(state: &StateFolder, own: Option<&str>, request: &Request) -> Result<Vec<Overlap>> {
     let mut overlaps = Vec::new();
     for other in list(state)?.into_iter().filter(|other| Some(other.id.as_str()) != own && !other.is_expired) {
         let ours = request.files.iter().map(|file| &file.path);

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::stored::{Folder, Stored, VERSION};
+use super::stored::{Stored, StoredFolder, VERSION};
 use crate::cancel::NEVER;
 use crate::digest::Digest;
 use crate::engine::Engine;
@@ -10,7 +10,7 @@ use crate::engine::store::files::{Fresh, replace, write_new};
 use crate::engine::store::folder::owner;
 use crate::engine::store::lock::Patience;
 use crate::engine::store::snapshot;
-use crate::engine::store::state::{Section, State, list_ids, open_transaction};
+use crate::engine::store::state::{Section, StateFolder, list_ids, open_transaction};
 use crate::engine::store::workspace::Workspace;
 use crate::engine::store::{barrier, id};
 use crate::errno::{self, Errno};
@@ -23,25 +23,31 @@ const FILE_NAME: &str = "transaction.json";
 
 /// An open transaction whose folder is locked by this process.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct OpenedFolder {
     pub id: String,
     pub folder: Handle,
     pub stored: Stored,
 }
 
 /// Makes a new one, with nothing in it.
-pub(super) fn create(engine: &Engine, state: &State, owner: String) -> Result<Opened> {
+pub(super) fn create(engine: &Engine, state: &StateFolder, owner: String) -> Result<OpenedFolder> {
     let section = state.need_section(Section::Open)?;
     let (id, folder, _) =
         owner::make_folder(&engine.workspace, &section, &|| Ok(id::after(engine.workspace.now(), None)))?;
     let stat = engine.workspace.stat_handle(&folder)?;
-    let stored =
-        Stored { open: VERSION, folder: Folder::of(&stat.identity), owner, expires: 0, label: None, files: Vec::new() };
-    Ok(Opened { id, folder, stored })
+    let stored = Stored {
+        open: VERSION,
+        folder: StoredFolder::of(&stat.identity),
+        owner,
+        expires: 0,
+        label: None,
+        files: Vec::new(),
+    };
+    Ok(OpenedFolder { id, folder, stored })
 }
 
 /// Opens one, as soon as nobody else is at it.
-pub(super) fn open(state: &State, id: &str, patience: Patience<'_>) -> Result<Opened> {
+pub(super) fn open(state: &StateFolder, id: &str, patience: Patience<'_>) -> Result<OpenedFolder> {
     let section = if is_id(id.as_ref()) { state.section(Section::Open)? } else { None };
     let Some(section) = section else { return Err(unknown(&state.workspace, id)) };
     loop {
@@ -56,12 +62,12 @@ pub(super) fn open(state: &State, id: &str, patience: Patience<'_>) -> Result<Op
         if is_expired(&state.workspace, &stored) {
             return Err(expired(id));
         }
-        return Ok(Opened { id: id.to_owned(), folder, stored });
+        return Ok(OpenedFolder { id: id.to_owned(), folder, stored });
     }
 }
 
 /// All that can be read, without a lock.
-pub(super) fn list(state: &State) -> Result<Vec<(String, Stored)>> {
+pub(super) fn list(state: &StateFolder) -> Result<Vec<(String, Stored)>> {
     let Some(section) = state.section(Section::Open)? else { return Ok(Vec::new()) };
     let mut list = Vec::new();
     for id in list_ids(&state.workspace, &section)? {
@@ -77,7 +83,7 @@ pub(super) fn list(state: &State) -> Result<Vec<(String, Stored)>> {
 fn read(workspace: &Workspace, folder: &Handle) -> Result<Option<Stored>> {
     let stat = workspace.stat_handle(folder)?;
     // How it begins tells that it was written here, before the rest of it is read.
-    let beginning = Stored::start(&Folder::of(&stat.identity));
+    let beginning = Stored::start(&StoredFolder::of(&stat.identity));
     let Some(bytes) = read_file(workspace, Name::new(folder, FILE_NAME), &beginning, limits::OPEN_BYTES)? else {
         return Ok(None);
     };
@@ -105,9 +111,9 @@ fn read_file(workspace: &Workspace, name: Name<'_>, beginning: &[u8], most: u64)
     snapshot::read_whole(workspace, &file, stat.size, &NEVER).map(Some)
 }
 
-impl Opened {
+impl OpenedFolder {
     /// Writes it down; it lapses some time after its last change. Synced: a staged edit that was acknowledged is there.
-    pub(super) fn save(&mut self, state: &State) -> Result<()> {
+    pub(super) fn save(&mut self, state: &StateFolder) -> Result<()> {
         let lifetime = limits::OPEN_LIFETIME.as_secs().cast_signed();
         self.stored.expires = id::instant(state.workspace.now()).as_second().saturating_add(lifetime);
         let text = serde_json::to_vec(&self.stored).expect("strings and numbers are JSON");

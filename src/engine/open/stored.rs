@@ -18,7 +18,7 @@ pub(super) struct Stored {
     /// The version of this format.
     pub open: u32,
     /// The folder that it was written into: a copy of it is not acted on.
-    pub folder: Folder,
+    pub folder: StoredFolder,
     /// The program and process that opened it.
     pub owner: String,
     /// When it lapses, in seconds since 1970.
@@ -30,7 +30,7 @@ pub(super) struct Stored {
 
 /// The content that an entry was staged upon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Base {
+pub(super) struct StoredBase {
     /// The digest of the file when it was staged; `None` if there was no file.
     pub digest: Option<Digest>,
     /// True if the caller said which content it must be: then edits are never carried over to another.
@@ -40,12 +40,12 @@ pub(super) struct Base {
 /// The identity of a folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Folder {
+pub(super) struct StoredFolder {
     inode: u64,
     born: Option<String>,
 }
 
-impl Folder {
+impl StoredFolder {
     pub(super) fn of(identity: &Identity) -> Self {
         Self { inode: identity.inode, born: identity.born.map(|time| time.to_string()) }
     }
@@ -58,7 +58,7 @@ pub(super) const VERSION: u32 = 1;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StoredFile {
-    path: Bytes,
+    path: StoredBytes,
     /// The digest of the file when it was staged; `None` if there was no file.
     base: Option<String>,
     /// True if the caller said which content it must be: then edits are never carried over to another.
@@ -72,7 +72,7 @@ pub(super) struct StoredFile {
 /// Bytes as text where they are, else as hex digits.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Bytes {
+enum StoredBytes {
     Text(String),
     Hex(String),
 }
@@ -88,8 +88,8 @@ enum StoredMode {
 #[serde(rename_all = "snake_case")]
 enum StoredChange {
     Edit { edits: Vec<StoredEdit>, rename: Option<StoredRename> },
-    Write { content: Bytes, replace: bool },
-    Copy { from: Bytes, edits: Vec<StoredEdit> },
+    Write { content: StoredBytes, replace: bool },
+    Copy { from: StoredBytes, edits: Vec<StoredEdit> },
     Delete,
     Rename(StoredRename),
     Mode,
@@ -97,21 +97,21 @@ enum StoredChange {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct StoredRename {
-    path: Bytes,
+    path: StoredBytes,
     replace: bool,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum StoredEdit {
-    Text { old: Bytes, new: Bytes, count: Option<usize>, tolerant: bool },
-    At { start: usize, old: Bytes, new: Bytes },
+    Text { old: StoredBytes, new: StoredBytes, count: Option<usize>, tolerant: bool },
+    At { start: usize, old: StoredBytes, new: StoredBytes },
 }
 
 /// The part of a stored transaction that is missing or invalid.
-pub(super) type Unreadable = &'static str;
+pub(super) type StoredDefect = &'static str;
 
-impl Bytes {
+impl StoredBytes {
     fn of(bytes: &[u8]) -> Self {
         match std::str::from_utf8(bytes) {
             Ok(text) => Self::Text(text.to_owned()),
@@ -124,14 +124,14 @@ impl Bytes {
         Self::of(path.as_os_str().as_bytes())
     }
 
-    fn read(self) -> Result<Vec<u8>, Unreadable> {
+    fn read(self) -> Result<Vec<u8>, StoredDefect> {
         match self {
             Self::Text(text) => Ok(text.into_bytes()),
             Self::Hex(hex) => crate::journal::record::from_hex(&hex).ok_or("bytes in hex digits"),
         }
     }
 
-    fn read_path(self) -> Result<PathBuf, Unreadable> {
+    fn read_path(self) -> Result<PathBuf, StoredDefect> {
         use std::os::unix::ffi::OsStringExt as _;
         Ok(std::ffi::OsString::from_vec(self.read()?).into())
     }
@@ -139,10 +139,10 @@ impl Bytes {
 
 impl StoredRename {
     fn of(to: &RenameTo) -> Self {
-        Self { path: Bytes::path(&to.path), replace: to.if_exists == IfExists::Replace }
+        Self { path: StoredBytes::path(&to.path), replace: to.if_exists == IfExists::Replace }
     }
 
-    fn read(self) -> Result<RenameTo, Unreadable> {
+    fn read(self) -> Result<RenameTo, StoredDefect> {
         Ok(RenameTo { path: self.path.read_path()?.into(), if_exists: if_exists(self.replace) })
     }
 }
@@ -154,10 +154,10 @@ const fn if_exists(replace: bool) -> IfExists {
 impl StoredEdit {
     /// `None` of an edit by lines, which should have been turned into places before.
     fn of(edit: &Edit) -> Option<Self> {
-        let new = Bytes::of(&edit.replacement);
+        let new = StoredBytes::of(&edit.replacement);
         Some(match &edit.anchor {
             Anchor::Text { text, count, matching } => Self::Text {
-                old: Bytes::of(text),
+                old: StoredBytes::of(text),
                 new,
                 count: match count {
                     Count::Once => Some(1),
@@ -166,12 +166,12 @@ impl StoredEdit {
                 },
                 tolerant: *matching == Matching::Tolerant,
             },
-            Anchor::Range { range, expected } => Self::At { start: range.start, old: Bytes::of(expected), new },
+            Anchor::Range { range, expected } => Self::At { start: range.start, old: StoredBytes::of(expected), new },
             Anchor::Span { .. } | Anchor::Hunk(_) => return None,
         })
     }
 
-    fn read(self) -> Result<Edit, Unreadable> {
+    fn read(self) -> Result<Edit, StoredDefect> {
         Ok(match self {
             Self::Text { old, new, count, tolerant } => {
                 let count = match count {
@@ -198,16 +198,18 @@ impl StoredEdit {
 
 impl StoredFile {
     /// `None` of an entry with edits by lines that could not be placed.
-    pub(super) fn of(entry: &FileRequest, base: Base) -> Option<Self> {
+    pub(super) fn of(entry: &FileRequest, base: StoredBase) -> Option<Self> {
         let edits = |edits: &[Edit]| edits.iter().map(StoredEdit::of).collect::<Option<Vec<_>>>();
         let change = match &entry.change {
             Change::Edit { edits: list, rename } => {
                 StoredChange::Edit { edits: edits(list)?, rename: rename.as_ref().map(StoredRename::of) }
             }
             Change::Write { content, if_exists } => {
-                StoredChange::Write { content: Bytes::of(content), replace: *if_exists == IfExists::Replace }
+                StoredChange::Write { content: StoredBytes::of(content), replace: *if_exists == IfExists::Replace }
             }
-            Change::Copy { from, edits: list } => StoredChange::Copy { from: Bytes::path(from), edits: edits(list)? },
+            Change::Copy { from, edits: list } => {
+                StoredChange::Copy { from: StoredBytes::path(from), edits: edits(list)? }
+            }
             Change::Delete => StoredChange::Delete,
             Change::Rename(to) => StoredChange::Rename(StoredRename::of(to)),
             Change::Mode => StoredChange::Mode,
@@ -216,12 +218,12 @@ impl StoredFile {
             Mode::Bits(bits) => StoredMode::Bits(bits),
             Mode::Executable(is) => StoredMode::Executable(is),
         });
-        let Base { digest, is_pinned: pinned } = base;
+        let StoredBase { digest, is_pinned: pinned } = base;
         let base = digest.map(|digest| digest.to_hex());
-        Some(Self { path: Bytes::path(&entry.path), base, pinned, change, mode })
+        Some(Self { path: StoredBytes::path(&entry.path), base, pinned, change, mode })
     }
 
-    fn read(self) -> Result<FileRequest, Unreadable> {
+    fn read(self) -> Result<FileRequest, StoredDefect> {
         let edits = |list: Vec<StoredEdit>| list.into_iter().map(StoredEdit::read).collect::<Result<Vec<_>, _>>();
         let change = match self.change {
             StoredChange::Edit { edits: list, rename } => {
@@ -247,22 +249,22 @@ impl StoredFile {
 
 impl Stored {
     /// The bytes with which the file begins that was written into `folder`.
-    pub(super) fn start(folder: &Folder) -> Vec<u8> {
+    pub(super) fn start(folder: &StoredFolder) -> Vec<u8> {
         let folder = serde_json::to_string(folder).expect("numbers and strings are JSON");
         format!(r#"{{"open":{VERSION},"folder":{folder},"#).into_bytes()
     }
 
     /// The request that is staged.
-    pub(super) fn request(&self) -> Result<Request, Unreadable> {
+    pub(super) fn request(&self) -> Result<Request, StoredDefect> {
         let files = self.files.iter().cloned().map(StoredFile::read).collect::<Result<Vec<_>, _>>()?;
         Ok(Request { files, label: self.label.clone(), ..Request::default() })
     }
 
     /// The content that each entry was staged upon.
-    pub(super) fn bases(&self) -> Result<Vec<Base>, Unreadable> {
+    pub(super) fn bases(&self) -> Result<Vec<StoredBase>, StoredDefect> {
         let read = |file: &StoredFile| {
             let digest = file.base.as_ref().map(|hex| hex.parse().map_err(|_| "a digest")).transpose()?;
-            Ok(Base { digest, is_pinned: file.pinned })
+            Ok(StoredBase { digest, is_pinned: file.pinned })
         };
         self.files.iter().map(read).collect()
     }
@@ -277,14 +279,14 @@ mod tests {
     }
 
     fn entry(change: Change) -> FileRequest {
-        let path = Bytes::Hex("642fe9".to_owned()).read_path().unwrap();
+        let path = StoredBytes::Hex("642fe9".to_owned()).read_path().unwrap();
         FileRequest { path: path.into(), expected_hash: None, change, mode: Some(Mode::Bits(0o755)) }
     }
 
     /// Written down and read again.
-    fn again(entry: &FileRequest, base: Base) -> (FileRequest, Base) {
+    fn again(entry: &FileRequest, base: StoredBase) -> (FileRequest, StoredBase) {
         let file = StoredFile::of(entry, base).unwrap();
-        let folder = Folder { inode: 1, born: None };
+        let folder = StoredFolder { inode: 1, born: None };
         let stored = Stored { open: VERSION, folder, owner: "o".into(), expires: 0, label: None, files: vec![file] };
         let json = serde_json::to_string(&stored).unwrap();
         assert!(json.as_bytes().starts_with(&Stored::start(&stored.folder)), "{json}");
@@ -313,9 +315,10 @@ mod tests {
         ];
         for change in changes {
             let entry = entry(change);
-            for base in
-                [Base { digest: Some(Digest::of(b"x")), is_pinned: true }, Base { digest: None, is_pinned: false }]
-            {
+            for base in [
+                StoredBase { digest: Some(Digest::of(b"x")), is_pinned: true },
+                StoredBase { digest: None, is_pinned: false },
+            ] {
                 let (read, base_read) = again(&entry, base);
                 assert_eq!(format!("{read:?}"), format!("{entry:?}"));
                 assert_eq!(base_read, base);

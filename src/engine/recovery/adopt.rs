@@ -5,14 +5,14 @@
 
 use crate::cancel::CancelToken;
 use crate::engine::store::folder::see;
-use crate::engine::store::state::State;
+use crate::engine::store::state::StateFolder;
 use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::{Handle, Name};
 use crate::journal::recover::{Observed, Seen, adopted};
 use crate::journal::{Journal, Mark, Record, slot_name};
 
 /// The folder of a transaction with its id, and the journal that was read there.
-pub(super) struct Found<'a> {
+pub(super) struct FoundFolder<'a> {
     pub id: &'a str,
     pub folder: &'a Handle,
     pub mark: Mark,
@@ -20,12 +20,12 @@ pub(super) struct Found<'a> {
 
 /// The journal as it would have been written here; `None` where it was.
 pub(super) fn adopt(
-    state: &State,
-    found: &Found<'_>,
+    state: &StateFolder,
+    found: &FoundFolder<'_>,
     journal: &Journal,
     cancel: &CancelToken,
 ) -> Result<Option<Journal>> {
-    let Found { id, folder, mark } = *found;
+    let FoundFolder { id, folder, mark } = *found;
     let stat = state.workspace.stat_handle(folder)?;
     if journal.header.id == id && journal.header.folder.is_record_of(&stat.identity) {
         return Ok(None);
@@ -52,7 +52,7 @@ pub(super) fn adopt(
 
 /// Observes the target of an entry and its slot, by their names alone.
 fn observe(
-    state: &State,
+    state: &StateFolder,
     folder: &Handle,
     (entries, entry): (&[Record], usize),
     cancel: &CancelToken,

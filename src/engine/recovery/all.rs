@@ -6,7 +6,7 @@ use crate::engine::history::trash::{self, Goes};
 use crate::engine::report::{Recovered, RecoveryAction};
 use crate::engine::store::interrupted::{self, JournalStatus};
 use crate::engine::store::lock::Patience;
-use crate::engine::store::state::{Section, State, list_ids};
+use crate::engine::store::state::{Section, StateFolder, list_ids};
 use crate::engine::store::sweep;
 use crate::engine::{RecoverOptions, Run};
 use crate::error::{Error, Result};
@@ -39,7 +39,7 @@ impl Recoveries {
 /// Recovers everything in `txn/` of a workspace that can be recovered, sweeps what is unfinished, and empties the
 /// trash. One that fails does not keep the others from their recovery, unless it failed to sync.
 pub(crate) fn recover_all(
-    state: &State,
+    state: &StateFolder,
     options: RecoverOptions,
     patience: Patience<'_>,
     run: Run<'_>,
@@ -71,13 +71,13 @@ pub(crate) fn recover_all(
 }
 
 /// True if a transaction is gone, or has an owner that is alive.
-fn is_settled(state: &State, id: &str) -> bool {
+fn is_settled(state: &StateFolder, id: &str) -> bool {
     matches!(interrupted::examine(state, id, &|_| false), Ok((JournalStatus::Running, _)))
 }
 
 /// The plan for each transaction; nothing is touched.
 pub(crate) fn plan_all(
-    state: &State,
+    state: &StateFolder,
     options: RecoverOptions,
     patience: Patience<'_>,
     run: Run<'_>,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::engine::recovery;
 use crate::engine::store::interrupted::{self, JournalStatus};
-use crate::engine::store::state::{Found, Section, State, list_ids, open_transaction};
+use crate::engine::store::state::{Section, StateFolder, StateLookup, list_ids, open_transaction};
 use crate::engine::store::workspace::Workspace;
 use crate::errno::{self, Errno};
 use crate::error::{Error, Result};
@@ -16,7 +16,7 @@ use crate::path::{RelPath, STATE_FOLDER};
 /// An interrupted transaction that touches our paths.
 #[derive(Debug)]
 pub(crate) struct Touching {
-    pub state: State,
+    pub state: StateFolder,
     pub id: String,
 }
 
@@ -25,13 +25,13 @@ pub(crate) struct Touching {
 /// named in `warnings`.
 pub(crate) fn find(
     workspace: &Workspace,
-    own: &mut Found,
+    own: &mut StateLookup,
     paths: &[RelPath],
     warnings: &mut Vec<String>,
 ) -> Result<Option<Touching>> {
     for folder in others(workspace, paths)? {
         let other = workspace.at(folder);
-        if let Some(touching) = find_in(workspace, &other, &State::find(&other)?, paths, warnings)? {
+        if let Some(touching) = find_in(workspace, &other, &StateFolder::find(&other)?, paths, warnings)? {
             return Ok(Some(touching));
         }
     }
@@ -44,14 +44,14 @@ pub(crate) fn find(
 fn find_in(
     workspace: &Workspace,
     other: &Workspace,
-    found: &Found,
+    found: &StateLookup,
     paths: &[RelPath],
     warnings: &mut Vec<String>,
 ) -> Result<Option<Touching>> {
     let state = match found {
-        Found::State(state) => state,
-        Found::Nothing => return Ok(None),
-        Found::Ignored(why) => {
+        StateLookup::State(state) => state,
+        StateLookup::Nothing => return Ok(None),
+        StateLookup::Ignored(why) => {
             let name = named(&workspace.root, &other.root);
             recovery::tell_once(warnings, format!("{name} {why}: interrupted transactions in it are not looked at"));
             return Ok(None);
@@ -81,22 +81,22 @@ fn find_in(
 /// The journal of a running transaction, and the root of its workspace.
 pub(crate) fn journal_of(
     workspace: &Workspace,
-    own: &Found,
+    own: &StateLookup,
     paths: &[RelPath],
     id: &str,
 ) -> Result<Option<(PathBuf, Journal)>> {
     if !is_id(id.as_ref()) {
         return Ok(None);
     }
-    let in_one = |found: &Found| -> Result<Option<Journal>> {
-        let Found::State(state) = found else { return Ok(None) };
+    let in_one = |found: &StateLookup| -> Result<Option<Journal>> {
+        let StateLookup::State(state) = found else { return Ok(None) };
         state.section(Section::Transactions)?.map_or(Ok(None), |section| peek(state, &section, id))
     };
     if let Some(journal) = in_one(own)? {
         return Ok(Some((workspace.root.path().to_owned(), journal)));
     }
     for folder in others(workspace, paths)? {
-        if let Some(journal) = in_one(&State::find(&workspace.at(folder.clone()))?)? {
+        if let Some(journal) = in_one(&StateFolder::find(&workspace.at(folder.clone()))?)? {
             return Ok(Some((folder.path().to_owned(), journal)));
         }
     }
@@ -114,7 +114,7 @@ fn named(root: &Handle, folder: &Handle) -> String {
 }
 
 /// The journal of a transaction, where it has one that verifies and was born there: no other can be in the way.
-fn peek(state: &State, section: &Handle, id: &str) -> Result<Option<Journal>> {
+fn peek(state: &StateFolder, section: &Handle, id: &str) -> Result<Option<Journal>> {
     let Some(folder) = open_transaction(&state.workspace, section, id)? else { return Ok(None) };
     match interrupted::read_born_here(&state.workspace, &folder, id) {
         // Its owner, or whoever recovers it, moved it on in this moment.

@@ -6,7 +6,7 @@ use crate::engine::rollback::walk::Undone;
 use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::interrupted::{self, Untrusted};
 use crate::engine::store::private::Refusal;
-use crate::engine::store::state::State;
+use crate::engine::store::state::StateFolder;
 use crate::error::{Error, NextStep, Result};
 use crate::journal::recover::Class;
 use crate::journal::{Beginning, Record};
@@ -21,7 +21,7 @@ pub(super) enum Left {
 }
 
 impl Left {
-    pub(super) fn into_report(self, state: &State, id: &str) -> Result<Recovered> {
+    pub(super) fn into_report(self, state: &StateFolder, id: &str) -> Result<Recovered> {
         let left = |why| Recovered::new(id, RecoveryAction::Left, why);
         Ok(match self {
             Self::Running => Recovered { action: RecoveryAction::Running, ..left(at_work(state, id)?) },
@@ -44,7 +44,7 @@ impl Left {
 }
 
 /// The reason of one that somebody is at work on: its owner, or what the check of an owner that is gone has left behind.
-pub(in crate::engine) fn at_work(state: &State, id: &str) -> Result<Why> {
+pub(in crate::engine) fn at_work(state: &StateFolder, id: &str) -> Result<Why> {
     Ok(Why::AtWork { holder: interrupted::holder(state, id)? })
 }
 

@@ -8,7 +8,7 @@ use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::snapshot;
 use crate::engine::store::state::Section;
 use crate::error::Result;
-use crate::journal::recover::{Class, Decision};
+use crate::journal::recover::{Class, RecoveryDecision};
 
 /// Finishes the swaps of an interrupted transaction; answers what is to be told of folders that stay. `None` where what
 /// came out of a swap was not the original, or another program wrote meanwhile: the decision must be taken again. A
@@ -40,7 +40,8 @@ pub(super) fn finish(
                 // Every entry once more: a late writer must not end up under a done mark unseen.
                 let classes = transaction.classes(&NEVER)?;
                 if !insisted
-                    && (transaction.workspace().protocol.decide)(transaction.mark, false, &classes) != Decision::Forward
+                    && (transaction.workspace().protocol.decide)(transaction.mark, false, &classes)
+                        != RecoveryDecision::Forward
                 {
                     return Ok(None);
                 }

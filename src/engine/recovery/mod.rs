@@ -20,16 +20,16 @@ use super::rollback::walk;
 use super::store::folder::TransactionFolder;
 use super::store::interrupted::{self, JournalStatus, Untrusted};
 use super::store::lock::Patience;
-use super::store::state::{Section, State};
+use super::store::state::{Section, StateFolder};
 use super::{Decision as Wish, RecoverOptions, Run};
 use crate::cancel::CancelToken;
 use crate::commit::step::Step;
 use crate::error::{Error, ErrorKind, NextStep, Outcome, Result};
 use crate::fs::Handle;
-use crate::journal::recover::{Class, Decision};
+use crate::journal::recover::{Class, RecoveryDecision};
 use crate::journal::{Journal, Mark};
 
-use adopt::{Found, adopt};
+use adopt::{FoundFolder, adopt};
 pub(crate) use all::{Recoveries, plan_all, recover_all};
 use describe::{Left, blocked_by, describe, rolled_back};
 pub(crate) use named::{left_in_history, recover_named, unknown};
@@ -45,7 +45,7 @@ pub(crate) type Planned<'p> = &'p mut dyn FnMut(&Recovered);
 
 /// Recovers one transaction. What cannot be recovered is left as it is, and the answer says why.
 pub(crate) fn recover_one(
-    state: &State,
+    state: &StateFolder,
     id: &str,
     options: RecoverOptions,
     patience: Patience<'_>,
@@ -103,7 +103,7 @@ struct Actionable {
 
 /// Examines the folder of a transaction in `txn/`; the lock on it is held by what is answered.
 fn examine(
-    state: &State,
+    state: &StateFolder,
     id: &str,
     options: RecoverOptions,
     run: Run<'_>,
@@ -122,7 +122,7 @@ fn examine(
     let Some(folder) = folder else { return Ok(Err(Left::Running)) };
     let adopted = match options.decision {
         Wish::Discard => None,
-        _ => adopt(state, &Found { id, folder: &folder, mark }, &journal, run.cancel)?,
+        _ => adopt(state, &FoundFolder { id, folder: &folder, mark }, &journal, run.cancel)?,
     };
     let is_adopted = adopted.is_some();
     journal = adopted.unwrap_or(journal);
@@ -146,7 +146,7 @@ fn is_trusted(options: RecoverOptions, untrusted: Untrusted) -> bool {
 }
 
 /// The decision about a transaction: the recovery table's, unless a person wishes another one that can be had.
-fn choose(transaction: &TransactionFolder<'_>, classes: &[Class], wish: Wish) -> Result<Decision> {
+fn choose(transaction: &TransactionFolder<'_>, classes: &[Class], wish: Wish) -> Result<RecoveryDecision> {
     let table = (transaction.workspace().protocol.decide)(transaction.mark, transaction.journal.back_on_crash, classes);
     let cannot_finish = |why: &str| {
         let id = transaction.journal.header.id.clone();
@@ -155,21 +155,21 @@ fn choose(transaction: &TransactionFolder<'_>, classes: &[Class], wish: Wish) ->
     };
     match wish {
         Wish::Table | Wish::Discard => Ok(table),
-        Wish::Back => Ok(Decision::Back),
+        Wish::Back => Ok(RecoveryDecision::Back),
         Wish::Forward if transaction.mark == Mark::Contended => cannot_finish(
             "it was interrupted beside another program that was writing, and its new contents are not known to be whole",
         ),
         Wish::Forward if transaction.mark.is_undo() => {
             cannot_finish("its rollback was begun, and what was put back may have been built on")
         }
-        Wish::Forward => Ok(Decision::Forward),
+        Wish::Forward => Ok(RecoveryDecision::Forward),
     }
 }
 
 /// The decision about a transaction, and what it rests on.
 struct Decided {
     classes: Vec<Class>,
-    decision: Decision,
+    decision: RecoveryDecision,
     /// True if something is in the way, so that nothing is done.
     is_blocked: bool,
     /// The plan: what would be done.
@@ -186,10 +186,10 @@ fn decide(transaction: &TransactionFolder<'_>, wish: Wish, cancel: &CancelToken)
     }
     let action = match (wish, decision) {
         (Wish::Discard, _) => RecoveryAction::Discard,
-        (_, Decision::Forward) => RecoveryAction::Forward,
-        (_, Decision::Back) => RecoveryAction::Back,
-        (_, Decision::Drop) => RecoveryAction::Drop,
-        (_, Decision::Wait) => RecoveryAction::Wait,
+        (_, RecoveryDecision::Forward) => RecoveryAction::Forward,
+        (_, RecoveryDecision::Back) => RecoveryAction::Back,
+        (_, RecoveryDecision::Drop) => RecoveryAction::Drop,
+        (_, RecoveryDecision::Wait) => RecoveryAction::Wait,
     };
     let mut report = describe(transaction, &classes, action);
     if action == RecoveryAction::Forward {
@@ -236,7 +236,7 @@ fn act(
     }
     // Described before it is touched: the report says what was found, not what is there by then.
     Ok(Some(match decided.decision {
-        Decision::Forward => {
+        RecoveryDecision::Forward => {
             let ready: Vec<usize> = (0..classes.len()).filter(|&entry| classes[entry] == Class::Ready).collect();
             let mut report = describe(transaction, classes, RecoveryAction::Committed);
             if forward::tell(transaction, classes, &mut report) {
@@ -246,16 +246,16 @@ fn act(
             report.remarks.extend(told);
             report
         }
-        Decision::Back => {
+        RecoveryDecision::Back => {
             let report = describe(transaction, classes, RecoveryAction::RolledBack);
             let undone = walk::undo(transaction, true, run)?;
             rolled_back(transaction, undone, report)
         }
-        Decision::Drop => {
+        RecoveryDecision::Drop => {
             let report = describe(transaction, classes, RecoveryAction::Dropped);
             Recovered { kept: drop_unswapped(transaction)?, ..report }
         }
-        Decision::Wait => Recovered { action: RecoveryAction::Left, ..decided.report.clone() },
+        RecoveryDecision::Wait => Recovered { action: RecoveryAction::Left, ..decided.report.clone() },
     }))
 }
 
@@ -266,7 +266,7 @@ fn keeps_writing(id: &str) -> Error {
     Error::new(ErrorKind::RecoveryRequired, message).of_transaction(id).with_next(steps)
 }
 
-fn drop_unswapped(transaction: &mut TransactionFolder<'_>) -> Result<Vec<crate::error::Kept>> {
+fn drop_unswapped(transaction: &mut TransactionFolder<'_>) -> Result<Vec<crate::error::KeptContent>> {
     let mut kept = Vec::new();
     for step in (transaction.workspace().protocol.drop_unswapped)(transaction.mark) {
         match step {

@@ -8,7 +8,7 @@ use crate::engine::report::{Recovered, RecoveryAction, Why};
 use crate::engine::store::barrier;
 use crate::engine::store::interrupted::{self, JournalStatus};
 use crate::engine::store::lock::Patience;
-use crate::engine::store::state::{Section, State, list_ids, open_transaction};
+use crate::engine::store::state::{Section, StateFolder, list_ids, open_transaction};
 use crate::engine::{Decision as Wish, RecoverOptions, Run, history};
 use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::Handle;
@@ -21,7 +21,7 @@ pub(crate) fn unknown(id: &str) -> Error {
 
 /// Recovers the one that a person named.
 pub(crate) fn recover_named(
-    state: &State,
+    state: &StateFolder,
     id: &str,
     options: RecoverOptions,
     patience: Patience<'_>,
@@ -50,7 +50,7 @@ pub(crate) fn recover_named(
 
 /// A folder whose journal does not verify can only be put aside, and only on a person's word.
 fn discard_unreadable(
-    state: &State,
+    state: &StateFolder,
     id: &str,
     options: RecoverOptions,
     planned: Planned<'_>,
@@ -68,12 +68,12 @@ fn discard_unreadable(
 /// The same for what stands in history under an id and cannot be read; `None` where nothing does, or a transaction that
 /// can be undone.
 fn unreadable_in_history(
-    state: &State,
+    state: &StateFolder,
     id: &str,
     options: RecoverOptions,
     planned: Planned<'_>,
 ) -> Result<Option<Recovered>> {
-    let Some(history::Entry::Doubtful(doubtful)) = history::look(state, id)? else { return Ok(None) };
+    let Some(history::HistoryEntry::Doubtful(doubtful)) = history::look(state, id)? else { return Ok(None) };
     if options.decision != Wish::Discard {
         let left = left_in_history(&doubtful);
         planned(&left);
@@ -97,7 +97,7 @@ pub(crate) fn left_in_history(doubtful: &Doubtful) -> Recovered {
 
 /// Moves what cannot be acted on out of its section to `kept/`; its folder may be none that can be opened.
 fn put_aside(
-    state: &State,
+    state: &StateFolder,
     (id, why): (&str, Why),
     (section, folder): (Section, Option<&Handle>),
     options: RecoverOptions,

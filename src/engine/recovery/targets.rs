@@ -4,23 +4,23 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::engine::store::lock::{Locks, Patience};
-use crate::engine::store::state::{Section, State};
+use crate::engine::store::state::{Section, StateFolder};
 use crate::error::Result;
 use crate::fs::{Handle, Stat};
 use crate::identity::Identity;
 use crate::journal::{Journal, slot_name};
 
 /// The folders of the targets, by their path in the workspace.
-pub(super) type Parents = HashMap<PathBuf, (Identity, Handle)>;
+pub(super) type LockedParents = HashMap<PathBuf, (Identity, Handle)>;
 
 /// Locks the folders of all targets and all folders that the transaction makes, and looks again whether they are
 /// still where they were.
 pub(super) fn lock_targets(
-    state: &State,
+    state: &StateFolder,
     id: &str,
     journal: &Journal,
     patience: Patience<'_>,
-) -> Result<(Locks, Parents)> {
+) -> Result<(Locks, LockedParents)> {
     loop {
         let before = open_parents(state, id, journal)?;
         let found: HashMap<PathBuf, Stat> =
@@ -37,7 +37,7 @@ pub(super) fn lock_targets(
 }
 
 /// Opens the folder of each target, where it is there: at its path, or still in its slot.
-fn open_parents(state: &State, id: &str, journal: &Journal) -> Result<HashMap<PathBuf, (Stat, Handle)>> {
+fn open_parents(state: &StateFolder, id: &str, journal: &Journal) -> Result<HashMap<PathBuf, (Stat, Handle)>> {
     let mut open = HashMap::new();
     each_parent(state, id, journal, |path, stat, handle| {
         open.insert(path.to_owned(), (stat, handle));
@@ -46,7 +46,7 @@ fn open_parents(state: &State, id: &str, journal: &Journal) -> Result<HashMap<Pa
 }
 
 /// True if the folders are those that were found. One is opened at a time: as many again as are locked may be too many.
-fn are_there(state: &State, id: &str, journal: &Journal, found: &HashMap<PathBuf, Stat>) -> Result<bool> {
+fn are_there(state: &StateFolder, id: &str, journal: &Journal, found: &HashMap<PathBuf, Stat>) -> Result<bool> {
     let mut there = HashMap::new();
     each_parent(state, id, journal, |path, stat, _| {
         there.insert(path.to_owned(), stat.identity);
@@ -56,7 +56,12 @@ fn are_there(state: &State, id: &str, journal: &Journal, found: &HashMap<PathBuf
 }
 
 /// Opens the folder of each target, one after the other.
-fn each_parent(state: &State, id: &str, journal: &Journal, mut found: impl FnMut(&Path, Stat, Handle)) -> Result<()> {
+fn each_parent(
+    state: &StateFolder,
+    id: &str,
+    journal: &Journal,
+    mut found: impl FnMut(&Path, Stat, Handle),
+) -> Result<()> {
     let mut add = |path: &Path, handle: Option<Handle>| -> Result<()> {
         if let Some(handle) = handle {
             let stat = state.workspace.stat_handle(&handle)?;

@@ -68,11 +68,11 @@ impl InFront {
 mod tests {
     use super::*;
     use crate::engine::report::Why;
-    use crate::error::Kept;
+    use crate::error::KeptContent;
 
     #[test]
     fn what_a_recovery_put_aside_is_named() {
-        let kept = |path: &str, kept_path: &str| Kept {
+        let kept = |path: &str, kept_path: &str| KeptContent {
             path: path.into(),
             kept_path: kept_path.into(),
             reason: "another program wrote it".to_owned(),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 pub use crate::engine::store::interrupted::Untrusted;
-use crate::error::{Kept, NextStep};
+use crate::error::{KeptContent, NextStep};
 use crate::journal::Mark;
 use crate::journal::recover::Class;
 
@@ -253,7 +253,7 @@ pub struct Recovered {
     /// The files, relative to the workspace.
     pub files: Vec<InterruptedFile>,
     /// What was put aside.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<KeptContent>,
 }
 
 impl Recovered {

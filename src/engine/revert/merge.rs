@@ -7,11 +7,11 @@ use crate::digest::Digest;
 use crate::engine::history::stored_report::Account;
 use crate::engine::history::{Loaded, history};
 use crate::engine::store::folder::see;
-use crate::engine::store::state::State;
+use crate::engine::store::state::StateFolder;
 use crate::engine::{Engine, Run};
 use crate::error::{Conflict, Detail, Error, Result};
 use crate::fs::Name;
-use crate::journal::Change;
+use crate::journal::RecordedChange;
 use crate::journal::recover::Seen;
 use crate::journal::reverse::{Carried, is_as_left};
 use crate::limits;
@@ -26,14 +26,14 @@ impl Engine {
     /// other is needed.
     pub(crate) fn carry_back(
         &self,
-        state: &State,
+        state: &StateFolder,
         loaded: &Loaded,
         entry: usize,
         found: FileState,
         run: Run<'_>,
     ) -> Result<Option<Carried>> {
         let record = &loaded.journal.entries[entry];
-        let Change::Edit { before, after, .. } = record.change else { return Ok(None) };
+        let RecordedChange::Edit { before, after, .. } = record.change else { return Ok(None) };
         if found.digest == after.digest {
             return Ok(None);
         }
@@ -64,7 +64,7 @@ impl Engine {
     /// edits are on record. In any case its digest tells that it is the one.
     pub(crate) fn left_by(
         &self,
-        state: &State,
+        state: &StateFolder,
         loaded: &Loaded,
         path: &RelPath,
         original: &[u8],
@@ -90,7 +90,7 @@ impl Engine {
     }
 
     /// Adds to a conflict what changed the files since.
-    pub(crate) fn explain_conflicts(&self, error: Error, state: &State, loaded: &Loaded, run: Run<'_>) -> Error {
+    pub(crate) fn explain_conflicts(&self, error: Error, state: &StateFolder, loaded: &Loaded, run: Run<'_>) -> Error {
         let Detail::Conflicts(conflicts) = error.details() else { return error };
         let conflicts = conflicts.iter().map(|conflict| self.explained(&conflict.path, state, loaded, run));
         // Without the explanation the error is still the error.
@@ -113,7 +113,7 @@ impl Engine {
         })
     }
 
-    fn explained(&self, path: &Path, state: &State, loaded: &Loaded, run: Run<'_>) -> Result<Conflict> {
+    fn explained(&self, path: &Path, state: &StateFolder, loaded: &Loaded, run: Run<'_>) -> Result<Conflict> {
         let mut conflict = Conflict { path: path.to_owned(), ..Conflict::default() };
         let Some(entry) = loaded.journal.entries.iter().position(|record| record.path.as_path() == path) else {
             return Ok(conflict);

@@ -5,22 +5,22 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::engine::history::untrusted::{self, Wanting};
-use crate::engine::history::{self, Entry, Loaded, whole_history};
+use crate::engine::history::{self, HistoryEntry, Loaded, whole_history};
 use crate::engine::recovery::{self, InFront};
 use crate::engine::report::{Extra, FileReport, Operation, Report, Reverted};
-use crate::engine::store::snapshot::{self, Snapshot, Wanted};
-use crate::engine::store::state::Found;
+use crate::engine::store::snapshot::{self, ReadMode, Snapshot};
+use crate::engine::store::state::StateLookup;
 use crate::engine::transaction::prepare::lock_targets::{LockedTargets, Parents, Targets};
-use crate::engine::transaction::prepare::prepared::{Marks, Prepared, Source, Sources};
+use crate::engine::transaction::prepare::prepared::{JournalMarks, Prepared, SourceFile, Sources};
 use crate::engine::transaction::prepare::request_paths::is_about_the_path;
-use crate::engine::transaction::prepare::resolve::Place;
+use crate::engine::transaction::prepare::resolve::ResolvedPath;
 use crate::engine::transaction::retry::telling;
 use crate::engine::transaction::{Ready, Transaction};
 use crate::engine::{Engine, Run, UndoOptions};
 use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::{FileKind, Metadata, Name};
-use crate::journal::reverse::{Now, conflict, reverse};
-use crate::journal::{Change, Header, Journal, original_name, slot_name};
+use crate::journal::reverse::{PresentTarget, conflict, reverse};
+use crate::journal::{Header, Journal, RecordedChange, original_name, slot_name};
 use crate::limits;
 use crate::path::{AskedPath, RelPath};
 use crate::plan::SourceId;
@@ -84,7 +84,7 @@ impl Engine {
     /// Where no id is given, what could not be recovered may be the newest itself, if it is wanted.
     fn recover_for(
         &self,
-        found: &Found,
+        found: &StateLookup,
         id: Option<&str>,
         wanted: &[&Wanting<'_>],
         options: &UndoOptions,
@@ -121,7 +121,7 @@ impl Engine {
     /// and would be one the next time.
     fn take_back_by(
         &self,
-        found: &mut Found,
+        found: &mut StateLookup,
         id: &str,
         options: &UndoOptions,
         mut warnings: Vec<String>,
@@ -134,7 +134,7 @@ impl Engine {
 
     fn take_back(
         &self,
-        found: &mut Found,
+        found: &mut StateLookup,
         id: &str,
         options: &UndoOptions,
         again: bool,
@@ -169,7 +169,7 @@ impl Engine {
                 Some(there) if options.rebase => self.carry_back(&state, &loaded, entry, there, run)?,
                 _ => None,
             };
-            now.push(Now {
+            now.push(PresentTarget {
                 state: there,
                 obstructed,
                 missing: place.missing.clone(),
@@ -189,7 +189,7 @@ impl Engine {
         let Header { owner, label, .. } = &loaded.journal.header;
         let reverted = Reverted { id: id.clone(), owner: owner.to_string(), label: label.clone() };
         let reverts = Some(Box::new(reverted));
-        let marks = Marks { reverts: Some(id), ..Marks::default() };
+        let marks = JournalMarks { reverts: Some(id), ..JournalMarks::default() };
         let gate = self.gate(options.check.as_ref())?;
         let dresses = self.dresses(&loaded)?;
         let prepared =
@@ -204,15 +204,15 @@ impl Engine {
 
     /// The newest transaction that is neither undone nor itself an undo, and that is wanted by its id and the program that
     /// committed it.
-    fn newest_not_undone(&self, found: &Found, is_wanted: &Wanting<'_>) -> Result<Option<String>> {
+    fn newest_not_undone(&self, found: &StateLookup, is_wanted: &Wanting<'_>) -> Result<Option<String>> {
         let Some(state) = found.trusted(&self.workspace)? else { return Ok(None) };
         let undone = history::reverted(state)?;
         let newest = whole_history(state)?.rev().find_map(|entry| match entry {
-            Ok(Entry::Ours(Loaded { journal: Journal { header, .. }, .. })) => {
+            Ok(HistoryEntry::Ours(Loaded { journal: Journal { header, .. }, .. })) => {
                 let is_open = header.reverts.is_none() && !undone.contains_key(&header.id);
                 (is_open && is_wanted(&header.id, &header.owner.program)).then_some(Ok(header.id))
             }
-            Ok(Entry::Doubtful(doubtful)) => {
+            Ok(HistoryEntry::Doubtful(doubtful)) => {
                 untrusted::is_wanted(&doubtful, is_wanted).then(|| Err(doubtful.may_be_newest()))
             }
             Err(error) => Some(Err(error)),
@@ -223,7 +223,7 @@ impl Engine {
     }
 
     /// The undo that a redo takes back.
-    fn undo_of(&self, found: &Found, id: Option<&str>) -> Result<String> {
+    fn undo_of(&self, found: &StateLookup, id: Option<&str>) -> Result<String> {
         let nothing = |what: &str| {
             let message = format!("{what}; there is nothing to redo");
             Error::new(ErrorKind::UnknownTransaction, message).with_next([NextStep::Log])
@@ -238,8 +238,8 @@ impl Engine {
             let newest = reverts.iter().rev().find(|(id, _)| is_undo(id) && !undone.contains_key(id));
             let newest = newest.map(|(id, _)| id.as_str());
             let newer = whole_history(state)?.rev().find_map(|entry| match entry {
-                Ok(Entry::Ours(loaded)) => (Some(loaded.id()) == newest).then_some(Ok(())),
-                Ok(Entry::Doubtful(doubtful)) => Some(Err(doubtful.may_be_newest())),
+                Ok(HistoryEntry::Ours(loaded)) => (Some(loaded.id()) == newest).then_some(Ok(())),
+                Ok(HistoryEntry::Doubtful(doubtful)) => Some(Err(doubtful.may_be_newest())),
                 Err(error) => Some(Err(error)),
             });
             newer.transpose()?;
@@ -254,7 +254,13 @@ impl Engine {
     }
 
     /// The file at the path of an entry of a journal, as it is now.
-    fn snapshot_of(&self, path: &RelPath, place: &Place, parents: &Parents, run: Run<'_>) -> Result<Option<Snapshot>> {
+    fn snapshot_of(
+        &self,
+        path: &RelPath,
+        place: &ResolvedPath,
+        parents: &Parents,
+        run: Run<'_>,
+    ) -> Result<Option<Snapshot>> {
         let Some(stat) = &place.stat else { return Ok(None) };
         if stat.kind != FileKind::File || place.path != *path {
             // A folder that the transaction made, or a symlink where the file was.
@@ -262,13 +268,13 @@ impl Engine {
         }
         let (_, folder) = &parents[place.folder()];
         let name = Name::new(folder, path.name());
-        let (snapshot, _) = snapshot::read(&self.workspace, name, stat, Wanted::Nothing, run.cancel)?;
+        let (snapshot, _) = snapshot::read(&self.workspace, name, stat, ReadMode::Nothing, run.cancel)?;
         Ok(Some(snapshot))
     }
 
     /// True if what stands at a place may be replaced. A file that is as the transaction left it may be read-only: the
     /// transaction made it so, or found it so.
-    fn check_restorable(&self, place: &Place, now: &Now, parents: &Parents) -> Result<()> {
+    fn check_restorable(&self, place: &ResolvedPath, now: &PresentTarget, parents: &Parents) -> Result<()> {
         let path = || self.workspace.root.path().join(place.path.as_path());
         let (folder_stat, folder) = &parents[place.folder()];
         match &place.stat {
@@ -288,7 +294,7 @@ impl Engine {
     fn sources(
         &self,
         loaded: &Loaded,
-        now: &[Now],
+        now: &[PresentTarget],
         targets: &HashMap<RelPath, Option<Arc<Snapshot>>>,
         parents: &Parents,
         run: Run<'_>,
@@ -298,7 +304,7 @@ impl Engine {
             let (Some(_), Some(Some(snapshot))) = (&now.carried, targets.get(&record.path)) else { continue };
             let (_, folder) = &parents[record.path.parent()];
             let path = record.path.clone();
-            let source = Source { folder: folder.clone(), path, snapshot: snapshot.clone(), bytes: None };
+            let source = SourceFile { folder: folder.clone(), path, snapshot: snapshot.clone(), bytes: None };
             sources.insert(SourceId(entry), source);
         }
         Ok(sources)
@@ -320,14 +326,14 @@ impl Engine {
             let stat = self.workspace.stat(name)?;
             let stat = stat.filter(|stat| stat.kind == FileKind::File).ok_or_else(|| damaged("is gone"))?;
             let stat = Arc::new(stat);
-            let (mut snapshot, _) = snapshot::read(&self.workspace, name, &stat, Wanted::Nothing, run.cancel)?;
+            let (mut snapshot, _) = snapshot::read(&self.workspace, name, &stat, ReadMode::Nothing, run.cancel)?;
             if snapshot.digest != before.digest {
                 return Err(damaged("was written after the commit, by a program that still had it open"));
             }
             if loaded.journal.entries.len() > limits::SYNC_EACH_UP_TO {
                 snapshot.file = None;
             }
-            let source = Source {
+            let source = SourceFile {
                 folder: loaded.folder.clone(),
                 path: RelPath::new(&slot).unwrap_or_else(|_| unreachable!("a slot has a name")),
                 snapshot: Arc::new(snapshot),
@@ -355,15 +361,21 @@ impl Engine {
         Ok(dresses)
     }
 
-    fn undo_reports(&self, loaded: &Loaded, now: &[Now], with_diff: bool, run: Run<'_>) -> Result<Vec<FileReport>> {
+    fn undo_reports(
+        &self,
+        loaded: &Loaded,
+        now: &[PresentTarget],
+        with_diff: bool,
+        run: Run<'_>,
+    ) -> Result<Vec<FileReport>> {
         let mut reports = Vec::new();
         for (entry, (record, now)) in loaded.journal.entries.iter().zip(now).enumerate() {
             let operation = match record.change {
-                Change::Edit { before, after, .. } if before.digest == after.digest => Operation::Mode,
-                Change::Edit { .. } => Operation::Replace,
-                Change::Create { .. } | Change::FolderToFile { .. } => Operation::Delete,
-                Change::Delete { .. } | Change::FileToFolder { .. } => Operation::Create,
-                Change::Folder { .. } | Change::RemoveFolder { .. } => continue,
+                RecordedChange::Edit { before, after, .. } if before.digest == after.digest => Operation::Mode,
+                RecordedChange::Edit { .. } => Operation::Replace,
+                RecordedChange::Create { .. } | RecordedChange::FolderToFile { .. } => Operation::Delete,
+                RecordedChange::Delete { .. } | RecordedChange::FileToFolder { .. } => Operation::Create,
+                RecordedChange::Folder { .. } | RecordedChange::RemoveFolder { .. } => continue,
             };
             let path = record.path.as_path().to_owned();
             let diff = if with_diff {
@@ -420,9 +432,9 @@ impl Targets for RevertPaths<'_> {
 
     /// One that cannot be reached, or leads elsewhere, was changed since; but a file that took the place of a folder goes,
     /// and so does a folder that took the place of a file.
-    fn accept(&self, found: Vec<Result<Place>>) -> Result<Vec<Place>> {
+    fn accept(&self, found: Vec<Result<ResolvedPath>>) -> Result<Vec<ResolvedPath>> {
         let entries = &self.journal.entries;
-        let became_file = entries.iter().filter(|record| matches!(record.change, Change::FolderToFile { .. }));
+        let became_file = entries.iter().filter(|record| matches!(record.change, RecordedChange::FolderToFile { .. }));
         let became_file: HashSet<&RelPath> = became_file.map(|record| &record.path).collect();
         let mut places = Vec::with_capacity(found.len());
         let mut conflicts = Vec::new();
@@ -433,7 +445,10 @@ impl Targets for RevertPaths<'_> {
                 }
                 Ok(mut place) => {
                     let is_folder = place.stat.as_ref().is_some_and(|stat| stat.kind == FileKind::Folder);
-                    if is_folder && place.path == record.path && matches!(record.change, Change::FileToFolder { .. }) {
+                    if is_folder
+                        && place.path == record.path
+                        && matches!(record.change, RecordedChange::FileToFolder { .. })
+                    {
                         place.make_way();
                     }
                     places.push(place);
@@ -448,11 +463,11 @@ impl Targets for RevertPaths<'_> {
 }
 
 /// Refuses to remove a folder into which somebody has put something.
-fn refuse_filled(journal: &Journal, places: &[Place]) -> Result<()> {
+fn refuse_filled(journal: &Journal, places: &[ResolvedPath]) -> Result<()> {
     if places.iter().all(|place| place.within.is_none()) {
         return Ok(());
     }
-    let created = journal.entries.iter().filter(|record| matches!(record.change, Change::Create { .. }));
+    let created = journal.entries.iter().filter(|record| matches!(record.change, RecordedChange::Create { .. }));
     let created: HashSet<&RelPath> = created.map(|record| &record.path).collect();
     let within = places.iter().flat_map(|place| place.within.iter().flatten());
     let left = within.filter(|(path, kind)| *kind != FileKind::Folder && !created.contains(path));

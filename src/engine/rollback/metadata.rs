@@ -8,12 +8,12 @@ use crate::errno;
 use crate::error::{Error, Result};
 use crate::fs::{FileKind, Metadata, Name};
 use crate::identity::Identity;
-use crate::journal::{Change, slot_name};
+use crate::journal::{RecordedChange, slot_name};
 use crate::plan::FileState;
 
 /// Where the new file of an edit is; what goes back is in the other place.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Place<'a> {
+pub(crate) enum NewFileAt<'a> {
     Target,
     /// In its slot again; this went back to the target.
     Slot(&'a Returned),
@@ -42,9 +42,9 @@ pub(crate) enum Handed {
 impl TransactionFolder<'_> {
     /// Gives to what goes back, the original or what came out in its place, what somebody changed of mode, owner and
     /// attributes of the new file, since that was staged, or since it was handed over `before`.
-    pub(crate) fn hand_over(&self, entry: usize, place: Place<'_>, before: Handed) -> Result<Handed> {
+    pub(crate) fn hand_over(&self, entry: usize, place: NewFileAt<'_>, before: Handed) -> Result<Handed> {
         let record = self.record(entry);
-        let Change::Edit { before: old, after, staged, .. } = &record.change else {
+        let RecordedChange::Edit { before: old, after, staged, .. } = &record.change else {
             return Ok(Handed::AsStaged);
         };
         let (old, after) = match &before {
@@ -56,8 +56,8 @@ impl TransactionFolder<'_> {
         let slot = Name::new(&self.folder, &slot);
         let target = Name::new(self.parent(entry)?, record.path.name());
         let (new, returning) = match place {
-            Place::Target => (target, slot),
-            Place::Slot(_) => (slot, target),
+            NewFileAt::Target => (target, slot),
+            NewFileAt::Slot(_) => (slot, target),
         };
         let io = |verb: &'static str| move |e| Error::io(verb, self.path(entry), e);
         // What somebody put in its place has a mode of its own.
@@ -66,7 +66,7 @@ impl TransactionFolder<'_> {
             return Ok(before);
         };
         let there = self.workspace().fs().stat(returning).map_err(io("look at"))?;
-        if let Place::Slot(went_back) = place
+        if let NewFileAt::Slot(went_back) = place
             && there.is_none_or(|there| Some(there.identity) != went_back.identity)
         {
             return Ok(before);
@@ -77,7 +77,7 @@ impl TransactionFolder<'_> {
         }
         let now = self.metadata(returning).map_err(io("read the attributes of"))?;
         let Some(mut wanted) = wanted([old, after], &found, &now) else { return Ok(Handed::Not) };
-        if let Place::Slot(Returned { worn: Some(worn), .. }) = place {
+        if let NewFileAt::Slot(Returned { worn: Some(worn), .. }) = place {
             wanted = but_newer(wanted, worn, &now);
         }
         let worn = FileState { mode: found.mode, access: Some(found.access()), ..*after };
@@ -103,7 +103,7 @@ impl TransactionFolder<'_> {
         let slot = Name::new(&self.folder, &slot);
         let io = |verb: &'static str| move |e| Error::io(verb, self.path(entry), e);
         let stat = self.workspace().fs().stat(slot).map_err(io("look at"))?;
-        let is_edit = matches!(self.record(entry).change, Change::Edit { .. });
+        let is_edit = matches!(self.record(entry).change, RecordedChange::Edit { .. });
         if !is_edit || stat.is_none_or(|stat| stat.kind != FileKind::File) {
             return Ok(None);
         }

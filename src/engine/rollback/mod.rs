@@ -13,8 +13,8 @@ use crate::errno;
 use crate::error::{Error, Result};
 use crate::fs::{Name, Rename};
 use crate::journal::recover::{Class, Observed, Seen, is, is_original};
-use crate::journal::{Change, Mark, Record, kept_name, slot_name};
-use metadata::{Handed, Place};
+use crate::journal::{Mark, Record, RecordedChange, kept_name, slot_name};
+use metadata::{Handed, NewFileAt};
 
 /// The result of rolling one entry back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,13 +47,15 @@ fn left_alone(record: &Record, observed: Observed, class: Class) -> TakenBack {
     let is_missing = observed.target == Seen::Missing;
     let is_staged = record.change.staged().is_some_and(|staged| is(observed.target, staged));
     match (class, &record.change) {
-        (Class::OnTop, Change::Delete { .. } | Change::RemoveFolder { .. }) => IN_THE_WAY,
+        (Class::OnTop, RecordedChange::Delete { .. } | RecordedChange::RemoveFolder { .. }) => IN_THE_WAY,
         (Class::OnTop, _) if is_missing => TakenBack::Left("another program removed it"),
         (Class::OnTop, _) => TakenBack::Left("another program changed the new content"),
         (Class::OriginalLost, _) => TakenBack::Left("its original is gone"),
         // Somebody removed what was created, or a power loss took it before it was.
-        (Class::Unknown, Change::Create { .. } | Change::Folder { .. }) if is_gone(observed) => TakenBack::Old,
-        (Class::Unknown, Change::Create { .. }) => TakenBack::Left("another program replaced it"),
+        (Class::Unknown, RecordedChange::Create { .. } | RecordedChange::Folder { .. }) if is_gone(observed) => {
+            TakenBack::Old
+        }
+        (Class::Unknown, RecordedChange::Create { .. }) => TakenBack::Left("another program replaced it"),
         // It was put back before a crash, by an exchange with what others had put there.
         (Class::Unknown, _) if is_original(record, observed.target) => TakenBack::Aside(ASIDE),
         (Class::Unknown, _) => TakenBack::Left("neither its old nor its new content is there"),
@@ -69,9 +71,9 @@ fn is_gone(observed: Observed) -> bool {
 }
 
 /// True if whatever stands at the target after a check goes aside, for the original or for nothing.
-fn is_to_go_aside(change: &Change, class: Class, observed: Observed) -> bool {
+fn is_to_go_aside(change: &RecordedChange, class: Class, observed: Observed) -> bool {
     match change {
-        Change::Create { .. } => observed.slot == Seen::Missing && observed.target != Seen::Missing,
+        RecordedChange::Create { .. } => observed.slot == Seen::Missing && observed.target != Seen::Missing,
         _ => change.original().is_some_and(|it| class == Class::OnTop || is(observed.slot, it)),
     }
 }
@@ -79,14 +81,14 @@ fn is_to_go_aside(change: &Change, class: Class, observed: Observed) -> bool {
 impl TransactionFolder<'_> {
     /// True if nothing is there of a new file.
     pub(crate) fn is_created_and_gone(&self, entry: usize) -> Result<bool> {
-        let is_created = matches!(self.record(entry).change, Change::Create { .. });
+        let is_created = matches!(self.record(entry).change, RecordedChange::Create { .. });
         Ok(is_created && is_gone(self.observe(entry, &NEVER)?))
     }
 
     /// Takes an entry back where it was swapped. Classified just before it is touched; what returns to the slot is
     /// looked at, and goes out again where it is not verified new content.
     pub(crate) fn take_back(&self, entry: usize) -> Result<TakenBack> {
-        let is_folder = matches!(self.record(entry).change, Change::Folder { .. });
+        let is_folder = matches!(self.record(entry).change, RecordedChange::Folder { .. });
         if self.mark == Mark::CheckUndo && !is_folder {
             return self.take_back_checked(entry);
         }
@@ -109,7 +111,7 @@ impl TransactionFolder<'_> {
         if makes_folder && !self.target_folder_is_empty(entry)? {
             return Ok(FILLED);
         }
-        let handed = self.hand_over(entry, Place::Target, Handed::AsStaged)?;
+        let handed = self.hand_over(entry, NewFileAt::Target, Handed::AsStaged)?;
         if handed == Handed::Not {
             return Ok(NOT_HANDED_OVER);
         }
@@ -119,7 +121,7 @@ impl TransactionFolder<'_> {
             other => other?,
         }
         let back = if class == Class::Captured { TakenBack::Theirs } else { TakenBack::Old };
-        if matches!(self.record(entry).change, Change::Delete { .. } | Change::RemoveFolder { .. }) {
+        if matches!(self.record(entry).change, RecordedChange::Delete { .. } | RecordedChange::RemoveFolder { .. }) {
             return Ok(back);
         }
         if !self.slot_came_back(entry)? {
@@ -133,7 +135,11 @@ impl TransactionFolder<'_> {
             });
         }
         // Somebody may have changed them in this moment, perhaps back to what they were.
-        Ok(if self.hand_over(entry, Place::Slot(&returned), handed)? == Handed::Not { NOT_HANDED_OVER } else { back })
+        Ok(if self.hand_over(entry, NewFileAt::Slot(&returned), handed)? == Handed::Not {
+            NOT_HANDED_OVER
+        } else {
+            back
+        })
     }
 
     /// The same after a check began: then every entry was swapped, and what a check wrote over it goes as well.
@@ -141,7 +147,7 @@ impl TransactionFolder<'_> {
         let record = self.record(entry);
         let observed = self.observe(entry, &NEVER)?;
         let class = self.class_of(entry, &observed);
-        let is_edit = matches!(record.change, Change::Edit { .. });
+        let is_edit = matches!(record.change, RecordedChange::Edit { .. });
         // What a check made in a new folder goes aside with it.
         let is_filled =
             class == Class::Done && record.change.folder_after().is_some() && !self.target_folder_is_empty(entry)?;
@@ -152,9 +158,9 @@ impl TransactionFolder<'_> {
             }
             // What is neither the new content nor the original may be its owner's, whoever put the folder there.
             (_, change) if self.is_in_strange_folder(entry) && is_to_go_aside(change, class, observed) => Ok(STRANGE),
-            (_, Change::Create { .. }) if observed.slot == Seen::Missing => self.set_aside(entry, observed),
+            (_, RecordedChange::Create { .. }) if observed.slot == Seen::Missing => self.set_aside(entry, observed),
             (_, change) if is_to_go_aside(change, class, observed) => {
-                if is_edit && self.hand_over(entry, Place::Target, Handed::AsStaged)? == Handed::Not {
+                if is_edit && self.hand_over(entry, NewFileAt::Target, Handed::AsStaged)? == Handed::Not {
                     return Ok(NOT_HANDED_OVER);
                 }
                 self.touch_original(entry, observed.slot);
@@ -170,7 +176,10 @@ impl TransactionFolder<'_> {
                 Ok(left_alone(record, observed, Class::OriginalLost))
             }
             // Taken back before a crash, which may have lost the time that was given then.
-            (Class::Ready, Change::Edit { .. } | Change::Delete { .. } | Change::FileToFolder { .. }) => {
+            (
+                Class::Ready,
+                RecordedChange::Edit { .. } | RecordedChange::Delete { .. } | RecordedChange::FileToFolder { .. },
+            ) => {
                 self.touch(Name::new(self.parent(entry)?, record.path.name()));
                 Ok(TakenBack::Old)
             }

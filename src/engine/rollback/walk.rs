@@ -8,14 +8,14 @@ use crate::commit::step::Step;
 use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::state::Section;
 use crate::engine::{Observer as _, Phase as Progress, Run};
-use crate::error::{Error, Kept, Result};
-use crate::journal::Change;
+use crate::error::{Error, KeptContent, Result};
+use crate::journal::RecordedChange;
 use crate::path::RelPath;
 
 /// The result of a rollback.
 #[derive(Debug, Default)]
 pub(crate) struct Undone {
-    pub kept: Vec<Kept>,
+    pub kept: Vec<KeptContent>,
     /// The entries at whose target the old content is not, in their order.
     pub odd: Vec<Odd>,
 }
@@ -139,7 +139,7 @@ impl WayBack {
     /// Forgets the entries in a new folder that went aside with it when a file took its place again: the folder tells of
     /// them.
     fn gone_aside(&mut self, transaction: &TransactionFolder<'_>, folder: usize) {
-        let Change::FileToFolder { .. } = transaction.record(folder).change else { return };
+        let RecordedChange::FileToFolder { .. } = transaction.record(folder).change else { return };
         let path = &transaction.record(folder).path;
         let stays = |entry: usize| entry == folder || !transaction.record(entry).path.touches(path);
         self.undone.odd.retain(|odd| stays(odd.entry));
@@ -152,7 +152,7 @@ pub(crate) fn drop_folder(
     transaction: &TransactionFolder<'_>,
     conflicts: &HashMap<usize, &'static str>,
     durable: bool,
-) -> Result<Vec<Kept>> {
+) -> Result<Vec<KeptContent>> {
     let kept = transaction.foreign_slots(conflicts)?;
     if kept.is_empty() {
         transaction.move_to(Section::Trash)?;

@@ -7,14 +7,14 @@
 
 use std::path::Path;
 
-use super::state::{Section, State};
+use super::state::{Section, StateFolder};
 use super::workspace::Workspace;
 use crate::errno::{self, Errno};
 use crate::error::{Error, Result};
 use crate::fs::{FileKind, Handle, Name};
 
 /// Makes everything on the file system of `folder` durable; where one call cannot do that, what `each` syncs.
-pub(crate) fn pass(state: &State, folder: &Handle, each: impl FnOnce(OneByOne<'_>) -> Result<()>) -> Result<()> {
+pub(crate) fn pass(state: &StateFolder, folder: &Handle, each: impl FnOnce(OneByOne<'_>) -> Result<()>) -> Result<()> {
     let whole = || state.workspace.sync_file_system(folder);
     let system = state.file_system()?;
     let synced = if system.syncs_whole { whole() } else { each(OneByOne { workspace: &state.workspace }) };
@@ -82,7 +82,7 @@ impl OneByOne<'_> {
     }
 
     /// The names of all transactions, and the way to them from the root.
-    pub(crate) fn sections(self, state: &State) -> Result<()> {
+    pub(crate) fn sections(self, state: &StateFolder) -> Result<()> {
         for section in Section::ALL {
             self.folder(&state.folder, section.name().as_ref())?;
         }

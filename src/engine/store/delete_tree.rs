@@ -9,7 +9,7 @@ use crate::limits;
 /// the root of another mount, is refused with everything in its place. On another failure the rest is still there.
 pub(crate) fn folders_in(workspace: &Workspace, folder: &Handle) -> Result<()> {
     let mount = workspace.stat_handle(folder)?.mount;
-    let tree = Tree { workspace, mount };
+    let tree = TreeDeletion { workspace, mount };
     let mut folders = Vec::new();
     for name in workspace.list(folder)? {
         if tree.kind(Name::new(folder, &name))? == Some(FileKind::Folder) {
@@ -23,13 +23,13 @@ pub(crate) fn folders_in(workspace: &Workspace, folder: &Handle) -> Result<()> {
 }
 
 /// A tree that is deleted.
-struct Tree<'a> {
+struct TreeDeletion<'a> {
     workspace: &'a Workspace,
     /// The mount that it is on.
     mount: u64,
 }
 
-impl Tree<'_> {
+impl TreeDeletion<'_> {
     fn kind(&self, name: Name<'_>) -> Result<Option<FileKind>> {
         let stat = self.workspace.stat(name)?;
         Ok(stat.map(|stat| stat.kind))

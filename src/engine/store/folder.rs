@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use super::barrier;
 use super::files::write_new_by;
 use super::removed_folders::Leaving;
-use super::state::{Section, State};
+use super::state::{Section, StateFolder};
 use super::workspace::Workspace;
 use crate::commit::protocol::PROTOCOL;
 use crate::error::{Error, ErrorKind, Result};
@@ -28,7 +28,7 @@ pub(crate) use observe::{is_empty_folder, is_incomplete, see};
 /// A transaction in `txn/`, its folder and the folders of its targets locked by this process.
 #[derive(Debug)]
 pub(crate) struct TransactionFolder<'a> {
-    pub state: &'a State,
+    pub state: &'a StateFolder,
     /// `txn/<id>`, locked.
     pub folder: Handle,
     pub journal: Journal,
@@ -51,7 +51,7 @@ pub(crate) struct TransactionFolder<'a> {
 impl<'a> TransactionFolder<'a> {
     /// One whose folders of targets were opened by this process.
     pub(crate) fn new(
-        state: &'a State,
+        state: &'a StateFolder,
         folder: Handle,
         journal: Journal,
         mark: Mark,

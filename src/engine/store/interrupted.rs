@@ -5,12 +5,12 @@ use std::io::{BufRead, BufReader, Read};
 use super::files::Reading;
 use super::folder::owner;
 use super::private::{self, Opening, Refusal};
-use super::state::{Section, State, open_transaction};
+use super::state::{Section, StateFolder, open_transaction};
 use super::workspace::Workspace;
 use crate::errno::{self, Errno};
 use crate::error::{Error, NextStep, Result};
 use crate::fs::{FileSystem, Handle, Host, Name};
-use crate::journal::{self, Beginning, Extract, Header, Journal, Mark, Unreadable};
+use crate::journal::{self, Beginning, Extract, Header, Journal, Mark, UnreadableJournal};
 use crate::limits;
 
 /// The status of a folder in `txn/`, by its journal.
@@ -61,7 +61,7 @@ impl Untrusted {
 }
 
 /// The process that is at work on a transaction, where it can be named.
-pub(crate) fn holder(state: &State, id: &str) -> Result<Option<String>> {
+pub(crate) fn holder(state: &StateFolder, id: &str) -> Result<Option<String>> {
     let folder = match state.section(Section::Transactions)? {
         Some(section) => open_transaction(&state.workspace, &section, id)?,
         None => None,
@@ -72,7 +72,7 @@ pub(crate) fn holder(state: &State, id: &str) -> Result<Option<String>> {
 /// Opens, locks and reads the folder of a transaction; the lock is held by the handle that comes along. `dismissed` says
 /// of which reasons against its journal a person said that they do not count.
 pub(crate) fn examine(
-    state: &State,
+    state: &StateFolder,
     id: &str,
     dismissed: &dyn Fn(Untrusted) -> bool,
 ) -> Result<(JournalStatus, Option<Handle>)> {
@@ -136,7 +136,7 @@ pub(crate) fn read_born_here(workspace: &Workspace, folder: &Handle, id: &str) -
 pub(crate) fn read_of_journal<T>(
     workspace: &Workspace,
     folder: &Handle,
-    read: impl FnOnce(&mut dyn BufRead) -> Result<T, Unreadable>,
+    read: impl FnOnce(&mut dyn BufRead) -> Result<T, UnreadableJournal>,
 ) -> Result<Option<Result<(T, Mark), String>>> {
     let names = workspace.list(folder)?;
     let mut marks = names.iter().filter(|name| name.to_string_lossy().starts_with(Mark::Sealed.file_name()));
@@ -154,7 +154,7 @@ pub(crate) fn read_of_journal<T>(
 pub(crate) fn read_marked<T>(
     workspace: &Workspace,
     name: Name<'_>,
-    read: impl FnOnce(&mut dyn BufRead) -> Result<T, Unreadable>,
+    read: impl FnOnce(&mut dyn BufRead) -> Result<T, UnreadableJournal>,
 ) -> Result<Result<T, String>> {
     let path = name.path();
     let file = match workspace.fs().open_file(name) {
@@ -173,7 +173,7 @@ pub(crate) fn read_marked<T>(
     let room = usize::try_from(stat.size).unwrap_or(usize::MAX).min(limits::CHUNK_BYTES);
     match read(&mut BufReader::with_capacity(room, (&mut reading).take(stat.size))) {
         Ok(read) => Ok(Ok(read)),
-        Err(Unreadable::Corrupt(corrupt)) => Ok(Err(format!("its journal does not verify: {corrupt}"))),
-        Err(Unreadable::Io(e)) => Err(reading.failure(e)),
+        Err(UnreadableJournal::Corrupt(corrupt)) => Ok(Err(format!("its journal does not verify: {corrupt}"))),
+        Err(UnreadableJournal::Io(e)) => Err(reading.failure(e)),
     }
 }

@@ -142,7 +142,7 @@ pub(crate) fn check_replaceable(user: u32, name: Name<'_>, stat: &Stat, folder: 
 }
 
 /// The use that is made of a content as it is read.
-pub(crate) enum Wanted<'a> {
+pub(crate) enum ReadMode<'a> {
     /// All of it comes along.
     Whole,
     /// Each piece is passed to this.
@@ -157,22 +157,22 @@ pub(crate) fn read(
     workspace: &Workspace,
     name: Name<'_>,
     stat: &Arc<Stat>,
-    wanted: Wanted<'_>,
+    wanted: ReadMode<'_>,
     cancel: &CancelToken,
 ) -> Result<(Snapshot, Vec<u8>)> {
     let file = workspace.open_file(name)?;
     let path = file.path();
-    if !matches!(wanted, Wanted::Nothing) {
+    if !matches!(wanted, ReadMode::Nothing) {
         check_size(path, stat.size)?;
     }
-    let is_whole = matches!(wanted, Wanted::Whole);
+    let is_whole = matches!(wanted, ReadMode::Whole);
     let (digest, bytes) = match wanted {
-        Wanted::Whole => {
+        ReadMode::Whole => {
             let bytes = read_whole(workspace, &file, stat.size, cancel)?;
             (digest_of(&bytes, cancel)?, bytes)
         }
-        Wanted::Pieces(look) => (each_piece(workspace, &file, stat.size, cancel, look)?, Vec::new()),
-        Wanted::Nothing => (digest(workspace, &file, stat.size, cancel)?, Vec::new()),
+        ReadMode::Pieces(look) => (each_piece(workspace, &file, stat.size, cancel, look)?, Vec::new()),
+        ReadMode::Nothing => (digest(workspace, &file, stat.size, cancel)?, Vec::new()),
     };
     let attributes = workspace.attributes(&file)?;
     let after = workspace.stat_handle(&file)?;

@@ -69,7 +69,7 @@ impl Section {
 
 /// An open state folder that is this user's alone.
 #[derive(Debug, Clone)]
-pub(crate) struct State {
+pub(crate) struct StateFolder {
     /// The folder that it is in.
     pub workspace: Workspace,
     /// `.txedit`.
@@ -92,16 +92,16 @@ pub(crate) struct State {
 /// The result of looking for `.txedit`.
 #[derive(Debug, Clone)]
 #[expect(clippy::large_enum_variant, reason = "there is one of it in a call, and it is taken apart at once")]
-pub(crate) enum Found {
+pub(crate) enum StateLookup {
     Nothing,
-    State(State),
+    State(StateFolder),
     /// Not to be trusted, and why: what follows its name.
     Ignored(String),
 }
 
-impl Found {
+impl StateLookup {
     /// The state folder; `None` where there is none. One that is not to be trusted is an error.
-    pub(crate) fn trusted(&self, workspace: &Workspace) -> Result<Option<&State>> {
+    pub(crate) fn trusted(&self, workspace: &Workspace) -> Result<Option<&StateFolder>> {
         match self {
             Self::State(state) => Ok(Some(state)),
             Self::Nothing => Ok(None),
@@ -118,7 +118,7 @@ impl Found {
     pub(crate) fn verify(&mut self, workspace: &Workspace) -> Result<()> {
         match self {
             Self::State(state) if state.is_in_place()? => {}
-            _ => *self = State::find(workspace)?,
+            _ => *self = StateFolder::find(workspace)?,
         }
         Ok(())
     }
@@ -134,13 +134,13 @@ const TAG: &str = "CACHEDIR.TAG";
 const TAG_TEXT: &str = "Signature: 8a477f597d28d172789f06886806bc55\n\
     # Old contents of the files around this folder, kept by txedit for undo. Leave it out of archives.\n";
 
-impl State {
+impl StateFolder {
     /// Looks for the state folder of `root`.
-    pub(crate) fn find(workspace: &Workspace) -> Result<Found> {
+    pub(crate) fn find(workspace: &Workspace) -> Result<StateLookup> {
         let root = &workspace.root;
         let (folder, stat) = match private::open_by(workspace, Name::new(root, STATE_FOLDER), workspace.protocol)? {
-            Opening::Missing => return Ok(Found::Nothing),
-            Opening::Refused(refusal) => return Ok(Found::Ignored(refusal.to_string())),
+            Opening::Missing => return Ok(StateLookup::Nothing),
+            Opening::Refused(refusal) => return Ok(StateLookup::Ignored(refusal.to_string())),
             Opening::Ours(folder, stat) => (folder, stat),
         };
         let root_stat = workspace.stat_handle(root)?;
@@ -158,10 +158,10 @@ impl State {
         if private::is_shared(&root_stat, state.stat.user) {
             state.read_id()?;
             if let Some(why) = state.brought_here()? {
-                return Ok(Found::Ignored(why.to_owned()));
+                return Ok(StateLookup::Ignored(why.to_owned()));
             }
         }
-        Ok(Found::State(state))
+        Ok(StateLookup::State(state))
     }
 
     /// True if the name `.txedit` still stands for this folder, and that is still this user's alone.
@@ -204,20 +204,20 @@ impl State {
     }
 
     /// The state folder of `root`, made where none was found. On failure nothing of it is left behind.
-    pub(crate) fn ensure(workspace: &Workspace, found: Found) -> Result<Self> {
+    pub(crate) fn ensure(workspace: &Workspace, found: StateLookup) -> Result<Self> {
         let root = &workspace.root;
         match found {
-            Found::State(mut state) => {
+            StateLookup::State(mut state) => {
                 state.read_id()?;
                 return if state.is_probed() { Ok(state) } else { state.complete() };
             }
-            Found::Ignored(why) => {
+            StateLookup::Ignored(why) => {
                 let path = root.path().join(STATE_FOLDER);
                 let message =
                     format!("{} {why}: one user for a workspace; move it away or use another --root", path.display());
                 return Err(Error::new(ErrorKind::PermissionDenied, message).at(path));
             }
-            Found::Nothing => {}
+            StateLookup::Nothing => {}
         }
         let name = Name::new(root, STATE_FOLDER);
         match workspace.fs().make_folder(name, PRIVATE) {
@@ -225,7 +225,7 @@ impl State {
             other => other.map_err(|e| Error::io("make the state folder", name.path(), e))?,
         }
         // What was made is looked for like any other: somebody else may have put something in its place.
-        let Found::State(state) = Self::find(workspace)? else { return Err(came_and_went(root)) };
+        let StateLookup::State(state) = Self::find(workspace)? else { return Err(came_and_went(root)) };
         let state = Self { fresh: true, ..state };
         state.complete().inspect_err(|_| {
             // Only where it is still empty: a probe that failed leaves nothing, and anything else is not ours.
@@ -236,7 +236,7 @@ impl State {
     /// Another process made it in this moment; its `id` may be a moment away.
     fn ensure_again(workspace: &Workspace) -> Result<Self> {
         match Self::find(workspace)? {
-            Found::State(state) => state.complete(),
+            StateLookup::State(state) => state.complete(),
             _ => Err(came_and_went(&workspace.root)),
         }
     }

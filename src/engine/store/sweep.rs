@@ -1,14 +1,14 @@
 //! Removes folders whose transaction never got a journal.
 
 use super::folder::owner;
-use super::state::{Section, State};
+use super::state::{Section, StateFolder};
 use super::workspace::Workspace;
 use crate::error::Result;
 use crate::fs::{Handle, Name, Rename};
 use crate::journal::Mark;
 
 /// Moves folders without a journal's name, whose owner is dead, to the trash: they were never swapped.
-pub(crate) fn sweep_unfinished(state: &State) -> Result<()> {
+pub(crate) fn sweep_unfinished(state: &StateFolder) -> Result<()> {
     let Some(section) = state.section(Section::Transactions)? else { return Ok(()) };
     let names = state.workspace.list(&section)?;
     for name in names.iter().filter_map(|name| name.to_str()) {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::commit::Protocol;
 use crate::errno::{self, Errno};
 use crate::error::{Error, Result};
-use crate::fs::{Attributes, FileSystem, Fs, Guard, Handle, Host, Metadata, Name, Project, Rename, Stat};
+use crate::fs::{Attributes, FileSystem, Fs, Handle, Host, Metadata, Name, Project, Rename, SlotGuard, Stat};
 use crate::identity::Timestamp;
 
 /// A root folder, the file system beneath it, and the protocol. Clones share them.
@@ -112,7 +112,7 @@ impl Workspace {
         self.fs.make_folder(name, mode).map_err(|e| Error::io("make", name.path(), e))
     }
 
-    pub(crate) fn create(&self, name: Name<'_>, mode: u32) -> Result<(Handle, Guard, Stat)> {
+    pub(crate) fn create(&self, name: Name<'_>, mode: u32) -> Result<(Handle, SlotGuard, Stat)> {
         self.fs.create(name, mode).map_err(|e| Error::io("create", name.path(), e))
     }
 

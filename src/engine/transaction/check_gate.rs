@@ -3,8 +3,8 @@
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use super::execute::Walk;
-use crate::check::{Call, Check, CheckRun, Checker, Ended, Verdict};
+use super::execute::CommitWalk;
+use crate::check::{Check, CheckCall, CheckRun, Checker, Ended, Verdict};
 use crate::digest::Digest;
 use crate::engine::Engine;
 use crate::engine::Phase;
@@ -12,7 +12,7 @@ use crate::engine::report::FileReport;
 use crate::engine::store::snapshot;
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::fs::Name;
-use crate::journal::Change;
+use crate::journal::RecordedChange;
 use crate::journal::recover::Seen;
 use crate::path::RelPath;
 
@@ -78,7 +78,7 @@ impl Engine {
     }
 }
 
-impl Walk<'_> {
+impl CommitWalk<'_> {
     /// Runs the checks, one after the other; one that does not pass is an error.
     pub(crate) fn check(&mut self) -> Result<()> {
         let Some(gate) = self.prepared.gate.clone() else { unreachable!("only a commit with a gate has this step") };
@@ -95,7 +95,7 @@ impl Walk<'_> {
         let output = |bytes: &[u8]| self.run.observer.check_output(bytes);
         let folder = &transaction.folder;
         let held = transaction.workspace().fs().descriptor(folder).map_err(|e| Error::io("share", folder.path(), e))?;
-        let ended = checker.run(&Call {
+        let ended = checker.run(&CheckCall {
             check,
             folder: &transaction.workspace().fs().path_to(&transaction.workspace().root),
             transaction: &transaction.journal.header.id,
@@ -129,11 +129,11 @@ impl Walk<'_> {
         let mut rewritten = Vec::new();
         for (entry, record) in transaction.journal.entries.iter().enumerate() {
             let after = match &record.change {
-                Change::Edit { after, .. } | Change::Create { after, .. } | Change::FolderToFile { after, .. } => {
-                    Some(after.digest)
-                }
-                Change::Delete { .. } | Change::FileToFolder { .. } => None,
-                Change::Folder { .. } | Change::RemoveFolder { .. } => continue,
+                RecordedChange::Edit { after, .. }
+                | RecordedChange::Create { after, .. }
+                | RecordedChange::FolderToFile { after, .. } => Some(after.digest),
+                RecordedChange::Delete { .. } | RecordedChange::FileToFolder { .. } => None,
+                RecordedChange::Folder { .. } | RecordedChange::RemoveFolder { .. } => continue,
             };
             let seen = transaction.see(Name::new(transaction.parent(entry)?, record.path.name()))?;
             let digest = match seen {

@@ -13,7 +13,7 @@ use crate::check::CheckRun;
 use crate::commit::step::{Barrier, OnFailure, Step, Terms};
 use crate::engine::history::concurrent_key;
 use crate::engine::history::made_folders::Tidied;
-use crate::engine::history::stored_report::Teller;
+use crate::engine::history::stored_report::ReportSource;
 use crate::engine::history::trash::{self, Trash};
 use crate::engine::report::FileReport;
 use crate::engine::rollback::walk::undo;
@@ -21,7 +21,7 @@ use crate::engine::store::barrier::sync_all;
 use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::lock::{Locks, check_cancelled};
 use crate::engine::store::snapshot;
-use crate::engine::store::state::{Section, State};
+use crate::engine::store::state::{Section, StateFolder};
 use crate::engine::store::workspace::Workspace;
 use crate::engine::{Phase as Progress, Run, Unobserved};
 use crate::error::{Error, ErrorKind, NotOld, Outcome, Result};
@@ -43,11 +43,11 @@ pub(crate) struct Committed {
 
 /// Commits what is prepared. On failure everything is as it was, or the error says that recovery is required.
 pub(crate) fn commit(
-    state: &State,
+    state: &StateFolder,
     mut prepared: Prepared,
     locks: Locks,
     durable: bool,
-    teller: Teller<'_>,
+    teller: ReportSource<'_>,
     run: Run<'_>,
 ) -> Result<Committed> {
     // The promise to others who lock rests on these: what is swapped is in a folder that this process has locked, and each
@@ -73,7 +73,7 @@ pub(crate) fn commit(
     let mut committed =
         Committed { id: id.clone(), warnings: Vec::new(), files: Vec::new(), check: None, rewritten: Vec::new() };
     let tidied = Tidied::default();
-    let mut walk = Walk {
+    let mut walk = CommitWalk {
         staging,
         prepared: &mut prepared,
         teller,
@@ -98,7 +98,7 @@ pub(crate) fn commit(
 }
 
 /// True if syncing each file is quicker here than syncing the file system.
-fn syncs_each(state: &State, prepared: &Prepared) -> Result<bool> {
+fn syncs_each(state: &StateFolder, prepared: &Prepared) -> Result<bool> {
     if state.fresh || prepared.plan.entries.len() > crate::limits::SYNC_EACH_UP_TO {
         return Ok(false);
     }
@@ -106,10 +106,10 @@ fn syncs_each(state: &State, prepared: &Prepared) -> Result<bool> {
     Ok(system.sync_each && system.syncs_whole)
 }
 
-pub(crate) struct Walk<'a> {
+pub(crate) struct CommitWalk<'a> {
     staging: Staging<'a>,
     pub prepared: &'a mut Prepared,
-    teller: Teller<'a>,
+    teller: ReportSource<'a>,
     read_at: Timestamp,
     /// Sync each file, not the file system.
     each: bool,
@@ -121,7 +121,7 @@ pub(crate) struct Walk<'a> {
     pub committed: &'a mut Committed,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> CommitWalk<'a> {
     /// The reports of the files, once everything else of it may go.
     fn into_files(self) -> Vec<FileReport> {
         self.teller.files

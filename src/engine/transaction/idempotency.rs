@@ -5,18 +5,18 @@
 
 use crate::cancel::CancelToken;
 use crate::digest::Digest;
-use crate::engine::history::search::{Search, Wanted, having_key};
+use crate::engine::history::search::{SearchFor, SearchResult, having_key};
 use crate::engine::history::stored_report::Account;
 use crate::engine::history::untrusted::Doubtful;
 use crate::engine::history::{self, Loaded};
 use crate::engine::report::{Extra, FileReport, Operation, Report};
 use crate::engine::store::folder::see;
-use crate::engine::store::state::Found;
+use crate::engine::store::state::StateLookup;
 use crate::engine::{Engine, Run};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::Name;
 use crate::journal::recover::Seen;
-use crate::journal::{Change, Header, Journal, Record};
+use crate::journal::{Header, Journal, Record, RecordedChange};
 use crate::path::{AskedPath, RelPath};
 use crate::request::Request;
 
@@ -27,14 +27,14 @@ impl Engine {
         &self,
         request: &Request,
         fingerprint: Digest,
-        found: &Found,
+        found: &StateLookup,
         run: Run<'_>,
     ) -> Result<Option<Report>> {
         if let Some(key) = &request.idempotency_key
             && let Some(loaded) = match self.search(found, having_key(key))? {
-                Search::Found(loaded) => Some(loaded),
-                Search::Perhaps(doubtful) => return Err(doubtful.may_have_key(key)),
-                Search::Nothing => None,
+                SearchResult::Found(loaded) => Some(loaded),
+                SearchResult::Perhaps(doubtful) => return Err(doubtful.may_have_key(key)),
+                SearchResult::Nothing => None,
             }
         {
             if loaded.journal.header.request != Some(fingerprint) {
@@ -60,15 +60,15 @@ impl Engine {
         &self,
         request: &Request,
         fingerprint: Digest,
-        found: &Found,
+        found: &StateLookup,
         may_be: impl Fn(&Doubtful) -> bool,
         run: Run<'_>,
     ) -> Result<Option<Report>> {
-        let wanted = Wanted { is_it: |header: &Header| header.request == Some(fingerprint), may_be };
+        let wanted = SearchFor { is_it: |header: &Header| header.request == Some(fingerprint), may_be };
         let loaded = match self.search(found, wanted)? {
-            Search::Found(loaded) => loaded,
-            Search::Perhaps(doubtful) => return Err(doubtful.may_be_the_same("this very request")),
-            Search::Nothing => return Ok(None),
+            SearchResult::Found(loaded) => loaded,
+            SearchResult::Perhaps(doubtful) => return Err(doubtful.may_be_the_same("this very request")),
+            SearchResult::Nothing => return Ok(None),
         };
         let is_in_place =
             loaded.journal.entries.iter().zip(self.seen(&loaded, run.cancel)?).all(|(it, seen)| is_left(it, seen));
@@ -81,24 +81,29 @@ impl Engine {
 
     /// The answer of the commit of an open transaction, where that is through. A plan that is named must be the one that
     /// was committed.
-    pub(crate) fn committed_again(&self, found: &Found, commit: &Commit<'_>, run: Run<'_>) -> Result<Option<Report>> {
+    pub(crate) fn committed_again(
+        &self,
+        found: &StateLookup,
+        commit: &Commit<'_>,
+        run: Run<'_>,
+    ) -> Result<Option<Report>> {
         let Commit { opened, is_gone, plan_hash, is_checked } = *commit;
         // As long as it is open, what is staged tells by itself whether it still fits the files.
         let loaded = match self.committed_open(found, opened, |doubtful| is_gone && doubtful.id.as_str() > opened)? {
-            Search::Found(loaded) => loaded,
-            Search::Perhaps(doubtful) => {
+            SearchResult::Found(loaded) => loaded,
+            SearchResult::Perhaps(doubtful) => {
                 // Of one that is gone, nothing commits what was staged any more.
                 let again = if is_gone { "stage them again" } else { "commit it again" };
                 return Err(doubtful.may_be_the_commit(opened, again));
             }
-            Search::Nothing => return Ok(None),
+            SearchResult::Nothing => return Ok(None),
         };
         check_plan(plan_hash, loaded.journal.plan_hash(), false)?;
         self.told_again(found, &loaded, is_checked, run).map(Some)
     }
 
     /// The answer of a committed transaction, with what is true of its files now.
-    fn told_again(&self, found: &Found, loaded: &Loaded, is_checked: bool, run: Run<'_>) -> Result<Report> {
+    fn told_again(&self, found: &StateLookup, loaded: &Loaded, is_checked: bool, run: Run<'_>) -> Result<Report> {
         let account = Account::read(&self.workspace, &loaded.folder)?;
         let mut report = account.map_or_else(|| of_journal(&loaded.journal), Account::into_report);
         let id = loaded.id();
@@ -107,7 +112,7 @@ impl Engine {
         if let Some(state) = found.trusted(&self.workspace)? {
             report.undone_by = history::reverted(state)?.remove(id);
         }
-        let now = Now { loaded, seen: self.seen(loaded, run.cancel)? };
+        let now = PresentCommit { loaded, seen: self.seen(loaded, run.cancel)? };
         for file in &mut report.files {
             self.tell_now(file, &now, run)?;
         }
@@ -140,7 +145,7 @@ impl Engine {
     }
 
     /// Says of a file whether it still is as the transaction left it, and what it is now where it is not.
-    fn tell_now(&self, file: &mut FileReport, now: &Now<'_>, run: Run<'_>) -> Result<()> {
+    fn tell_now(&self, file: &mut FileReport, now: &PresentCommit<'_>, run: Run<'_>) -> Result<()> {
         let result = file.extras.renamed_to.as_ref().unwrap_or(&file.path);
         let (path, result) = (self.known_as(&file.path), self.known_as(result));
         let entries = now.loaded.journal.entries.iter().zip(&now.seen);
@@ -188,7 +193,7 @@ pub(crate) struct Commit<'a> {
 }
 
 /// A committed transaction, and what stands at its paths now.
-struct Now<'a> {
+struct PresentCommit<'a> {
     loaded: &'a Loaded,
     seen: Vec<Seen>,
 }
@@ -196,8 +201,8 @@ struct Now<'a> {
 /// True if an entry is as the transaction left it.
 fn is_left(record: &Record, seen: Seen) -> bool {
     match (&record.change, seen) {
-        (Change::Delete { .. } | Change::RemoveFolder { .. }, Seen::Missing)
-        | (Change::Folder { .. } | Change::FileToFolder { .. }, Seen::Folder(_)) => true,
+        (RecordedChange::Delete { .. } | RecordedChange::RemoveFolder { .. }, Seen::Missing)
+        | (RecordedChange::Folder { .. } | RecordedChange::FileToFolder { .. }, Seen::Folder(_)) => true,
         (change, Seen::File { digest, mode, .. }) => {
             change.after().is_some_and(|after| (after.digest, after.mode) == (digest, mode))
         }
@@ -209,11 +214,11 @@ fn is_left(record: &Record, seen: Seen) -> bool {
 fn of_journal(journal: &Journal) -> Report {
     let files = journal.entries.iter().filter_map(|record| {
         let operation = match record.change {
-            Change::Edit { before, after, .. } if before.digest == after.digest => Operation::Mode,
-            Change::Edit { .. } => Operation::Replace,
-            Change::Create { .. } | Change::FolderToFile { .. } => Operation::Create,
-            Change::Delete { .. } | Change::FileToFolder { .. } => Operation::Delete,
-            Change::Folder { .. } | Change::RemoveFolder { .. } => return None,
+            RecordedChange::Edit { before, after, .. } if before.digest == after.digest => Operation::Mode,
+            RecordedChange::Edit { .. } => Operation::Replace,
+            RecordedChange::Create { .. } | RecordedChange::FolderToFile { .. } => Operation::Create,
+            RecordedChange::Delete { .. } | RecordedChange::FileToFolder { .. } => Operation::Delete,
+            RecordedChange::Folder { .. } | RecordedChange::RemoveFolder { .. } => return None,
         };
         Some(FileReport {
             path: record.path.asked(),

@@ -12,10 +12,10 @@ pub(super) mod stage;
 
 use std::path::Path;
 
-use super::history::stored_report::Teller;
+use super::history::stored_report::ReportSource;
 use super::report::{FileReport, Report};
 use super::store::lock::Locks;
-use super::store::state::{Found, State};
+use super::store::state::{StateFolder, StateLookup};
 use super::{Durability, Engine, Run};
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::path::{STATE_FOLDER, shown};
@@ -46,7 +46,7 @@ pub(crate) struct Ready {
     pub prepared: Prepared,
     pub locks: Locks,
     /// The state folder as it was under the locks.
-    pub found: Found,
+    pub found: StateLookup,
 }
 
 impl<'a> Transaction<'a> {
@@ -93,11 +93,11 @@ impl Engine {
         // state folder is made, so that a refusal leaves nothing behind.
         found.verify(&self.workspace)?;
         self.check_possible(&prepared, &found)?;
-        let state = State::ensure(&self.workspace, found)?;
+        let state = StateFolder::ensure(&self.workspace, found)?;
         let durable = self.settings.durability == Durability::Power;
         let bytes = prepared.bytes_before();
         let program = self.program(run);
-        let teller = Teller { program: &program, files };
+        let teller = ReportSource { program: &program, files };
         let mut committed = execute::commit(&state, prepared, locks, durable, teller, run)?;
         // Only now: what fails must not have cost any history, and the newest transaction counts among those that stay.
         match self.prune_by_the_way(&state, &committed.id, bytes) {
@@ -150,7 +150,7 @@ impl Engine {
     }
 
     /// The report of a dry run, made without a lock.
-    fn dry_run(&self, request: &Request, found: &mut Found, run: Run<'_>) -> Result<Report> {
+    fn dry_run(&self, request: &Request, found: &mut StateLookup, run: Run<'_>) -> Result<Report> {
         // What a key was used for answers the commit, too.
         if let Some(report) = self.answered_before(request, request.fingerprint(self.root()), found, run)? {
             return Ok(Report { dry_run: true, ..report });
@@ -190,7 +190,7 @@ impl Engine {
         &'a self,
         request: &Request,
         attempt: usize,
-        found: &mut Found,
+        found: &mut StateLookup,
         warnings: &mut Vec<String>,
         run: Run<'a>,
     ) -> Result<Transaction<'a>> {

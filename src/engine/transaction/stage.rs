@@ -16,13 +16,13 @@ use crate::engine::history::id_order;
 use crate::engine::history::trash::Trash;
 use crate::engine::store::folder::{TransactionFolder, owner};
 use crate::engine::store::snapshot;
-use crate::engine::store::state::{Section, State};
+use crate::engine::store::state::{Section, StateFolder};
 use crate::error::{Error, Result};
 use crate::fs::{Attributes, Handle, Name};
 use crate::identity::{Identity, Timestamp};
 use crate::journal::{self, Header, Journal, Mark, Owner, Record, original_name, slot_name};
-use crate::plan::{Change, Entry, FileState};
-use file::Staged;
+use crate::plan::{Entry, FileState, PlannedChange};
+use file::StagedFile;
 
 /// A transaction that is being staged: its slots are deleted when this is dropped, until the journal has its name.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub(crate) struct Staging<'a> {
     /// Slots that were filled and that no journal names yet.
     unnamed: Range<usize>,
     /// Files whose turn is still to come, staged by two threads at once.
-    ready: VecDeque<Result<Staged>>,
+    ready: VecDeque<Result<StagedFile>>,
     /// Staged files and folders, open, as long as there are few enough to be synced one by one.
     files: Vec<Handle>,
     /// Entries of whose original there is a copy, as long as no journal has its name.
@@ -48,7 +48,7 @@ pub(crate) struct Staging<'a> {
 
 impl<'a> Staging<'a> {
     /// Makes and locks the transaction's folder.
-    pub(crate) fn begin(state: &'a State, prepared: &Prepared, program: &str) -> Result<Self> {
+    pub(crate) fn begin(state: &'a StateFolder, prepared: &Prepared, program: &str) -> Result<Self> {
         let section = state.need_section(Section::Transactions)?;
         let (id, folder, stat) = owner::make_folder(&state.workspace, &section, &|| id_order::next_id(state))?;
         project::leave(&state.workspace, &folder)?;
@@ -147,29 +147,36 @@ impl<'a> Staging<'a> {
         let named = |error: Error| error.asked_by(planned.asked_by);
         self.copy_original(entry, planned, prepared, cancel).map_err(named)?;
         let change = match &planned.change {
-            Change::Folder => {
-                journal::Change::Folder { staged: self.stage_folder(entry, planned, prepared).map_err(named)? }
+            PlannedChange::Folder => {
+                journal::RecordedChange::Folder { staged: self.stage_folder(entry, planned, prepared).map_err(named)? }
             }
-            Change::FileToFolder(before) => journal::Change::FileToFolder {
+            PlannedChange::FileToFolder(before) => journal::RecordedChange::FileToFolder {
                 before: read(before),
                 staged: self.stage_folder(entry, planned, prepared).map_err(named)?,
                 original: original().stat.identity,
             },
-            Change::FolderToFile(new) => {
+            PlannedChange::FolderToFile(new) => {
                 let (staged, after) = self.stage_file(entry, new, prepared, cancel).map_err(named)?;
-                journal::Change::FolderToFile { after, staged, original: leaving(planned, prepared) }
+                journal::RecordedChange::FolderToFile { after, staged, original: leaving(planned, prepared) }
             }
-            Change::RemoveFolder => journal::Change::RemoveFolder { original: leaving(planned, prepared) },
-            Change::Delete(before) => {
-                journal::Change::Delete { before: read(before), original: original().stat.identity }
+            PlannedChange::RemoveFolder => {
+                journal::RecordedChange::RemoveFolder { original: leaving(planned, prepared) }
             }
-            Change::Create(new) => {
+            PlannedChange::Delete(before) => {
+                journal::RecordedChange::Delete { before: read(before), original: original().stat.identity }
+            }
+            PlannedChange::Create(new) => {
                 let (staged, after) = self.stage_file(entry, new, prepared, cancel).map_err(named)?;
-                journal::Change::Create { after, staged }
+                journal::RecordedChange::Create { after, staged }
             }
-            Change::Edit(before, new) => {
+            PlannedChange::Edit(before, new) => {
                 let (staged, after) = self.stage_file(entry, new, prepared, cancel).map_err(named)?;
-                journal::Change::Edit { before: read(before), after, staged, original: original().stat.identity }
+                journal::RecordedChange::Edit {
+                    before: read(before),
+                    after,
+                    staged,
+                    original: original().stat.identity,
+                }
             }
         };
         self.transaction.journal.entries.push(Record { path: planned.path.clone(), change });

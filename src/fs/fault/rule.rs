@@ -3,21 +3,21 @@
 use std::ffi::OsStr;
 use std::sync::Arc;
 
-use super::{Call, Operation};
+use super::{FaultCall, FaultOperation};
 
-type Condition = Arc<dyn Fn(&Call) -> bool + Send + Sync>;
-type Run = Arc<dyn Fn(&Call) + Send + Sync>;
+type Condition = Arc<dyn Fn(&FaultCall) -> bool + Send + Sync>;
+type FaultHook = Arc<dyn Fn(&FaultCall) + Send + Sync>;
 type Hidden = Arc<dyn Fn(&OsStr) -> bool + Send + Sync>;
 
 /// What happens at a call.
 #[derive(Clone)]
-pub(super) enum Fault {
+pub(super) enum FaultEffect {
     Fail(i32),
     FailAfter(i32),
     Pretend,
     Short(usize),
-    Before(Run),
-    After(Run),
+    Before(FaultHook),
+    After(FaultHook),
     Hide(Hidden),
     Miss,
 }
@@ -28,72 +28,72 @@ pub struct Rule {
     pub(super) matches: Option<Condition>,
     pub(super) nth: u64,
     pub(super) from_then_on: bool,
-    pub(super) fault: Fault,
+    pub(super) fault: FaultEffect,
 }
 
 impl Rule {
-    const fn new(nth: u64, fault: Fault) -> Self {
+    const fn new(nth: u64, fault: FaultEffect) -> Self {
         Self { matches: None, nth, from_then_on: false, fault }
     }
 
     /// The `nth` call, counted from 1, is not made and fails with this `errno`.
     #[must_use]
     pub const fn fail(nth: u64, errno: i32) -> Self {
-        Self::new(nth, Fault::Fail(errno))
+        Self::new(nth, FaultEffect::Fail(errno))
     }
 
     /// The `nth` call is made, and fails all the same.
     #[must_use]
     pub const fn fail_after(nth: u64, errno: i32) -> Self {
-        Self::new(nth, Fault::FailAfter(errno))
+        Self::new(nth, FaultEffect::FailAfter(errno))
     }
 
     /// The `nth` call, if it syncs, renames, removes a name, or changes times or permissions, is not made and says that
     /// it was: a disk that lies, or a step left out.
     #[must_use]
     pub const fn pretend(nth: u64) -> Self {
-        Self::new(nth, Fault::Pretend)
+        Self::new(nth, FaultEffect::Pretend)
     }
 
     /// The `nth` call, if it reads, writes or copies, is made for this many bytes at most.
     #[must_use]
     pub const fn short(nth: u64, bytes: usize) -> Self {
-        Self::new(nth, Fault::Short(bytes))
+        Self::new(nth, FaultEffect::Short(bytes))
     }
 
     /// Runs this before the `nth` call. It may use the same file system, and it may end the process.
     #[must_use]
-    pub fn before(nth: u64, run: impl Fn(&Call) + Send + Sync + 'static) -> Self {
-        Self::new(nth, Fault::Before(Arc::new(run)))
+    pub fn before(nth: u64, run: impl Fn(&FaultCall) + Send + Sync + 'static) -> Self {
+        Self::new(nth, FaultEffect::Before(Arc::new(run)))
     }
 
     /// Runs this after the `nth` call was made, whether it succeeded or not.
     #[must_use]
-    pub fn after(nth: u64, run: impl Fn(&Call) + Send + Sync + 'static) -> Self {
-        Self::new(nth, Fault::After(Arc::new(run)))
+    pub fn after(nth: u64, run: impl Fn(&FaultCall) + Send + Sync + 'static) -> Self {
+        Self::new(nth, FaultEffect::After(Arc::new(run)))
     }
 
     /// The `nth` call, if it lists a folder, leaves these names out: what is not looked at.
     #[must_use]
     pub fn hide(nth: u64, is_hidden: impl Fn(&OsStr) -> bool + Send + Sync + 'static) -> Self {
-        Self::new(nth, Fault::Hide(Arc::new(is_hidden)))
+        Self::new(nth, FaultEffect::Hide(Arc::new(is_hidden)))
     }
 
     /// The `nth` call, if it looks at a name, finds nothing there.
     #[must_use]
     pub const fn miss(nth: u64) -> Self {
-        Self::new(nth, Fault::Miss)
+        Self::new(nth, FaultEffect::Miss)
     }
 
     /// Counts calls of this operation alone.
     #[must_use]
-    pub fn of(self, operation: Operation) -> Self {
+    pub fn of(self, operation: FaultOperation) -> Self {
         self.matching(move |call| call.operation == operation)
     }
 
     /// Counts these calls alone.
     #[must_use]
-    pub fn matching(mut self, matches: impl Fn(&Call) -> bool + Send + Sync + 'static) -> Self {
+    pub fn matching(mut self, matches: impl Fn(&FaultCall) -> bool + Send + Sync + 'static) -> Self {
         self.matches = Some(Arc::new(matches));
         self
     }

@@ -34,7 +34,7 @@ fn once_and_from_then_on() {
 #[test]
 fn only_what_a_rule_is_about_is_counted() {
     let (_scratch, fs, folder) = scratch();
-    fs.add(Rule::fail(1, IO).of(Operation::Sync));
+    fs.add(Rule::fail(1, IO).of(FaultOperation::Sync));
     fs.add(Rule::fail(1, NO_SPACE).matching(|call| call.path.ends_with("b")));
     assert_eq!(["a", "b", "b"].map(|name| make(&fs, &folder, name)), [None, Some(NO_SPACE), None]);
     assert_eq!(fs.sync(&folder).unwrap_err().raw_os_error(), Some(IO));
@@ -56,9 +56,9 @@ fn a_short_write_moves_so_many_bytes() {
     let (_scratch, fs, folder) = scratch();
     let (file, _guard, _) = fs.create(Name::new(&folder, "file"), 0o600).unwrap();
     let (copy, _guard, _) = fs.create(Name::new(&folder, "copy"), 0o600).unwrap();
-    fs.add(Rule::short(1, 3).of(Operation::WriteAt));
-    fs.add(Rule::short(1, 2).of(Operation::CopyRange));
-    fs.add(Rule::short(1, 1).of(Operation::ReadAt));
+    fs.add(Rule::short(1, 3).of(FaultOperation::WriteAt));
+    fs.add(Rule::short(1, 2).of(FaultOperation::CopyRange));
+    fs.add(Rule::short(1, 1).of(FaultOperation::ReadAt));
     assert_eq!(fs.write_at(&file, 0, b"12345").unwrap(), 3);
     assert_eq!(fs.write_at(&file, 3, b"45").unwrap(), 2);
     assert_eq!(fs.copy_range(&file, 0, &copy, 0, 5).unwrap(), 2);
@@ -75,7 +75,7 @@ fn what_runs_may_use_the_same_file_system() {
     let seen = Arc::new(AtomicU64::new(0));
     let (weak, inside, noted) = (Arc::downgrade(&fs), folder.clone(), Arc::clone(&seen));
     fs.add(Rule::before(1, move |call| {
-        assert_eq!(call.operation, Operation::MakeFolder);
+        assert_eq!(call.operation, FaultOperation::MakeFolder);
         let fs = weak.upgrade().unwrap();
         noted.store(1 + fs.list(&inside).unwrap().len() as u64, Ordering::Relaxed);
     }));
@@ -100,17 +100,17 @@ fn a_pretended_sync_is_not_made_and_says_that_it_was() {
     fs.add(Rule::pretend(1));
     fs.sync_file_system(&folder).unwrap();
     fs.sync_file_system(&folder).unwrap();
-    assert_eq!((made(Operation::SyncFileSystem), fs.fired()), (1, 1));
+    assert_eq!((made(FaultOperation::SyncFileSystem), fs.fired()), (1, 1));
     fs.add(Rule::pretend(1).from_then_on());
     assert_eq!((make(&fs, &folder, "a"), fs.sync(&folder).is_ok()), (None, true));
-    assert_eq!((made(Operation::MakeFolder), made(Operation::Sync)), (1, 0));
+    assert_eq!((made(FaultOperation::MakeFolder), made(FaultOperation::Sync)), (1, 0));
 }
 
 #[test]
 fn a_pretended_rename_is_not_made() {
     let (_scratch, fs, folder) = scratch();
     assert_eq!(make(&fs, &folder, "a"), None);
-    fs.add(Rule::pretend(1).of(Operation::Rename));
+    fs.add(Rule::pretend(1).of(FaultOperation::Rename));
     let (from, to) = (Name::new(&folder, "a"), Name::new(&folder, "b"));
     fs.rename(from, to, Rename::NoReplace).unwrap();
     assert_eq!(fs.list(&folder).unwrap(), ["a"]);
@@ -121,7 +121,7 @@ fn what_is_not_looked_at_is_not_seen() {
     let (_scratch, fs, folder) = scratch();
     assert_eq!(["a", "b"].map(|name| make(&fs, &folder, name)), [None, None]);
     fs.add(Rule::hide(1, |name| name == "a"));
-    fs.add(Rule::miss(1).of(Operation::Stat));
+    fs.add(Rule::miss(1).of(FaultOperation::Stat));
     assert_eq!(fs.list(&folder).unwrap(), ["b"]);
     assert!(fs.stat(Name::new(&folder, "b")).unwrap().is_none());
     assert!(fs.stat(Name::new(&folder, "b")).unwrap().is_some());
@@ -134,7 +134,7 @@ fn a_sync_that_failed_is_seen_to_be_tried_again() {
     let (one, _guard, _) = fs.create(Name::new(&folder, "one"), 0o600).unwrap();
     let (two, _guard, _) = fs.create(Name::new(&folder, "two"), 0o600).unwrap();
     let again = |fs: &FaultFs| fs.syncs_tried_again().len();
-    fs.add(Rule::fail(1, IO).of(Operation::Sync));
+    fs.add(Rule::fail(1, IO).of(FaultOperation::Sync));
     fs.sync(&one).unwrap_err();
     fs.sync(&two).unwrap();
     assert_eq!(again(&fs), 0, "another file");
@@ -145,7 +145,7 @@ fn a_sync_that_failed_is_seen_to_be_tried_again() {
     fs.sync_file_system(&folder).unwrap();
     assert_eq!(again(&fs), 2, "all of them");
     fs.reset();
-    fs.add(Rule::fail(1, IO).of(Operation::SyncFileSystem));
+    fs.add(Rule::fail(1, IO).of(FaultOperation::SyncFileSystem));
     fs.sync_file_system(&folder).unwrap_err();
     fs.sync(&two).unwrap();
     assert_eq!(again(&fs), 1, "one of all");

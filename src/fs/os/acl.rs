@@ -21,7 +21,7 @@ const OTHER: u16 = 0x20;
 
 /// What a new file gets.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Access {
+pub(super) struct InheritedAccess {
     /// Its mode.
     pub(super) mode: u32,
     /// Its access ACL; `None` where the mode says it all.
@@ -29,7 +29,7 @@ pub(super) struct Access {
 }
 
 /// What a file made with `mode` gets in a folder with this default ACL. The umask plays no part.
-pub(super) fn access(default: &[u8], mode: u32) -> io::Result<Access> {
+pub(super) fn access(default: &[u8], mode: u32) -> io::Result<InheritedAccess> {
     let invalid = || io::Error::from(Errno::INVAL);
     let (version, entries) = default.split_first_chunk().ok_or_else(invalid)?;
     if *version != VERSION || !entries.len().is_multiple_of(ENTRY_BYTES) {
@@ -53,7 +53,7 @@ pub(super) fn access(default: &[u8], mode: u32) -> io::Result<Access> {
         entry[2] &= u8::try_from(mode >> shift & 7).map_err(|_| invalid())?;
         given |= u32::from(entry[2]) << shift;
     }
-    Ok(Access { mode: given, acl: (!minimal).then_some(acl) })
+    Ok(InheritedAccess { mode: given, acl: (!minimal).then_some(acl) })
 }
 
 #[cfg(test)]
@@ -75,8 +75,8 @@ mod tests {
     #[test]
     fn three_entries_are_only_a_mode() {
         let default = acl(&[(OWNER, 7, NO_ID), (GROUP, 5, NO_ID), (OTHER, 0, NO_ID)]);
-        assert_eq!(access(&default, 0o666).unwrap(), Access { mode: 0o640, acl: None });
-        assert_eq!(access(&default, 0o777).unwrap(), Access { mode: 0o750, acl: None });
+        assert_eq!(access(&default, 0o666).unwrap(), InheritedAccess { mode: 0o640, acl: None });
+        assert_eq!(access(&default, 0o777).unwrap(), InheritedAccess { mode: 0o750, acl: None });
     }
 
     #[test]
@@ -84,7 +84,7 @@ mod tests {
         let default = [(OWNER, 7, NO_ID), (2, 7, 42), (GROUP, 5, NO_ID), (MASK, 7, NO_ID), (OTHER, 4, NO_ID)];
         let wanted = [(OWNER, 6, NO_ID), (2, 7, 42), (GROUP, 5, NO_ID), (MASK, 6, NO_ID), (OTHER, 4, NO_ID)];
         let given = access(&acl(&default), 0o666).unwrap();
-        assert_eq!(given, Access { mode: 0o664, acl: Some(acl(&wanted)) });
+        assert_eq!(given, InheritedAccess { mode: 0o664, acl: Some(acl(&wanted)) });
     }
 
     #[test]

@@ -26,7 +26,7 @@ const VFAT: u32 = 0x4d44;
 const EXFAT: u32 = 0x2011_bab0;
 
 /// What is known of a file system by its magic number in `statfs`.
-struct Known {
+struct KnownFileSystem {
     magic: u32,
     name: &'static str,
     /// Whether only this kernel writes to it.
@@ -35,14 +35,14 @@ struct Known {
     syncs_whole: bool,
 }
 
-const fn known(magic: u32, name: &'static str, local: bool, syncs_whole: bool) -> Known {
-    Known { magic, name, local, syncs_whole }
+const fn known(magic: u32, name: &'static str, local: bool, syncs_whole: bool) -> KnownFileSystem {
+    KnownFileSystem { magic, name, local, syncs_whole }
 }
 
 /// Those whose `syncfs` flushes the device, waits for its own log, or has nothing to write are taken at their word.
 /// Others write their pages and leave the rest to whatever is below: vfat and exfat flush no device, ecryptfs and 9p do
 /// not ask below.
-const KNOWN: &[Known] = &[
+const KNOWN: &[KnownFileSystem] = &[
     known(EXT4, "ext4", true, true),
     known(XFS, "xfs", true, true),
     known(BTRFS, "btrfs", true, true),
@@ -142,7 +142,7 @@ pub(super) fn mounted(mount: u64) -> Option<(String, String)> {
 }
 
 /// How a file system survives a power loss.
-pub(in crate::fs) struct Kept {
+pub(in crate::fs) struct PowerLossFacts {
     /// What the mount table calls it, where the magic number is that of several.
     pub(in crate::fs) name: Option<String>,
     /// Whether a rename is there whole or not at all.
@@ -150,19 +150,19 @@ pub(in crate::fs) struct Kept {
 }
 
 /// Looks for a journal. ext2, ext3 and ext4 share a magic number, and any of them may have none.
-pub(super) fn kept(folder: &File) -> io::Result<Kept> {
+pub(super) fn kept(folder: &File) -> io::Result<PowerLossFacts> {
     let renames_survive = match magic(folder)? {
         VFAT | EXFAT => false,
         EXT4 => {
             let Some((device, kind)) = mounted(stat::of(folder)?.mount) else {
-                return Ok(Kept { name: None, renames_survive: false });
+                return Ok(PowerLossFacts { name: None, renames_survive: false });
             };
             let renames_survive = kind != "ext2" && has_journal(&device);
-            return Ok(Kept { name: Some(kind), renames_survive });
+            return Ok(PowerLossFacts { name: Some(kind), renames_survive });
         }
         _ => true,
     };
-    Ok(Kept { name: None, renames_survive })
+    Ok(PowerLossFacts { name: None, renames_survive })
 }
 
 /// Whether the ext4 on a device, `major:minor`, has a journal: then a thread writes it.

@@ -24,7 +24,7 @@ pub(super) fn from(folder: &File, is_folder: bool) -> io::Result<Metadata> {
     let default = attributes::value(folder, acl::DEFAULT)?;
     let access = match &default {
         Some(default) => acl::access(default, asked)?,
-        None => acl::Access { mode: asked & !facts::umask()?, acl: None },
+        None => acl::InheritedAccess { mode: asked & !facts::umask()?, acl: None },
     };
     let mut extended = Vec::new();
     for name in [COMPRESSION, LABEL] {

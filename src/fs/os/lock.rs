@@ -18,12 +18,12 @@ const READS: usize = 4;
 /// Closing alone is not enough: a process that another thread starts in this moment has the same open file until it
 /// runs its program, and would keep the lock for so long. Whoever looked then would take the owner for alive.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct LockedFile {
     pub(super) file: File,
     locked: AtomicBool,
 }
 
-impl Opened {
+impl LockedFile {
     pub(super) const fn new(file: File) -> Self {
         Self { file, locked: AtomicBool::new(false) }
     }
@@ -41,7 +41,7 @@ impl Opened {
     }
 }
 
-impl Drop for Opened {
+impl Drop for LockedFile {
     fn drop(&mut self) {
         if self.locked.load(Ordering::Relaxed) {
             // Where this fails, closing will do, if only later.
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn a_lock_is_given_up_although_another_process_has_the_same_open_file() {
         let scratch = tempfile::tempdir().unwrap();
-        let open = || Opened::new(File::open(scratch.path()).unwrap());
+        let open = || LockedFile::new(File::open(scratch.path()).unwrap());
         let first = open();
         assert!(first.try_lock().unwrap());
         // What a fork has.

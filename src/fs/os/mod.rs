@@ -28,8 +28,8 @@ use std::sync::OnceLock;
 
 use rustix::io::{Errno, retry_on_intr};
 
-use super::{Attributes, FileSystem, Fs, Guard, Handle, Host, Metadata, Name, Project, Rename, Stat, Timestamp};
-use lock::Opened;
+use super::{Attributes, FileSystem, Fs, Handle, Host, Metadata, Name, Project, Rename, SlotGuard, Stat, Timestamp};
+use lock::LockedFile;
 
 /// The file systems of this machine.
 #[derive(Debug, Default)]
@@ -62,14 +62,14 @@ pub(super) fn file(handle: &Handle) -> io::Result<&File> {
     Ok(&opened(handle)?.file)
 }
 
-pub(super) use facts::Kept;
+pub(super) use facts::PowerLossFacts;
 
 /// What is known of how a folder survives a power loss, for those who ask before they trust it.
-pub(super) fn kept(folder: &Handle) -> io::Result<Kept> {
+pub(super) fn kept(folder: &Handle) -> io::Result<PowerLossFacts> {
     facts::kept(file(folder)?)
 }
 
-fn opened(handle: &Handle) -> io::Result<&Opened> {
+fn opened(handle: &Handle) -> io::Result<&LockedFile> {
     handle.get().ok_or_else(|| Errno::BADF.into())
 }
 
@@ -89,23 +89,23 @@ impl Fs for OsFs {
     }
 
     fn open_folder(&self, path: &Path) -> io::Result<Handle> {
-        Ok(Handle::new(Opened::new(open::folder(path)?), path))
+        Ok(Handle::new(LockedFile::new(open::folder(path)?), path))
     }
 
     fn open_beneath(&self, folder: &Handle, path: &Path) -> io::Result<Handle> {
         // Joining an empty path would add a slash.
         let shown = if path.as_os_str().is_empty() { folder.path().to_owned() } else { folder.path().join(path) };
-        Ok(Handle::new(Opened::new(open::beneath(file(folder)?, path)?), shown))
+        Ok(Handle::new(LockedFile::new(open::beneath(file(folder)?, path)?), shown))
     }
 
     fn open_above(&self, folder: &Handle, levels: usize, path: &Path) -> io::Result<Handle> {
         let above = folder.path().ancestors().nth(levels).unwrap_or(Path::new("/"));
         let opened = open::above(file(folder)?, levels, path)?;
-        Ok(Handle::new(Opened::new(opened), above.join(path)))
+        Ok(Handle::new(LockedFile::new(opened), above.join(path)))
     }
 
     fn open_file(&self, name: Name<'_>) -> io::Result<Handle> {
-        Ok(Handle::new(Opened::new(open::file(file(name.folder)?, name.name)?), name.path()))
+        Ok(Handle::new(LockedFile::new(open::file(file(name.folder)?, name.name)?), name.path()))
     }
 
     fn stat(&self, name: Name<'_>) -> io::Result<Option<Stat>> {
@@ -165,11 +165,11 @@ impl Fs for OsFs {
         open::make_folder(file(name.folder)?, name.name, mode)
     }
 
-    fn create(&self, name: Name<'_>, mode: u32) -> io::Result<(Handle, Guard, Stat)> {
+    fn create(&self, name: Name<'_>, mode: u32) -> io::Result<(Handle, SlotGuard, Stat)> {
         let created = open::create(file(name.folder)?, name.name, mode)?;
-        let guard = Guard::deleting(name);
+        let guard = SlotGuard::deleting(name);
         let stat = open::exactly(&created, mode)?;
-        Ok((Handle::new(Opened::new(created), name.path()), guard, stat))
+        Ok((Handle::new(LockedFile::new(created), name.path()), guard, stat))
     }
 
     fn write_at(&self, handle: &Handle, offset: u64, bytes: &[u8]) -> io::Result<usize> {

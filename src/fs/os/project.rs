@@ -14,7 +14,7 @@ use super::retry;
 /// `struct fsxattr` of `linux/fs.h`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Extended {
+struct FsXattr {
     flags: u32,
     extent_size: u32,
     extents: u32,
@@ -27,8 +27,8 @@ struct Extended {
 const HANDS_ON: u32 = 0x200;
 
 /// `FS_IOC_FSGETXATTR` and `FS_IOC_FSSETXATTR`.
-const GET: u32 = opcode::read::<Extended>(b'X', 31);
-const SET: u32 = opcode::write::<Extended>(b'X', 32);
+const GET: u32 = opcode::read::<FsXattr>(b'X', 31);
+const SET: u32 = opcode::write::<FsXattr>(b'X', 32);
 
 /// The project of a file or folder; none on a file system without.
 pub(super) fn of(file: &File) -> io::Result<Project> {
@@ -44,12 +44,12 @@ pub(super) fn of(file: &File) -> io::Result<Project> {
 pub(super) fn set(file: &File, wanted: Project) -> io::Result<()> {
     let now = get(file)?;
     let flags = if wanted.hands_on { now.flags | HANDS_ON } else { now.flags & !HANDS_ON };
-    let wanted = Extended { flags, project: wanted.id, ..now };
-    // SAFETY: the kernel reads a `struct fsxattr` through the pointer, and `Extended` is laid out like one.
-    retry(|| unsafe { ioctl(file, Setter::<SET, Extended>::new(wanted)) })
+    let wanted = FsXattr { flags, project: wanted.id, ..now };
+    // SAFETY: the kernel reads a `struct fsxattr` through the pointer, and `FsXattr` is laid out like one.
+    retry(|| unsafe { ioctl(file, Setter::<SET, FsXattr>::new(wanted)) })
 }
 
-fn get(file: &File) -> rustix::io::Result<Extended> {
-    // SAFETY: the kernel writes a `struct fsxattr` through the pointer; any bytes are a valid `Extended`.
-    rustix::io::retry_on_intr(|| unsafe { ioctl(file, Getter::<GET, Extended>::new()) })
+fn get(file: &File) -> rustix::io::Result<FsXattr> {
+    // SAFETY: the kernel writes a `struct fsxattr` through the pointer; any bytes are a valid `FsXattr`.
+    rustix::io::retry_on_intr(|| unsafe { ioctl(file, Getter::<GET, FsXattr>::new()) })
 }

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::io::Errno;
 
 use super::super::FileKind;
-use super::disk::{APPEND_ONLY, Body, IMMUTABLE, Id, Node, ROOT};
+use super::disk::{APPEND_ONLY, IMMUTABLE, Id, Node, ROOT, SimBody};
 use super::store::Store;
 
 /// Who is asking.
@@ -137,7 +137,7 @@ impl Store {
             }
             let id = self.look(actor, at, &name)?.ok_or(Errno::NOENT)?;
             match &self.node(id)?.body {
-                Body::Symlink(target) if follow_last || !todo.is_empty() => {
+                SimBody::Symlink(target) if follow_last || !todo.is_empty() => {
                     followed += 1;
                     if followed > SYMLINKS {
                         return Err(Errno::LOOP);

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
-use super::super::{Attributes, FileSystem, Fs, Guard, Handle, Host, Metadata, Name, Rename, Stat, Timestamp};
+use super::super::{Attributes, FileSystem, Fs, Handle, Host, Metadata, Name, Rename, SlotGuard, Stat, Timestamp};
 use super::access::{READ, WRITE};
-use super::disk::{Body, Bytes, Dress, Id, ROOT};
+use super::disk::{Dress, Id, ROOT, SimBody, SimBytes};
 use super::names::How;
-use super::process::{BARRED, SET_GROUP, SimProcess, Turn};
+use super::process::{BARRED, SET_GROUP, SimProcess, SimTurn};
 use super::store::Store;
 
 /// How many bytes one copy moves at most, so that callers must loop as on a real system.
@@ -206,13 +206,13 @@ impl Fs for SimProcess {
             || name.path(),
             |turn| {
                 let (spot, actor) = (turn.spot(name)?, turn.actor());
-                turn.state.store.make(actor, "mkdir", spot, Body::Folder(BTreeMap::new()), mode & 0o7777)?;
+                turn.state.store.make(actor, "mkdir", spot, SimBody::Folder(BTreeMap::new()), mode & 0o7777)?;
                 Ok(())
             },
         )
     }
 
-    fn create(&self, name: Name<'_>, mode: u32) -> io::Result<(Handle, Guard, Stat)> {
+    fn create(&self, name: Name<'_>, mode: u32) -> io::Result<(Handle, SlotGuard, Stat)> {
         self.call(
             "create",
             true,
@@ -221,13 +221,13 @@ impl Fs for SimProcess {
                 let (spot, actor) = (turn.spot(name)?, turn.actor());
                 // The kernel takes a free descriptor first: without one, no file is made.
                 let key = turn.state.open(self.key, spot.folder, true)?;
-                let created = turn.state.store.make(actor, "create", spot, Body::File(Bytes::default()), mode);
+                let created = turn.state.store.make(actor, "create", spot, SimBody::File(SimBytes::default()), mode);
                 match created {
                     Ok(id) => turn.state.reopen(key, id),
                     Err(_) => turn.state.close(key),
                 }
                 let stat = turn.state.store.stat(created?)?;
-                Ok((self.handle(key, name.path()), Guard::none(), stat))
+                Ok((self.handle(key, name.path()), SlotGuard::none(), stat))
             },
         )
     }
@@ -402,13 +402,13 @@ impl Fs for SimProcess {
     }
 
     fn raise_open_files(&self) -> u64 {
-        let limit = |turn: &mut Turn<'_>| Ok(turn.state.store.machine.settings.open_files);
+        let limit = |turn: &mut SimTurn<'_>| Ok(turn.state.store.machine.settings.open_files);
         self.call("raise_open_files", false, PathBuf::new, limit).unwrap_or(0)
     }
 }
 
 impl SimProcess {
-    fn open_at(&self, turn: &mut Turn<'_>, start: Id, path: &Path, whole: &Path) -> io::Result<Handle> {
+    fn open_at(&self, turn: &mut SimTurn<'_>, start: Id, path: &Path, whole: &Path) -> io::Result<Handle> {
         let actor = turn.actor();
         let id = turn.state.store.walk(actor, start, path)?;
         if !turn.state.store.node(id)?.is_folder() {
@@ -425,12 +425,12 @@ impl SimProcess {
         sync: fn(&mut Store, Id),
         lose: fn(&mut Store, Id),
     ) -> io::Result<()> {
-        let work = |turn: &mut Turn<'_>| {
+        let work = |turn: &mut SimTurn<'_>| {
             let id = turn.id(handle)?;
             sync(&mut turn.state.store, id);
             Ok(())
         };
-        let fail = |turn: &mut Turn<'_>| {
+        let fail = |turn: &mut SimTurn<'_>| {
             let id = turn.id(handle)?;
             if turn.state.store.machine.settings.failed_sync_loses_pages {
                 lose(&mut turn.state.store, id);

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use super::disk::{Body, Disk, Id, What};
+use super::disk::{Disk, Id, SimBody, SimOperation};
 use super::machine::Machine;
 use super::order;
 use super::store::{Store, Version};
 use super::torn::{self, Random};
-use super::tree::{self, Tree};
+use super::tree::{self, SimTree};
 use crate::digest::Digest;
 
 /// What the file system promises of metadata that was not synced. Of contents it promises nothing.
@@ -42,7 +42,7 @@ impl Image {
 
     /// Everything by its path.
     #[must_use]
-    pub fn tree(&self) -> Tree {
+    pub fn tree(&self) -> SimTree {
         tree::tree(&self.disk, &self.machine)
     }
 }
@@ -78,16 +78,16 @@ impl IntoIterator for Images {
 }
 
 /// Which operations survive.
-type Kept = Vec<bool>;
+type SimSurvivors = Vec<bool>;
 
 /// How many combinations are tried for each image that is asked for, before sampling takes over.
 const TRIES: usize = 4;
 
-struct Explorer<'a> {
+struct SimImages<'a> {
     store: &'a Store,
     needs: Vec<Vec<usize>>,
     /// What survives of the log in any case.
-    given: Kept,
+    given: SimSurvivors,
     policy: Policy,
     contents: BTreeMap<Id, Vec<Version>>,
     names: Arc<Vec<String>>,
@@ -118,7 +118,7 @@ impl Store {
     }
 
     /// What is needed to tell the disks apart, and whether all contents are among those that may be left.
-    fn explorer(&self, policy: Policy, limit: usize, random: &mut Random) -> (Explorer<'_>, bool) {
+    fn explorer(&self, policy: Policy, limit: usize, random: &mut Random) -> (SimImages<'_>, bool) {
         let mut is_complete = true;
         let mut contents = BTreeMap::new();
         for (id, pending) in &self.pending {
@@ -130,7 +130,7 @@ impl Store {
         }
         let mut machine = self.machine.clone();
         machine.boot += 1;
-        let explorer = Explorer {
+        let explorer = SimImages {
             store: self,
             needs: order::dependencies(&self.log, &self.durable),
             given: self.log.iter().map(|l| policy == Policy::OrderedMetadata && l.flushed).collect(),
@@ -148,20 +148,20 @@ impl Store {
 
 fn describe(meta: &super::disk::Meta) -> String {
     match &meta.what {
-        What::Names { changes, .. } => {
+        SimOperation::Names { changes, .. } => {
             let names: Vec<_> = changes.iter().map(|c| c.name.to_string_lossy()).collect();
             format!("{} {}", meta.verb, names.join(" "))
         }
-        What::Dress { id, .. } => format!("{} #{id}", meta.verb),
+        SimOperation::Dress { id, .. } => format!("{} #{id}", meta.verb),
     }
 }
 
-impl Explorer<'_> {
+impl SimImages<'_> {
     /// Tries every combination; `false`, with nothing found, where there are too many.
     fn exhaust(&mut self) -> bool {
         let budget = self.limit.saturating_mul(TRIES);
         let Some(sets) = self.all_sets(budget) else { return false };
-        let mut bases: Vec<(Disk, Kept, Vec<Id>)> = Vec::new();
+        let mut bases: Vec<(Disk, SimSurvivors, Vec<Id>)> = Vec::new();
         let mut seen = BTreeSet::new();
         let mut total = 0_usize;
         for kept in sets {
@@ -197,14 +197,14 @@ impl Explorer<'_> {
     }
 
     /// All sets of operations that may survive, unless there are more than `most`.
-    fn all_sets(&self, most: usize) -> Option<Vec<Kept>> {
+    fn all_sets(&self, most: usize) -> Option<Vec<SimSurvivors>> {
         if self.policy == Policy::OrderedMetadata {
-            let sets: Vec<Kept> = (0..=self.given.len()).map(|n| self.prefix(n)).collect();
+            let sets: Vec<SimSurvivors> = (0..=self.given.len()).map(|n| self.prefix(n)).collect();
             return (sets.len() <= most).then_some(sets);
         }
         let mut sets = vec![Vec::with_capacity(self.given.len())];
         for index in 0..self.given.len() {
-            let with: Vec<Kept> =
+            let with: Vec<SimSurvivors> =
                 sets.iter().filter(|set| self.needs[index].iter().all(|n| set[*n])).cloned().collect();
             for set in &mut sets {
                 set.push(false);
@@ -220,7 +220,7 @@ impl Explorer<'_> {
         Some(sets)
     }
 
-    fn prefix(&self, length: usize) -> Kept {
+    fn prefix(&self, length: usize) -> SimSurvivors {
         self.given.iter().enumerate().map(|(i, given)| *given || i < length).collect()
     }
 
@@ -242,7 +242,7 @@ impl Explorer<'_> {
             if *chosen == torn::LOST {
                 contents.push(format!("#{id} lost"));
             } else if let Some(node) = disk.get_mut(*id) {
-                node.body = Body::File(Arc::clone(&variant.bytes));
+                node.body = SimBody::File(Arc::clone(&variant.bytes));
                 node.modified = variant.modified;
                 node.changed = node.changed.max(variant.changed);
                 let word = if *chosen == torn::KEPT { "kept" } else { "torn" };
@@ -276,7 +276,7 @@ impl Explorer<'_> {
                 self.take_chosen(&kept, |variants| corner.min(variants - 1));
             }
         }
-        let mut corners: Vec<Kept> = (1..length).map(|n| self.prefix(n)).collect();
+        let mut corners: Vec<SimSurvivors> = (1..length).map(|n| self.prefix(n)).collect();
         if self.policy == Policy::Unordered {
             corners.extend((0..length).flat_map(|i| [self.only(i), self.all_but(i)]));
         }
@@ -310,17 +310,17 @@ impl Explorer<'_> {
         });
     }
 
-    fn only(&self, index: usize) -> Kept {
+    fn only(&self, index: usize) -> SimSurvivors {
         let mut kept = self.given.clone();
         order::with_dependencies(&self.needs, index, &mut kept);
         kept
     }
 
-    fn all_but(&self, lost: usize) -> Kept {
+    fn all_but(&self, lost: usize) -> SimSurvivors {
         self.consistent(|index| index != lost)
     }
 
-    fn any(&self, random: &mut Random) -> Kept {
+    fn any(&self, random: &mut Random) -> SimSurvivors {
         if self.policy == Policy::OrderedMetadata {
             return self.prefix(random.below(self.given.len() + 1));
         }
@@ -329,8 +329,8 @@ impl Explorer<'_> {
     }
 
     /// Those that are wanted, but for those that need one that is not.
-    fn consistent(&self, mut is_wanted: impl FnMut(usize) -> bool) -> Kept {
-        let mut kept: Kept = Vec::with_capacity(self.given.len());
+    fn consistent(&self, mut is_wanted: impl FnMut(usize) -> bool) -> SimSurvivors {
+        let mut kept: SimSurvivors = Vec::with_capacity(self.given.len());
         for index in 0..self.given.len() {
             let survives = is_wanted(index) && self.needs[index].iter().all(|n| kept[*n]);
             kept.push(survives);

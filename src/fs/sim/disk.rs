@@ -20,11 +20,11 @@ pub(super) const IMMUTABLE: u32 = 0x10;
 pub(super) const APPEND_ONLY: u32 = 0x20;
 
 /// A content, shared until it is changed.
-pub(super) type Bytes = Arc<Vec<u8>>;
+pub(super) type SimBytes = Arc<Vec<u8>>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Body {
-    File(Bytes),
+pub(super) enum SimBody {
+    File(SimBytes),
     Folder(BTreeMap<OsString, Id>),
     Symlink(PathBuf),
     Special,
@@ -48,7 +48,7 @@ pub(super) struct Node {
     pub(super) mount_root: bool,
     /// How many entries lead here.
     pub(super) names: u64,
-    pub(super) body: Body,
+    pub(super) body: SimBody,
     pub(super) dress: Dress,
     pub(super) modified: Timestamp,
     pub(super) changed: Timestamp,
@@ -57,27 +57,27 @@ pub(super) struct Node {
 impl Node {
     pub(super) fn kind(&self) -> FileKind {
         match self.body {
-            Body::File(_) => FileKind::File,
-            Body::Folder(_) => FileKind::Folder,
-            Body::Symlink(_) => FileKind::Symlink,
-            Body::Special => FileKind::Special,
+            SimBody::File(_) => FileKind::File,
+            SimBody::Folder(_) => FileKind::Folder,
+            SimBody::Symlink(_) => FileKind::Symlink,
+            SimBody::Special => FileKind::Special,
         }
     }
 
     pub(super) fn is_folder(&self) -> bool {
-        matches!(self.body, Body::Folder(_))
+        matches!(self.body, SimBody::Folder(_))
     }
 
     pub(super) fn entries(&self) -> Option<&BTreeMap<OsString, Id>> {
         match &self.body {
-            Body::Folder(entries) => Some(entries),
+            SimBody::Folder(entries) => Some(entries),
             _ => None,
         }
     }
 
-    pub(super) fn bytes(&self) -> Option<&Bytes> {
+    pub(super) fn bytes(&self) -> Option<&SimBytes> {
         match &self.body {
-            Body::File(bytes) => Some(bytes),
+            SimBody::File(bytes) => Some(bytes),
             _ => None,
         }
     }
@@ -89,7 +89,7 @@ impl Node {
 
 /// One entry of a folder, before and after an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Change {
+pub(super) struct SimNameChange {
     pub(super) folder: Id,
     pub(super) name: OsString,
     pub(super) before: Option<Id>,
@@ -97,10 +97,10 @@ pub(super) struct Change {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum SimOperation {
     /// Entries that change at once or not at all.
     Names {
-        changes: Vec<Change>,
+        changes: Vec<SimNameChange>,
         /// A folder gets another parent.
         moves_folder: bool,
         /// The folder that is removed.
@@ -119,19 +119,19 @@ pub(super) struct Meta {
     pub(super) verb: &'static str,
     pub(super) device: u64,
     pub(super) time: Timestamp,
-    pub(super) what: What,
+    pub(super) what: SimOperation,
 }
 
 /// An inode with the digest of what it is, once somebody asked for it: most inodes are the same in many disks.
 #[derive(Debug, Clone)]
-struct Known {
+struct SimNode {
     node: Node,
     digest: OnceLock<Digest>,
 }
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Disk {
-    nodes: BTreeMap<Id, Arc<Known>>,
+    nodes: BTreeMap<Id, Arc<SimNode>>,
     version: u64,
 }
 
@@ -164,7 +164,7 @@ impl Disk {
 
     pub(super) fn insert(&mut self, id: Id, node: Node) {
         self.renew_version();
-        self.nodes.insert(id, Arc::new(Known { node, digest: OnceLock::new() }));
+        self.nodes.insert(id, Arc::new(SimNode { node, digest: OnceLock::new() }));
     }
 
     pub(super) fn remove(&mut self, id: Id) {
@@ -190,12 +190,12 @@ impl Disk {
 
     pub(super) fn apply(&mut self, meta: &Meta) {
         match &meta.what {
-            What::Names { changes, .. } => {
+            SimOperation::Names { changes, .. } => {
                 for change in changes {
                     self.set(change, meta.time);
                 }
             }
-            What::Dress { id, dress, modified } => {
+            SimOperation::Dress { id, dress, modified } => {
                 if let Some(node) = self.get_mut(*id) {
                     node.dress.clone_from(dress);
                     node.changed = meta.time;
@@ -205,11 +205,11 @@ impl Disk {
         }
     }
 
-    fn set(&mut self, change: &Change, time: Timestamp) {
+    fn set(&mut self, change: &SimNameChange, time: Timestamp) {
         let Some(folder) = self.get_mut(change.folder) else { return };
         folder.modified = time;
         folder.changed = time;
-        let Body::Folder(entries) = &mut folder.body else { return };
+        let SimBody::Folder(entries) = &mut folder.body else { return };
         let before = match change.after {
             Some(id) => entries.insert(change.name.clone(), id),
             None => entries.remove(&change.name),

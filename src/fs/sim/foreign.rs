@@ -11,16 +11,16 @@ use rustix::io::Errno;
 use super::super::{Stat, Timestamp};
 use super::SimFs;
 use super::access::Actor;
-use super::disk::{APPEND_ONLY, Body, Bytes, Change, Dress, IMMUTABLE, Id, ROOT};
+use super::disk::{APPEND_ONLY, Dress, IMMUTABLE, Id, ROOT, SimBody, SimBytes, SimNameChange};
 use super::names::{How, Spot};
-use super::state::{Descriptor, FOREIGN, OpenFile, State};
-use super::tree::{self, Entry, Tree};
+use super::state::{Descriptor, FOREIGN, SimOpenFile, SimState};
+use super::tree::{self, SimEntry, SimTree};
 
 /// A file that a foreign program has open for reading and writing, whatever becomes of its name.
 #[derive(Debug)]
-pub struct Held(Descriptor);
+pub struct SimHeldFile(Descriptor);
 
-impl Held {
+impl SimHeldFile {
     /// Writes all of `bytes` at `offset`.
     pub fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let mut state = self.0.shared.lock();
@@ -65,52 +65,52 @@ impl Held {
         self.open(&state).is_ok_and(|open| state.store.node(open.id).is_ok_and(|node| node.names > 0))
     }
 
-    fn open(&self, state: &State) -> io::Result<OpenFile> {
+    fn open(&self, state: &SimState) -> io::Result<SimOpenFile> {
         Ok(*state.open.get(&self.0.key).ok_or(Errno::BADF)?)
     }
 }
 
-fn tick(state: &mut State) {
+fn tick(state: &mut SimState) {
     let tick = state.store.machine.settings.tick;
     state.store.machine.advance(tick);
 }
 
-fn write_all(state: &mut State, open: OpenFile, offset: u64, bytes: &[u8]) -> io::Result<()> {
+fn write_all(state: &mut SimState, open: SimOpenFile, offset: u64, bytes: &[u8]) -> io::Result<()> {
     let written = state.write(open, offset, bytes)?;
     if written < bytes.len() { Err(Errno::NOSPC.into()) } else { Ok(()) }
 }
 
 /// The folder of a path and the name in it.
-struct Place(Id, OsString);
+struct SimPlace(Id, OsString);
 
-impl Place {
+impl SimPlace {
     fn spot(&self) -> Spot<'_> {
         Spot { folder: self.0, name: &self.1 }
     }
 }
 
-fn place(state: &State, path: &Path) -> io::Result<Place> {
+fn place(state: &SimState, path: &Path) -> io::Result<SimPlace> {
     let name = path.file_name().ok_or(Errno::INVAL)?;
     let (_, folder) = state.store.resolve(Actor::ROOT, path.parent().unwrap_or(Path::new("/")), true)?;
-    Ok(Place(folder, name.to_owned()))
+    Ok(SimPlace(folder, name.to_owned()))
 }
 
-fn find(state: &State, path: &Path) -> io::Result<Id> {
+fn find(state: &SimState, path: &Path) -> io::Result<Id> {
     Ok(state.store.resolve(Actor::ROOT, path, true)?.1)
 }
 
-fn file(id: Id) -> OpenFile {
-    OpenFile { process: FOREIGN, id, writable: true }
+fn file(id: Id) -> SimOpenFile {
+    SimOpenFile { process: FOREIGN, id, writable: true }
 }
 
 impl SimFs {
-    fn foreign(&self) -> MutexGuard<'_, State> {
+    fn foreign(&self) -> MutexGuard<'_, SimState> {
         let mut state = self.shared.lock();
         tick(&mut state);
         state
     }
 
-    fn make(&self, path: &Path, body: Body, mode: u32) -> io::Result<Id> {
+    fn make(&self, path: &Path, body: SimBody, mode: u32) -> io::Result<Id> {
         let mut state = self.foreign();
         let place = place(&state, path)?;
         Ok(state.store.make(Actor::ROOT, "create", place.spot(), body, mode)?)
@@ -122,7 +122,7 @@ impl SimFs {
         for name in path.as_ref().components().skip(1) {
             at.push(name);
             if !self.exists(&at) {
-                self.make(&at, Body::Folder(BTreeMap::new()), 0o755)?;
+                self.make(&at, SimBody::Folder(BTreeMap::new()), 0o755)?;
             }
         }
         Ok(())
@@ -130,12 +130,12 @@ impl SimFs {
 
     /// Makes a folder, mode 0755, at a free name.
     pub fn make_folder(&self, path: impl AsRef<Path>) -> io::Result<()> {
-        self.make(path.as_ref(), Body::Folder(BTreeMap::new()), 0o755).map(drop)
+        self.make(path.as_ref(), SimBody::Folder(BTreeMap::new()), 0o755).map(drop)
     }
 
     /// Makes a file, mode 0644, at a free name.
     pub fn create(&self, path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> io::Result<()> {
-        let id = self.make(path.as_ref(), Body::File(Bytes::default()), 0o644)?;
+        let id = self.make(path.as_ref(), SimBody::File(SimBytes::default()), 0o644)?;
         write_all(&mut self.shared.lock(), file(id), 0, bytes.as_ref())
     }
 
@@ -220,12 +220,12 @@ impl SimFs {
 
     /// Makes a symlink at `path`.
     pub fn symlink(&self, target: impl Into<PathBuf>, path: impl AsRef<Path>) -> io::Result<()> {
-        self.make(path.as_ref(), Body::Symlink(target.into()), 0o777).map(drop)
+        self.make(path.as_ref(), SimBody::Symlink(target.into()), 0o777).map(drop)
     }
 
     /// Makes a pipe at `path`.
     pub fn pipe(&self, path: impl AsRef<Path>) -> io::Result<()> {
-        self.make(path.as_ref(), Body::Special, 0o644).map(drop)
+        self.make(path.as_ref(), SimBody::Special, 0o644).map(drop)
     }
 
     /// Makes a folder at `path` that is the root of another file system. It is there after a crash, too: the
@@ -248,13 +248,13 @@ impl SimFs {
             return Err(Errno::EXIST.into());
         }
         let mount = store.machine.mount(is_same_device.then_some(device));
-        let id = store.add(mount, Body::Folder(BTreeMap::new()), Dress { mode: 0o755, ..Dress::default() });
+        let id = store.add(mount, SimBody::Folder(BTreeMap::new()), Dress { mode: 0o755, ..Dress::default() });
         for disk in [&mut store.live, &mut store.durable] {
             disk.get_mut(id).into_iter().for_each(|n| n.mount_root = true);
         }
         store.change_names(
             "mount",
-            vec![Change { folder: place.0, name: place.1, before: None, after: Some(id) }],
+            vec![SimNameChange { folder: place.0, name: place.1, before: None, after: Some(id) }],
             None,
         );
         store.sync_all(folder);
@@ -314,11 +314,11 @@ impl SimFs {
     }
 
     /// Opens a file to write to it later.
-    pub fn open(&self, path: impl AsRef<Path>) -> io::Result<Held> {
+    pub fn open(&self, path: impl AsRef<Path>) -> io::Result<SimHeldFile> {
         let mut state = self.shared.lock();
         let id = find(&state, path.as_ref())?;
         let key = state.open(FOREIGN, id, true)?;
-        Ok(Held(Descriptor { shared: Arc::clone(&self.shared), key }))
+        Ok(SimHeldFile(Descriptor { shared: Arc::clone(&self.shared), key }))
     }
 
     /// The whole content of a file.
@@ -343,13 +343,13 @@ impl SimFs {
 
     /// Everything by its path.
     #[must_use]
-    pub fn tree(&self) -> Tree {
+    pub fn tree(&self) -> SimTree {
         let state = self.shared.lock();
         tree::tree(&state.store.live, &state.store.machine)
     }
 
     /// Everything in a folder by its path in it, a folder before what is in it: in less time than all of the tree.
-    pub fn entries(&self, folder: impl AsRef<Path>) -> io::Result<Vec<(PathBuf, Entry)>> {
+    pub fn entries(&self, folder: impl AsRef<Path>) -> io::Result<Vec<(PathBuf, SimEntry)>> {
         let state = self.shared.lock();
         let id = find(&state, folder.as_ref())?;
         Ok(tree::entries(&state.store.live, id, &state.store.machine))

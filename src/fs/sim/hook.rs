@@ -11,7 +11,7 @@ use rustix::io::Errno;
 /// A call that is about to run.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub struct Call<'a> {
+pub struct SimCall<'a> {
     /// Its number, from 0, over all processes of the machine.
     pub number: u64,
     /// The process that makes it.
@@ -33,7 +33,7 @@ pub enum Action {
     /// It runs.
     Continue,
     /// It fails and does nothing. A failed sync loses pages, see
-    /// [`Settings::failed_sync_loses_pages`](super::Settings::failed_sync_loses_pages).
+    /// [`Settings::failed_sync_loses_pages`](super::SimSettings::failed_sync_loses_pages).
     Fail(Errno),
     /// It does its work and reports a failure all the same.
     FailAfter(Errno),
@@ -45,14 +45,14 @@ pub enum Action {
     Halt,
 }
 
-pub(super) type Hook = Arc<dyn Fn(&Call<'_>) -> Action + Send + Sync>;
+pub(super) type Hook = Arc<dyn Fn(&SimCall<'_>) -> Action + Send + Sync>;
 
 /// What every call of a dead process answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the process was killed")]
-pub struct Killed;
+pub struct SimKilled;
 
-impl Killed {
+impl SimKilled {
     pub(super) fn error() -> io::Error {
         io::Error::other(Self)
     }

@@ -11,7 +11,7 @@ const EPOCH: Duration = Duration::from_secs(1_700_000_000);
 
 /// What holds for the whole machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct SimSettings {
     /// How far the clock moves with each call that changes something.
     pub tick: Duration,
     /// The permission bits that new files are not given.
@@ -22,7 +22,7 @@ pub struct Settings {
     pub failed_sync_loses_pages: bool,
 }
 
-impl Default for Settings {
+impl Default for SimSettings {
     fn default() -> Self {
         Self { tick: Duration::from_micros(1), umask: 0o022, open_files: 1 << 20, failed_sync_loses_pages: true }
     }
@@ -82,7 +82,7 @@ pub(super) struct Machine {
     next_id: Id,
     next_number: u64,
     pub(super) boot: u64,
-    pub(super) settings: Settings,
+    pub(super) settings: SimSettings,
     /// By device.
     volumes: BTreeMap<u64, Volume>,
     /// The device of each mount.
@@ -97,7 +97,7 @@ impl Machine {
             next_id: super::disk::ROOT + 1,
             next_number: 11,
             boot: 1,
-            settings: Settings::default(),
+            settings: SimSettings::default(),
             volumes: BTreeMap::from([(1, Volume::default())]),
             mounts: BTreeMap::from([(1, 1)]),
         }

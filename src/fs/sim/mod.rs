@@ -39,23 +39,23 @@ mod unsynced;
 mod tests;
 
 pub use crash::{Image, Images, Policy};
-pub use foreign::Held;
-pub use hook::{Action, Call, Killed};
-pub use machine::{Settings, Volume};
+pub use foreign::SimHeldFile;
+pub use hook::{Action, SimCall, SimKilled};
+pub use machine::{SimSettings, Volume};
 pub use process::SimProcess;
 pub use torn::Random;
-pub use tree::{Entry, Tree};
+pub use tree::{SimEntry, SimTree};
 
 use crate::digest::Digest;
 use access::Actor;
 use rustix::io::Errno;
-use state::Shared;
+use state::SimShared;
 use store::Store;
 
 /// A machine with a file system in memory. Clones are the same machine; [`fork`](Self::fork) makes another.
 #[derive(Clone)]
 pub struct SimFs {
-    shared: Arc<Shared>,
+    shared: Arc<SimShared>,
 }
 
 impl fmt::Debug for SimFs {
@@ -74,13 +74,13 @@ impl SimFs {
     /// A machine with an empty root folder, owned by root, mode 0755.
     #[must_use]
     pub fn new() -> Self {
-        Self { shared: Shared::new(Store::new()) }
+        Self { shared: SimShared::new(Store::new()) }
     }
 
     /// Boots from what a power loss left: another boot id, no process, no lock, everything durable.
     #[must_use]
     pub fn from_image(image: &Image) -> Self {
-        Self { shared: Shared::new(Store::of(image.disk.clone(), image.machine.clone())) }
+        Self { shared: SimShared::new(Store::of(image.disk.clone(), image.machine.clone())) }
     }
 
     /// Another machine in the same state, with what is not durable still not durable, but with all processes killed,
@@ -92,7 +92,7 @@ impl SimFs {
         for id in nameless {
             store.forget(id);
         }
-        Self { shared: Shared::new(store) }
+        Self { shared: SimShared::new(store) }
     }
 
     /// Starts a process of root.
@@ -108,7 +108,7 @@ impl SimFs {
         SimProcess { shared: Arc::clone(&self.shared), key }
     }
 
-    /// Kills the process: its handles are closed, its locks are free, its calls answer [`Killed`] from now on. What it
+    /// Kills the process: its handles are closed, its locks are free, its calls answer [`SimKilled`] from now on. What it
     /// did stays, and stays as durable as it was.
     pub fn kill(&self, pid: u32) {
         let mut state = self.shared.lock();
@@ -118,7 +118,7 @@ impl SimFs {
         }
     }
 
-    /// Stops the machine: every call of every process answers [`Killed`] from now on.
+    /// Stops the machine: every call of every process answers [`SimKilled`] from now on.
     pub fn halt(&self) {
         self.shared.lock().halted = true;
     }
@@ -137,7 +137,7 @@ impl SimFs {
 
     /// Asks `hook` before each call of a process. The machine is not locked meanwhile, so `hook` may act on it, and
     /// may block; calls that are made from inside a hook are neither counted nor hooked.
-    pub fn set_hook(&self, hook: impl Fn(&Call<'_>) -> Action + Send + Sync + 'static) {
+    pub fn set_hook(&self, hook: impl Fn(&SimCall<'_>) -> Action + Send + Sync + 'static) {
         let old = self.shared.lock().set_hook(Some(Arc::new(hook)));
         drop(old);
     }
@@ -193,7 +193,7 @@ impl SimFs {
     }
 
     /// Changes the settings of the machine.
-    pub fn settings(&self, change: impl FnOnce(&mut Settings)) {
+    pub fn settings(&self, change: impl FnOnce(&mut SimSettings)) {
         change(&mut self.shared.lock().store.machine.settings);
     }
 

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use rustix::io::Errno;
 
 use super::access::{Actor, WRITE};
-use super::disk::{Body, Change, Dress, Id, Node};
+use super::disk::{Dress, Id, Node, SimBody, SimNameChange};
 use super::store::Store;
 
 /// How a rename treats the name that it goes to.
@@ -25,8 +25,8 @@ pub(super) struct Spot<'a> {
 }
 
 impl Spot<'_> {
-    fn change(&self, before: Option<Id>, after: Option<Id>) -> Change {
-        Change { folder: self.folder, name: self.name.to_owned(), before, after }
+    fn change(&self, before: Option<Id>, after: Option<Id>) -> SimNameChange {
+        SimNameChange { folder: self.folder, name: self.name.to_owned(), before, after }
     }
 }
 
@@ -37,7 +37,7 @@ impl Store {
         actor: Actor,
         verb: &'static str,
         at: Spot<'_>,
-        body: Body,
+        body: SimBody,
         mode: u32,
     ) -> Result<Id, Errno> {
         if self.look(actor, at.folder, at.name)?.is_some() {

@@ -5,11 +5,11 @@
 //! gone; a folder is not moved into itself by dropping the move in between; and an inode number is not given anew
 //! before the name of its last bearer has gone.
 
-use super::disk::{Change, Disk, Id, Meta, What};
-use super::store::Logged;
+use super::disk::{Disk, Id, Meta, SimNameChange, SimOperation};
+use super::store::SimPendingName;
 
 /// For each operation the earlier ones that it needs, itself not among them.
-pub(super) fn dependencies(log: &[Logged], disk: &Disk) -> Vec<Vec<usize>> {
+pub(super) fn dependencies(log: &[SimPendingName], disk: &Disk) -> Vec<Vec<usize>> {
     (0..log.len()).map(|later| (0..later).filter(|i| needs(&log[later].meta, &log[*i].meta, disk)).collect()).collect()
 }
 
@@ -29,10 +29,10 @@ pub(super) fn with_dependencies(dependencies: &[Vec<usize>], index: usize, marks
 
 fn needs(later: &Meta, earlier: &Meta, disk: &Disk) -> bool {
     match (&later.what, &earlier.what) {
-        (What::Dress { id: a, .. }, What::Dress { id: b, .. }) => a == b,
+        (SimOperation::Dress { id: a, .. }, SimOperation::Dress { id: b, .. }) => a == b,
         (
-            What::Names { changes: a, moves_folder: moves_now, removes },
-            What::Names { changes: b, moves_folder: moved_before, .. },
+            SimOperation::Names { changes: a, moves_folder: moves_now, removes },
+            SimOperation::Names { changes: b, moves_folder: moved_before, .. },
         ) => {
             (*moves_now && *moved_before)
                 || removes.is_some_and(|folder| b.iter().any(|c| c.folder == folder))
@@ -42,11 +42,11 @@ fn needs(later: &Meta, earlier: &Meta, disk: &Disk) -> bool {
     }
 }
 
-fn same_entry(a: &Change, b: &Change) -> bool {
+fn same_entry(a: &SimNameChange, b: &SimNameChange) -> bool {
     a.folder == b.folder && a.name == b.name
 }
 
-fn same_number(later: &Change, earlier: &Change, disk: &Disk) -> bool {
+fn same_number(later: &SimNameChange, earlier: &SimNameChange, disk: &Disk) -> bool {
     let number = |id: Id| disk.get(id).map(|n| (n.mount, n.number));
     match (later.after, earlier.before) {
         (Some(new), Some(old)) => new != old && number(new).is_some() && number(new) == number(old),

@@ -9,16 +9,16 @@ use rustix::io::Errno;
 use super::super::{Handle, Name, Timestamp};
 use super::access::{Actor, is_segment};
 use super::disk::{APPEND_ONLY, Dress, IMMUTABLE, Id, Node};
-use super::hook::{Action, Call, Inside, Killed};
+use super::hook::{Action, Inside, SimCall, SimKilled};
 use super::names::Spot;
-use super::state::{Descriptor, OpenFile, Process, Shared, State};
+use super::state::{Descriptor, Process, SimOpenFile, SimShared, SimState};
 
 /// A process on a [`SimFs`](super::SimFs): what it opens and locks is gone when it is killed.
 ///
 /// Clones are threads of the same process.
 #[derive(Debug, Clone)]
 pub struct SimProcess {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<SimShared>,
     pub(super) key: u64,
 }
 
@@ -29,19 +29,19 @@ pub(super) const BARRED: u32 = IMMUTABLE | APPEND_ONLY;
 pub(super) const SET_GROUP: u32 = 0o2000;
 
 /// What a call may count on.
-pub(super) struct Turn<'a> {
-    pub(super) state: &'a mut State,
+pub(super) struct SimTurn<'a> {
+    pub(super) state: &'a mut SimState,
     pub(super) process: Process,
     /// How many bytes it may move.
     pub(super) most: usize,
 }
 
-impl Turn<'_> {
+impl SimTurn<'_> {
     pub(super) fn actor(&self) -> Actor {
         self.process.actor
     }
 
-    pub(super) fn find(&self, handle: &Handle) -> io::Result<OpenFile> {
+    pub(super) fn find(&self, handle: &Handle) -> io::Result<SimOpenFile> {
         let descriptor = handle.get::<Descriptor>().ok_or(Errno::BADF)?;
         Ok(*self.state.open.get(&descriptor.key).ok_or(Errno::BADF)?)
     }
@@ -108,7 +108,7 @@ impl SimProcess {
         verb: &'static str,
         mutates: bool,
         path: impl FnOnce() -> PathBuf,
-        act: impl FnOnce(&mut Turn<'_>) -> io::Result<T>,
+        act: impl FnOnce(&mut SimTurn<'_>) -> io::Result<T>,
     ) -> io::Result<T> {
         self.call_or(verb, mutates, || (path(), None), act, |_| Ok(()))
     }
@@ -119,8 +119,8 @@ impl SimProcess {
         verb: &'static str,
         mutates: bool,
         paths: impl FnOnce() -> (PathBuf, Option<PathBuf>),
-        act: impl FnOnce(&mut Turn<'_>) -> io::Result<T>,
-        fail: impl FnOnce(&mut Turn<'_>) -> io::Result<()>,
+        act: impl FnOnce(&mut SimTurn<'_>) -> io::Result<T>,
+        fail: impl FnOnce(&mut SimTurn<'_>) -> io::Result<()>,
     ) -> io::Result<T> {
         match self.ask(verb, mutates, paths)? {
             Action::Continue => self.act(usize::MAX, mutates, act),
@@ -129,11 +129,11 @@ impl SimProcess {
             Action::FailAfter(errno) => self.act(usize::MAX, mutates, act).and(Err(errno.into())),
             Action::Kill => {
                 self.shared.lock().kill(self.key);
-                Err(Killed::error())
+                Err(SimKilled::error())
             }
             Action::Halt => {
                 self.shared.lock().halted = true;
-                Err(Killed::error())
+                Err(SimKilled::error())
             }
         }
     }
@@ -157,22 +157,22 @@ impl SimProcess {
         let Some(hook) = hook else { return Ok(Action::Continue) };
         let (path, to) = paths();
         let _inside = Inside::enter();
-        Ok(hook(&Call { number, process: process.pid, verb, path: &path, to: to.as_deref(), mutates }))
+        Ok(hook(&SimCall { number, process: process.pid, verb, path: &path, to: to.as_deref(), mutates }))
     }
 
-    fn alive(&self, state: &State) -> io::Result<Process> {
+    fn alive(&self, state: &SimState) -> io::Result<Process> {
         let process = state.processes.get(&self.key).filter(|_| !state.halted);
-        process.copied().ok_or_else(Killed::error)
+        process.copied().ok_or_else(SimKilled::error)
     }
 
-    fn act<T>(&self, most: usize, mutates: bool, act: impl FnOnce(&mut Turn<'_>) -> io::Result<T>) -> io::Result<T> {
+    fn act<T>(&self, most: usize, mutates: bool, act: impl FnOnce(&mut SimTurn<'_>) -> io::Result<T>) -> io::Result<T> {
         let mut state = self.shared.lock();
         let process = self.alive(&state)?;
         if mutates {
             let tick = state.store.machine.settings.tick;
             state.store.machine.advance(tick);
         }
-        act(&mut Turn { state: &mut state, process, most })
+        act(&mut SimTurn { state: &mut state, process, most })
     }
 
     pub(super) fn handle(&self, key: u64, path: impl Into<PathBuf>) -> Handle {

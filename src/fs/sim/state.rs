@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustix::io::Errno;
 
 use super::access::{Actor, READ};
-use super::disk::{APPEND_ONLY, Body, IMMUTABLE, Id};
+use super::disk::{APPEND_ONLY, IMMUTABLE, Id, SimBody};
 use super::hook::{Hook, Hooked};
 use super::store::{BLOCK, Store};
 
 /// An open file description.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct OpenFile {
+pub(super) struct SimOpenFile {
     /// The key of its process.
     pub(super) process: u64,
     pub(super) id: Id,
@@ -29,9 +29,9 @@ pub(super) struct Process {
 pub(super) const FOREIGN: u64 = 0;
 
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct SimState {
     pub(super) store: Store,
-    pub(super) open: BTreeMap<u64, OpenFile>,
+    pub(super) open: BTreeMap<u64, SimOpenFile>,
     /// Which description has the lock of an inode.
     pub(super) locks: BTreeMap<Id, u64>,
     /// Inodes that are open and whose last name a foreign program took away.
@@ -46,11 +46,11 @@ pub(super) struct State {
 
 /// What all handles to one machine share.
 #[derive(Debug)]
-pub(super) struct Shared(Mutex<State>);
+pub(super) struct SimShared(Mutex<SimState>);
 
-impl Shared {
+impl SimShared {
     pub(super) fn new(store: Store) -> Arc<Self> {
-        Arc::new(Self(Mutex::new(State {
+        Arc::new(Self(Mutex::new(SimState {
             store,
             open: BTreeMap::new(),
             locks: BTreeMap::new(),
@@ -63,7 +63,7 @@ impl Shared {
         })))
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, SimState> {
         // A test that panicked inside a call says so itself.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -72,7 +72,7 @@ impl Shared {
 /// What a handle of this file system holds: closes its description when dropped.
 #[derive(Debug)]
 pub(super) struct Descriptor {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<SimShared>,
     pub(super) key: u64,
 }
 
@@ -82,7 +82,7 @@ impl Drop for Descriptor {
     }
 }
 
-impl State {
+impl SimState {
     fn new_key(&mut self) -> u64 {
         self.next_key += 1;
         self.next_key - 1
@@ -118,7 +118,7 @@ impl State {
             return Err(Errno::MFILE);
         }
         let key = self.new_key();
-        self.open.insert(key, OpenFile { process, id, writable });
+        self.open.insert(key, SimOpenFile { process, id, writable });
         Ok(key)
     }
 
@@ -157,18 +157,18 @@ impl State {
     /// Opens an inode for reading, as `actor` may.
     pub(super) fn open_to_read(&mut self, process: u64, actor: Actor, id: Id) -> Result<u64, Errno> {
         let node = self.store.node(id)?;
-        if matches!(node.body, Body::Symlink(_)) {
+        if matches!(node.body, SimBody::Symlink(_)) {
             return Err(Errno::LOOP);
         }
         self.store.allow(actor, node, READ)?;
         self.open(process, id, false)
     }
 
-    pub(super) fn read(&self, open: OpenFile, offset: u64, buffer: &mut [u8]) -> Result<usize, Errno> {
+    pub(super) fn read(&self, open: SimOpenFile, offset: u64, buffer: &mut [u8]) -> Result<usize, Errno> {
         let bytes = match &self.store.node(open.id)?.body {
-            Body::File(bytes) => bytes,
-            Body::Folder(_) => return Err(Errno::ISDIR),
-            Body::Symlink(_) | Body::Special => return Err(Errno::SPIPE),
+            SimBody::File(bytes) => bytes,
+            SimBody::Folder(_) => return Err(Errno::ISDIR),
+            SimBody::Symlink(_) | SimBody::Special => return Err(Errno::SPIPE),
         };
         let start = usize::try_from(offset).map_or(bytes.len(), |o| o.min(bytes.len()));
         let count = buffer.len().min(bytes.len() - start);
@@ -177,7 +177,7 @@ impl State {
     }
 
     /// Writes what there is room for.
-    pub(super) fn write(&mut self, open: OpenFile, offset: u64, bytes: &[u8]) -> Result<usize, Errno> {
+    pub(super) fn write(&mut self, open: SimOpenFile, offset: u64, bytes: &[u8]) -> Result<usize, Errno> {
         if !open.writable {
             return Err(Errno::BADF);
         }
@@ -206,7 +206,7 @@ impl State {
     }
 
     /// Writing takes the set-id bits away, unless root does it.
-    fn strip_set_ids(&mut self, open: OpenFile) {
+    fn strip_set_ids(&mut self, open: SimOpenFile) {
         let is_root = self.processes.get(&open.process).is_none_or(|p| p.actor.user == 0);
         let Some(dress) = self.store.live.get(open.id).filter(|_| !is_root).map(|n| n.dress.clone()) else { return };
         let set_ids = if dress.mode & 0o010 == 0 { 0o4000 } else { 0o6000 };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::super::Timestamp;
-use super::disk::{Body, Bytes, Change, Disk, Dress, Id, Meta, Node, ROOT, What};
+use super::disk::{Disk, Dress, Id, Meta, Node, ROOT, SimBody, SimBytes, SimNameChange, SimOperation};
 use super::machine::Machine;
 use super::order;
 
@@ -19,7 +19,7 @@ const VERSIONS: usize = 64;
 /// One content that a file had since its last sync.
 #[derive(Debug, Clone)]
 pub(super) struct Version {
-    pub(super) bytes: Bytes,
+    pub(super) bytes: SimBytes,
     pub(super) modified: Timestamp,
     /// When it was written: the inode is written with it, and tells that by its change time.
     pub(super) changed: Timestamp,
@@ -27,7 +27,7 @@ pub(super) struct Version {
 
 /// The content of a file that is not durable.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Pending {
+pub(super) struct SimPendingContent {
     /// All contents since the durable one, the live one last.
     pub(super) versions: Vec<Version>,
     /// The blocks that the system holds for clean although they were never written.
@@ -36,7 +36,7 @@ pub(super) struct Pending {
 
 /// An operation that is not durable if metadata may be lost in any order.
 #[derive(Debug, Clone)]
-pub(super) struct Logged {
+pub(super) struct SimPendingName {
     pub(super) meta: Arc<Meta>,
     /// Whether it is durable on a file system with ordered metadata.
     pub(super) flushed: bool,
@@ -47,8 +47,8 @@ pub(super) struct Store {
     pub(super) live: Disk,
     /// What survives any crash. Inodes are in it from birth, but without names.
     pub(super) durable: Disk,
-    pub(super) log: Vec<Logged>,
-    pub(super) pending: BTreeMap<Id, Pending>,
+    pub(super) log: Vec<SimPendingName>,
+    pub(super) pending: BTreeMap<Id, SimPendingContent>,
     pub(super) machine: Machine,
 }
 
@@ -59,7 +59,7 @@ pub(super) fn block(bytes: &[u8], index: usize) -> &[u8] {
 }
 
 /// `base` with the blocks `blocks` as `from` has them, zeros where it has none.
-fn overlaid(base: &[u8], blocks: &BTreeSet<usize>, from: &[u8]) -> Bytes {
+fn overlaid(base: &[u8], blocks: &BTreeSet<usize>, from: &[u8]) -> SimBytes {
     let mut bytes = base.to_vec();
     for index in blocks {
         let start = (index * BLOCK).min(bytes.len());
@@ -85,7 +85,7 @@ impl Store {
                 mount: 1,
                 mount_root: true,
                 names: 1,
-                body: Body::Folder(BTreeMap::new()),
+                body: SimBody::Folder(BTreeMap::new()),
                 dress: Dress { mode: 0o755, ..Dress::default() },
                 modified: machine.now(),
                 changed: machine.now(),
@@ -109,7 +109,7 @@ impl Store {
     }
 
     /// Makes an inode that has no name yet.
-    pub(super) fn add(&mut self, mount: u64, body: Body, dress: Dress) -> Id {
+    pub(super) fn add(&mut self, mount: u64, body: SimBody, dress: Dress) -> Id {
         let id = self.machine.new_id();
         let number = self.machine.new_number(mount, &self.live);
         let now = self.machine.now();
@@ -120,19 +120,19 @@ impl Store {
         id
     }
 
-    fn record(&mut self, verb: &'static str, device: u64, what: What) {
+    fn record(&mut self, verb: &'static str, device: u64, what: SimOperation) {
         let meta = Meta { verb, device, time: self.machine.now(), what };
         self.live.apply(&meta);
-        self.log.push(Logged { meta: Arc::new(meta), flushed: false });
+        self.log.push(SimPendingName { meta: Arc::new(meta), flushed: false });
     }
 
     /// Changes entries, all at once.
-    pub(super) fn change_names(&mut self, verb: &'static str, changes: Vec<Change>, removes: Option<Id>) {
+    pub(super) fn change_names(&mut self, verb: &'static str, changes: Vec<SimNameChange>, removes: Option<Id>) {
         let device = changes.first().and_then(|c| self.device_of(c.folder)).unwrap_or(1);
         let folders: BTreeSet<Id> = changes.iter().map(|c| c.folder).collect();
         let is_folder = |id: Id| self.live.get(id).is_some_and(Node::is_folder);
         let moves_folder = folders.len() > 1 && changes.iter().any(|c| c.after.is_some_and(is_folder));
-        self.record(verb, device, What::Names { changes, moves_folder, removes });
+        self.record(verb, device, SimOperation::Names { changes, moves_folder, removes });
     }
 
     /// Changes owner, mode, attributes and flags.
@@ -141,7 +141,7 @@ impl Store {
         if let (Some(time), Some(last)) = (modified, self.pending.get_mut(&id).and_then(|p| p.versions.last_mut())) {
             last.modified = time;
         }
-        self.record(verb, device, What::Dress { id, dress, modified });
+        self.record(verb, device, SimOperation::Dress { id, dress, modified });
     }
 
     /// Gives a file a new content, of which `blocks` were written just now.
@@ -149,7 +149,7 @@ impl Store {
         let now = self.machine.now();
         let bytes = Arc::new(bytes);
         let Some(node) = self.live.get_mut(id) else { return };
-        node.body = Body::File(Arc::clone(&bytes));
+        node.body = SimBody::File(Arc::clone(&bytes));
         node.modified = now;
         node.changed = now;
         let pending = self.pending.entry(id).or_default();
@@ -171,8 +171,8 @@ impl Store {
         let device = self.device_of(id).unwrap_or(1);
         let log = std::mem::take(&mut self.log);
         let wanted = |meta: &Meta| match &meta.what {
-            What::Names { changes, .. } => changes.iter().any(|c| c.folder == id),
-            What::Dress { id: dressed, .. } => *dressed == id,
+            SimOperation::Names { changes, .. } => changes.iter().any(|c| c.folder == id),
+            SimOperation::Dress { id: dressed, .. } => *dressed == id,
         };
         let needs = order::dependencies(&log, &self.durable);
         let mut taken: Vec<bool> = log.iter().map(|l| wanted(&l.meta)).collect();
@@ -184,7 +184,7 @@ impl Store {
                 self.durable.apply(&logged.meta);
             } else {
                 let flushed = logged.flushed || logged.meta.device == device;
-                self.log.push(Logged { flushed, ..logged });
+                self.log.push(SimPendingName { flushed, ..logged });
             }
         }
         // The time of a write is later than one that was set before it.
@@ -233,10 +233,10 @@ impl Store {
         node.modified = last.modified;
         node.changed = node.changed.max(last.changed);
         if pending.lost.is_empty() {
-            node.body = Body::File(last.bytes);
+            node.body = SimBody::File(last.bytes);
             return;
         }
-        node.body = Body::File(overlaid(&last.bytes, &pending.lost, &old));
+        node.body = SimBody::File(overlaid(&last.bytes, &pending.lost, &old));
         for version in &mut pending.versions {
             version.bytes = overlaid(&last.bytes, &pending.lost, &version.bytes);
         }
@@ -247,7 +247,7 @@ impl Store {
     pub(super) fn lose_pages(&mut self, id: Id) {
         let Some(pending) = self.pending.get_mut(&id) else { return };
         let Some(last) = pending.versions.last() else { return };
-        let empty = Bytes::default();
+        let empty = SimBytes::default();
         let durable = self.durable.get(id).and_then(Node::bytes).unwrap_or(&empty);
         let blocks = last.bytes.len().div_ceil(BLOCK);
         pending.lost.extend((0..blocks).filter(|b| block(durable, *b) != block(&last.bytes, *b)));

@@ -30,12 +30,12 @@ fn all(sim: &SimFs, policy: Policy) -> BTreeSet<String> {
     images.into_iter().map(|image| show(&image.tree())).collect()
 }
 
-fn show(tree: &Tree) -> String {
+fn show(tree: &SimTree) -> String {
     let shown: Vec<String> = tree.iter().map(|(path, entry)| show_entry(path, entry)).collect();
     shown.join(" ")
 }
 
-fn show_entry(path: &Path, entry: &Entry) -> String {
+fn show_entry(path: &Path, entry: &SimEntry) -> String {
     let path = path.strip_prefix("/").unwrap().display();
     match entry.kind {
         crate::fs::FileKind::Folder => format!("{path}/"),

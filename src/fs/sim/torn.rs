@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::disk::{Bytes, Node};
+use super::disk::{Node, SimBytes};
 use super::store::{BLOCK, Version, block};
 
 /// The variant in which nothing of what was not synced survives: always the first.
@@ -43,7 +43,7 @@ impl Random {
 /// All contents that may be left, and whether that is all of them: any size that the file had or grew through, and
 /// each block as it was, as it was written, or zeros where nothing was before.
 pub(super) fn variants(node: &Node, versions: &[Version], limit: usize, random: &mut Random) -> (Vec<Version>, bool) {
-    let empty = Bytes::default();
+    let empty = SimBytes::default();
     let durable = node.bytes().unwrap_or(&empty);
     let mut list = List {
         versions,
@@ -83,7 +83,7 @@ struct List<'a> {
     versions: &'a [Version],
     durable: Version,
     found: Vec<Version>,
-    seen: BTreeSet<Bytes>,
+    seen: BTreeSet<SimBytes>,
 }
 
 impl List<'_> {
@@ -98,7 +98,7 @@ impl List<'_> {
 }
 
 /// The sizes that the file may have: each that it had, and cuts between the smallest and the greatest.
-fn sizes(durable: &Bytes, versions: &[Version]) -> BTreeSet<usize> {
+fn sizes(durable: &SimBytes, versions: &[Version]) -> BTreeSet<usize> {
     let mut sizes: BTreeSet<usize> = versions.iter().map(|v| v.bytes.len()).chain([durable.len()]).collect();
     let (Some(least), Some(most)) = (sizes.first().copied(), sizes.last().copied()) else { return sizes };
     if least < most {
@@ -112,7 +112,7 @@ fn sizes(durable: &Bytes, versions: &[Version]) -> BTreeSet<usize> {
 }
 
 /// What block `index` may hold in a file of `size` bytes.
-fn ways(durable: &Bytes, versions: &[Version], index: usize, size: usize) -> Vec<Vec<u8>> {
+fn ways(durable: &SimBytes, versions: &[Version], index: usize, size: usize) -> Vec<Vec<u8>> {
     let length = BLOCK.min(size - index * BLOCK);
     let mut ways: Vec<Vec<u8>> = Vec::new();
     for bytes in std::iter::once(durable).chain(versions.iter().map(|v| &v.bytes)) {

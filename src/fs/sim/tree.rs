@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use rustix::io::Errno;
 
 use super::super::{FileKind, Identity, Stat, Timestamp};
-use super::disk::{APPEND_ONLY, Body, Disk, IMMUTABLE, Id, Node, ROOT};
+use super::disk::{APPEND_ONLY, Disk, IMMUTABLE, Id, Node, ROOT, SimBody};
 use super::machine::Machine;
 use super::store::Store;
 use crate::digest::Digest;
 
 /// What stands at one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct SimEntry {
     /// What it is.
     pub kind: FileKind,
     /// The bytes of a file, the target of a symlink.
@@ -39,7 +39,7 @@ pub struct Entry {
 }
 
 /// Everything by its absolute path, the root folder itself left out.
-pub type Tree = BTreeMap<PathBuf, Entry>;
+pub type SimTree = BTreeMap<PathBuf, SimEntry>;
 
 fn identity(machine: &Machine, node: &Node) -> Identity {
     Identity { inode: node.number, born: machine.volume(node.mount).birth_times.then_some(node.born) }
@@ -47,9 +47,9 @@ fn identity(machine: &Machine, node: &Node) -> Identity {
 
 fn content(node: &Node) -> &[u8] {
     match &node.body {
-        Body::File(bytes) => bytes,
-        Body::Symlink(target) => target.as_os_str().as_bytes(),
-        Body::Folder(_) | Body::Special => &[],
+        SimBody::File(bytes) => bytes,
+        SimBody::Symlink(target) => target.as_os_str().as_bytes(),
+        SimBody::Folder(_) | SimBody::Special => &[],
     }
 }
 
@@ -63,8 +63,8 @@ fn visit(disk: &Disk, folder: Id, path: &Path, see: &mut impl FnMut(&Path, &Node
     }
 }
 
-fn entry(machine: &Machine, node: &Node) -> Entry {
-    Entry {
+fn entry(machine: &Machine, node: &Node) -> SimEntry {
+    SimEntry {
         kind: node.kind(),
         content: content(node).to_vec(),
         mode: node.dress.mode,
@@ -78,14 +78,14 @@ fn entry(machine: &Machine, node: &Node) -> Entry {
     }
 }
 
-pub(super) fn tree(disk: &Disk, machine: &Machine) -> Tree {
-    let mut tree = Tree::new();
+pub(super) fn tree(disk: &Disk, machine: &Machine) -> SimTree {
+    let mut tree = SimTree::new();
     visit(disk, ROOT, Path::new("/"), &mut |path, node| drop(tree.insert(path.to_owned(), entry(machine, node))));
     tree
 }
 
 /// Everything in a folder by its path in it, a folder before what is in it.
-pub(super) fn entries(disk: &Disk, folder: Id, machine: &Machine) -> Vec<(PathBuf, Entry)> {
+pub(super) fn entries(disk: &Disk, folder: Id, machine: &Machine) -> Vec<(PathBuf, SimEntry)> {
     let mut entries = Vec::new();
     visit(disk, folder, Path::new(""), &mut |path, node| entries.push((path.to_owned(), entry(machine, node))));
     entries

@@ -3,7 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 
 use super::SimFs;
-use super::disk::{Id, What};
+use super::disk::{Id, SimOperation};
 use super::store::Store;
 use super::tree;
 use crate::digest::Digest;
@@ -26,7 +26,7 @@ impl Store {
         for logged in &self.log {
             bytes.push(u8::from(logged.flushed));
             match &logged.meta.what {
-                What::Names { changes, .. } => {
+                SimOperation::Names { changes, .. } => {
                     for change in changes {
                         self.put_node(&mut bytes, change.folder);
                         bytes.extend_from_slice(&change.name.len().to_le_bytes());
@@ -36,7 +36,7 @@ impl Store {
                         }
                     }
                 }
-                What::Dress { id, dress, .. } => {
+                SimOperation::Dress { id, dress, .. } => {
                     self.put_node(&mut bytes, *id);
                     bytes.extend_from_slice(format!("{dress:?}").as_bytes());
                 }

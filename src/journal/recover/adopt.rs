@@ -1,8 +1,8 @@
 //! The record of a journal that a person vouches for, in a folder that it was not written in.
 
-use super::{Observed, Seen, State, States, is};
+use super::{Observed, PlaceState, Seen, States, is};
 use crate::identity::Identity;
-use crate::journal::{Change, Record};
+use crate::journal::{Record, RecordedChange};
 
 /// Where neither the target nor the slot holds what is looked for.
 const NOWHERE: Identity = Identity { inode: 0, born: None };
@@ -25,40 +25,46 @@ pub fn adopted(record: &Record, observed: &Observed) -> Record {
     let (at_target, in_slot) = (states.tell(target), states.tell(slot));
     // What is in the slot of a target that is as it was is what was staged, though a power loss may have torn it.
     let in_slot_alone = match (at_target, in_slot) {
-        (_, State::New) => true,
-        (at_target, State::Other) => at_target == if states.old.is_some() { State::Old } else { State::Missing },
+        (_, PlaceState::New) => true,
+        (at_target, PlaceState::Other) => {
+            at_target == if states.old.is_some() { PlaceState::Old } else { PlaceState::Missing }
+        }
         _ => false,
     };
-    let new_file = if in_slot_alone { Some(slot) } else { Some(target).filter(|_| at_target == State::New) };
-    let old_file = if in_slot_alone { Some(target) } else { Some(slot).filter(|_| in_slot != State::Missing) };
+    let new_file = if in_slot_alone { Some(slot) } else { Some(target).filter(|_| at_target == PlaceState::New) };
+    let old_file = if in_slot_alone { Some(target) } else { Some(slot).filter(|_| in_slot != PlaceState::Missing) };
     let first_folder = |one: Seen, other: Seen| [one, other].into_iter().find(|seen| is_folder(*seen));
     let change = match record.change {
-        Change::Edit { before, after, staged, original } => {
-            let original = match old_file.filter(|seen| states.tell(*seen) == State::Old).and_then(identity) {
+        RecordedChange::Edit { before, after, staged, original } => {
+            let original = match old_file.filter(|seen| states.tell(*seen) == PlaceState::Old).and_then(identity) {
                 Some(found) => found,
                 None => here(original, old_file),
             };
             let staged = staged_here(staged, new_file);
-            Change::Edit { before, after, staged, original }
+            RecordedChange::Edit { before, after, staged, original }
         }
-        Change::Create { after, staged } => Change::Create { after, staged: staged_here(staged, new_file) },
-        Change::Delete { before, original } => {
-            let found = if in_slot == State::Missing { target } else { slot };
-            Change::Delete { before, original: here(original, Some(found)) }
+        RecordedChange::Create { after, staged } => {
+            RecordedChange::Create { after, staged: staged_here(staged, new_file) }
         }
-        Change::Folder { staged } => Change::Folder { staged: here(staged, first_folder(slot, target)) },
-        Change::FileToFolder { before, staged, original } => {
+        RecordedChange::Delete { before, original } => {
+            let found = if in_slot == PlaceState::Missing { target } else { slot };
+            RecordedChange::Delete { before, original: here(original, Some(found)) }
+        }
+        RecordedChange::Folder { staged } => {
+            RecordedChange::Folder { staged: here(staged, first_folder(slot, target)) }
+        }
+        RecordedChange::FileToFolder { before, staged, original } => {
             let found = if is_folder(slot) { target } else { slot };
             let (staged, original) = (here(staged, first_folder(slot, target)), here(original, Some(found)));
-            Change::FileToFolder { before, staged, original }
+            RecordedChange::FileToFolder { before, staged, original }
         }
-        Change::FolderToFile { after, staged, original } => {
+        RecordedChange::FolderToFile { after, staged, original } => {
             let found = if is_folder(slot) { target } else { slot };
             let (staged, original) = (here(staged, Some(found)), here(original, first_folder(slot, target)));
-            Change::FolderToFile { after, staged, original }
+            RecordedChange::FolderToFile { after, staged, original }
         }
-        Change::RemoveFolder { original } => {
-            Change::RemoveFolder { original: here(original, first_folder(slot, target)) }
+        RecordedChange::RemoveFolder { original } => {
+            RecordedChange::RemoveFolder { original: here(original, first_folder(slot, target)) }
         }
     };
     Record { path: record.path.clone(), change }
@@ -98,7 +104,7 @@ mod tests {
         Seen::File { digest: Digest::of(content.as_bytes()), mode: 0o644, access: ACCESS, identity }
     }
 
-    fn class(change: Change, target: Seen, slot: Seen) -> Class {
+    fn class(change: RecordedChange, target: Seen, slot: Seen) -> Class {
         let record = Record { path: RelPath::new("f").unwrap(), change };
         let observed = Observed { target, slot };
         classify(&adopted(&record, &observed), &observed)
@@ -111,7 +117,7 @@ mod tests {
     fn what_was_staged_is_told_by_its_content() {
         let [a, b] = HERE.map(inode);
         let (before, after, staged, original) = (state("old"), state("new"), inode(1), inode(2));
-        let edit = Change::Edit { before, after, staged, original };
+        let edit = RecordedChange::Edit { before, after, staged, original };
         for (target, slot, expected) in [
             ("old", "new", Class::Ready),
             ("new", "old", Class::Done),
@@ -123,12 +129,12 @@ mod tests {
         ] {
             assert_eq!(class(edit, file(target, a), file(slot, b)), expected, "edit {target} {slot}");
         }
-        let create = Change::Create { after, staged };
+        let create = RecordedChange::Create { after, staged };
         assert_eq!(class(create, Seen::Missing, file("new", b)), Class::Ready);
         assert_eq!(class(create, Seen::Missing, file("ne", b)), Class::Torn);
         assert_eq!(class(create, file("new", a), Seen::Missing), Class::Done);
         assert_eq!(class(create, file("theirs", a), Seen::Missing), Class::Unknown);
-        let folder = Change::Folder { staged };
+        let folder = RecordedChange::Folder { staged };
         assert_eq!(class(folder, Seen::Missing, Seen::Folder(b)), Class::Ready);
         assert_eq!(class(folder, Seen::Folder(a), Seen::Missing), Class::Done);
         assert_eq!(class(folder, Seen::Folder(a), Seen::Folder(b)), Class::Same);
@@ -137,7 +143,7 @@ mod tests {
     #[test]
     fn an_inode_that_got_an_old_content_back_in_place_is_not_what_was_staged() {
         let (before, after, staged, original) = (state("old"), state("new"), inode(1), inode(2));
-        let edit = Change::Edit { before, after, staged, original };
+        let edit = RecordedChange::Edit { before, after, staged, original };
         assert_eq!(class(edit, file("old", staged), file("new", inode(101))), Class::Ready);
         assert_eq!(class(edit, file("old", staged), file("ne", inode(101))), Class::Torn);
         // The same of one that was taken back since.
@@ -154,11 +160,11 @@ mod tests {
     fn an_inode_that_is_here_with_its_birth_time_is_the_very_one() {
         let (before, after, staged, original) = (state("old"), state("new"), inode(1), inode(2));
         // Only the state folder was restored: the target has the staged inode, and its content is another program's.
-        let create = Change::Create { after, staged };
+        let create = RecordedChange::Create { after, staged };
         assert_eq!(class(create, file("theirs", staged), Seen::Missing), Class::OnTop);
         // Without a birth time the number is chance.
         let number = Identity { inode: HERE[1], born: None };
-        let edit = Change::Edit { before, after, staged: number, original };
+        let edit = RecordedChange::Edit { before, after, staged: number, original };
         assert_eq!(class(edit, file("new", inode(HERE[0])), file("old", number)), Class::Done);
     }
 }

@@ -20,7 +20,7 @@ fn file(content: &[u8], inode: u64) -> Seen {
     Seen::File { digest: Digest::of(content), mode: 0o644, access: ACCESS, identity: identity(inode) }
 }
 
-fn record(change: Change) -> Record {
+fn record(change: RecordedChange) -> Record {
     Record { path: RelPath::new("a").unwrap(), change }
 }
 
@@ -28,8 +28,12 @@ const STAGED: u64 = 7;
 const ORIGINAL: u64 = 3;
 
 fn edit_record() -> Record {
-    let change =
-        Change::Edit { before: state(OLD), after: state(NEW), staged: identity(STAGED), original: identity(ORIGINAL) };
+    let change = RecordedChange::Edit {
+        before: state(OLD),
+        after: state(NEW),
+        staged: identity(STAGED),
+        original: identity(ORIGINAL),
+    };
     record(change)
 }
 
@@ -73,7 +77,7 @@ fn classes_of_an_edit() {
 
 #[test]
 fn classes_of_a_create() {
-    let create = record(Change::Create { after: state(NEW), staged: identity(STAGED) });
+    let create = record(RecordedChange::Create { after: state(NEW), staged: identity(STAGED) });
     let other = file(b"other", 9);
     check(
         &create,
@@ -95,7 +99,7 @@ fn classes_of_a_create() {
 
 #[test]
 fn classes_of_a_delete() {
-    let delete = record(Change::Delete { before: state(OLD), original: identity(ORIGINAL) });
+    let delete = record(RecordedChange::Delete { before: state(OLD), original: identity(ORIGINAL) });
     let other = file(b"other", 9);
     check(
         &delete,
@@ -114,7 +118,7 @@ fn classes_of_a_delete() {
 
 #[test]
 fn classes_of_a_folder() {
-    let folder = record(Change::Folder { staged: identity(STAGED) });
+    let folder = record(RecordedChange::Folder { staged: identity(STAGED) });
     let ours = Seen::Folder(identity(STAGED));
     let foreign = Seen::Folder(identity(9));
     check(
@@ -132,7 +136,8 @@ fn classes_of_a_folder() {
 
 #[test]
 fn classes_of_a_file_that_becomes_a_folder() {
-    let change = Change::FileToFolder { before: state(OLD), staged: identity(STAGED), original: identity(ORIGINAL) };
+    let change =
+        RecordedChange::FileToFolder { before: state(OLD), staged: identity(STAGED), original: identity(ORIGINAL) };
     let ours = Seen::Folder(identity(STAGED));
     let foreign = Seen::Folder(identity(9));
     let other = file(b"other", 9);
@@ -160,7 +165,8 @@ fn classes_of_a_file_that_becomes_a_folder() {
 
 #[test]
 fn classes_of_a_folder_that_becomes_a_file() {
-    let change = Change::FolderToFile { after: state(NEW), staged: identity(STAGED), original: identity(ORIGINAL) };
+    let change =
+        RecordedChange::FolderToFile { after: state(NEW), staged: identity(STAGED), original: identity(ORIGINAL) };
     let (old, filled) = (Seen::Folder(identity(ORIGINAL)), Seen::Filled(identity(ORIGINAL)));
     let foreign = Seen::Folder(identity(9));
     let other = file(b"other", 9);
@@ -190,7 +196,8 @@ fn classes_of_a_folder_that_becomes_a_file() {
 
 #[test]
 fn classes_of_what_was_put_back_after_a_check() {
-    let folder = Change::FolderToFile { after: state(NEW), staged: identity(STAGED), original: identity(ORIGINAL) };
+    let folder =
+        RecordedChange::FolderToFile { after: state(NEW), staged: identity(STAGED), original: identity(ORIGINAL) };
     let (edit, folder) = (edit_record(), record(folder));
     let class = |record, target, slot| classify_checked(record, &Observed { target, slot });
     assert_eq!(class(&edit, file(OLD, ORIGINAL), Seen::Missing), Class::Ready);
@@ -204,7 +211,8 @@ fn classes_of_what_was_put_back_after_a_check() {
 
 #[test]
 fn a_folder_that_is_back_is_the_original() {
-    let change = Change::FolderToFile { after: state(NEW), staged: identity(STAGED), original: identity(ORIGINAL) };
+    let change =
+        RecordedChange::FolderToFile { after: state(NEW), staged: identity(STAGED), original: identity(ORIGINAL) };
     assert!(is_original(&record(change), Seen::Folder(identity(ORIGINAL))));
     assert!(!is_original(&record(change), Seen::Folder(identity(9))));
     assert!(!is_original(&record(change), file(NEW, STAGED)));
@@ -212,7 +220,7 @@ fn a_folder_that_is_back_is_the_original() {
 
 #[test]
 fn classes_of_a_folder_that_goes() {
-    let remove = record(Change::RemoveFolder { original: identity(ORIGINAL) });
+    let remove = record(RecordedChange::RemoveFolder { original: identity(ORIGINAL) });
     let (old, filled) = (Seen::Folder(identity(ORIGINAL)), Seen::Filled(identity(ORIGINAL)));
     let foreign = Seen::Folder(identity(9));
     check(
@@ -234,9 +242,11 @@ fn classes_of_a_folder_that_goes() {
 #[test]
 fn what_may_go_of_folders() {
     let folder = |inode| Seen::Folder(identity(inode));
-    let to_folder = Change::FileToFolder { before: state(OLD), staged: identity(STAGED), original: identity(ORIGINAL) };
-    let to_file = Change::FolderToFile { after: state(NEW), staged: identity(STAGED), original: identity(ORIGINAL) };
-    let remove = Change::RemoveFolder { original: identity(ORIGINAL) };
+    let to_folder =
+        RecordedChange::FileToFolder { before: state(OLD), staged: identity(STAGED), original: identity(ORIGINAL) };
+    let to_file =
+        RecordedChange::FolderToFile { after: state(NEW), staged: identity(STAGED), original: identity(ORIGINAL) };
+    let remove = RecordedChange::RemoveFolder { original: identity(ORIGINAL) };
     for (change, mark, seen, may) in [
         (to_folder, Mark::Done, file(OLD, 9), true),
         (to_folder, Mark::Done, folder(STAGED), false),
@@ -269,7 +279,7 @@ fn an_original_with_another_mode_owner_or_attributes_is_not_the_original() {
         (0o644, Access { group: 9, ..ACCESS }),
         (0o644, Access { attributes: Some(Digest::of(b"theirs")), ..ACCESS }),
     ];
-    let delete = record(Change::Delete { before: state(OLD), original: identity(ORIGINAL) });
+    let delete = record(RecordedChange::Delete { before: state(OLD), original: identity(ORIGINAL) });
     for (mode, access) in of_others {
         let changed = with(OLD, ORIGINAL, mode, access);
         check(
@@ -290,7 +300,7 @@ fn an_original_with_another_mode_owner_or_attributes_is_not_the_original() {
 fn a_journal_of_version_1_tells_no_owner() {
     let old = FileState { access: None, ..state(OLD) };
     let change =
-        Change::Edit { before: old, after: state(NEW), staged: identity(STAGED), original: identity(ORIGINAL) };
+        RecordedChange::Edit { before: old, after: state(NEW), staged: identity(STAGED), original: identity(ORIGINAL) };
     let with = |mode| {
         let access = Access { user: 9, ..ACCESS };
         Seen::File { digest: Digest::of(OLD), mode, access, identity: identity(ORIGINAL) }
@@ -303,7 +313,8 @@ fn a_journal_of_version_1_tells_no_owner() {
 fn a_change_of_mode_alone_is_told_by_the_mode() {
     let mut after = state(OLD);
     after.mode = 0o755;
-    let change = Change::Edit { before: state(OLD), after, staged: identity(STAGED), original: identity(ORIGINAL) };
+    let change =
+        RecordedChange::Edit { before: state(OLD), after, staged: identity(STAGED), original: identity(ORIGINAL) };
     let record = record(change);
     let with = |mode| Seen::File { digest: Digest::of(OLD), mode, access: ACCESS, identity: identity(1) };
     check(
@@ -336,29 +347,29 @@ fn what_is_incomplete() {
 #[test]
 fn the_recovery_table() {
     use Class::*;
-    let rows: &[(Mark, bool, &[Class], Decision)] = &[
-        (Mark::Undo, false, &[Done, Done], Decision::Back),
-        (Mark::Undo, false, &[], Decision::Back),
-        (Mark::Contended, false, &[Done, Done], Decision::Back),
-        (Mark::Contended, false, &[Ready], Decision::Back),
-        (Mark::Sealed, true, &[Done, Done], Decision::Back),
-        (Mark::Done, true, &[Done, Done], Decision::Forward),
-        (Mark::Sealed, false, &[Ready, Ready], Decision::Drop),
-        (Mark::Sealed, false, &[Ready, Before], Decision::Drop),
-        (Mark::Sealed, false, &[Torn, Unknown, OriginalLost], Decision::Drop),
-        (Mark::Sealed, false, &[Done, Ready], Decision::Forward),
-        (Mark::Sealed, false, &[Done, Same, OriginalLost], Decision::Forward),
-        (Mark::Sealed, false, &[OnTop, Ready], Decision::Forward),
-        (Mark::Sealed, false, &[Captured, Ready], Decision::Back),
-        (Mark::Sealed, false, &[Done, Before], Decision::Back),
-        (Mark::Sealed, false, &[Done, Torn], Decision::Back),
-        (Mark::Sealed, false, &[Done, Unknown], Decision::Back),
-        (Mark::Sealed, false, &[OnTop, Before], Decision::Wait),
-        (Mark::Sealed, false, &[OnTop, Captured], Decision::Wait),
-        (Mark::Done, false, &[Ready, Ready], Decision::Forward),
-        (Mark::Done, false, &[Done, Captured, Unknown], Decision::Forward),
-        (Mark::Done, false, &[Done, Before], Decision::Back),
-        (Mark::Done, false, &[OnTop, Torn], Decision::Wait),
+    let rows: &[(Mark, bool, &[Class], RecoveryDecision)] = &[
+        (Mark::Undo, false, &[Done, Done], RecoveryDecision::Back),
+        (Mark::Undo, false, &[], RecoveryDecision::Back),
+        (Mark::Contended, false, &[Done, Done], RecoveryDecision::Back),
+        (Mark::Contended, false, &[Ready], RecoveryDecision::Back),
+        (Mark::Sealed, true, &[Done, Done], RecoveryDecision::Back),
+        (Mark::Done, true, &[Done, Done], RecoveryDecision::Forward),
+        (Mark::Sealed, false, &[Ready, Ready], RecoveryDecision::Drop),
+        (Mark::Sealed, false, &[Ready, Before], RecoveryDecision::Drop),
+        (Mark::Sealed, false, &[Torn, Unknown, OriginalLost], RecoveryDecision::Drop),
+        (Mark::Sealed, false, &[Done, Ready], RecoveryDecision::Forward),
+        (Mark::Sealed, false, &[Done, Same, OriginalLost], RecoveryDecision::Forward),
+        (Mark::Sealed, false, &[OnTop, Ready], RecoveryDecision::Forward),
+        (Mark::Sealed, false, &[Captured, Ready], RecoveryDecision::Back),
+        (Mark::Sealed, false, &[Done, Before], RecoveryDecision::Back),
+        (Mark::Sealed, false, &[Done, Torn], RecoveryDecision::Back),
+        (Mark::Sealed, false, &[Done, Unknown], RecoveryDecision::Back),
+        (Mark::Sealed, false, &[OnTop, Before], RecoveryDecision::Wait),
+        (Mark::Sealed, false, &[OnTop, Captured], RecoveryDecision::Wait),
+        (Mark::Done, false, &[Ready, Ready], RecoveryDecision::Forward),
+        (Mark::Done, false, &[Done, Captured, Unknown], RecoveryDecision::Forward),
+        (Mark::Done, false, &[Done, Before], RecoveryDecision::Back),
+        (Mark::Done, false, &[OnTop, Torn], RecoveryDecision::Wait),
     ];
     for (row, (mark, back_on_crash, classes, decision)) in rows.iter().enumerate() {
         assert_eq!(decide(*mark, *back_on_crash, classes), *decision, "row {row}");

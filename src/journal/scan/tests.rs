@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::record::encode;
-use super::super::{Change, Owner};
+use super::super::{Owner, RecordedChange};
 use super::*;
 use crate::identity::{Identity, Timestamp};
 use crate::path::RelPath;
@@ -35,13 +35,13 @@ fn journal(paths: &[&[u8]]) -> Journal {
         label: Some("a \"label\"\n".to_owned()),
     };
     let changes = [
-        Change::Edit { before: state(b"a"), after: state(b"b"), staged: identity(2), original: identity(3) },
-        Change::Create { after: state(b"c"), staged: Identity { inode: u64::MAX, born: None } },
-        Change::Delete { before: state(b"d"), original: identity(4) },
-        Change::Folder { staged: identity(5) },
-        Change::FileToFolder { before: state(b"e"), staged: identity(6), original: identity(7) },
-        Change::FolderToFile { after: state(b"f"), staged: identity(8), original: identity(9) },
-        Change::RemoveFolder { original: identity(10) },
+        RecordedChange::Edit { before: state(b"a"), after: state(b"b"), staged: identity(2), original: identity(3) },
+        RecordedChange::Create { after: state(b"c"), staged: Identity { inode: u64::MAX, born: None } },
+        RecordedChange::Delete { before: state(b"d"), original: identity(4) },
+        RecordedChange::Folder { staged: identity(5) },
+        RecordedChange::FileToFolder { before: state(b"e"), staged: identity(6), original: identity(7) },
+        RecordedChange::FolderToFile { after: state(b"f"), staged: identity(8), original: identity(9) },
+        RecordedChange::RemoveFolder { original: identity(10) },
     ];
     let entries = paths
         .iter()
@@ -191,7 +191,7 @@ fn bytes_that_do_not_come_are_no_corruption() {
     for length in 0..=bytes.len() {
         let drops = Drops { rest: &bytes[..length], size: 40, fails: true };
         let error = read(io::BufReader::new(drops)).unwrap_err();
-        assert!(matches!(error, Unreadable::Io(_)), "{length}: {error}");
+        assert!(matches!(error, UnreadableJournal::Io(_)), "{length}: {error}");
     }
 }
 
@@ -199,5 +199,5 @@ fn bytes_that_do_not_come_are_no_corruption() {
 fn a_line_without_an_end_is_not_read_to_its_end() {
     let endless = io::BufReader::new(io::Read::take(io::repeat(b'x'), 1 << 40));
     let error = read(endless).unwrap_err();
-    assert!(matches!(error, Unreadable::Corrupt(Corrupt::Unexpected { line: 1, .. })), "{error}");
+    assert!(matches!(error, UnreadableJournal::Corrupt(Corrupt::Unexpected { line: 1, .. })), "{error}");
 }

@@ -4,10 +4,10 @@ use tokio::io::{AsyncReadExt, DuplexStream};
 
 use super::*;
 
-fn lines(max_bytes: usize) -> (DuplexStream, Lines<tokio::io::ReadHalf<DuplexStream>>) {
+fn lines(max_bytes: usize) -> (DuplexStream, LineTransport<tokio::io::ReadHalf<DuplexStream>>) {
     let (client, server) = tokio::io::duplex(1 << 20);
     let (input, output) = tokio::io::split(server);
-    (client, Lines::new(input, output, max_bytes))
+    (client, LineTransport::new(input, output, max_bytes))
 }
 
 /// What is answered to `text` before the message that is passed on, if any.

@@ -3,8 +3,8 @@
 use super::{Definition, Job, edit};
 use crate::dialect::{Format, Patch};
 use crate::error::{Error, ErrorKind, Finding, Result};
-use crate::mcp::answer::{Answer, Changes};
-use crate::mcp::schema::{self, Kind};
+use crate::mcp::answer::{ToolAnswer, ToolChanges};
+use crate::mcp::schema::{self, PropertyKind};
 use crate::mcp::toolsets::Toolset;
 use crate::request::Request;
 use crate::request::validate::{self, PathRule};
@@ -25,22 +25,26 @@ pub(super) static APPLY_PATCH: Definition = Definition {
     input: schema::input::<ApplyPatch>,
     output: || {
         schema::output(&[
-            ("dry_run", Kind::Flag, "Whether nothing was written."),
-            ("transaction_id", Kind::Text, "For undo_transaction."),
-            ("attempts", Kind::Count, "How often it was tried beside another program that writes, if more than once."),
-            ("files_edited", Kind::Count, "Files that were changed."),
-            ("file_results", Kind::Objects, "One for each file, with hashes and hunks as edits."),
-            ("summary", Kind::Object, "Sums over all files."),
-            ("failed_file_index", Kind::Count, "On failure: the file of the patch, from 0."),
-            ("failed_edit_index", Kind::Count, "On failure: the hunk in it, from 0."),
-            ("failedChange", Kind::Count, "On failure of a WorkspaceEdit: the change, from 0."),
-            ("context", Kind::Object, "On failure: what the file has instead, and why."),
-            ("file_statuses", Kind::Objects, "On failure: what is true of each file."),
+            ("dry_run", PropertyKind::Flag, "Whether nothing was written."),
+            ("transaction_id", PropertyKind::Text, "For undo_transaction."),
+            (
+                "attempts",
+                PropertyKind::Count,
+                "How often it was tried beside another program that writes, if more than once.",
+            ),
+            ("files_edited", PropertyKind::Count, "Files that were changed."),
+            ("file_results", PropertyKind::Objects, "One for each file, with hashes and hunks as edits."),
+            ("summary", PropertyKind::Object, "Sums over all files."),
+            ("failed_file_index", PropertyKind::Count, "On failure: the file of the patch, from 0."),
+            ("failed_edit_index", PropertyKind::Count, "On failure: the hunk in it, from 0."),
+            ("failedChange", PropertyKind::Count, "On failure of a WorkspaceEdit: the change, from 0."),
+            ("context", PropertyKind::Object, "On failure: what the file has instead, and why."),
+            ("file_statuses", PropertyKind::Objects, "On failure: what is true of each file."),
         ])
     },
     run: |job, arguments| match read(arguments) {
         Ok(patch) => apply(job, patch),
-        Err(error) => Answer::error(&error, None, Shape::Multi),
+        Err(error) => ToolAnswer::error(&error, None, Shape::Multi),
     },
 };
 
@@ -60,12 +64,12 @@ fn unknown_format(word: &str) -> Error {
     Error::findings(vec![Finding { kind: ErrorKind::ValidationFailed, message, path: vec!["format".to_owned()] }])
 }
 
-fn apply(job: &Job<'_>, mut patch: Patch) -> Answer {
+fn apply(job: &Job<'_>, mut patch: Patch) -> ToolAnswer {
     let request: Request = std::mem::take(&mut patch.request);
     // Names in patches start at the root; only editors write absolute ones.
     let checked = validate::check(&request, PathRule::AbsoluteOrRelative);
     match checked.and_then(|()| edit::apply(job, &request)) {
-        Ok(report) => Answer::done(&success_multi(&report, &request), Changes::of(&report)),
+        Ok(report) => ToolAnswer::done(&success_multi(&report, &request), ToolChanges::of(&report)),
         Err(error) => job.failed(&patch.explain(error), Some(&request)),
     }
 }

@@ -7,12 +7,13 @@ use rmcp::model::JsonObject;
 
 use super::{Definition, Job};
 use crate::delegate::{
-    Analyze, DelegateFailure, DelegateSuccess, Delegation, Done, Failed, Implement, Refactor, Settings, Task, Verify,
+    Analyze, DelegateFailure, DelegateSettings, DelegateSuccess, Delegated, Delegation, Failed, Implement, Refactor,
+    Task, Verify,
 };
 use crate::error::{Error, ErrorKind, Result};
-use crate::mcp::answer::{Answer, Changes};
+use crate::mcp::answer::{ToolAnswer, ToolChanges};
 use crate::mcp::next_step;
-use crate::mcp::schema::{self, Kind};
+use crate::mcp::schema::{self, PropertyKind};
 use crate::mcp::toolsets::Toolset;
 use crate::request::validate::Findings;
 use crate::wire::tools::parse_flat;
@@ -100,28 +101,28 @@ pub(super) static KIMI_VERIFY: Definition = Definition {
 
 fn text_output() -> Arc<JsonObject> {
     schema::output(&[
-        ("answer", Kind::Text, "What the second model said last."),
-        ("files", Kind::Objects, "The files that it was shown, with their hashes."),
-        ("skipped", Kind::Objects, "Files that it was not shown, and why."),
+        ("answer", PropertyKind::Text, "What the second model said last."),
+        ("files", PropertyKind::Objects, "The files that it was shown, with their hashes."),
+        ("skipped", PropertyKind::Objects, "Files that it was not shown, and why."),
     ])
 }
 
 fn proposal_output() -> Arc<JsonObject> {
     schema::output(&[
-        ("answer", Kind::Text, "What the second model said last."),
-        ("proposal", Kind::Text, "patch or scratch; absent if it proposed nothing."),
-        ("committed", Kind::Flag, "Whether the proposal was committed; else it is open."),
-        ("transaction_id", Kind::Text, "For commit_transaction, or for undo_transaction if committed."),
-        ("plan_hash", Kind::Text, "For commit_transaction."),
-        ("diff", Kind::Text, "The unified diff of the proposal."),
-        ("file_results", Kind::Objects, "One for each file, with the hashes."),
-        ("skipped", Kind::Objects, "Files that it was not shown, and why."),
-        ("context", Kind::Object, "On failure: what the file has instead, or the output of the check."),
+        ("answer", PropertyKind::Text, "What the second model said last."),
+        ("proposal", PropertyKind::Text, "patch or scratch; absent if it proposed nothing."),
+        ("committed", PropertyKind::Flag, "Whether the proposal was committed; else it is open."),
+        ("transaction_id", PropertyKind::Text, "For commit_transaction, or for undo_transaction if committed."),
+        ("plan_hash", PropertyKind::Text, "For commit_transaction."),
+        ("diff", PropertyKind::Text, "The unified diff of the proposal."),
+        ("file_results", PropertyKind::Objects, "One for each file, with the hashes."),
+        ("skipped", PropertyKind::Objects, "Files that it was not shown, and why."),
+        ("context", PropertyKind::Object, "On failure: what the file has instead, or the output of the check."),
     ])
 }
 
 /// Runs what proposes changes: in read-only mode not at all, since a proposal is staged.
-fn propose(job: &Job<'_>, asked: Result<(Task, Option<Vec<String>>)>) -> Answer {
+fn propose(job: &Job<'_>, asked: Result<(Task, Option<Vec<String>>)>) -> ToolAnswer {
     let checked = asked.and_then(|(task, check)| {
         job.check_writing(false)?;
         Ok((task, check))
@@ -132,24 +133,24 @@ fn propose(job: &Job<'_>, asked: Result<(Task, Option<Vec<String>>)>) -> Answer 
     }
 }
 
-fn delegate(job: &Job<'_>, task: &Task, check: Option<Vec<String>>) -> Answer {
+fn delegate(job: &Job<'_>, task: &Task, check: Option<Vec<String>>) -> ToolAnswer {
     match run(job, task, check) {
         Ok(done) => {
             let report = done.outcome.as_ref().and_then(|outcome| outcome.report.as_ref());
-            let changes = report.map(Changes::of).unwrap_or_default();
-            Answer::done(&DelegateSuccess::from(&done), changes)
+            let changes = report.map(ToolChanges::of).unwrap_or_default();
+            ToolAnswer::done(&DelegateSuccess::from(&done), changes)
         }
         Err(error) => failed(&error),
     }
 }
 
-fn run(job: &Job<'_>, task: &Task, check: Option<Vec<String>>) -> Result<Done, Failed> {
+fn run(job: &Job<'_>, task: &Task, check: Option<Vec<String>>) -> Result<Delegated, Failed> {
     let check = match check {
         None => None,
         Some(_) if !task.kind.applies() => return Err(useless_check().into()),
         Some(command) => Some(job.allowed(command.into_iter().map(OsString::from).collect())?),
     };
-    let settings = Settings::load(job.engine, job.delegate)?;
+    let settings = DelegateSettings::load(job.engine, job.delegate)?;
     Delegation { engine: job.engine, settings: &settings, check }.run(task, job.run)
 }
 
@@ -161,7 +162,7 @@ fn useless_check() -> Error {
     findings.into_error()
 }
 
-fn failed(failed: &Failed) -> Answer {
+fn failed(failed: &Failed) -> ToolAnswer {
     let answer = DelegateFailure::new(failed, next_step::words);
-    Answer::failed_as(&answer, &answer.failure)
+    ToolAnswer::failed_as(&answer, &answer.failure)
 }

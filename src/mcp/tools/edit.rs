@@ -3,8 +3,8 @@
 use super::{Definition, Job};
 use crate::engine::report::Report;
 use crate::error::Result;
-use crate::mcp::answer::{Answer, Changes};
-use crate::mcp::schema::{self, Kind};
+use crate::mcp::answer::{ToolAnswer, ToolChanges};
+use crate::mcp::schema::{self, PropertyKind};
 use crate::mcp::toolsets::Toolset;
 use crate::request::Request;
 use crate::request::validate::PathRule;
@@ -22,28 +22,32 @@ pub(super) static MULTI_EDIT_FILES: Definition = Definition {
                   \"/p/b.rs\", \"content\": \"…\"}, {\"file_path\": \"/p/c.rs\", \"delete\": true}]}",
     writes: true,
     idempotent: false,
-    input: schema::input::<wire::Request>,
+    input: schema::input::<wire::RequestJson>,
     output: || {
         schema::output(&[
-            ("dry_run", Kind::Flag, "Whether nothing was written."),
-            ("transaction_id", Kind::Text, "For undo_transaction."),
-            ("attempts", Kind::Count, "How often it was tried beside another program that writes, if more than once."),
-            ("files_edited", Kind::Count, "Files that were changed."),
-            ("file_results", Kind::Objects, "One for each file, with hashes and edits."),
-            ("summary", Kind::Object, "Sums over all files."),
-            ("failed_file_index", Kind::Count, "On failure: the file, from 0."),
-            ("failed_edit_index", Kind::Count, "On failure: the edit in it, from 0."),
-            ("context", Kind::Object, "On failure: what the file has instead, and why."),
-            ("file_statuses", Kind::Objects, "On failure: what is true of each file."),
-            ("rollback", Kind::Object, "On failure: what was put back."),
+            ("dry_run", PropertyKind::Flag, "Whether nothing was written."),
+            ("transaction_id", PropertyKind::Text, "For undo_transaction."),
+            (
+                "attempts",
+                PropertyKind::Count,
+                "How often it was tried beside another program that writes, if more than once.",
+            ),
+            ("files_edited", PropertyKind::Count, "Files that were changed."),
+            ("file_results", PropertyKind::Objects, "One for each file, with hashes and edits."),
+            ("summary", PropertyKind::Object, "Sums over all files."),
+            ("failed_file_index", PropertyKind::Count, "On failure: the file, from 0."),
+            ("failed_edit_index", PropertyKind::Count, "On failure: the edit in it, from 0."),
+            ("context", PropertyKind::Object, "On failure: what the file has instead, and why."),
+            ("file_statuses", PropertyKind::Objects, "On failure: what is true of each file."),
+            ("rollback", PropertyKind::Object, "On failure: what was put back."),
         ])
     },
     run: |job, arguments| match parse_request(arguments, PathRule::Absolute) {
         Ok(mut request) => match allow(job, &mut request).and_then(|()| apply(job, &request)) {
-            Ok(report) => Answer::done(&wire::success_multi(&report, &request), Changes::of(&report)),
-            Err(error) => Answer::error(&error, Some(&request), Shape::Multi),
+            Ok(report) => ToolAnswer::done(&wire::success_multi(&report, &request), ToolChanges::of(&report)),
+            Err(error) => ToolAnswer::error(&error, Some(&request), Shape::Multi),
         },
-        Err(error) => Answer::error(&error, None, Shape::Multi),
+        Err(error) => ToolAnswer::error(&error, None, Shape::Multi),
     },
 };
 

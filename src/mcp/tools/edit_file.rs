@@ -2,8 +2,8 @@
 
 use super::{Definition, edit};
 use crate::error::Error;
-use crate::mcp::answer::{Answer, Changes, failure};
-use crate::mcp::schema::{self, Kind};
+use crate::mcp::answer::{ToolAnswer, ToolChanges, failure};
+use crate::mcp::schema::{self, PropertyKind};
 use crate::mcp::toolsets::Toolset;
 use crate::request::Request;
 use crate::request::validate::PathRule;
@@ -24,25 +24,29 @@ pub(super) static EDIT_FILE: Definition = Definition {
     input: schema::input::<EditFile>,
     output: || {
         schema::output(&[
-            ("path", Kind::Text, "The file."),
-            ("occurrences_replaced", Kind::Count, "How many were replaced."),
-            ("transaction_id", Kind::Text, "For undo_transaction."),
-            ("attempts", Kind::Count, "How often it was tried beside another program that writes, if more than once."),
-            ("hash_after", Kind::Text, "The hash of the new content."),
-            ("context", Kind::Object, "On failure: what the file has instead, and why."),
+            ("path", PropertyKind::Text, "The file."),
+            ("occurrences_replaced", PropertyKind::Count, "How many were replaced."),
+            ("transaction_id", PropertyKind::Text, "For undo_transaction."),
+            (
+                "attempts",
+                PropertyKind::Count,
+                "How often it was tried beside another program that writes, if more than once.",
+            ),
+            ("hash_after", PropertyKind::Text, "The hash of the new content."),
+            ("context", PropertyKind::Object, "On failure: what the file has instead, and why."),
         ])
     },
     run: |job, arguments| match parse_edit_file(arguments, PathRule::AbsoluteOrRelative) {
         Ok(request) => match edit::apply(job, &request) {
-            Ok(report) => Answer::done(&success_edit_file(&report), Changes::of(&report)),
+            Ok(report) => ToolAnswer::done(&success_edit_file(&report), ToolChanges::of(&report)),
             Err(error) => failed(&error, Some(&request)),
         },
         Err(error) => failed(&error, None),
     },
 };
 
-fn failed(error: &Error, request: Option<&Request>) -> Answer {
+fn failed(error: &Error, request: Option<&Request>) -> ToolAnswer {
     let mut failure = failure(error, request, Shape::Single);
     place_in_edit_file(&mut failure);
-    Answer::failed(&failure)
+    ToolAnswer::failed(&failure)
 }

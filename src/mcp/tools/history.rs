@@ -6,8 +6,8 @@ use super::{Definition, Job};
 use crate::engine::UndoOptions;
 use crate::engine::report::Report;
 use crate::error::{Error, ErrorKind, Result};
-use crate::mcp::answer::{Answer, Changes};
-use crate::mcp::schema::{self, Kind};
+use crate::mcp::answer::{ToolAnswer, ToolChanges};
+use crate::mcp::schema::{self, PropertyKind};
 use crate::mcp::toolsets::Toolset;
 use crate::request::Request;
 use crate::wire::history::Log;
@@ -30,13 +30,13 @@ pub(super) static LIST_TRANSACTIONS: Definition = Definition {
     output: || {
         schema::output(&[(
             "transactions",
-            Kind::Objects,
+            PropertyKind::Objects,
             "transaction_id, time, owner, label, files, reverts and reverted_by of each.",
         )])
     },
     run: |job, arguments| match list(job, arguments) {
-        Ok(log) => Answer::done(&log, Changes::default()),
-        Err(error) => Answer::error(&error, None, Shape::Single),
+        Ok(log) => ToolAnswer::done(&log, ToolChanges::default()),
+        Err(error) => ToolAnswer::error(&error, None, Shape::Single),
     },
 };
 
@@ -61,14 +61,14 @@ pub(super) static UNDO_TRANSACTION: Definition = Definition {
     input: schema::input::<UndoTransaction>,
     output: || {
         schema::output(&[
-            ("dry_run", Kind::Flag, "Whether nothing was written."),
-            ("transaction_id", Kind::Text, "The transaction that did the undoing."),
-            ("reverts", Kind::Text, "The transaction that it takes back."),
-            ("owner", Kind::Text, "Who committed that one."),
-            ("label", Kind::Text, "Its label, if it has one."),
-            ("files_edited", Kind::Count, "Files that were put back."),
-            ("file_results", Kind::Objects, "One for each file."),
-            ("conflicts", Kind::Texts, "On UNDO_CONFLICT: the files that were changed since."),
+            ("dry_run", PropertyKind::Flag, "Whether nothing was written."),
+            ("transaction_id", PropertyKind::Text, "The transaction that did the undoing."),
+            ("reverts", PropertyKind::Text, "The transaction that it takes back."),
+            ("owner", PropertyKind::Text, "Who committed that one."),
+            ("label", PropertyKind::Text, "Its label, if it has one."),
+            ("files_edited", PropertyKind::Count, "Files that were put back."),
+            ("file_results", PropertyKind::Objects, "One for each file."),
+            ("conflicts", PropertyKind::Texts, "On UNDO_CONFLICT: the files that were changed since."),
         ])
     },
     run: |job, arguments| match undo(job, arguments) {
@@ -77,7 +77,7 @@ pub(super) static UNDO_TRANSACTION: Definition = Definition {
     },
 };
 
-fn undo(job: &Job<'_>, arguments: Arguments) -> Result<Answer> {
+fn undo(job: &Job<'_>, arguments: Arguments) -> Result<ToolAnswer> {
     let UndoTransaction { transaction_id, dry_run } = parse_flat(arguments)?;
     let dry_run = dry_run.unwrap_or(false);
     job.check_writing(dry_run)?;
@@ -86,9 +86,9 @@ fn undo(job: &Job<'_>, arguments: Arguments) -> Result<Answer> {
         None => undo_own(job, dry_run)?,
     }
     .in_root(job.engine.root());
-    let mut changes = Changes::of(&report);
+    let mut changes = ToolChanges::of(&report);
     changes.reverted = report.transaction.as_ref().and(report.reverts.as_ref()).map(|reverted| reverted.id.clone());
-    Ok(Answer::done(&success_multi(&report, &Request::default()), changes))
+    Ok(ToolAnswer::done(&success_multi(&report, &Request::default()), changes))
 }
 
 /// Takes back the newest transaction of this connection. What another one committed, be it of a client of the same name,

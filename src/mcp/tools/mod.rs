@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 
-use super::answer::{Answer, failure};
+use super::answer::{ToolAnswer, failure};
 use super::commits::Commits;
 use super::toolsets::Toolset;
 use crate::check::Check;
@@ -41,7 +41,7 @@ pub(super) struct Definition {
     idempotent: bool,
     input: fn() -> Arc<JsonObject>,
     output: fn() -> Arc<JsonObject>,
-    pub(super) run: fn(&Job<'_>, Arguments) -> Answer,
+    pub(super) run: fn(&Job<'_>, Arguments) -> ToolAnswer,
 }
 
 /// One call of a tool: it may block.
@@ -76,8 +76,8 @@ impl Job<'_> {
     }
 
     /// The answer to a call whose files the caller did not name, or not by their absolute paths.
-    fn failed(&self, error: &Error, request: Option<&Request>) -> Answer {
-        Answer::failed(&failure(error, request, Shape::Multi).in_root(self.engine.root()))
+    fn failed(&self, error: &Error, request: Option<&Request>) -> ToolAnswer {
+        ToolAnswer::failed(&failure(error, request, Shape::Multi).in_root(self.engine.root()))
     }
 
     /// The check that a call names, unless nobody allowed any: it is a command, and whoever can call a tool could run

@@ -1,8 +1,8 @@
 //! `multi_edit`: many edits of one file.
 
 use super::{Definition, edit};
-use crate::mcp::answer::{Answer, Changes};
-use crate::mcp::schema::{self, Kind};
+use crate::mcp::answer::{ToolAnswer, ToolChanges};
+use crate::mcp::schema::{self, PropertyKind};
 use crate::mcp::toolsets::Toolset;
 use crate::request::validate::PathRule;
 use crate::wire::tools::{MultiEdit, parse_multi_edit};
@@ -22,25 +22,29 @@ pub(super) static MULTI_EDIT: Definition = Definition {
     input: schema::input::<MultiEdit>,
     output: || {
         schema::output(&[
-            ("file_path", Kind::Text, "The file."),
-            ("edits_applied", Kind::Count, "Edits that were applied."),
-            ("dry_run", Kind::Flag, "Whether nothing was written."),
-            ("edits", Kind::Objects, "One for each edit: lines and occurrences."),
-            ("transaction_id", Kind::Text, "For undo_transaction."),
-            ("attempts", Kind::Count, "How often it was tried beside another program that writes, if more than once."),
-            ("hash_before", Kind::Text, "The hash of the old content."),
-            ("hash_after", Kind::Text, "The hash of the new content, good as expected_hash."),
-            ("diff", Kind::Text, "Of a dry run: the unified diff."),
-            ("warnings", Kind::Texts, "What else to know."),
-            ("failed_edit_index", Kind::Count, "On failure: the edit, from 0."),
-            ("context", Kind::Object, "On failure: what the file has instead, and why."),
+            ("file_path", PropertyKind::Text, "The file."),
+            ("edits_applied", PropertyKind::Count, "Edits that were applied."),
+            ("dry_run", PropertyKind::Flag, "Whether nothing was written."),
+            ("edits", PropertyKind::Objects, "One for each edit: lines and occurrences."),
+            ("transaction_id", PropertyKind::Text, "For undo_transaction."),
+            (
+                "attempts",
+                PropertyKind::Count,
+                "How often it was tried beside another program that writes, if more than once.",
+            ),
+            ("hash_before", PropertyKind::Text, "The hash of the old content."),
+            ("hash_after", PropertyKind::Text, "The hash of the new content, good as expected_hash."),
+            ("diff", PropertyKind::Text, "Of a dry run: the unified diff."),
+            ("warnings", PropertyKind::Texts, "What else to know."),
+            ("failed_edit_index", PropertyKind::Count, "On failure: the edit, from 0."),
+            ("context", PropertyKind::Object, "On failure: what the file has instead, and why."),
         ])
     },
     run: |job, arguments| match parse_multi_edit(arguments, PathRule::Absolute) {
         Ok(request) => match edit::apply(job, &request) {
-            Ok(report) => Answer::done(&success_single(&report, &request), Changes::of(&report)),
-            Err(error) => Answer::error(&error, Some(&request), Shape::Single),
+            Ok(report) => ToolAnswer::done(&success_single(&report, &request), ToolChanges::of(&report)),
+            Err(error) => ToolAnswer::error(&error, Some(&request), Shape::Single),
         },
-        Err(error) => Answer::error(&error, None, Shape::Single),
+        Err(error) => ToolAnswer::error(&error, None, Shape::Single),
     },
 };

@@ -3,8 +3,8 @@
 use super::{Definition, Job};
 use crate::error::{ErrorKind, Result};
 use crate::limits;
-use crate::mcp::answer::{Answer, Changes};
-use crate::mcp::schema::{self, Kind};
+use crate::mcp::answer::{ToolAnswer, ToolChanges};
+use crate::mcp::schema::{self, PropertyKind};
 use crate::mcp::toolsets::Toolset;
 use crate::request::validate::Findings;
 use crate::wire::Shape;
@@ -24,23 +24,23 @@ pub(super) static READ_FILES: Definition = Definition {
     input: schema::input::<ReadFiles>,
     output: || {
         schema::output(&[
-            ("files", Kind::Objects, "file_path, hash, lines, bytes and content of each."),
-            ("skipped", Kind::Objects, "file_path, error_code, reason and recovery_hint of each."),
+            ("files", PropertyKind::Objects, "file_path, hash, lines, bytes and content of each."),
+            ("skipped", PropertyKind::Objects, "file_path, error_code, reason and recovery_hint of each."),
         ])
     },
     run: |job, arguments| match parse_flat(arguments).and_then(checked) {
-        Ok(asked) => Answer::done(&read(job, &asked), Changes::default()),
-        Err(error) => Answer::error(&error, None, Shape::Single),
+        Ok(asked) => ToolAnswer::done(&read(job, &asked), ToolChanges::default()),
+        Err(error) => ToolAnswer::error(&error, None, Shape::Single),
     },
 };
 
 /// The arguments, validated.
-struct Asked {
+struct ReadFilesCall {
     paths: Vec<String>,
     max_bytes: u64,
 }
 
-fn checked(arguments: ReadFiles) -> Result<Asked> {
+fn checked(arguments: ReadFiles) -> Result<ReadFilesCall> {
     let mut findings = Findings::new();
     let place = || vec!["paths".to_owned()];
     let paths = arguments.paths.unwrap_or_default();
@@ -51,11 +51,11 @@ fn checked(arguments: ReadFiles) -> Result<Asked> {
         findings.push(ErrorKind::RequestTooLarge, place(), "too many files in one call");
     }
     findings.finish()?;
-    Ok(Asked { paths, max_bytes: arguments.max_bytes.unwrap_or(u64::MAX) })
+    Ok(ReadFilesCall { paths, max_bytes: arguments.max_bytes.unwrap_or(u64::MAX) })
 }
 
 /// Reads one file after the other, as long as they fit the answer.
-fn read(job: &Job<'_>, asked: &Asked) -> ReadFilesSuccess {
+fn read(job: &Job<'_>, asked: &ReadFilesCall) -> ReadFilesSuccess {
     let mut answer = ReadFilesSuccess { success: true, ..ReadFilesSuccess::default() };
     let mut room = job.max_answer_bytes.saturating_sub(asked.paths.len().saturating_mul(ENTRY_BYTES));
     for (index, path) in asked.paths.iter().enumerate() {

@@ -2,11 +2,11 @@
 
 use super::{Definition, Job};
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::walk::Tree;
-use crate::mcp::answer::{Answer, Changes};
-use crate::mcp::schema::{self, Kind};
+use crate::fs::walk::SearchTree;
+use crate::mcp::answer::{ToolAnswer, ToolChanges};
+use crate::mcp::schema::{self, PropertyKind};
 use crate::mcp::toolsets::Toolset;
-use crate::replace::{self, Found, Guard, Query};
+use crate::replace::{self, Query, ReplaceGuard, Replacements};
 use crate::wire::Shape;
 use crate::wire::replace::Replaced;
 use crate::wire::tools::{ReplaceInFiles, parse_flat, required};
@@ -24,46 +24,46 @@ pub(super) static REPLACE_IN_FILES: Definition = Definition {
     input: schema::input::<ReplaceInFiles>,
     output: || {
         schema::output(&[
-            ("dry_run", Kind::Flag, "Whether nothing was written."),
-            ("transaction_id", Kind::Text, "For undo_transaction."),
-            ("total_matches", Kind::Count, "Matches in all files."),
-            ("files_changed", Kind::Count, "Files with matches."),
-            ("files", Kind::Objects, "file_path, matches and hash_after of each; its diff in a dry run."),
-            ("files_searched", Kind::Count, "Files that were searched."),
-            ("binary_files_skipped", Kind::Count, "Files with a NUL byte, which were not."),
-            ("warnings", Kind::Texts, "What could not be searched, and what else to know."),
-            ("failed_file_index", Kind::Count, "On failure: the file among those with matches, from 0."),
-            ("file_statuses", Kind::Objects, "On failure: what is true of each file."),
+            ("dry_run", PropertyKind::Flag, "Whether nothing was written."),
+            ("transaction_id", PropertyKind::Text, "For undo_transaction."),
+            ("total_matches", PropertyKind::Count, "Matches in all files."),
+            ("files_changed", PropertyKind::Count, "Files with matches."),
+            ("files", PropertyKind::Objects, "file_path, matches and hash_after of each; its diff in a dry run."),
+            ("files_searched", PropertyKind::Count, "Files that were searched."),
+            ("binary_files_skipped", PropertyKind::Count, "Files with a NUL byte, which were not."),
+            ("warnings", PropertyKind::Texts, "What could not be searched, and what else to know."),
+            ("failed_file_index", PropertyKind::Count, "On failure: the file among those with matches, from 0."),
+            ("file_statuses", PropertyKind::Objects, "On failure: what is true of each file."),
         ])
     },
     run: |job, arguments| match parse_flat(arguments).and_then(|asked| prepared(job, asked)) {
         Ok(search) => match job.engine.apply_found(|| search.run(job), job.run) {
             (found, Ok(report)) => {
-                Answer::done(&Replaced::new(&report, &found.unwrap_or_default()), Changes::of(&report))
+                ToolAnswer::done(&Replaced::new(&report, &found.unwrap_or_default()), ToolChanges::of(&report))
             }
-            (found, Err(error)) => Answer::error(&error, found.as_ref().map(|found| &found.request), Shape::Multi),
+            (found, Err(error)) => ToolAnswer::error(&error, found.as_ref().map(|found| &found.request), Shape::Multi),
         },
-        Err(error) => Answer::error(&error, None, Shape::Multi),
+        Err(error) => ToolAnswer::error(&error, None, Shape::Multi),
     },
 };
 
 /// A search: the pattern, the files, and the bounds on what it may find.
-struct Search {
+struct ReplaceCall {
     query: Query,
-    tree: Tree,
-    guard: Guard,
+    tree: SearchTree,
+    guard: ReplaceGuard,
     dry_run: bool,
 }
 
-impl Search {
-    fn run(&self, job: &Job<'_>) -> Result<Found> {
+impl ReplaceCall {
+    fn run(&self, job: &Job<'_>) -> Result<Replacements> {
         let mut found = replace::search(&self.query, &self.tree, self.guard, job.run.cancel)?;
         found.request.dry_run = self.dry_run;
         Ok(found)
     }
 }
 
-fn prepared(job: &Job<'_>, asked: ReplaceInFiles) -> Result<Search> {
+fn prepared(job: &Job<'_>, asked: ReplaceInFiles) -> Result<ReplaceCall> {
     let [pattern, replacement] = required([("pattern", asked.pattern), ("replacement", asked.replacement)])?;
     let dry_run = asked.dry_run.unwrap_or(false);
     // Not to search for what may not be written.
@@ -76,7 +76,8 @@ fn prepared(job: &Job<'_>, asked: ReplaceInFiles) -> Result<Search> {
     }
     globs.extend(exclude.iter().map(|glob| format!("!{glob}")));
     let root = job.engine.root().to_owned();
-    let tree = Tree { base: root.clone(), root, globs, bounds: job.engine.bounds().clone(), ..Tree::default() };
-    let guard = Guard { expected_matches: asked.expected_matches, max_files: asked.max_files };
-    Ok(Search { query, tree, guard, dry_run })
+    let tree =
+        SearchTree { base: root.clone(), root, globs, bounds: job.engine.bounds().clone(), ..SearchTree::default() };
+    let guard = ReplaceGuard { expected_matches: asked.expected_matches, max_files: asked.max_files };
+    Ok(ReplaceCall { query, tree, guard, dry_run })
 }

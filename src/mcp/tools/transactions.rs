@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use super::{Definition, Job};
 use crate::digest::Digest;
 use crate::error::{Error, ErrorKind, Finding, Result};
-use crate::mcp::answer::{Answer, Changes};
-use crate::mcp::schema::{self, Kind};
+use crate::mcp::answer::{ToolAnswer, ToolChanges};
+use crate::mcp::schema::{self, PropertyKind};
 use crate::mcp::toolsets::Toolset;
 use crate::request::Request;
 use crate::request::validate::PathRule;
@@ -27,29 +27,29 @@ pub(super) static STAGE_EDITS: Definition = Definition {
     input: schema::input::<StageEdits>,
     output: || {
         schema::output(&[
-            ("transaction_id", Kind::Text, "The open transaction, for the other calls."),
-            ("expires_at", Kind::Text, "When it lapses if nothing more is staged."),
-            ("file_results", Kind::Objects, "One for each file, as it will be."),
-            ("overlaps", Kind::Objects, "Other open transactions that touch the same files."),
-            ("failed_file_index", Kind::Count, "On failure: the file, from 0."),
-            ("failed_edit_index", Kind::Count, "On failure: the edit in it, from 0."),
-            ("context", Kind::Object, "On failure: what the file has instead, and why."),
+            ("transaction_id", PropertyKind::Text, "The open transaction, for the other calls."),
+            ("expires_at", PropertyKind::Text, "When it lapses if nothing more is staged."),
+            ("file_results", PropertyKind::Objects, "One for each file, as it will be."),
+            ("overlaps", PropertyKind::Objects, "Other open transactions that touch the same files."),
+            ("failed_file_index", PropertyKind::Count, "On failure: the file, from 0."),
+            ("failed_edit_index", PropertyKind::Count, "On failure: the edit in it, from 0."),
+            ("context", PropertyKind::Object, "On failure: what the file has instead, and why."),
         ])
     },
     run: |job, arguments| match parse_stage(arguments, PathRule::Absolute) {
         Ok((id, request)) => stage(job, id.as_deref(), &request),
-        Err(error) => Answer::error(&error, None, Shape::Multi),
+        Err(error) => ToolAnswer::error(&error, None, Shape::Multi),
     },
 };
 
-fn stage(job: &Job<'_>, id: Option<&str>, request: &Request) -> Answer {
+fn stage(job: &Job<'_>, id: Option<&str>, request: &Request) -> ToolAnswer {
     let staged = job.check_writing(request.dry_run).and_then(|()| job.engine.stage(request, id, job.run));
     match staged {
         Ok(mut staged) => {
             staged.report = staged.report.in_root(job.engine.root());
-            Answer::done(&open::Staged::new(&staged, request), Changes::default())
+            ToolAnswer::done(&open::StagedJson::new(&staged, request), ToolChanges::default())
         }
-        Err(error) => Answer::error(&error, Some(request), Shape::Multi),
+        Err(error) => ToolAnswer::error(&error, Some(request), Shape::Multi),
     }
 }
 
@@ -65,10 +65,10 @@ pub(super) static PREVIEW_TRANSACTION: Definition = Definition {
     input: schema::input::<OneTransaction>,
     output: || {
         schema::output(&[
-            ("diff", Kind::Text, "The unified diff of all files."),
-            ("plan_hash", Kind::Text, "For commit_transaction."),
-            ("expires_at", Kind::Text, "When it lapses."),
-            ("file_results", Kind::Objects, "One for each file, with the hashes."),
+            ("diff", PropertyKind::Text, "The unified diff of all files."),
+            ("plan_hash", PropertyKind::Text, "For commit_transaction."),
+            ("expires_at", PropertyKind::Text, "When it lapses."),
+            ("file_results", PropertyKind::Objects, "One for each file, with the hashes."),
         ])
     },
     run: |job, arguments| {
@@ -76,7 +76,7 @@ pub(super) static PREVIEW_TRANSACTION: Definition = Definition {
         match preview {
             Ok(mut preview) => {
                 preview.report = preview.report.in_root(job.engine.root());
-                Answer::done(&open::Preview::from(&preview), Changes::default())
+                ToolAnswer::done(&open::PreviewJson::from(&preview), ToolChanges::default())
             }
             Err(error) => job.failed(&error, None),
         }
@@ -96,14 +96,18 @@ pub(super) static COMMIT_TRANSACTION: Definition = Definition {
     input: schema::input::<CommitTransaction>,
     output: || {
         schema::output(&[
-            ("transaction_id", Kind::Text, "For undo_transaction."),
-            ("files_edited", Kind::Count, "Files that were changed."),
-            ("file_results", Kind::Objects, "One for each file."),
-            ("already_applied", Kind::Flag, "Whether it was committed before; then file_results say what is true now."),
-            ("undone_by", Kind::Text, "The transaction that undid it since, where it was committed before."),
-            ("check", Kind::Object, "The check that it passed."),
-            ("context", Kind::Object, "On failure: both sides, or the output of the check."),
-            ("rollback", Kind::Object, "On failure: what was put back."),
+            ("transaction_id", PropertyKind::Text, "For undo_transaction."),
+            ("files_edited", PropertyKind::Count, "Files that were changed."),
+            ("file_results", PropertyKind::Objects, "One for each file."),
+            (
+                "already_applied",
+                PropertyKind::Flag,
+                "Whether it was committed before; then file_results say what is true now.",
+            ),
+            ("undone_by", PropertyKind::Text, "The transaction that undid it since, where it was committed before."),
+            ("check", PropertyKind::Object, "The check that it passed."),
+            ("context", PropertyKind::Object, "On failure: both sides, or the output of the check."),
+            ("rollback", PropertyKind::Object, "On failure: what was put back."),
         ])
     },
     run: |job, arguments| match commit(job, arguments) {
@@ -112,7 +116,7 @@ pub(super) static COMMIT_TRANSACTION: Definition = Definition {
     },
 };
 
-fn commit(job: &Job<'_>, arguments: Arguments) -> Result<Answer> {
+fn commit(job: &Job<'_>, arguments: Arguments) -> Result<ToolAnswer> {
     let CommitTransaction { transaction_id, plan_hash, check } = parse_flat(arguments)?;
     let [id] = required([("transaction_id", transaction_id)])?;
     let hash = |hex: String| hex.parse::<Digest>().map_err(|error| finding("plan_hash", error.to_string()));
@@ -120,7 +124,7 @@ fn commit(job: &Job<'_>, arguments: Arguments) -> Result<Answer> {
     job.check_writing(false)?;
     let check = check.map(|command| job.allowed(command.into_iter().map(OsString::from).collect())).transpose()?;
     let report = job.engine.commit_staged(&id, plan_hash, check, job.run)?.in_root(job.engine.root());
-    Ok(Answer::done(&success_multi(&report, &Request::default()), Changes::of(&report)))
+    Ok(ToolAnswer::done(&success_multi(&report, &Request::default()), ToolChanges::of(&report)))
 }
 
 pub(super) static ROLLBACK_TRANSACTION: Definition = Definition {
@@ -132,10 +136,10 @@ pub(super) static ROLLBACK_TRANSACTION: Definition = Definition {
     writes: true,
     idempotent: false,
     input: schema::input::<OneTransaction>,
-    output: || schema::output(&[("warnings", Kind::Texts, "What was recovered before it.")]),
+    output: || schema::output(&[("warnings", PropertyKind::Texts, "What was recovered before it.")]),
     run: |job, arguments| match roll_back(job, arguments) {
-        Ok(warnings) => Answer::done(&history::Done::warning_of(warnings), Changes::default()),
-        Err(error) => Answer::error(&error, None, Shape::Multi),
+        Ok(warnings) => ToolAnswer::done(&history::DoneJson::warning_of(warnings), ToolChanges::default()),
+        Err(error) => ToolAnswer::error(&error, None, Shape::Multi),
     },
 };
 

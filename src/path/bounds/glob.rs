@@ -55,7 +55,7 @@ enum Token {
     Slash,
     One,
     Any,
-    Class(Class),
+    Class(BracketClass),
 }
 
 /// What a glob without braces fits, as a pattern: a path, or a folder that it is in.
@@ -100,9 +100,9 @@ impl Token {
             Self::Slash => "/".to_owned(),
             Self::One => "[^/]".to_owned(),
             Self::Any => "[^/]*".to_owned(),
-            Self::Class(Class { signs, is_negated: false }) => format!("[[{signs}]&&[^/]]"),
+            Self::Class(BracketClass { signs, is_negated: false }) => format!("[[{signs}]&&[^/]]"),
             // In any case it would be about fewer letters.
-            Self::Class(Class { signs, is_negated: true }) => format!("(?-i:[[^{signs}]&&[^/]])"),
+            Self::Class(BracketClass { signs, is_negated: true }) => format!("(?-i:[[^{signs}]&&[^/]])"),
         }
     }
 }
@@ -136,7 +136,7 @@ const NAMED: [&str; 12] =
     ["alnum", "alpha", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "xdigit"];
 
 /// What stands between brackets.
-pub(super) struct Class {
+pub(super) struct BracketClass {
     /// As a pattern has it: signs by their numbers, so that none means something else there.
     signs: String,
     is_negated: bool,
@@ -144,10 +144,10 @@ pub(super) struct Class {
 
 /// The class at the start of a text, behind its bracket, and what follows it. As git reads it: a minus is a range between
 /// two signs, of which the first is neither the end of a range nor a class with a name.
-pub(super) fn class(text: &str) -> Result<(Class, &str), String> {
+pub(super) fn class(text: &str) -> Result<(BracketClass, &str), String> {
     let unclosed = || "it has a [ without its ]; a [ that is only itself is \\[".to_owned();
     let inner = text.strip_prefix(['!', '^']);
-    let mut class = Class { signs: String::new(), is_negated: inner.is_some() };
+    let mut class = BracketClass { signs: String::new(), is_negated: inner.is_some() };
     let mut rest = inner.unwrap_or(text);
     let mut before = None;
     while class.signs.is_empty() || !rest.starts_with(']') {

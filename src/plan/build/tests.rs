@@ -78,13 +78,13 @@ fn spell(entry: &Entry) -> String {
         format!("={}{star} {:o}", String::from_utf8_lossy(content), new.state.mode)
     };
     match &entry.change {
-        Change::Edit(_, after) => format!("edit {}{}", entry.path, new(after)),
-        Change::Create(after) => format!("create {}{}", entry.path, new(after)),
-        Change::Delete(_) => format!("delete {}", entry.path),
-        Change::Folder => format!("folder {}", entry.path),
-        Change::FileToFolder(_) => format!("file to folder {}", entry.path),
-        Change::FolderToFile(after) => format!("folder to file {}{}", entry.path, new(after)),
-        Change::RemoveFolder => format!("remove folder {}", entry.path),
+        PlannedChange::Edit(_, after) => format!("edit {}{}", entry.path, new(after)),
+        PlannedChange::Create(after) => format!("create {}{}", entry.path, new(after)),
+        PlannedChange::Delete(_) => format!("delete {}", entry.path),
+        PlannedChange::Folder => format!("folder {}", entry.path),
+        PlannedChange::FileToFolder(_) => format!("file to folder {}", entry.path),
+        PlannedChange::FolderToFile(after) => format!("folder to file {}{}", entry.path, new(after)),
+        PlannedChange::RemoveFolder => format!("remove folder {}", entry.path),
     }
 }
 

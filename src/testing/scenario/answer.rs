@@ -8,27 +8,27 @@ use crate::digest::Digest;
 use crate::engine::report::{FileReport, Operation, Report};
 use crate::error::{Error, NotOld, Outcome};
 use crate::fs::FileKind;
-use crate::fs::sim::Entry;
+use crate::fs::sim::SimEntry;
 use crate::request::{Mode, Request};
 use crate::testing::script::ROOT;
-use crate::testing::world::{Files, same};
+use crate::testing::world::{UserFiles, same};
 
 /// What was there before a call and after it, and what others had their hands on meanwhile.
 #[derive(Debug, Clone, Copy)]
-pub struct Compared<'a> {
+pub struct ScenarioComparison<'a> {
     /// The workspace.
     pub root: &'a Path,
     /// The user's files before, by their path in the workspace.
-    pub before: &'a Files,
+    pub before: &'a UserFiles,
     /// After.
-    pub after: &'a Files,
+    pub after: &'a UserFiles,
     /// The paths that somebody else changed meanwhile.
     pub touched: &'a BTreeSet<PathBuf>,
     /// Whether a check ran: files that went back have the current time.
     pub checked: bool,
 }
 
-impl Compared<'_> {
+impl ScenarioComparison<'_> {
     /// Whether somebody else had this path, or one above it.
     pub(super) fn is_touched(&self, path: &Path) -> bool {
         self.touched.iter().any(|touched| path.starts_with(touched))
@@ -45,7 +45,7 @@ impl Compared<'_> {
     fn is_unchanged(&self, path: &Path) -> bool {
         let (before, after) = (self.before.get(path), self.after.get(path));
         let same_time = after.map(|after| match before {
-            Some(before) if self.checked => Entry { modified: before.modified, ..after.clone() },
+            Some(before) if self.checked => SimEntry { modified: before.modified, ..after.clone() },
             _ => after.clone(),
         });
         same(same_time.as_ref(), before, true)
@@ -58,12 +58,12 @@ impl Compared<'_> {
 }
 
 /// The digest of the file at a path.
-pub(super) fn digest(files: &Files, path: &Path) -> Option<Digest> {
+pub(super) fn digest(files: &UserFiles, path: &Path) -> Option<Digest> {
     files.get(path).filter(|entry| entry.kind == FileKind::File).map(|entry| Digest::of(&entry.content))
 }
 
 /// A path as the workspace knows it, with symlinks followed.
-pub(super) fn relative(path: &Path, root: &Path, files: &Files) -> PathBuf {
+pub(super) fn relative(path: &Path, root: &Path, files: &UserFiles) -> PathBuf {
     let mut path = path.strip_prefix(root).unwrap_or(path).to_owned();
     for _ in 0..8 {
         let is_link = |at: &&Path| files.get(*at).is_some_and(|entry| entry.kind == FileKind::Symlink);
@@ -78,7 +78,7 @@ pub(super) fn relative(path: &Path, root: &Path, files: &Files) -> PathBuf {
 
 /// Whether an answer about files is true of the disk. `request` is what was asked, where it was asked by one.
 pub fn judge_answer(
-    compared: Compared<'_>,
+    compared: ScenarioComparison<'_>,
     request: Option<&Request>,
     answer: Result<&Report, &Error>,
 ) -> Result<(), String> {
@@ -98,7 +98,7 @@ pub fn judge_answer(
 }
 
 /// All is as it was, but what the answer names, and that is not.
-fn judge_partly(compared: Compared<'_>, error: &Error) -> Result<(), String> {
+fn judge_partly(compared: ScenarioComparison<'_>, error: &Error) -> Result<(), String> {
     judge_unchanged(compared, "a failure that says partly rolled back")?;
     // It may be in the folder that the error names, which others moved away.
     let was_moved =
@@ -118,19 +118,19 @@ fn judge_partly(compared: Compared<'_>, error: &Error) -> Result<(), String> {
         .map_or(Ok(()), |path| Err(format!("{} is as it was, and is named as not put back: {error:?}", path.display())))
 }
 
-fn judge_unchanged(compared: Compared<'_>, what: &str) -> Result<(), String> {
+fn judge_unchanged(compared: ScenarioComparison<'_>, what: &str) -> Result<(), String> {
     let changed = compared
         .all_paths()
         .find(|path| !compared.is_touched(path) && !compared.is_unchanged(path) && !compared.is_led_to(path));
     changed.map_or(Ok(()), |path| {
-        let shown = |files: &Files| crate::testing::check::told(files, path);
+        let shown = |files: &UserFiles| crate::testing::check::told(files, path);
         let (before, after) = (shown(compared.before), shown(compared.after));
         Err(format!("after {what}, {} was {before} and is {after}", path.display()))
     })
 }
 
 /// Where a file of a report was, and where it is.
-pub(super) fn places(file: &FileReport, before: &Files) -> (PathBuf, PathBuf) {
+pub(super) fn places(file: &FileReport, before: &UserFiles) -> (PathBuf, PathBuf) {
     let source = relative(&file.path, Path::new(ROOT), before);
     let goal =
         file.extras.renamed_to.as_ref().map_or_else(|| source.clone(), |to| relative(to, Path::new(ROOT), before));
@@ -138,13 +138,13 @@ pub(super) fn places(file: &FileReport, before: &Files) -> (PathBuf, PathBuf) {
 }
 
 /// The paths that a report names.
-pub(super) fn named(report: &Report, before: &Files) -> BTreeSet<PathBuf> {
+pub(super) fn named(report: &Report, before: &UserFiles) -> BTreeSet<PathBuf> {
     let changed = report.files.iter().filter(|file| file.operation != Operation::None);
     let places = changed.map(|file| places(file, before)).flat_map(|(source, goal)| [source, goal]);
     places.chain(report.files.iter().filter_map(|file| file.extras.backup.clone())).collect()
 }
 
-fn judge_report(compared: Compared<'_>, request: Option<&Request>, report: &Report) -> Result<(), String> {
+fn judge_report(compared: ScenarioComparison<'_>, request: Option<&Request>, report: &Report) -> Result<(), String> {
     let named = named(report, compared.before);
     for index in 0..report.files.len() {
         let mode = request.and_then(|request| request.files.get(index)).and_then(|file| file.mode);
@@ -167,8 +167,13 @@ fn judge_report(compared: Compared<'_>, request: Option<&Request>, report: &Repo
 }
 
 /// One file of a report.
-fn judge_file(compared: Compared<'_>, report: &Report, index: usize, mode: Option<Mode>) -> Result<(), String> {
-    let Compared { before, after, .. } = compared;
+fn judge_file(
+    compared: ScenarioComparison<'_>,
+    report: &Report,
+    index: usize,
+    mode: Option<Mode>,
+) -> Result<(), String> {
+    let ScenarioComparison { before, after, .. } = compared;
     let file = &report.files[index];
     let (source, goal) = places(file, before);
     // What one entry takes away, another may put in its place.
@@ -194,7 +199,7 @@ fn judge_file(compared: Compared<'_>, report: &Report, index: usize, mode: Optio
         (Operation::None, ..) if !compared.is_unchanged(&source) => told("it is another, and nothing was to be done"),
         (Operation::Edit | Operation::Replace | Operation::Rename, Some(old), Some(new)) if mode.is_none() => {
             // The mode and all that goes with it stays.
-            let dressed = Entry { content: new.content.clone(), ..old.clone() };
+            let dressed = SimEntry { content: new.content.clone(), ..old.clone() };
             // What an undo brings back has what it had.
             let is_undo = file.edits.is_empty() && file.operation == Operation::Replace;
             if !is_undo && !report.already_applied && !alike(Some(&dressed), Some(new)) {

@@ -6,13 +6,16 @@
 
 use std::path::{Path, PathBuf};
 
-use super::data::{Act, Ask, Deed, Disturbance, Gate, Item, Profile, Scenario, Step, Terms, What};
-use super::generate::{Dice, generate_by};
+use super::data::{
+    Ask, Disturbance, Item, Profile, Scenario, ScenarioAct, ScenarioCheck, ScenarioDeed, ScenarioFault, ScenarioStep,
+    ScenarioTerms,
+};
+use super::generate::{ScenarioDice, generate_by};
 use super::judge::Judged;
-use super::look::{Marks, mark_text, marks_of};
-use super::run::World;
+use super::look::{ContentMarks, mark_text, marks_of};
+use super::run::ScenarioWorld;
 use crate::fs::FileKind;
-use crate::fs::sim::{Entry, SimFs};
+use crate::fs::sim::{SimEntry, SimFs};
 use crate::path::STATE_FOLDER;
 use crate::testing::run::lock;
 use crate::testing::script::ROOT;
@@ -39,18 +42,18 @@ pub fn generate_attack(seed: u64) -> Scenario {
         items.push(Item::Symlink("link".to_owned(), OUTSIDE.to_owned()));
         items.push(Item::Folder(STRANGERS.to_owned()));
         items.extend(["e", "f"].map(|name| Item::File(format!("{STRANGERS}/{name}"), "precious\n".to_owned(), 0o644)));
-        let mut steps = vec![Step::Foreign(Deed::Chown(STRANGERS.to_owned(), STRANGER, STRANGER))];
+        let mut steps = vec![ScenarioStep::Foreign(ScenarioDeed::Chown(STRANGERS.to_owned(), STRANGER, STRANGER))];
         if dice.one_in(2) {
-            steps.push(Step::Foreign(Deed::Chown("planted".to_owned(), 5, 6)));
+            steps.push(ScenarioStep::Foreign(ScenarioDeed::Chown("planted".to_owned(), 5, 6)));
         }
         for _ in 0..=dice.below(4) {
             let act = attacked_act(dice, aim);
             let count = dice.below(3);
             let mut disturbances: Vec<_> = (0..count).map(|_| exchange(dice, aim)).collect();
             if dice.one_in(4) {
-                disturbances.push(Disturbance { point: dice.point(), what: What::Kill });
+                disturbances.push(Disturbance { point: dice.point(), what: ScenarioFault::Kill });
             }
-            steps.push(Step::Act(act, disturbances));
+            steps.push(ScenarioStep::Act(act, disturbances));
         }
         Scenario { machine, items, steps }
     })
@@ -65,14 +68,17 @@ enum Aim {
     Targets,
 }
 
-fn exchange(dice: &mut Dice, aim: Aim) -> Disturbance {
+fn exchange(dice: &mut ScenarioDice, aim: Aim) -> Disturbance {
     let (one, other) = match aim {
         Aim::Targets => ("d", STRANGERS),
         Aim::Sections => (dice.of(&SECTIONS), dice.of(&PLANTED)),
         Aim::State => (STATE_FOLDER, dice.of(&["planted", "link", "k"])),
     };
     let one = if dice.one_in(4) { "d" } else { one };
-    Disturbance { point: dice.point(), what: What::Deed(Deed::Exchange(one.to_owned(), other.to_owned())) }
+    Disturbance {
+        point: dice.point(),
+        what: ScenarioFault::Deed(ScenarioDeed::Exchange(one.to_owned(), other.to_owned())),
+    }
 }
 
 const TARGETS: [&str; 3] = ["a", "d/e", "d/f"];
@@ -82,7 +88,7 @@ fn targets() -> Vec<Item> {
 }
 
 /// What is asked where targets are attacked names its place by a text that is only in the files of the owner.
-fn attacked_asks(dice: &mut Dice, aim: Aim) -> Vec<Ask> {
+fn attacked_asks(dice: &mut ScenarioDice, aim: Aim) -> Vec<Ask> {
     if aim != Aim::Targets {
         return dice.asks();
     }
@@ -91,39 +97,40 @@ fn attacked_asks(dice: &mut Dice, aim: Aim) -> Vec<Ask> {
 }
 
 /// An act that forgets nothing but what was kept.
-fn attacked_act(dice: &mut Dice, aim: Aim) -> Act {
+fn attacked_act(dice: &mut ScenarioDice, aim: Aim) -> ScenarioAct {
     match dice.below(14) {
         0..=6 => {
             let asks = attacked_asks(dice, aim);
             // What a check that fails wrote is kept. Through a folder that was exchanged it would write elsewhere itself.
             let written = match asks.first() {
                 Some(Ask::Edit(path, ..)) if !path.contains('/') && dice.one_in(2) => {
-                    vec![Deed::Append(path.clone(), format!(" {}", dice.text('F')))]
+                    vec![ScenarioDeed::Append(path.clone(), format!(" {}", dice.text('F')))]
                 }
                 _ => Vec::new(),
             };
-            let check = dice.one_in(2).then(|| Gate { passes: dice.one_in(2), deeds: written });
-            Act::Apply(asks, Terms { check, ..Terms::default() })
+            let check = dice.one_in(2).then(|| ScenarioCheck { passes: dice.one_in(2), deeds: written });
+            ScenarioAct::Apply(asks, ScenarioTerms { check, ..ScenarioTerms::default() })
         }
-        7 => Act::Undo(None),
-        8 => Act::Stage(0, attacked_asks(dice, aim)),
-        9 => Act::Commit(0, None),
-        10 => Act::Restore,
-        11 | 12 => Act::Drop,
-        _ => Act::Recover,
+        7 => ScenarioAct::Undo(None),
+        8 => ScenarioAct::Stage(0, attacked_asks(dice, aim)),
+        9 => ScenarioAct::Commit(0, None),
+        10 => ScenarioAct::Restore,
+        11 | 12 => ScenarioAct::Drop,
+        _ => ScenarioAct::Recover,
     }
 }
 
 /// Whether somebody exchanges what is the engine's, or could lead it outside.
 pub(super) fn is_attacked(scenario: &Scenario) -> bool {
     let is_state = |path: &String| Path::new(path).starts_with(STATE_FOLDER);
-    let is_attack = |deed: &Deed| matches!(deed, Deed::Exchange(one, other) if is_state(one) || is_state(other));
-    let is_one = |step: &Step| match step {
-        Step::Act(_, disturbances) => {
-            disturbances.iter().any(|it| matches!(&it.what, What::Deed(deed) if is_attack(deed)))
+    let is_attack =
+        |deed: &ScenarioDeed| matches!(deed, ScenarioDeed::Exchange(one, other) if is_state(one) || is_state(other));
+    let is_one = |step: &ScenarioStep| match step {
+        ScenarioStep::Act(_, disturbances) => {
+            disturbances.iter().any(|it| matches!(&it.what, ScenarioFault::Deed(deed) if is_attack(deed)))
         }
-        Step::Foreign(deed) => is_attack(deed),
-        Step::Clock(_) | Step::Cut(..) => false,
+        ScenarioStep::Foreign(deed) => is_attack(deed),
+        ScenarioStep::Clock(_) | ScenarioStep::Cut(..) => false,
     };
     scenario.items.iter().any(|item| matches!(item, Item::Symlink(_, target) if target == OUTSIDE))
         || scenario.steps.iter().any(is_one)
@@ -142,39 +149,39 @@ pub(super) fn make_outside(machine: &SimFs) -> std::io::Result<()> {
 
 /// All that counts under attack.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Precious {
-    outside: Vec<(PathBuf, Entry)>,
+pub(super) struct ScenarioPrecious {
+    outside: Vec<(PathBuf, SimEntry)>,
     /// What is in the folder of somebody else's, whatever its name is now; `None` where it is not yet theirs.
-    strangers: Option<Vec<(PathBuf, Entry)>>,
-    marks: Marks,
+    strangers: Option<Vec<(PathBuf, SimEntry)>>,
+    marks: ContentMarks,
     /// Those of them that an attacker may have put where `kept drop` looks.
-    droppable: Marks,
+    droppable: ContentMarks,
 }
 
-impl World {
+impl ScenarioWorld {
     /// What must be there after the next step. New content may go: nobody else wrote it.
-    pub(super) fn precious(&self) -> Precious {
+    pub(super) fn precious(&self) -> ScenarioPrecious {
         let all = self.machine.entries(ROOT).unwrap_or_default();
         let mut marks = marks_of(all.iter().map(|(_, entry)| entry));
         marks.retain(|(letter, _)| *letter != b'N');
-        let is_reached = |(path, _): &&(PathBuf, Entry)| {
+        let is_reached = |(path, _): &&(PathBuf, SimEntry)| {
             path.starts_with(STATE_FOLDER) || PLANTED.iter().any(|planted| path.starts_with(planted))
         };
         let droppable = marks_of(all.iter().filter(is_reached).map(|(_, entry)| entry));
-        let is_theirs = |(_, entry): &&(PathBuf, Entry)| entry.user == STRANGER && entry.kind == FileKind::Folder;
+        let is_theirs = |(_, entry): &&(PathBuf, SimEntry)| entry.user == STRANGER && entry.kind == FileKind::Folder;
         let strangers = all.iter().find(is_theirs).map(|(folder, _)| {
             let inside =
-                |(path, entry): &(PathBuf, Entry)| Some((path.strip_prefix(folder).ok()?.to_owned(), entry.clone()));
+                |(path, entry): &(PathBuf, SimEntry)| Some((path.strip_prefix(folder).ok()?.to_owned(), entry.clone()));
             all.iter().filter_map(inside).filter(|(name, _)| !name.as_os_str().is_empty()).collect()
         });
-        Precious { outside: self.machine.entries(OUTSIDE).unwrap_or_default(), strangers, marks, droppable }
+        ScenarioPrecious { outside: self.machine.entries(OUTSIDE).unwrap_or_default(), strangers, marks, droppable }
     }
 
     /// Does a step, and judges it.
-    pub(super) fn attacked(&mut self, step: &mut Step) -> Judged {
+    pub(super) fn attacked(&mut self, step: &mut ScenarioStep) -> Judged {
         let before = self.precious();
         match step {
-            Step::Act(act, disturbances) => {
+            ScenarioStep::Act(act, disturbances) => {
                 lock(&self.foreigners).begin(act.gate().is_some());
                 let base = self.look().files.clone();
                 drop(self.clean(act, disturbances, &base));
@@ -184,8 +191,8 @@ impl World {
                 self.machine.clear_hook();
                 drop(disturbers);
             }
-            Step::Foreign(deed) => lock(&self.foreigners).act(&self.machine, deed, false),
-            Step::Clock(_) | Step::Cut(..) => {}
+            ScenarioStep::Foreign(deed) => lock(&self.foreigners).act(&self.machine, deed, false),
+            ScenarioStep::Clock(_) | ScenarioStep::Cut(..) => {}
         }
         let after = self.precious();
         if before.outside != after.outside {
@@ -195,7 +202,7 @@ impl World {
             return Err(format!("of somebody else's was {:?}, and is {:?}", before.strangers, after.strangers));
         }
         let mut lost = &before.marks - &after.marks;
-        if let Step::Act(Act::Drop, _) = step {
+        if let ScenarioStep::Act(ScenarioAct::Drop, _) = step {
             lost = &lost - &before.droppable;
         }
         let lost: Vec<_> = lost.iter().map(|mark| mark_text(*mark)).collect();

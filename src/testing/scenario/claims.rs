@@ -4,42 +4,42 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use super::answer::Compared;
-use super::data::Act;
+use super::answer::ScenarioComparison;
+use super::data::ScenarioAct;
 use super::judge::{Doing, Judged};
 use super::look::Look;
-use super::run::{Answer, World};
+use super::run::{ScenarioAnswer, ScenarioWorld};
 use crate::digest::Digest;
 use crate::engine::report::{Report, Status};
-use crate::error::{Error, ErrorKind, Kept, NotOld};
-use crate::fs::sim::Entry;
+use crate::error::{Error, ErrorKind, KeptContent, NotOld};
+use crate::fs::sim::SimEntry;
 use crate::fs::{Attributes, FileKind};
-use crate::journal::{self, Change, Mark, Record};
+use crate::journal::{self, Mark, Record, RecordedChange};
 use crate::path::STATE_FOLDER;
 use crate::plan::Access;
 use crate::testing::run::lock;
 use crate::testing::script::ROOT;
-use crate::testing::world::Files;
+use crate::testing::world::UserFiles;
 
 /// A workspace after an answer, and what was there before the call.
 #[derive(Debug, Clone, Copy)]
 pub struct Claimed<'a> {
     /// Everything in it, the state folder included, by its path in it.
-    pub entries: &'a Files,
+    pub entries: &'a UserFiles,
     /// The user's files, and what others had their hands on.
-    pub compared: Compared<'a>,
+    pub compared: ScenarioComparison<'a>,
 }
 
 impl Claimed<'_> {
     /// Whether each content that is said to be kept is there, and is one that may have to be kept.
-    pub fn judge_kept(&self, kept: &[Kept]) -> Result<(), String> {
+    pub fn judge_kept(&self, kept: &[KeptContent]) -> Result<(), String> {
         kept.iter().try_for_each(|kept| {
             self.judge_one(kept)
                 .map_err(|what| format!("{} {what}; the answer says {kept:?}", kept.kept_path.display()))
         })
     }
 
-    fn judge_one(&self, kept: &Kept) -> Result<(), &'static str> {
+    fn judge_one(&self, kept: &KeptContent) -> Result<(), &'static str> {
         let (path, place) = (self.inside(&kept.path)?, self.inside(&kept.kept_path)?);
         let Ok(inner) = place.strip_prefix(Path::new(STATE_FOLDER).join("kept")) else {
             let stays = place == path && (self.entries.contains_key(place) || self.compared.is_touched(path));
@@ -67,7 +67,7 @@ impl Claimed<'_> {
     /// Each folder of kept contents is told of.
     pub fn judge_folders(&self, told: &[String]) -> Result<(), String> {
         let section = Path::new(STATE_FOLDER).join("kept");
-        let is_one = |path: &Path, entry: &Entry| path.parent() == Some(&section) && entry.kind == FileKind::Folder;
+        let is_one = |path: &Path, entry: &SimEntry| path.parent() == Some(&section) && entry.kind == FileKind::Folder;
         let mut folders = self.entries.iter().filter(|(path, entry)| is_one(path, entry)).map(|(path, _)| path);
         let is_told = |path: &PathBuf| told.iter().any(|id| path.ends_with(id));
         folders.find(|path| !is_told(path)).map_or(Ok(()), |path| Err(format!("nothing tells of {}", path.display())))
@@ -158,7 +158,7 @@ impl Claimed<'_> {
     pub fn judge_dropped(&self, opened: &str) -> Result<(), String> {
         let is_in = |path: &Path, section: &str| path.starts_with(Path::new(STATE_FOLDER).join(section));
         let is_journal = |path: &Path| Mark::ALL.iter().any(|mark| path.ends_with(mark.file_name()));
-        let is_its_commit = |path: &Path, entry: &Entry| {
+        let is_its_commit = |path: &Path, entry: &SimEntry| {
             (is_in(path, "txn") || is_in(path, "history"))
                 && is_journal(path)
                 && journal::scan(&entry.content).is_ok_and(|journal| journal.header.opened.as_deref() == Some(opened))
@@ -188,8 +188,10 @@ impl Claimed<'_> {
 }
 
 /// Whether an entry is the file that its record says was there before: the same inode, content, permissions and attributes.
-fn is_original(record: &Record, entry: &Entry) -> bool {
-    let (Change::Edit { original, .. } | Change::Delete { original, .. }) = &record.change else { return false };
+fn is_original(record: &Record, entry: &SimEntry) -> bool {
+    let (RecordedChange::Edit { original, .. } | RecordedChange::Delete { original, .. }) = &record.change else {
+        return false;
+    };
     let Some(before) = record.change.before() else { return false };
     let is_file = entry.kind == FileKind::File && entry.identity == *original;
     let attributes = Attributes { extended: entry.extended.clone(), flags: entry.flags, ..Attributes::default() };
@@ -207,7 +209,7 @@ pub fn warnings(report: &Report) -> impl Iterator<Item = &String> {
 const MAY_BE_LEFT: &str = " may be left, which the undone transaction had made: ";
 
 /// The folders that an answer says had to stay, or may have, where nothing tells any more which those are.
-pub(super) fn told_to_stay(files: &Files, warnings: &[String]) -> BTreeSet<PathBuf> {
+pub(super) fn told_to_stay(files: &UserFiles, warnings: &[String]) -> BTreeSet<PathBuf> {
     let is_told = |path: &Path| {
         let path = format!("{ROOT}/{}", path.display());
         let stays = [format!("{path} stays, "), format!("{path}{MAY_BE_LEFT}"), "had made are left: ".to_owned()];
@@ -218,25 +220,30 @@ pub(super) fn told_to_stay(files: &Files, warnings: &[String]) -> BTreeSet<PathB
 }
 
 /// Whether an answer says that folders are left, since nothing tells any more which those are.
-pub(super) fn leaves_folders(answer: &Result<Answer, Error>) -> bool {
+pub(super) fn leaves_folders(answer: &Result<ScenarioAnswer, Error>) -> bool {
     let says = |told: &String| told.contains("had made are left: ");
     match answer {
-        Ok(Answer::Report(report)) => warnings(report).any(says),
-        Ok(Answer::Recovered(all)) => all.iter().any(|one| says(&one.reason())),
+        Ok(ScenarioAnswer::Report(report)) => warnings(report).any(says),
+        Ok(ScenarioAnswer::Recovered(all)) => all.iter().any(|one| says(&one.reason())),
         Err(error) => error.warnings().iter().any(says),
         Ok(_) => false,
     }
 }
 
-impl World {
+impl ScenarioWorld {
     /// Whether what the answer to an act claims beside its files is so. `before` is what was there before it.
-    pub(super) fn judge_claims(&self, doing: &Doing<'_>, look: &Look, answer: &Result<Answer, Error>) -> Judged {
+    pub(super) fn judge_claims(
+        &self,
+        doing: &Doing<'_>,
+        look: &Look,
+        answer: &Result<ScenarioAnswer, Error>,
+    ) -> Judged {
         let dropped = match doing.act {
-            Act::RollBack(number) => self.open_id(*number),
+            ScenarioAct::RollBack(number) => self.open_id(*number),
             _ => None,
         };
         self.claimed(&doing.base, look, |claimed| match answer {
-            Ok(Answer::Report(report)) => {
+            Ok(ScenarioAnswer::Report(report)) => {
                 let is_done = report.transaction.is_some() && !report.already_applied;
                 if is_done && self.wish.in_time.load(Ordering::Relaxed) {
                     return Err("done, though it was to stop before anything was changed".to_owned());
@@ -250,7 +257,7 @@ impl World {
                     claimed.judge_warning(warning)
                 })
             }
-            Ok(Answer::Recovered(all)) => all.iter().try_for_each(|one| claimed.judge_kept(&one.kept)),
+            Ok(ScenarioAnswer::Recovered(all)) => all.iter().try_for_each(|one| claimed.judge_kept(&one.kept)),
             Ok(_) => dropped.map_or(Ok(()), |opened| claimed.judge_dropped(opened)),
             Err(error) => {
                 let is_late = self.wish.too_late.load(Ordering::Relaxed) && self.pending.is_none();
@@ -271,12 +278,17 @@ impl World {
         })
     }
 
-    fn claimed(&self, before: &Files, look: &Look, judge: impl FnOnce(&Claimed<'_>) -> Judged) -> Judged {
+    fn claimed(&self, before: &UserFiles, look: &Look, judge: impl FnOnce(&Claimed<'_>) -> Judged) -> Judged {
         let mut touched = lock(&self.foreigners).touched.clone();
         touched.extend(self.pending.iter().flat_map(|pending| pending.tainted.iter().cloned()));
-        let entries: Files = self.machine.entries(ROOT).unwrap_or_default().into_iter().collect();
-        let compared =
-            Compared { root: Path::new(ROOT), before, after: &look.files, touched: &touched, checked: self.had_check };
+        let entries: UserFiles = self.machine.entries(ROOT).unwrap_or_default().into_iter().collect();
+        let compared = ScenarioComparison {
+            root: Path::new(ROOT),
+            before,
+            after: &look.files,
+            touched: &touched,
+            checked: self.had_check,
+        };
         judge(&Claimed { entries: &entries, compared })
     }
 }

@@ -4,20 +4,20 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::data::Act;
+use super::data::ScenarioAct;
 use super::judge::{Doing, Judged};
-use super::look::{Look, Marks};
-use super::run::{Answer, EITHER_WAY, Pending, World};
+use super::look::{ContentMarks, Look};
+use super::run::{EITHER_WAY, ScenarioAnswer, ScenarioPending, ScenarioWorld};
 use crate::engine::Decision;
 use crate::engine::report::{Recovered, RecoveryAction};
 use crate::error::ErrorKind;
 use crate::fs::FileKind;
-use crate::fs::sim::{Entry, Policy, SimFs};
+use crate::fs::sim::{Policy, SimEntry, SimFs};
 use crate::testing::check::told;
 use crate::testing::run::lock;
-use crate::testing::world::{Files, same};
+use crate::testing::world::{UserFiles, same};
 
-impl World {
+impl ScenarioWorld {
     /// The power is lost. A machine whose commits do not wait for the disk only loses its processes.
     pub(super) fn cut(&mut self, policy: Policy, seed: u64) {
         if self.profile.process {
@@ -31,7 +31,8 @@ impl World {
         // What foreign programs did in this act, and did not sync, they may lose.
         let unsynced = foreigners.fresh.clone();
         // What is staged, or was taken back, may have a copy of what they lost, and need not stay.
-        let there: Marks = [after.in_files(), after.put_aside(), after.originals()].into_iter().flatten().collect();
+        let there: ContentMarks =
+            [after.in_files(), after.put_aside(), after.originals()].into_iter().flatten().collect();
         foreigners.alive.retain(|mark| !unsynced.contains(mark) || there.contains(mark) || !before.contains(mark));
     }
 
@@ -48,7 +49,7 @@ impl World {
         let is_beside_others = lock(&self.foreigners).done.iter().any(|(_, by_check)| !by_check);
         allowed.extend(is_beside_others.then(|| self.after_others(doing)).flatten());
         // What a fault kept it from reading, it would have told.
-        let mut leaves_folders = matches!(act, Act::Prune(_)) || doing.has_fault;
+        let mut leaves_folders = matches!(act, ScenarioAct::Prune(_)) || doing.has_fault;
         if let Some(pending) = self.pending.take() {
             leaves_folders |= pending.leaves_folders;
             // Beside foreign acts its recovery may have gone the other way first.
@@ -65,16 +66,16 @@ impl World {
     /// Judges what a recovery would make of the machine as it is, and remembers that one is due.
     pub(super) fn interrupted(
         &mut self,
-        allowed: Vec<Arc<Files>>,
-        seen: Arc<Files>,
+        allowed: Vec<Arc<UserFiles>>,
+        seen: Arc<UserFiles>,
         mut tainted: BTreeSet<PathBuf>,
         leaves_folders: bool,
     ) -> Judged {
         tainted.extend(self.loose.iter().cloned());
-        let logical = Arc::new(Files::new());
+        let logical = Arc::new(UserFiles::new());
         let there = Arc::clone(&self.look().files);
         self.first_interrupted.get_or_insert_with(|| Arc::clone(&seen));
-        self.pending = Some(Pending { allowed, seen, there, tainted, leaves_folders, logical });
+        self.pending = Some(ScenarioPending { allowed, seen, there, tainted, leaves_folders, logical });
         self.look_ahead()
     }
 
@@ -82,8 +83,8 @@ impl World {
     pub(super) fn look_ahead(&mut self) -> Judged {
         let Some(mut pending) = self.pending.take() else { return Ok(()) };
         let mut fork = self.fork();
-        let recovered = match fork.call(&Act::Recover) {
-            Ok(Answer::Recovered(recovered)) => recovered,
+        let recovered = match fork.call(&ScenarioAct::Recover) {
+            Ok(ScenarioAnswer::Recovered(recovered)) => recovered,
             Ok(other) => unreachable!("a recovery answers {other:?}"),
             Err(error) => return Err(format!("recovery fails: {error}")),
         };
@@ -105,13 +106,13 @@ impl World {
         let first = self.first_interrupted.as_ref().unwrap_or(&pending.seen);
         recovered.iter().try_for_each(|it| is_true_of(it, first, &look.files)).map_err(&told)?;
         let were_kept = &self.look().kept;
-        let is_known = |kept: &&(PathBuf, Entry)| self.had_failures && were_kept.contains(kept);
+        let is_known = |kept: &&(PathBuf, SimEntry)| self.had_failures && were_kept.contains(kept);
         if !(were_here || look.kept.iter().all(|kept| is_known(&kept)) && look.late().is_empty()) {
             return Err(told(format!("nobody was here, and something is kept: {:?} {:?}", look.kept, look.late())));
         }
         let digest = fork.machine.digest();
-        match fork.call(&Act::Recover) {
-            Ok(Answer::Recovered(again))
+        match fork.call(&ScenarioAct::Recover) {
+            Ok(ScenarioAnswer::Recovered(again))
                 if again.iter().all(|again| again.required || again.action == RecoveryAction::Left) => {}
             other => return Err(told(format!("a second recovery did something: {other:?}"))),
         }
@@ -126,19 +127,19 @@ impl World {
     }
 
     /// Whether, but for what others changed, an act came after what was due had been recovered in one of the ways.
-    pub(super) fn is_recovered_beside(&self, start: &World, act: &Act, look: &Look) -> bool {
+    pub(super) fn is_recovered_beside(&self, start: &ScenarioWorld, act: &ScenarioAct, look: &Look) -> bool {
         let Some(pending) = &self.pending else { return false };
         let allowed = after_recoveries(start, act).collect();
         let mut tainted = pending.tainted.clone();
         tainted.extend(self.touched_by(act));
-        let due = Pending { allowed, ..pending.clone() };
+        let due = ScenarioPending { allowed, ..pending.clone() };
         is_one_of(&due, &tainted, &look.files, self.had_check).is_ok()
     }
 
     /// What was staged, and acknowledged, is known.
     fn are_staged(&mut self) -> Judged {
         for number in self.staged.clone() {
-            match self.call(&Act::Preview(number)) {
+            match self.call(&ScenarioAct::Preview(number)) {
                 Err(error) if error.kind() == ErrorKind::UnknownTransaction => {
                     return Err(format!("what was staged in {number} is gone: {error}"));
                 }
@@ -167,11 +168,11 @@ impl World {
 }
 
 /// What comes of an act after what is due was recovered in each of the ways.
-pub(super) fn after_recoveries(start: &World, act: &Act) -> impl Iterator<Item = Arc<Files>> {
+pub(super) fn after_recoveries(start: &ScenarioWorld, act: &ScenarioAct) -> impl Iterator<Item = Arc<UserFiles>> {
     EITHER_WAY.iter().filter_map(|way| after_recovery(start, *way, act))
 }
 
-fn after_recovery(start: &World, way: Decision, act: &Act) -> Option<Arc<Files>> {
+fn after_recovery(start: &ScenarioWorld, way: Decision, act: &ScenarioAct) -> Option<Arc<UserFiles>> {
     let mut fork = start.fork();
     fork.recover(way);
     fork.call(act).ok()?;
@@ -179,11 +180,11 @@ fn after_recovery(start: &World, way: Decision, act: &Act) -> Option<Arc<Files>>
 }
 
 /// Whether what a recovery says is not as it was is another than before what was interrupted.
-fn is_true_of(recovered: &Recovered, before: &Files, files: &Files) -> Judged {
+fn is_true_of(recovered: &Recovered, before: &UserFiles, files: &UserFiles) -> Judged {
     let named = recovered.remarks.iter().filter_map(|part| part.split_once(" is not as it was: "));
     for (path, _) in named {
         let (was, is) = (before.get(Path::new(path)), files.get(Path::new(path)));
-        let timed = was.zip(is).map(|(was, is)| Entry { modified: was.modified, ..is.clone() });
+        let timed = was.zip(is).map(|(was, is)| SimEntry { modified: was.modified, ..is.clone() });
         if was.is_some() && same(timed.as_ref(), was, true) {
             return Err(format!("{path} is as it was"));
         }
@@ -193,20 +194,20 @@ fn is_true_of(recovered: &Recovered, before: &Files, files: &Files) -> Judged {
 
 /// Whether all that nobody else touched is as one of the states that are allowed has it. After a check that failed the
 /// times of files are free.
-fn is_one_of(pending: &Pending, tainted: &BTreeSet<PathBuf>, files: &Files, any_time: bool) -> Judged {
+fn is_one_of(pending: &ScenarioPending, tainted: &BTreeSet<PathBuf>, files: &UserFiles, any_time: bool) -> Judged {
     let is_free = |path: &PathBuf| tainted.iter().any(|tainted| path.starts_with(tainted) || tainted.starts_with(path));
     let is_forgotten = |path: &PathBuf| {
-        let is_folder = |files: &Files| files.get(path).is_some_and(|entry| entry.kind == FileKind::Folder);
+        let is_folder = |files: &UserFiles| files.get(path).is_some_and(|entry| entry.kind == FileKind::Folder);
         pending.leaves_folders && is_folder(files) && is_folder(&pending.there)
     };
-    let fits = |state: &Files| {
+    let fits = |state: &UserFiles| {
         let path = state.keys().chain(files.keys()).filter(|path| !is_free(path)).find(|path| {
             let unchanged = same(pending.seen.get(*path), state.get(*path), true);
             let (is, should) = (files.get(*path), state.get(*path));
             let timed = is
                 .zip(should)
                 .filter(|_| any_time)
-                .map(|(is, should)| Entry { modified: should.modified, ..is.clone() });
+                .map(|(is, should)| SimEntry { modified: should.modified, ..is.clone() });
             let is_fine = same(timed.as_ref().or(is), should, unchanged);
             !(is_fine || should.is_none() && is_forgotten(path))
         });
@@ -215,7 +216,7 @@ fn is_one_of(pending: &Pending, tainted: &BTreeSet<PathBuf>, files: &Files, any_
             Err(format!("{} is {is}, not {should}", path.display()))
         })
     };
-    let Pending { allowed, .. } = pending;
+    let ScenarioPending { allowed, .. } = pending;
     let found: Vec<String> = allowed.iter().filter_map(|state| fits(state).err()).collect();
     if found.len() < allowed.len() {
         return Ok(());

@@ -15,7 +15,7 @@ pub struct Scenario {
     /// What is there at first.
     pub items: Vec<Item>,
     /// What happens, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ScenarioStep>,
 }
 
 /// What the machine and its file system are like, where they are not as usual.
@@ -60,11 +60,11 @@ pub enum Item {
 
 /// Something that happens.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum ScenarioStep {
     /// A call of the engine, by a process of its own, and what disturbs it.
-    Act(Act, Vec<Disturbance>),
+    Act(ScenarioAct, Vec<Disturbance>),
     /// A foreign program acts while no engine runs.
-    Foreign(Deed),
+    Foreign(ScenarioDeed),
     /// The clock moves on, or back, by so many seconds.
     Clock(i64),
     /// The power is lost, and comes back: which of what may be left is, the number chooses.
@@ -73,9 +73,9 @@ pub enum Step {
 
 /// A call of the engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Act {
+pub enum ScenarioAct {
     /// A request is applied.
-    Apply(Vec<Ask>, Terms),
+    Apply(Vec<Ask>, ScenarioTerms),
     /// The newest transaction, or the one that many before it, is undone.
     Undo(Option<usize>),
     /// The newest undo, or that of the transaction that many before the newest, is taken back.
@@ -85,7 +85,7 @@ pub enum Act {
     /// What is staged there is looked at.
     Preview(usize),
     /// It is committed.
-    Commit(usize, Option<Gate>),
+    Commit(usize, Option<ScenarioCheck>),
     /// It is dropped.
     RollBack(usize),
     /// History forgets all but the newest so many.
@@ -102,22 +102,22 @@ pub enum Act {
 
 /// How a request is applied.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Terms {
+pub struct ScenarioTerms {
     /// By which a retry is known.
     pub key: Option<String>,
     /// The same request succeeds again.
     pub idempotent: bool,
     /// Decides whether it stays.
-    pub check: Option<Gate>,
+    pub check: Option<ScenarioCheck>,
 }
 
 /// A check: what it does, and whether it passes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Gate {
+pub struct ScenarioCheck {
     /// Whether it passes.
     pub passes: bool,
     /// What it does, in order.
-    pub deeds: Vec<Deed>,
+    pub deeds: Vec<ScenarioDeed>,
 }
 
 /// What is asked of one file.
@@ -139,7 +139,7 @@ pub enum Ask {
 
 /// What a foreign program does. Paths are relative to the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Deed {
+pub enum ScenarioDeed {
     /// Cuts a file to nothing and writes it anew.
     Write(String, String),
     /// Writes at the end.
@@ -184,14 +184,14 @@ pub enum Deed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Disturbance {
     /// Before which call of the file system, or instead of it.
-    pub point: Point,
+    pub point: ScenarioPoint,
     /// What.
-    pub what: What,
+    pub what: ScenarioFault,
 }
 
 /// A call of the file system that an act makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Point {
+pub enum ScenarioPoint {
     /// By its number, from 0.
     Call(u64),
     /// By its share of all calls that the act makes undisturbed, in thousandths.
@@ -202,9 +202,9 @@ pub enum Point {
 
 /// What goes wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
+pub enum ScenarioFault {
     /// A foreign program acts before it.
-    Deed(Deed),
+    Deed(ScenarioDeed),
     /// It fails; perhaps also all calls of its kind that follow.
     Fail(i32, bool),
     /// It is done, and fails all the same.
@@ -220,7 +220,7 @@ pub enum What {
 }
 
 /// The handles that foreign programs keep open.
-pub(super) type Held<T> = BTreeMap<usize, T>;
+pub(super) type ScenarioHandles<T> = BTreeMap<usize, T>;
 
 impl Ask {
     fn into_file(self) -> FileRequest {
@@ -248,7 +248,7 @@ impl Ask {
 
 /// The request of these asks.
 #[must_use]
-pub fn request(asks: &[Ask], terms: &Terms) -> Request {
+pub fn request(asks: &[Ask], terms: &ScenarioTerms) -> Request {
     Request {
         files: asks.iter().cloned().map(Ask::into_file).collect(),
         check: terms.check.as_ref().map(|_| Check::new(vec!["check".into()])),
@@ -273,10 +273,10 @@ impl Ask {
     }
 }
 
-impl Act {
+impl ScenarioAct {
     /// The check that decides in it.
     #[must_use]
-    pub fn gate(&self) -> Option<&Gate> {
+    pub fn gate(&self) -> Option<&ScenarioCheck> {
         match self {
             Self::Apply(_, terms) => terms.check.as_ref(),
             Self::Commit(_, gate) => gate.as_ref(),
@@ -296,7 +296,7 @@ impl Act {
     }
 }
 
-impl Deed {
+impl ScenarioDeed {
     /// Whether it changes what a file wears, and not its content.
     pub(super) const fn dresses(&self) -> bool {
         matches!(self, Self::Chmod(..) | Self::Chown(..) | Self::SetAttribute(..) | Self::RemoveAttribute(..))

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::data::{Deed, Held};
+use super::data::{ScenarioDeed, ScenarioHandles};
 use crate::errno::Errno;
 use crate::fs::sim::{self, SimFs};
 use crate::testing::script::ROOT;
@@ -13,34 +13,38 @@ pub(super) fn at(path: &str) -> PathBuf {
 }
 
 /// Does it. What cannot be done is not done, as with any program.
-pub(super) fn perform(machine: &SimFs, deed: &Deed, held: &mut Held<(PathBuf, sim::Held)>) -> io::Result<()> {
+pub(super) fn perform(
+    machine: &SimFs,
+    deed: &ScenarioDeed,
+    held: &mut ScenarioHandles<(PathBuf, sim::SimHeldFile)>,
+) -> io::Result<()> {
     match deed {
-        Deed::Write(path, text) => machine.write_in_place(at(path), text),
-        Deed::Append(path, text) => machine.append(at(path), text),
-        Deed::Forge(path, text) => forge(machine, path, text),
-        Deed::Replace(path, text) => {
+        ScenarioDeed::Write(path, text) => machine.write_in_place(at(path), text),
+        ScenarioDeed::Append(path, text) => machine.append(at(path), text),
+        ScenarioDeed::Forge(path, text) => forge(machine, path, text),
+        ScenarioDeed::Replace(path, text) => {
             machine.read(at(path))?;
             machine.replace(at(path), text)
         }
-        Deed::Create(path, text) => machine.create(at(path), text),
-        Deed::Delete(path) => machine.delete(at(path)),
-        Deed::Chmod(path, mode) => machine.set_mode(at(path), *mode),
-        Deed::Chown(path, user, group) => machine.set_owner(at(path), *user, *group),
-        Deed::SetAttribute(path, name, value) => machine.set_attribute(at(path), name, value.as_bytes()),
-        Deed::RemoveAttribute(path, name) => machine.remove_attribute(at(path), name),
-        Deed::Mkdir(path) => machine.make_folder(at(path)),
-        Deed::Move(_, to) if machine.exists(at(to)) => Err(Errno::EXIST.into()),
-        Deed::Move(from, to) => machine.rename(at(from), at(to)),
-        Deed::Exchange(one, other) => machine.exchange(at(one), at(other)),
-        Deed::Rmdir(path) => machine.delete_folder(at(path)),
-        Deed::Symlink(target, path) => machine.symlink(target, at(path)),
-        Deed::Link(path, new) => machine.link(at(path), at(new)),
-        Deed::Pipe(path) => machine.pipe(at(path)),
-        Deed::Hold(number, path) => {
+        ScenarioDeed::Create(path, text) => machine.create(at(path), text),
+        ScenarioDeed::Delete(path) => machine.delete(at(path)),
+        ScenarioDeed::Chmod(path, mode) => machine.set_mode(at(path), *mode),
+        ScenarioDeed::Chown(path, user, group) => machine.set_owner(at(path), *user, *group),
+        ScenarioDeed::SetAttribute(path, name, value) => machine.set_attribute(at(path), name, value.as_bytes()),
+        ScenarioDeed::RemoveAttribute(path, name) => machine.remove_attribute(at(path), name),
+        ScenarioDeed::Mkdir(path) => machine.make_folder(at(path)),
+        ScenarioDeed::Move(_, to) if machine.exists(at(to)) => Err(Errno::EXIST.into()),
+        ScenarioDeed::Move(from, to) => machine.rename(at(from), at(to)),
+        ScenarioDeed::Exchange(one, other) => machine.exchange(at(one), at(other)),
+        ScenarioDeed::Rmdir(path) => machine.delete_folder(at(path)),
+        ScenarioDeed::Symlink(target, path) => machine.symlink(target, at(path)),
+        ScenarioDeed::Link(path, new) => machine.link(at(path), at(new)),
+        ScenarioDeed::Pipe(path) => machine.pipe(at(path)),
+        ScenarioDeed::Hold(number, path) => {
             held.insert(*number, (path.into(), machine.open(at(path))?));
             Ok(())
         }
-        Deed::Late(number, text) => held.get(number).map_or(Ok(()), |(_, held)| held.append(text.as_bytes())),
+        ScenarioDeed::Late(number, text) => held.get(number).map_or(Ok(()), |(_, held)| held.append(text.as_bytes())),
     }
 }
 

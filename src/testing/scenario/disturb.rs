@@ -5,9 +5,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
-use super::data::{Disturbance, Point, What};
+use super::data::{Disturbance, ScenarioFault, ScenarioPoint};
 use super::foreigner::Foreigners;
-use crate::fs::sim::{Action, Call, SimFs};
+use crate::fs::sim::{Action, SimCall, SimFs};
 use crate::path::STATE_FOLDER;
 use crate::testing::run::lock;
 use crate::testing::script::ROOT;
@@ -44,8 +44,8 @@ impl Wish {
     }
 
     /// The act is about to make this call; these are those that came to pass so far.
-    pub(super) fn note(&self, call: &Call<'_>, disturbers: &[Disturber]) {
-        let is_wanted = disturbers.iter().any(|it| it.fired && it.disturbance.what == What::Cancel);
+    pub(super) fn note(&self, call: &SimCall<'_>, disturbers: &[Disturber]) {
+        let is_wanted = disturbers.iter().any(|it| it.fired && it.disturbance.what == ScenarioFault::Cancel);
         if is_wanted && !self.to_stop.swap(true, Relaxed) {
             self.in_time.store(!self.has_changed.load(Relaxed), Relaxed);
             self.too_late.store(self.has_swapped.load(Relaxed), Relaxed);
@@ -56,7 +56,7 @@ impl Wish {
 }
 
 /// Whether a call brings something from the state folder into the workspace, or the reverse.
-pub(super) fn swaps(call: &Call<'_>) -> bool {
+pub(super) fn swaps(call: &SimCall<'_>) -> bool {
     let inside = |path: &Path| path.starts_with(Path::new(ROOT).join(STATE_FOLDER));
     call.verb == "rename" && call.to.is_some_and(|to| inside(to) != inside(call.path))
 }
@@ -68,19 +68,19 @@ impl Disturber {
 
     pub(super) fn step(
         &mut self,
-        call: &Call<'_>,
+        call: &SimCall<'_>,
         number: u64,
         machine: &SimFs,
         foreigners: &Mutex<Foreigners>,
     ) -> Action {
         if self.fired {
-            let goes_on = matches!(self.disturbance.what, What::Fail(_, true)) && call.verb == self.verb;
+            let goes_on = matches!(self.disturbance.what, ScenarioFault::Fail(_, true)) && call.verb == self.verb;
             return if goes_on { self.action() } else { Action::Continue };
         }
         let is_it = match &self.disturbance.point {
-            Point::Call(at) => number == *at,
-            Point::Share(_) => false,
-            Point::Verb(verb, path, nth) => {
+            ScenarioPoint::Call(at) => number == *at,
+            ScenarioPoint::Share(_) => false,
+            ScenarioPoint::Verb(verb, path, nth) => {
                 let ends = |end: &String| call.path.ends_with(end) || call.to.is_some_and(|to| to.ends_with(end));
                 let fits = call.verb == verb && path.as_ref().is_none_or(ends);
                 self.fitted += u64::from(fits);
@@ -92,7 +92,7 @@ impl Disturber {
         }
         self.fired = true;
         self.verb = call.verb;
-        if let What::Deed(deed) = &self.disturbance.what {
+        if let ScenarioFault::Deed(deed) = &self.disturbance.what {
             lock(foreigners).act(machine, deed, false);
         }
         self.action()
@@ -101,12 +101,12 @@ impl Disturber {
     fn action(&self) -> Action {
         let errno = crate::errno::Errno::from_raw_os_error;
         match self.disturbance.what {
-            What::Deed(_) | What::Cancel => Action::Continue,
-            What::Fail(raw, _) => Action::Fail(errno(raw)),
-            What::FailAfter(raw) => Action::FailAfter(errno(raw)),
-            What::Short => Action::Short(1),
-            What::Kill => Action::Kill,
-            What::Cut(..) => Action::Halt,
+            ScenarioFault::Deed(_) | ScenarioFault::Cancel => Action::Continue,
+            ScenarioFault::Fail(raw, _) => Action::Fail(errno(raw)),
+            ScenarioFault::FailAfter(raw) => Action::FailAfter(errno(raw)),
+            ScenarioFault::Short => Action::Short(1),
+            ScenarioFault::Kill => Action::Kill,
+            ScenarioFault::Cut(..) => Action::Halt,
         }
     }
 }

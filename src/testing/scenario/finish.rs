@@ -3,18 +3,18 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::data::{Act, Ask, Terms};
+use super::data::{Ask, ScenarioAct, ScenarioTerms};
 use super::judge::Judged;
 use super::look::marks;
-use super::run::World;
+use super::run::ScenarioWorld;
 use crate::digest::Digest;
 use crate::engine::report::Interrupted;
-use crate::fs::sim::Entry;
+use crate::fs::sim::SimEntry;
 use crate::journal::{self, Mark};
 use crate::path::STATE_FOLDER;
 use crate::testing::script::ROOT;
 
-impl World {
+impl ScenarioWorld {
     pub(super) fn finish(&mut self) -> Judged {
         let status = self.status().map_err(|error| format!("status fails: {error}"))?;
         let look = self.look();
@@ -70,10 +70,10 @@ impl World {
             return Ok(());
         }
         // A recovery and a later commit empty the trash: nothing that is somebody's may be in it.
-        self.act(&Act::Recover, &mut Vec::new())?;
+        self.act(&ScenarioAct::Recover, &mut Vec::new())?;
         self.machine.advance(Duration::from_secs(60 * 60));
         let later = Ask::Create("aftermath".to_owned(), "aftermath\n".to_owned());
-        self.act(&Act::Apply(vec![later], Terms::default()), &mut Vec::new())?;
+        self.act(&ScenarioAct::Apply(vec![later], ScenarioTerms::default()), &mut Vec::new())?;
         let (status, look) = (self.status().map_err(|error| format!("status fails: {error}"))?, self.look());
         self.judge_status(&look, &status)?;
         if !look.trash.is_empty() {
@@ -83,7 +83,7 @@ impl World {
     }
 
     /// Whether a kept file is what its transaction had staged there, unchanged: a copy, by the journal of its folder.
-    fn was_staged(&self, path: &Path, entry: &Entry) -> bool {
+    fn was_staged(&self, path: &Path, entry: &SimEntry) -> bool {
         let folder = Path::new(ROOT).join(STATE_FOLDER).join(path.parent().unwrap_or(path));
         let bytes = Mark::ALL.iter().find_map(|mark| self.machine.read(folder.join(mark.file_name())).ok());
         let slot = path.file_name().and_then(|name| name.to_str()?.parse::<usize>().ok());

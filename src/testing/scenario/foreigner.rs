@@ -8,35 +8,35 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::answer::relative;
-use super::data::{Deed, Gate, Held};
+use super::data::{ScenarioCheck, ScenarioDeed, ScenarioHandles};
 use super::deed::{at, perform};
 use super::disturb::swaps;
-use super::look::{Look, Marks, alike, differences, marks};
-use crate::check::{Call, Checker, Ended, Verdict};
+use super::look::{ContentMarks, Look, alike, differences, marks};
+use crate::check::{CheckCall, Checker, Ended, Verdict};
 use crate::fs::FileKind;
-use crate::fs::sim::{self, Entry, SimFs};
+use crate::fs::sim::{self, SimEntry, SimFs};
 use crate::testing::run::lock;
 use crate::testing::script::ROOT;
-use crate::testing::world::Files;
+use crate::testing::world::UserFiles;
 
 /// All foreign programs together.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "what happened, each independent of the others")]
 pub(super) struct Foreigners {
     /// The files that they have open, and where each was opened.
-    held: Held<(PathBuf, sim::Held)>,
+    held: ScenarioHandles<(PathBuf, sim::SimHeldFile)>,
     /// The marks of contents that must not be lost, whoever wrote them.
-    pub(super) alive: Marks,
+    pub(super) alive: ContentMarks,
     /// Of them those that came since the act began.
-    pub(super) fresh: Marks,
+    pub(super) fresh: ContentMarks,
     /// What they did since the act began, as far as it could be done, and whether a check did it.
-    pub(super) done: Vec<(Deed, bool)>,
+    pub(super) done: Vec<(ScenarioDeed, bool)>,
     /// The paths that they changed since the act began.
     pub(super) touched: BTreeSet<PathBuf>,
     /// Those at which one of them opened a file that was not there before the act.
     opened_new: BTreeSet<PathBuf>,
     /// What stood at those paths before and after the last of them that came one upon the other.
-    pub(super) left: BTreeMap<PathBuf, [Option<Entry>; 2]>,
+    pub(super) left: BTreeMap<PathBuf, [Option<SimEntry>; 2]>,
     /// A folder was moved.
     moved_folder: bool,
     /// A folder was moved, and only then a target was swapped.
@@ -46,9 +46,9 @@ pub(super) struct Foreigners {
     /// The act has a check, which foreign programs cannot be told from.
     pub(super) is_checked: bool,
     /// What was there before the act.
-    pub(super) base: Arc<Files>,
+    pub(super) base: Arc<UserFiles>,
     /// What was there before what is interrupted, and what it may come to.
-    pub(super) older: Vec<Arc<Files>>,
+    pub(super) older: Vec<Arc<UserFiles>>,
     /// Whether any of them did anything, ever.
     pub(super) were_here: bool,
     /// The paths that they ever changed, or had open.
@@ -67,7 +67,7 @@ impl Foreigners {
         Self {
             held: held.collect(),
             alive: self.alive.clone(),
-            fresh: Marks::new(),
+            fresh: ContentMarks::new(),
             done: Vec::new(),
             touched: BTreeSet::new(),
             opened_new: BTreeSet::new(),
@@ -99,14 +99,14 @@ impl Foreigners {
     }
 
     /// Does it. What the deed itself takes away is its own loss; what it adds must not be lost by others.
-    pub(super) fn act(&mut self, machine: &SimFs, deed: &Deed, by_check: bool) {
+    pub(super) fn act(&mut self, machine: &SimFs, deed: &ScenarioDeed, by_check: bool) {
         if self.stays_inside && leads_away(machine, deed) {
             return;
         }
         let before = Look::of(machine);
         if perform(machine, deed, &mut self.held).is_err() {
             // What a check meant to change is its own, also where others were quicker; a name that was to be new is not.
-            let is_its_own = by_check && !matches!(deed, Deed::Link(..));
+            let is_its_own = by_check && !matches!(deed, ScenarioDeed::Link(..));
             self.touched.extend(deed.paths().into_iter().filter(|_| is_its_own).map(PathBuf::from));
             return;
         }
@@ -114,7 +114,7 @@ impl Foreigners {
         let (had, left) = (before.in_files(), after.in_files());
         self.alive.retain(|mark| left.contains(mark) || !had.contains(mark));
         let have = after.anywhere();
-        let new: Marks = deed.text().map(marks).unwrap_or_default().intersection(&have).copied().collect();
+        let new: ContentMarks = deed.text().map(marks).unwrap_or_default().intersection(&have).copied().collect();
         self.alive.extend(&new);
         // A power cut may tear the whole file that was written and not synced.
         self.fresh.extend(after.beside(&new));
@@ -125,12 +125,24 @@ impl Foreigners {
         let moved = changed.iter().filter_map(|path| before.files.get(*path));
         self.fresh.extend(moved.flat_map(|entry| marks(&String::from_utf8_lossy(&entry.content))));
         // Two empty folders look the same, and are others; and so does a file whose time alone is another.
-        let leaves_no_trace =
-            matches!(deed, Deed::Hold(..) | Deed::Late(..) | Deed::Move(..) | Deed::Exchange(..) | Deed::Forge(..));
+        let leaves_no_trace = matches!(
+            deed,
+            ScenarioDeed::Hold(..)
+                | ScenarioDeed::Late(..)
+                | ScenarioDeed::Move(..)
+                | ScenarioDeed::Exchange(..)
+                | ScenarioDeed::Forge(..)
+        );
         let is_seen = !changed.is_empty() || leaves_no_trace;
         let mut paths: BTreeSet<PathBuf> = deed.paths().into_iter().map(PathBuf::from).collect();
         // Through a symlink they have what it leads to in hand, also where that looks the same afterwards.
-        if matches!(deed, Deed::Chmod(..) | Deed::Chown(..) | Deed::SetAttribute(..) | Deed::RemoveAttribute(..)) {
+        if matches!(
+            deed,
+            ScenarioDeed::Chmod(..)
+                | ScenarioDeed::Chown(..)
+                | ScenarioDeed::SetAttribute(..)
+                | ScenarioDeed::RemoveAttribute(..)
+        ) {
             paths.extend(
                 deed.paths().into_iter().map(|path| relative(Path::new(&path), Path::new(ROOT), &before.files)),
             );
@@ -153,11 +165,11 @@ impl Foreigners {
         let twins: Vec<_> = names.filter(|name| !self.touched.contains(*name)).cloned().collect();
         self.touched.extend(twins);
         self.ever.extend(self.touched.iter().cloned());
-        if let Deed::Move(from, to) | Deed::Exchange(from, to) = deed {
+        if let ScenarioDeed::Move(from, to) | ScenarioDeed::Exchange(from, to) = deed {
             self.moved_since.extend([from, to].map(PathBuf::from));
             self.moved_folder |= before.files.get(Path::new(from)).is_some_and(|entry| entry.kind == FileKind::Folder);
         }
-        self.were_here |= !matches!(deed, Deed::Hold(..));
+        self.were_here |= !matches!(deed, ScenarioDeed::Hold(..));
         // One that changes nothing, such as a mode that is there already, nobody can tell from none.
         if is_seen {
             self.done.push((deed.clone(), by_check));
@@ -165,32 +177,33 @@ impl Foreigners {
     }
 
     /// The files that they open, and write to when they have them open.
-    fn note_handles(&mut self, deed: &Deed, after: &Files) {
+    fn note_handles(&mut self, deed: &ScenarioDeed, after: &UserFiles) {
         match deed {
-            Deed::Hold(_, path) => {
-                let identity = |files: &Files| files.get(Path::new(path)).map(|entry| entry.identity);
+            ScenarioDeed::Hold(_, path) => {
+                let identity = |files: &UserFiles| files.get(Path::new(path)).map(|entry| entry.identity);
                 if identity(after) != identity(&self.base) {
                     self.opened_new.insert(path.into());
                 }
             }
-            Deed::Late(number, _) => self.touched.extend(self.held.get(number).map(|(path, _)| path.clone())),
+            ScenarioDeed::Late(number, _) => self.touched.extend(self.held.get(number).map(|(path, _)| path.clone())),
             _ => {}
         }
     }
 
     /// What a deed overwrites is its own loss, too, where nothing but the new content of a transaction has it still.
-    fn give_up(&mut self, changed: &BTreeSet<&PathBuf>, before: &Files, after: &Files) {
-        let of = |files: &Files, path: &PathBuf| {
+    fn give_up(&mut self, changed: &BTreeSet<&PathBuf>, before: &UserFiles, after: &UserFiles) {
+        let of = |files: &UserFiles, path: &PathBuf| {
             files.get(path).map(|entry| marks(&String::from_utf8_lossy(&entry.content)))
         };
-        let all = |files: &Files| changed.iter().filter_map(|path| of(files, path)).flatten().collect::<Marks>();
+        let all =
+            |files: &UserFiles| changed.iter().filter_map(|path| of(files, path)).flatten().collect::<ContentMarks>();
         let (had, has) = (all(before), all(after));
         let is_new = |mark| {
             let mut there = after.keys().filter(|path| of(after, path).is_some_and(|marks| marks.contains(mark)));
-            let lacks = |files: &Files, path| of(files, path).is_none_or(|marks| !marks.contains(mark));
+            let lacks = |files: &UserFiles, path| of(files, path).is_none_or(|marks| !marks.contains(mark));
             // Others moved the original away, and its own path has the new content.
             let is_staged = |path: &PathBuf| {
-                let is_it = |old: &Entry| after.get(path).is_some_and(|new| new.identity == old.identity);
+                let is_it = |old: &SimEntry| after.get(path).is_some_and(|new| new.identity == old.identity);
                 !self.older.iter().chain([&self.base]).any(|files| files.values().any(is_it))
             };
             there.all(|path| {
@@ -203,8 +216,8 @@ impl Foreigners {
 
     /// Whether all that they wrote to a path went into a file that they opened there and that was not there before the act.
     pub(super) fn wrote_only_new(&self, path: &Path) -> bool {
-        let is_other = |deed: &Deed| {
-            let is_write = !matches!(deed, Deed::Hold(..)) && !deed.dresses();
+        let is_other = |deed: &ScenarioDeed| {
+            let is_write = !matches!(deed, ScenarioDeed::Hold(..)) && !deed.dresses();
             is_write && deed.paths().iter().any(|other| path.starts_with(other))
         };
         self.opened_new.contains(path) && !self.done.iter().any(|(deed, _)| is_other(deed))
@@ -216,7 +229,7 @@ impl Foreigners {
     }
 
     /// The engine is about to make this call.
-    pub(super) fn note(&mut self, call: &sim::Call<'_>) {
+    pub(super) fn note(&mut self, call: &sim::SimCall<'_>) {
         if swaps(call) {
             self.moved_before_swap |= self.moved_folder;
             self.moved_since.clear();
@@ -230,36 +243,36 @@ impl Foreigners {
 }
 
 /// Whether what it exchanges is behind a symlink.
-fn leads_away(machine: &SimFs, deed: &Deed) -> bool {
+fn leads_away(machine: &SimFs, deed: &ScenarioDeed) -> bool {
     let is_symlink =
         |folder: &Path| machine.stat(at(&folder.to_string_lossy())).is_ok_and(|stat| stat.kind == FileKind::Symlink);
     let mut paths = deed.paths().into_iter().map(PathBuf::from);
-    matches!(deed, Deed::Exchange(..)) && paths.any(|path| path.ancestors().skip(1).any(is_symlink))
+    matches!(deed, ScenarioDeed::Exchange(..)) && paths.any(|path| path.ancestors().skip(1).any(is_symlink))
 }
 
 /// The other names of a file: what somebody does to the new content of one is done to the original when it goes back, and
 /// seen at all of them.
-fn other_names<'f>(files: &'f Files, path: &Path) -> impl Iterator<Item = &'f PathBuf> {
+fn other_names<'f>(files: &'f UserFiles, path: &Path) -> impl Iterator<Item = &'f PathBuf> {
     let file = files.get(path).filter(|entry| entry.names > 1);
     file.into_iter()
         .flat_map(|file| files.iter().filter(|(_, other)| other.identity == file.identity).map(|(path, _)| path))
 }
 
 /// Runs the check of an act, which is no process but a few deeds.
-pub(super) struct OnMachine {
+pub(super) struct ScenarioChecker {
     pub(super) machine: SimFs,
     pub(super) foreigners: Arc<Mutex<Foreigners>>,
-    pub(super) gate: Option<Gate>,
+    pub(super) gate: Option<ScenarioCheck>,
 }
 
-impl fmt::Debug for OnMachine {
+impl fmt::Debug for ScenarioChecker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("OnMachine")
     }
 }
 
-impl Checker for OnMachine {
-    fn run(&self, _call: &Call<'_>) -> io::Result<Ended> {
+impl Checker for ScenarioChecker {
+    fn run(&self, _call: &CheckCall<'_>) -> io::Result<Ended> {
         let mut passes = true;
         if let Some(gate) = &self.gate {
             for deed in &gate.deeds {

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::data::{Act, Ask, Deed, Disturbance, Gate, Item, Point, Profile, Scenario, Step, Terms, What};
+use super::data::{
+    Ask, Disturbance, Item, Profile, Scenario, ScenarioAct, ScenarioCheck, ScenarioDeed, ScenarioFault, ScenarioPoint,
+    ScenarioStep, ScenarioTerms,
+};
 use crate::errno::Errno;
 use crate::fs::sim::{Policy, Random};
 
@@ -31,8 +34,8 @@ pub fn generate(seed: u64) -> Scenario {
 }
 
 /// A scenario that is thrown by the dice of a seed.
-pub(super) fn generate_by(seed: u64, throw: impl FnOnce(&mut Dice) -> Scenario) -> Scenario {
-    throw(&mut Dice { random: Random::new(seed), marks: 0, held: 0, files: BTreeMap::new() })
+pub(super) fn generate_by(seed: u64, throw: impl FnOnce(&mut ScenarioDice) -> Scenario) -> Scenario {
+    throw(&mut ScenarioDice { random: Random::new(seed), marks: 0, held: 0, files: BTreeMap::new() })
 }
 
 /// What goes wrong in a scenario: with one kind at a time it is clear what is promised.
@@ -46,7 +49,7 @@ struct Trouble {
 }
 
 /// Throws what a scenario is made of.
-pub(super) struct Dice {
+pub(super) struct ScenarioDice {
     random: Random,
     marks: u32,
     held: usize,
@@ -54,7 +57,7 @@ pub(super) struct Dice {
     files: BTreeMap<String, &'static str>,
 }
 
-impl Dice {
+impl ScenarioDice {
     pub(super) fn below(&mut self, bound: usize) -> usize {
         self.random.below(bound)
     }
@@ -145,25 +148,25 @@ impl Dice {
         items
     }
 
-    fn step(&mut self, trouble: Trouble, steps: &mut Vec<Step>) {
+    fn step(&mut self, trouble: Trouble, steps: &mut Vec<ScenarioStep>) {
         if trouble.foreign && self.one_in(4) {
             let deed = self.deed();
-            return steps.push(Step::Foreign(deed));
+            return steps.push(ScenarioStep::Foreign(deed));
         }
         if trouble.crash && self.one_in(8) {
             let (policy, seed) = (self.policy(), self.seed());
-            return steps.push(Step::Cut(policy, seed));
+            return steps.push(ScenarioStep::Cut(policy, seed));
         }
         if self.one_in(12) {
             let seconds = self.of(&[10, 4000, -4000]);
-            return steps.push(Step::Clock(seconds));
+            return steps.push(ScenarioStep::Clock(seconds));
         }
         let act = self.act(trouble);
         let mut disturbances = Vec::new();
         if trouble.foreign && self.one_in(2) {
             for _ in 0..=self.below(2) {
                 let (point, deed) = (self.point(), self.deed());
-                disturbances.push(Disturbance { point, what: What::Deed(deed) });
+                disturbances.push(Disturbance { point, what: ScenarioFault::Deed(deed) });
             }
         }
         if trouble.fault && self.one_in(2) {
@@ -172,76 +175,76 @@ impl Dice {
         }
         if trouble.crash && self.one_in(2) {
             let (point, policy, seed) = (self.point(), self.policy(), self.seed());
-            let what = if self.one_in(2) { What::Kill } else { What::Cut(policy, seed) };
+            let what = if self.one_in(2) { ScenarioFault::Kill } else { ScenarioFault::Cut(policy, seed) };
             disturbances.push(Disturbance { point, what });
         }
-        steps.push(Step::Act(act, disturbances));
+        steps.push(ScenarioStep::Act(act, disturbances));
     }
 
     fn policy(&mut self) -> Policy {
         self.of(&[Policy::Unordered, Policy::OrderedMetadata])
     }
 
-    pub(super) fn point(&mut self) -> Point {
-        Point::Share(u16::try_from(self.below(1000)).unwrap_or(0))
+    pub(super) fn point(&mut self) -> ScenarioPoint {
+        ScenarioPoint::Share(u16::try_from(self.below(1000)).unwrap_or(0))
     }
 
-    fn fault(&mut self) -> What {
+    fn fault(&mut self) -> ScenarioFault {
         let errno = self.of(&ERRNOS).raw_os_error();
         match self.below(9) {
-            8 => What::Cancel,
-            0 => What::Short,
-            1 => What::FailAfter(Errno::IO.raw_os_error()),
-            2 | 3 => What::Fail(errno, true),
-            _ => What::Fail(errno, false),
+            8 => ScenarioFault::Cancel,
+            0 => ScenarioFault::Short,
+            1 => ScenarioFault::FailAfter(Errno::IO.raw_os_error()),
+            2 | 3 => ScenarioFault::Fail(errno, true),
+            _ => ScenarioFault::Fail(errno, false),
         }
     }
 
-    fn act(&mut self, trouble: Trouble) -> Act {
+    fn act(&mut self, trouble: Trouble) -> ScenarioAct {
         match self.below(24) {
             0..=10 => {
                 let asks = self.asks();
                 let terms = self.terms(trouble);
-                Act::Apply(asks, terms)
+                ScenarioAct::Apply(asks, terms)
             }
-            11..=13 => Act::Undo(None),
-            14 => Act::Undo(Some(self.below(3))),
-            15 => Act::Redo(None),
+            11..=13 => ScenarioAct::Undo(None),
+            14 => ScenarioAct::Undo(Some(self.below(3))),
+            15 => ScenarioAct::Redo(None),
             16..=17 => {
                 let (number, asks) = (self.below(2), self.asks());
-                Act::Stage(number, asks)
+                ScenarioAct::Stage(number, asks)
             }
             18 => {
                 let gate = self.gate(trouble);
-                Act::Commit(self.below(2), gate)
+                ScenarioAct::Commit(self.below(2), gate)
             }
-            19 => Act::Preview(self.below(2)),
-            20 if self.one_in(2) => Act::RollBack(self.below(2)),
-            20 => Act::Status,
-            21 => Act::Prune(self.below(2)),
+            19 => ScenarioAct::Preview(self.below(2)),
+            20 if self.one_in(2) => ScenarioAct::RollBack(self.below(2)),
+            20 => ScenarioAct::Status,
+            21 => ScenarioAct::Prune(self.below(2)),
             22 => {
                 if self.one_in(2) {
-                    Act::Restore
+                    ScenarioAct::Restore
                 } else {
-                    Act::Drop
+                    ScenarioAct::Drop
                 }
             }
-            _ => Act::Recover,
+            _ => ScenarioAct::Recover,
         }
     }
 
-    fn terms(&mut self, trouble: Trouble) -> Terms {
+    fn terms(&mut self, trouble: Trouble) -> ScenarioTerms {
         let key = self.one_in(8).then(|| format!("k{}", self.below(2)));
         let check = self.gate(trouble);
-        Terms { key, idempotent: self.one_in(8), check }
+        ScenarioTerms { key, idempotent: self.one_in(8), check }
     }
 
-    fn gate(&mut self, trouble: Trouble) -> Option<Gate> {
+    fn gate(&mut self, trouble: Trouble) -> Option<ScenarioCheck> {
         if !trouble.check || self.one_in(3) {
             return None;
         }
         let count = if trouble.foreign { self.below(3) } else { 0 };
-        Some(Gate { passes: self.one_in(2), deeds: (0..count).map(|_| self.deed()).collect() })
+        Some(ScenarioCheck { passes: self.one_in(2), deeds: (0..count).map(|_| self.deed()).collect() })
     }
 
     /// A file that becomes a folder, or a folder that becomes a file.
@@ -305,41 +308,47 @@ impl Dice {
     }
 
     /// Something in a section of the state folder that is no transaction.
-    fn stranger(&mut self) -> Deed {
+    fn stranger(&mut self) -> ScenarioDeed {
         let section = self.of(&["txn", "open", "history", "kept", "trash"]);
         let id = self.of(&["20200101T000000.000000Z-0123456789abcdef", "20990101T000000.000000Z-0123456789abcdef"]);
         let path = format!(".txedit/{section}/{id}");
-        if self.one_in(2) { Deed::Pipe(path) } else { Deed::Create(path, "no transaction\n".to_owned()) }
+        if self.one_in(2) {
+            ScenarioDeed::Pipe(path)
+        } else {
+            ScenarioDeed::Create(path, "no transaction\n".to_owned())
+        }
     }
 
-    fn deed(&mut self) -> Deed {
+    fn deed(&mut self) -> ScenarioDeed {
         if self.one_in(40) {
             return self.stranger();
         }
         if self.one_in(40) {
             let (one, other) = (self.of(&["d", "a", "b"]), self.of(&["g", "k", "c", "n"]));
-            return Deed::Exchange(one.to_owned(), other.to_owned());
+            return ScenarioDeed::Exchange(one.to_owned(), other.to_owned());
         }
         let path = self.there();
         match self.below(22) {
-            0..=1 => Deed::Write(path, self.text('F')),
-            2..=4 => Deed::Append(path, format!(" {}", self.text('F'))),
-            5 => Deed::Forge(path, self.text('F')),
-            6..=7 => Deed::Replace(path, self.text('F')),
-            8 => Deed::Create(self.free(), self.text('F')),
-            9 => Deed::Delete(path),
-            10..=11 => Deed::Chmod(path, self.of(&MODES)),
-            12 => Deed::Chown(path, 5, 6),
-            13 => Deed::SetAttribute(path, "user.k".to_owned(), "w".to_owned()),
-            14 => Deed::RemoveAttribute(path, "user.k".to_owned()),
-            15 => Deed::Mkdir(self.of(&FOLDERS).to_owned()),
-            16 => Deed::Move(self.of(&["d", "a", "b", "g"]).to_owned(), self.of(&["away", "n", "d"]).to_owned()),
-            17 => Deed::Link("a".to_owned(), "m".to_owned()),
+            0..=1 => ScenarioDeed::Write(path, self.text('F')),
+            2..=4 => ScenarioDeed::Append(path, format!(" {}", self.text('F'))),
+            5 => ScenarioDeed::Forge(path, self.text('F')),
+            6..=7 => ScenarioDeed::Replace(path, self.text('F')),
+            8 => ScenarioDeed::Create(self.free(), self.text('F')),
+            9 => ScenarioDeed::Delete(path),
+            10..=11 => ScenarioDeed::Chmod(path, self.of(&MODES)),
+            12 => ScenarioDeed::Chown(path, 5, 6),
+            13 => ScenarioDeed::SetAttribute(path, "user.k".to_owned(), "w".to_owned()),
+            14 => ScenarioDeed::RemoveAttribute(path, "user.k".to_owned()),
+            15 => ScenarioDeed::Mkdir(self.of(&FOLDERS).to_owned()),
+            16 => {
+                ScenarioDeed::Move(self.of(&["d", "a", "b", "g"]).to_owned(), self.of(&["away", "n", "d"]).to_owned())
+            }
+            17 => ScenarioDeed::Link("a".to_owned(), "m".to_owned()),
             18..=19 => {
                 self.held += 1;
-                Deed::Hold(self.held % 3, path)
+                ScenarioDeed::Hold(self.held % 3, path)
             }
-            _ => Deed::Late(self.below(3), format!(" {}", self.text('F'))),
+            _ => ScenarioDeed::Late(self.below(3), format!(" {}", self.text('F'))),
         }
     }
 }

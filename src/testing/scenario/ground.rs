@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::attack::{OUTSIDE, make_outside};
-use super::data::{Act, Ask, Item, Profile, Terms};
+use super::data::{Ask, Item, Profile, ScenarioAct, ScenarioTerms};
 use super::deed::at;
-use super::run::World;
+use super::run::ScenarioWorld;
 use crate::fs::sim::SimFs;
 use crate::testing::script::ROOT;
 
@@ -36,9 +36,10 @@ fn new_ground(profile: Profile) -> SimFs {
     });
     assert!(made.is_ok(), "{made:?}");
     if !profile.cold {
-        let mut world = World::on(machine.clone(), profile);
-        let warm = Act::Apply(vec![Ask::Create("warm".to_owned(), "warm\n".to_owned())], Terms::default());
-        let done = world.call(&warm).and_then(|_| world.call(&Act::Prune(0)));
+        let mut world = ScenarioWorld::on(machine.clone(), profile);
+        let warm =
+            ScenarioAct::Apply(vec![Ask::Create("warm".to_owned(), "warm\n".to_owned())], ScenarioTerms::default());
+        let done = world.call(&warm).and_then(|_| world.call(&ScenarioAct::Prune(0)));
         assert!(done.is_ok(), "{done:?}");
         let gone = machine.delete(at("warm"));
         assert!(gone.is_ok(), "{gone:?}");

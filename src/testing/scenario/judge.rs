@@ -11,15 +11,15 @@ use std::sync::{Arc, Mutex};
 use super::attack::is_attacked;
 use super::claims::leaves_folders;
 use super::crash::after_recoveries;
-use super::data::{Act, Disturbance, Point, Scenario, Step, Terms, What};
-use super::look::{Look, Marks};
-use super::run::{Answer, Pending, Player, World};
+use super::data::{Disturbance, Scenario, ScenarioAct, ScenarioFault, ScenarioPoint, ScenarioStep, ScenarioTerms};
+use super::look::{ContentMarks, Look};
+use super::run::{Player, ScenarioAnswer, ScenarioPending, ScenarioWorld};
 use crate::error::{Outcome, Result};
 use crate::fs::sim::Action;
 use crate::path::STATE_FOLDER;
 use crate::testing::run::lock;
 use crate::testing::script::ROOT;
-use crate::testing::world::Files;
+use crate::testing::world::UserFiles;
 
 /// A judgement: what is wrong.
 pub(super) type Judged<T = ()> = std::result::Result<T, String>;
@@ -35,23 +35,23 @@ pub struct Broken {
 
 /// What an act does undisturbed.
 #[derive(Debug)]
-pub(super) struct Clean {
-    pub(super) files: Arc<Files>,
+pub(super) struct ScenarioClean {
+    pub(super) files: Arc<UserFiles>,
     pub(super) is_done: bool,
 }
 
 /// An act that is done.
 #[derive(Debug)]
 pub(super) struct Doing<'a> {
-    pub(super) act: &'a Act,
+    pub(super) act: &'a ScenarioAct,
     /// The world before it, where somebody else may act on the way.
-    pub(super) start: Option<World>,
+    pub(super) start: Option<ScenarioWorld>,
     /// The files before it, as they are or will be when what is interrupted is recovered.
-    pub(super) base: Arc<Files>,
+    pub(super) base: Arc<UserFiles>,
     /// The workspace before it.
     pub(super) raw: Arc<Look>,
     /// What it does undisturbed, where it is disturbed.
-    pub(super) clean: Option<Clean>,
+    pub(super) clean: Option<ScenarioClean>,
     /// Whether a call failed, or the call was stopped.
     pub(super) failed: bool,
     /// Whether a call failed.
@@ -60,15 +60,15 @@ pub(super) struct Doing<'a> {
 
 impl Doing<'_> {
     /// These files, or what comes of the act undisturbed.
-    fn or_clean(&self, files: &Arc<Files>) -> Vec<Arc<Files>> {
+    fn or_clean(&self, files: &Arc<UserFiles>) -> Vec<Arc<UserFiles>> {
         std::iter::once(files).chain(self.clean.iter().map(|clean| &clean.files)).cloned().collect()
     }
 
     /// What comes of the act where it is not known that another request had its key: that one is not in history yet.
-    pub(super) fn without_key(&self) -> Option<Arc<Files>> {
-        let Act::Apply(asks, terms @ Terms { key: Some(_), .. }) = self.act else { return None };
+    pub(super) fn without_key(&self) -> Option<Arc<UserFiles>> {
+        let ScenarioAct::Apply(asks, terms @ ScenarioTerms { key: Some(_), .. }) = self.act else { return None };
         let mut fork = self.start.as_ref()?.fork();
-        fork.call(&Act::Apply(asks.clone(), Terms { key: None, ..terms.clone() })).ok()?;
+        fork.call(&ScenarioAct::Apply(asks.clone(), ScenarioTerms { key: None, ..terms.clone() })).ok()?;
         Some(Arc::clone(&fork.look().files))
     }
 }
@@ -94,7 +94,7 @@ pub fn pin(scenario: &Scenario) -> Scenario {
 }
 
 fn run_pinning(scenario: &Scenario, player: &Player, pinned: &mut Scenario) -> Judged {
-    let mut world = World::new(scenario);
+    let mut world = ScenarioWorld::new(scenario);
     world.player = player.clone();
     if is_attacked(scenario) {
         lock(&world.foreigners).stays_inside = true;
@@ -104,10 +104,10 @@ fn run_pinning(scenario: &Scenario, player: &Player, pinned: &mut Scenario) -> J
     }
     for (index, step) in scenario.steps.iter().enumerate() {
         let mut judged = match step {
-            Step::Act(act, disturbances) => {
+            ScenarioStep::Act(act, disturbances) => {
                 let mut disturbances = disturbances.clone();
                 let judged = world.act(act, &mut disturbances);
-                pinned.steps[index] = Step::Act(act.clone(), disturbances);
+                pinned.steps[index] = ScenarioStep::Act(act.clone(), disturbances);
                 judged
             }
             other => world.pass(other),
@@ -127,11 +127,11 @@ fn run_pinning(scenario: &Scenario, player: &Player, pinned: &mut Scenario) -> J
     Ok(())
 }
 
-impl World {
+impl ScenarioWorld {
     /// A step that is no act.
-    fn pass(&mut self, step: &Step) -> Judged {
+    fn pass(&mut self, step: &ScenarioStep) -> Judged {
         match step {
-            Step::Foreign(deed) => {
+            ScenarioStep::Foreign(deed) => {
                 let mut foreigners = lock(&self.foreigners);
                 let seen = self.pending.as_ref().map(|pending| Arc::clone(&pending.seen));
                 foreigners.base = seen.unwrap_or_else(|| Arc::clone(&self.look().files));
@@ -145,30 +145,30 @@ impl World {
                 }
                 self.look_ahead()
             }
-            Step::Clock(seconds) if *seconds < 0 => {
+            ScenarioStep::Clock(seconds) if *seconds < 0 => {
                 self.machine.rewind(std::time::Duration::from_secs(seconds.unsigned_abs()));
                 Ok(())
             }
-            Step::Clock(seconds) => {
+            ScenarioStep::Clock(seconds) => {
                 self.machine.advance(std::time::Duration::from_secs(seconds.unsigned_abs()));
                 Ok(())
             }
-            Step::Cut(policy, seed) => {
+            ScenarioStep::Cut(policy, seed) => {
                 let base = self.base();
                 self.cut(*policy, *seed);
                 if let Some(pending) = self.pending.take() {
                     let there = Arc::clone(&self.look().files);
-                    self.pending = Some(Pending { seen: base, there, ..pending });
+                    self.pending = Some(ScenarioPending { seen: base, there, ..pending });
                     return self.look_ahead();
                 }
                 self.interrupted(vec![Arc::clone(&base)], base, BTreeSet::new(), false)
             }
-            Step::Act(..) => unreachable!("acts are judged elsewhere"),
+            ScenarioStep::Act(..) => unreachable!("acts are judged elsewhere"),
         }
     }
 
     /// The files as they are, or will be when what is interrupted is recovered.
-    fn base(&self) -> Arc<Files> {
+    fn base(&self) -> Arc<UserFiles> {
         match &self.pending {
             Some(pending) => Arc::clone(&pending.logical),
             None => Arc::clone(&self.look().files),
@@ -176,9 +176,9 @@ impl World {
     }
 
     /// Calls the engine and judges what comes of it; gives each disturbance its call by name.
-    pub(super) fn act(&mut self, act: &Act, disturbances: &mut [Disturbance]) -> Judged {
-        if self.profile.no_births && self.pending.is_some() && *act != Act::Recover {
-            self.act(&Act::Recover, &mut Vec::new())?;
+    pub(super) fn act(&mut self, act: &ScenarioAct, disturbances: &mut [Disturbance]) -> Judged {
+        if self.profile.no_births && self.pending.is_some() && *act != ScenarioAct::Recover {
+            self.act(&ScenarioAct::Recover, &mut Vec::new())?;
         }
         if self.pending.is_none() {
             self.first_interrupted = None;
@@ -206,18 +206,19 @@ impl World {
         let answer = self.call(act);
         self.machine.clear_hook();
         self.note_meddling();
-        let fired: Vec<What> =
+        let fired: Vec<ScenarioFault> =
             lock(&disturbers).iter().filter(|d| d.fired).map(|d| d.disturbance.what.clone()).collect();
-        doing.failed = fired.iter().any(|what| !matches!(what, What::Deed(_)));
-        doing.has_fault = fired.iter().any(|what| matches!(what, What::Fail(..) | What::FailAfter(_)));
+        doing.failed = fired.iter().any(|what| !matches!(what, ScenarioFault::Deed(_)));
+        doing.has_fault =
+            fired.iter().any(|what| matches!(what, ScenarioFault::Fail(..) | ScenarioFault::FailAfter(_)));
         self.had_failures |= doing.failed;
-        match fired.iter().find(|what| matches!(what, What::Kill | What::Cut(..))) {
+        match fired.iter().find(|what| matches!(what, ScenarioFault::Kill | ScenarioFault::Cut(..))) {
             Some(crash) => {
                 match crash {
-                    What::Cut(policy, seed) => self.cut(*policy, *seed),
+                    ScenarioFault::Cut(policy, seed) => self.cut(*policy, *seed),
                     _ => self.sync_deeds(),
                 }
-                self.crashed(&doing, answer.is_ok_and(|answer| !matches!(answer, Answer::Idle)))
+                self.crashed(&doing, answer.is_ok_and(|answer| !matches!(answer, ScenarioAnswer::Idle)))
             }
             None => self.judge(&doing, &answer),
         }
@@ -229,7 +230,12 @@ impl World {
     }
 
     /// What the act does undisturbed, and the calls by which disturbances are named.
-    pub(super) fn clean(&self, act: &Act, disturbances: &mut [Disturbance], base: &Arc<Files>) -> Clean {
+    pub(super) fn clean(
+        &self,
+        act: &ScenarioAct,
+        disturbances: &mut [Disturbance],
+        base: &Arc<UserFiles>,
+    ) -> ScenarioClean {
         let mut fork = self.fork_soundly();
         let calls: Arc<Mutex<Vec<&'static str>>> = Arc::default();
         let (kept, start) = (Arc::clone(&calls), fork.machine.calls());
@@ -242,21 +248,21 @@ impl World {
         fork.machine.clear_hook();
         let calls = lock(&calls);
         for disturbance in disturbances {
-            let Point::Share(share) = disturbance.point else { continue };
+            let ScenarioPoint::Share(share) = disturbance.point else { continue };
             let at = calls.len() * usize::from(share) / 1000;
             let Some(verb) = calls.get(at) else { continue };
             let nth = calls[..=at].iter().filter(|other| *other == verb).count();
-            disturbance.point = Point::Verb((*verb).to_owned(), None, nth as u64);
+            disturbance.point = ScenarioPoint::Verb((*verb).to_owned(), None, nth as u64);
         }
-        if matches!(answer, Ok(Answer::Idle)) {
-            return Clean { files: Arc::clone(base), is_done: false };
+        if matches!(answer, Ok(ScenarioAnswer::Idle)) {
+            return ScenarioClean { files: Arc::clone(base), is_done: false };
         }
-        Clean { files: Arc::clone(&fork.look().files), is_done: answer.is_ok() }
+        ScenarioClean { files: Arc::clone(&fork.look().files), is_done: answer.is_ok() }
     }
 
     /// An act was done beside what could not be recovered, which is in the way of nothing that was asked, and is told.
-    fn note_done_beside(&mut self, doing: &Doing<'_>, done: &Answer) {
-        if let Answer::Report(report) = done {
+    fn note_done_beside(&mut self, doing: &Doing<'_>, done: &ScenarioAnswer) {
+        if let ScenarioAnswer::Report(report) = done {
             self.note_committed(doing.act, &doing.base, report, None);
         }
         let mut others: Vec<_> = [doing.without_key(), self.after_others(doing)].into_iter().flatten().collect();
@@ -270,7 +276,7 @@ impl World {
     }
 
     /// What comes of the act after all that others did in it.
-    pub(super) fn after_others(&self, doing: &Doing<'_>) -> Option<Arc<Files>> {
+    pub(super) fn after_others(&self, doing: &Doing<'_>) -> Option<Arc<UserFiles>> {
         let mut fork = doing.start.as_ref()?.fork();
         for (deed, by_check) in lock(&self.foreigners).done.iter().filter(|(_, by_check)| !by_check) {
             lock(&fork.foreigners).act(&fork.machine, deed, *by_check);
@@ -280,26 +286,28 @@ impl World {
     }
 
     /// What an act did beside what is interrupted.
-    fn note_beside_pending(&mut self, act: &Act, answer: &Result<Answer>) {
+    fn note_beside_pending(&mut self, act: &ScenarioAct, answer: &Result<ScenarioAnswer>) {
         let touched = self.touched_by(act);
         if let Some(pending) = &mut self.pending {
             pending.tainted.extend(touched);
-            pending.leaves_folders |= matches!(act, Act::Prune(_)) || leaves_folders(answer);
+            pending.leaves_folders |= matches!(act, ScenarioAct::Prune(_)) || leaves_folders(answer);
         }
     }
 
     /// Judges an act that came to its end.
-    fn judge(&mut self, doing: &Doing<'_>, answer: &Result<Answer>) -> Judged {
+    fn judge(&mut self, doing: &Doing<'_>, answer: &Result<ScenarioAnswer>) -> Judged {
         let (Doing { act, base, raw, failed, .. }, look) = (doing, self.look());
         self.note_beside_pending(act, answer);
         let told = |what: String| format!("{what}\n  the answer: {answer:?}");
         self.judge_claims(doing, &look, answer).map_err(told)?;
-        if act.only_looks() || matches!(answer, Ok(Answer::Idle)) {
+        if act.only_looks() || matches!(answer, Ok(ScenarioAnswer::Idle)) {
             self.sync_deeds();
             return self.look_ahead().map_err(told);
         }
         match answer {
-            Ok(_) if **act == Act::Recover && self.pending.is_some() => return self.settled(&look).map_err(told),
+            Ok(_) if **act == ScenarioAct::Recover && self.pending.is_some() => {
+                return self.settled(&look).map_err(told);
+            }
             Ok(done) if self.pending.is_some() && act.recovers() && !look.interrupted.is_empty() => {
                 self.note_done_beside(doing, done);
                 return self.look_ahead().map_err(told);
@@ -371,6 +379,6 @@ impl World {
             let touched = foreigners.touched.iter().map(|path| Path::new(ROOT).join(path));
             stored.chain(touched).for_each(|path| drop(self.machine.write_again(path)));
         }
-        foreigners.fresh = Marks::new();
+        foreigners.fresh = ContentMarks::new();
     }
 }

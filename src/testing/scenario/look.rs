@@ -10,32 +10,32 @@ use std::sync::{Arc, OnceLock};
 
 use crate::digest::Digest;
 use crate::fs::FileKind;
-use crate::fs::sim::{Entry, SimFs};
+use crate::fs::sim::{SimEntry, SimFs};
 use crate::journal::{self, Mark};
 use crate::path::STATE_FOLDER;
 use crate::testing::script::ROOT;
-use crate::testing::world::{Files, same_dress};
+use crate::testing::world::{UserFiles, same_dress};
 
 /// The marks in a content.
-pub type Marks = BTreeSet<(u8, u32)>;
+pub type ContentMarks = BTreeSet<(u8, u32)>;
 
 /// A workspace.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Look {
     /// The user's files and folders, by their path in the workspace.
-    pub(super) files: Arc<Files>,
+    pub(super) files: Arc<UserFiles>,
     /// Files in `kept/`, by their path in the state folder.
-    pub(super) kept: Vec<(PathBuf, Entry)>,
+    pub(super) kept: Vec<(PathBuf, SimEntry)>,
     /// Originals in `history/`.
-    pub(super) history: Vec<(PathBuf, Entry)>,
+    pub(super) history: Vec<(PathBuf, SimEntry)>,
     /// Slots in `txn/`.
-    pub(super) slots: Vec<(PathBuf, Entry)>,
+    pub(super) slots: Vec<(PathBuf, SimEntry)>,
     /// Slots in `trash/`, which the next commit deletes.
-    pub(super) trashed: Vec<(PathBuf, Entry)>,
+    pub(super) trashed: Vec<(PathBuf, SimEntry)>,
     /// Those of transactions that were taken back: they stay for a while, and `status` tells what was written into them.
-    pub(super) rejected: Vec<(PathBuf, Entry)>,
+    pub(super) rejected: Vec<(PathBuf, SimEntry)>,
     /// Those of transactions that history forgot: the next commit deletes them, but for what was written into them.
-    pruned: Vec<(PathBuf, Entry)>,
+    pruned: Vec<(PathBuf, SimEntry)>,
     /// The journals of `history/`, and of what it forgot.
     journals: Vec<(PathBuf, Vec<u8>)>,
     /// The folders in `txn/` of transactions that came to a name.
@@ -73,7 +73,7 @@ impl Look {
 
     fn read(machine: &SimFs) -> Self {
         let mut look = Self::default();
-        let mut files = Files::new();
+        let mut files = UserFiles::new();
         for (path, entry) in machine.entries(ROOT).unwrap_or_default() {
             match path.strip_prefix(STATE_FOLDER) {
                 Ok(inner) => look.note(inner, &entry),
@@ -97,7 +97,7 @@ impl Look {
         look
     }
 
-    fn note(&mut self, path: &Path, entry: &Entry) {
+    fn note(&mut self, path: &Path, entry: &SimEntry) {
         let mut parts = path.iter().filter_map(|part| part.to_str());
         let (section, id, name) = (parts.next(), parts.next(), parts.next());
         let is_slot = |name: &str| name.starts_with(|c: char| c.is_ascii_digit());
@@ -123,7 +123,7 @@ impl Look {
 
     /// The marks that somebody finds: in files, in what is kept, in history, in the slots of what waits for a person, in
     /// what was taken back as long as it stays, and in what was written into originals that history forgot.
-    pub(super) fn in_reach(&self) -> Marks {
+    pub(super) fn in_reach(&self) -> ContentMarks {
         let pruned = self.pruned.iter().filter(|(path, _)| self.late().contains(path));
         let stored = self.kept.iter().chain(&self.history).chain(&self.slots).chain(&self.rejected).chain(pruned);
         let stored = stored.map(|(_, entry)| entry);
@@ -131,34 +131,34 @@ impl Look {
     }
 
     /// The same without what is in the trash, or in the slots of what is interrupted.
-    pub(super) fn for_good(&self) -> Marks {
+    pub(super) fn for_good(&self) -> ContentMarks {
         let mut marks = self.in_files();
         marks.extend(self.stored());
         marks
     }
 
     /// The marks in what is kept, and in history.
-    pub(super) fn stored(&self) -> Marks {
+    pub(super) fn stored(&self) -> ContentMarks {
         marks_of(self.kept.iter().chain(&self.history).map(|(_, entry)| entry))
     }
 
     /// The marks in the slots of what is interrupted.
-    pub(super) fn interrupted_slots(&self) -> Marks {
+    pub(super) fn interrupted_slots(&self) -> ContentMarks {
         marks_of(self.slots.iter().map(|(_, entry)| entry))
     }
 
     /// What is in reach, and what is in the trash: not lost yet.
-    pub(super) fn anywhere(&self) -> Marks {
+    pub(super) fn anywhere(&self) -> ContentMarks {
         let mut marks = self.in_reach();
         marks.extend(marks_of(self.trashed.iter().chain(&self.pruned).map(|(_, entry)| entry)));
         marks
     }
 
     /// The marks that stand in one file with one of these.
-    pub(super) fn beside(&self, marks: &Marks) -> Marks {
+    pub(super) fn beside(&self, marks: &ContentMarks) -> ContentMarks {
         let stored =
             self.kept.iter().chain(&self.history).chain(&self.slots).chain(&self.trashed).map(|(_, entry)| entry);
-        let mut found = Marks::new();
+        let mut found = ContentMarks::new();
         for entry in self.files.values().chain(stored) {
             let inside = marks_of(std::iter::once(entry));
             if !inside.is_disjoint(marks) {
@@ -169,25 +169,25 @@ impl Look {
     }
 
     /// The files of the state folder, by their path in it, that have one of these marks.
-    pub(super) fn with_marks(&self, marks: &Marks) -> impl Iterator<Item = &Path> {
+    pub(super) fn with_marks(&self, marks: &ContentMarks) -> impl Iterator<Item = &Path> {
         let stored = [&self.kept, &self.history, &self.slots, &self.trashed, &self.rejected, &self.pruned];
-        let has_one = |entry: &Entry| !marks_of(std::iter::once(entry)).is_disjoint(marks);
+        let has_one = |entry: &SimEntry| !marks_of(std::iter::once(entry)).is_disjoint(marks);
         stored.into_iter().flatten().filter(move |(_, entry)| has_one(entry)).map(|(path, _)| &**path)
     }
 
     /// The marks in the user's files.
-    pub(super) fn in_files(&self) -> Marks {
+    pub(super) fn in_files(&self) -> ContentMarks {
         marks_of(self.files.values().filter(|entry| entry.kind == FileKind::File))
     }
 
     /// The marks in the originals of history, but for what was written into them late.
-    pub(super) fn originals(&self) -> Marks {
+    pub(super) fn originals(&self) -> ContentMarks {
         let late = self.late();
         marks_of(self.history.iter().filter(|(path, _)| !late.contains(path)).map(|(_, entry)| entry))
     }
 
     /// The marks in what is kept.
-    pub(super) fn put_aside(&self) -> Marks {
+    pub(super) fn put_aside(&self) -> ContentMarks {
         marks_of(self.kept.iter().map(|(_, entry)| entry))
     }
 
@@ -214,8 +214,8 @@ impl Look {
     }
 }
 
-pub(super) fn marks_of<'e>(entries: impl Iterator<Item = &'e Entry>) -> Marks {
-    let mut marks = Marks::new();
+pub(super) fn marks_of<'e>(entries: impl Iterator<Item = &'e SimEntry>) -> ContentMarks {
+    let mut marks = ContentMarks::new();
     for entry in entries {
         collect_marks(&entry.content, &mut marks);
     }
@@ -224,13 +224,13 @@ pub(super) fn marks_of<'e>(entries: impl Iterator<Item = &'e Entry>) -> Marks {
 
 /// The marks in a text: a capital letter and a number.
 #[must_use]
-pub fn marks(text: &str) -> Marks {
-    let mut marks = Marks::new();
+pub fn marks(text: &str) -> ContentMarks {
+    let mut marks = ContentMarks::new();
     collect_marks(text.as_bytes(), &mut marks);
     marks
 }
 
-fn collect_marks(content: &[u8], to: &mut Marks) {
+fn collect_marks(content: &[u8], to: &mut ContentMarks) {
     // A power cut leaves zeros of what was appended behind it.
     for word in content.split(|byte| byte.is_ascii_whitespace() || *byte == 0) {
         let [letter @ b'A'..=b'Z', digits @ ..] = word else { continue };
@@ -246,7 +246,7 @@ pub(super) fn mark_text((letter, number): (u8, u32)) -> String {
 }
 
 /// Whether two entries look the same to a user: content, mode, owner, group, attributes and flags.
-pub(super) fn alike(a: Option<&Entry>, b: Option<&Entry>) -> bool {
+pub(super) fn alike(a: Option<&SimEntry>, b: Option<&SimEntry>) -> bool {
     match (a, b) {
         (None, None) => true,
         (Some(a), Some(b)) => a.kind == b.kind && a.content == b.content && same_dress(a, b),
@@ -255,6 +255,6 @@ pub(super) fn alike(a: Option<&Entry>, b: Option<&Entry>) -> bool {
 }
 
 /// The paths at which two workspaces do not look the same.
-pub(super) fn differences<'f>(a: &'f Files, b: &'f Files) -> BTreeSet<&'f PathBuf> {
+pub(super) fn differences<'f>(a: &'f UserFiles, b: &'f UserFiles) -> BTreeSet<&'f PathBuf> {
     a.keys().chain(b.keys()).filter(|path| !alike(a.get(*path), b.get(*path))).collect()
 }

@@ -23,12 +23,15 @@ mod run;
 mod shrink;
 mod text;
 
-pub use answer::{Compared, judge_answer};
+pub use answer::{ScenarioComparison, judge_answer};
 pub use attack::generate_attack;
 pub use claims::{Claimed, warnings};
-pub use data::{Act, Ask, Deed, Disturbance, Gate, Item, Point, Profile, Scenario, Step, Terms, What, request};
+pub use data::{
+    Ask, Disturbance, Item, Profile, Scenario, ScenarioAct, ScenarioCheck, ScenarioDeed, ScenarioFault, ScenarioPoint,
+    ScenarioStep, ScenarioTerms, request,
+};
 pub use generate::generate;
 pub use judge::{Broken, pin, play, run_sim};
-pub use look::{Marks, marks};
+pub use look::{ContentMarks, marks};
 pub use run::Player;
 pub use shrink::shrink;

@@ -4,31 +4,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::answer::{Compared, digest, judge_answer, named, places, relative};
+use super::answer::{ScenarioComparison, digest, judge_answer, named, places, relative};
 use super::claims::told_to_stay;
-use super::data::{Act, Ask, Deed, Terms, request};
+use super::data::{Ask, ScenarioAct, ScenarioDeed, ScenarioTerms, request};
 use super::judge::{Doing, Judged};
-use super::look::{Look, Marks, alike, differences, mark_text, marks_of};
-use super::run::{Answer, Committed, EITHER_WAY, World};
+use super::look::{ContentMarks, Look, alike, differences, mark_text, marks_of};
+use super::run::{EITHER_WAY, ScenarioAnswer, ScenarioCommit, ScenarioWorld};
 use crate::engine::Decision;
 use crate::engine::report::{FileReport, Operation, Report};
 use crate::fs::FileKind;
-use crate::fs::sim::Entry;
+use crate::fs::sim::SimEntry;
 use crate::request::{Change, FileRequest, Mode, Request};
 use crate::testing::check::told;
 use crate::testing::run::lock;
 use crate::testing::script::ROOT;
-use crate::testing::world::{Files, same};
+use crate::testing::world::{UserFiles, same};
 
-impl World {
+impl ScenarioWorld {
     /// The paths that somebody else changed in this act, with those that depend on them.
-    pub(super) fn touched_by(&self, act: &Act) -> BTreeSet<PathBuf> {
+    pub(super) fn touched_by(&self, act: &ScenarioAct) -> BTreeSet<PathBuf> {
         let (mut touched, base) = {
             let foreigners = lock(&self.foreigners);
             (foreigners.touched.clone(), Arc::clone(&foreigners.base))
         };
         let led = |path: &String| [PathBuf::from(path), relative(Path::new(path), Path::new(ROOT), &base)];
-        if let Act::Apply(asks, _) | Act::Stage(_, asks) = act {
+        if let ScenarioAct::Apply(asks, _) | ScenarioAct::Stage(_, asks) = act {
             for ask in asks {
                 let Ask::Rename(from, to) = ask else { continue };
                 let ends = [led(from), led(to)].concat();
@@ -41,24 +41,25 @@ impl World {
     }
 
     /// An act that was acknowledged.
-    pub(super) fn judge_done(&mut self, doing: &Doing<'_>, look: &Look, answer: &Answer) -> Judged {
+    pub(super) fn judge_done(&mut self, doing: &Doing<'_>, look: &Look, answer: &ScenarioAnswer) -> Judged {
         let Doing { act, start, base, clean, .. } = doing;
         let (touched, done) = {
             let foreigners = lock(&self.foreigners);
             (foreigners.touched.clone(), foreigners.done.clone())
         };
-        let deeds: Vec<Deed> = done.into_iter().filter(|(_, by_check)| !by_check).map(|(deed, _)| deed).collect();
+        let deeds: Vec<ScenarioDeed> =
+            done.into_iter().filter(|(_, by_check)| !by_check).map(|(deed, _)| deed).collect();
         match (clean, start) {
             (Some(clean), _) if deeds.is_empty() => {
                 let what = "acknowledged, and not what it does when nothing fails";
-                let warnings = if let Answer::Report(report) = answer { &report.warnings[..] } else { &[] };
+                let warnings = if let ScenarioAnswer::Report(report) = answer { &report.warnings[..] } else { &[] };
                 let terms = Leeway { any_time: self.had_check, warnings };
                 is_as(&clean.files, base, &look.files, terms).map_err(|how| format!("{what}: {how}"))?;
                 // Folders that could not be removed go when a power cut makes a recovery end it once more.
                 self.loose.extend(differences(&clean.files, &look.files).into_iter().cloned());
             }
             // What is staged is judged again by its commit: beside a folder that moves it may be refused only then.
-            (Some(_), Some(_)) if matches!(act, Act::Stage(..)) && deeds.iter().any(moves) => {}
+            (Some(_), Some(_)) if matches!(act, ScenarioAct::Stage(..)) && deeds.iter().any(moves) => {}
             (Some(_), Some(start)) => {
                 let is_serial = is_serial(start, act, &deeds, &look.files, self.pending.is_some());
                 let is_otherwise = || {
@@ -70,17 +71,17 @@ impl World {
             }
             _ => {}
         }
-        let Answer::Report(report) = answer else { return Ok(()) };
+        let ScenarioAnswer::Report(report) = answer else { return Ok(()) };
         let base = &self.true_base(act, base, look, report)?;
         self.is_in_place(report, base, look)?;
         let reverts = match act {
-            Act::Undo(Some(back)) => self.committed.len().checked_sub(back + 1),
+            ScenarioAct::Undo(Some(back)) => self.committed.len().checked_sub(back + 1),
             // Which one is left is for a pruning to say.
-            Act::Undo(None) if self.is_pruned => {
+            ScenarioAct::Undo(None) if self.is_pruned => {
                 let undone = report.reverts.as_ref().map(|reverted| reverted.id.as_str());
                 self.committed.iter().position(|committed| Some(committed.id.as_str()) == undone)
             }
-            Act::Undo(None) if !self.is_blurred => self.newest_not_undone(),
+            ScenarioAct::Undo(None) if !self.is_blurred => self.newest_not_undone(),
             _ => None,
         };
         if let Some(undone) = reverts {
@@ -94,19 +95,32 @@ impl World {
     }
 
     /// What was acknowledged can be undone from here on.
-    pub(super) fn note_committed(&mut self, act: &Act, base: &Arc<Files>, report: &Report, reverts: Option<usize>) {
+    pub(super) fn note_committed(
+        &mut self,
+        act: &ScenarioAct,
+        base: &Arc<UserFiles>,
+        report: &Report,
+        reverts: Option<usize>,
+    ) {
         let Some(id) = report.transaction.clone().filter(|_| !report.already_applied) else { return };
         let changed = named(report, base);
         let mut named = changed.clone();
         named.retain(|path| !lock(&self.foreigners).touched.contains(path));
         // What takes back an undo is for the log to say.
-        self.is_blurred |= matches!(act, Act::Redo(_)) || (reverts.is_none() && matches!(act, Act::Undo(_)));
-        self.committed.push(Committed { id, before: Arc::clone(base), changed, named, reverts });
+        self.is_blurred |=
+            matches!(act, ScenarioAct::Redo(_)) || (reverts.is_none() && matches!(act, ScenarioAct::Undo(_)));
+        self.committed.push(ScenarioCommit { id, before: Arc::clone(base), changed, named, reverts });
     }
 
     /// What was there before the act, so that its answer is true. A recovery that came first may have gone the other way
     /// than it would have without the foreign acts.
-    fn true_base(&self, act: &Act, base: &Arc<Files>, look: &Look, report: &Report) -> Judged<Arc<Files>> {
+    fn true_base(
+        &self,
+        act: &ScenarioAct,
+        base: &Arc<UserFiles>,
+        look: &Look,
+        report: &Report,
+    ) -> Judged<Arc<UserFiles>> {
         let mut touched = self.touched_by(act);
         if let Some(pending) = &self.pending {
             touched.extend(pending.tainted.iter().cloned());
@@ -116,14 +130,14 @@ impl World {
             touched.extend(told_to_stay(&look.files, &report.warnings));
         }
         let asked = match act {
-            Act::Apply(asks, terms) => vec![Some(request(asks, terms))],
-            Act::Commit(number, _) => [&self.modes, &self.maybe_modes]
+            ScenarioAct::Apply(asks, terms) => vec![Some(request(asks, terms))],
+            ScenarioAct::Commit(number, _) => [&self.modes, &self.maybe_modes]
                 .map(|modes| Some(staged_modes(modes.get(number), base, report)))
                 .to_vec(),
             _ => vec![None],
         };
-        let is_true_of = |asked: &Option<Request>, before: &Files| {
-            let compared = Compared {
+        let is_true_of = |asked: &Option<Request>, before: &UserFiles| {
+            let compared = ScenarioComparison {
                 root: Path::new(ROOT),
                 before,
                 after: &look.files,
@@ -132,7 +146,7 @@ impl World {
             };
             judge_answer(compared, asked.as_ref(), Ok(report))
         };
-        let is_true = |before: &Files| {
+        let is_true = |before: &UserFiles| {
             let mut judged = asked.iter().map(|asked| is_true_of(asked, before));
             let first = judged.next().unwrap_or(Ok(()));
             if first.is_err() && judged.any(|other| other.is_ok()) { Ok(()) } else { first }
@@ -146,18 +160,17 @@ impl World {
     }
 
     /// Where a folder was moved before the last swap, what is told of its files must still be true of their paths.
-    fn is_in_place(&self, report: &Report, base: &Files, look: &Look) -> Judged {
+    fn is_in_place(&self, report: &Report, base: &UserFiles, look: &Look) -> Judged {
         let foreigners = lock(&self.foreigners);
-        let by_moves = foreigners
-            .done
-            .iter()
-            .all(|(deed, _)| matches!(deed, Deed::Move(..) | Deed::Exchange(..) | Deed::Mkdir(_)));
+        let by_moves = foreigners.done.iter().all(|(deed, _)| {
+            matches!(deed, ScenarioDeed::Move(..) | ScenarioDeed::Exchange(..) | ScenarioDeed::Mkdir(_))
+        });
         if !foreigners.moved_before_swap || !by_moves {
             return Ok(());
         }
         // A file that was moved by itself may have been so afterwards.
         let is_moved = |path: &Path| {
-            let moves = |deed: &Deed| deed.paths().iter().any(|moved| Path::new(moved) == path);
+            let moves = |deed: &ScenarioDeed| deed.paths().iter().any(|moved| Path::new(moved) == path);
             foreigners.done.iter().any(|(deed, _)| moves(deed))
                 || foreigners.moved_since.iter().any(|moved| path.starts_with(moved))
         };
@@ -184,8 +197,9 @@ impl World {
     }
 
     /// Whether there is something to undo, whose files nobody else had in hand.
-    pub(super) fn must_be_undone(&self, act: &Act) -> bool {
-        let Some(newest) = self.newest_not_undone().filter(|_| !self.is_blurred && *act == Act::Undo(None)) else {
+    pub(super) fn must_be_undone(&self, act: &ScenarioAct) -> bool {
+        let Some(newest) = self.newest_not_undone().filter(|_| !self.is_blurred && *act == ScenarioAct::Undo(None))
+        else {
             return false;
         };
         let foreigners = lock(&self.foreigners);
@@ -201,8 +215,8 @@ impl World {
     }
 
     /// What an undo must have brought back.
-    fn is_undone(&self, index: usize, touched: &BTreeSet<PathBuf>, files: &Files) -> Judged {
-        let Committed { before, named, .. } = &self.committed[index];
+    fn is_undone(&self, index: usize, touched: &BTreeSet<PathBuf>, files: &UserFiles) -> Judged {
+        let ScenarioCommit { before, named, .. } = &self.committed[index];
         for path in named {
             if !touched.contains(path) && !alike(files.get(path), before.get(path)) {
                 let (is, was) = (told(files, path), told(before, path));
@@ -213,8 +227,8 @@ impl World {
     }
 
     /// No folder that the transaction had needed is left empty where nobody else was.
-    fn is_tidied(&self, index: usize, files: &Files) -> Judged {
-        let Committed { before, named, .. } = &self.committed[index];
+    fn is_tidied(&self, index: usize, files: &UserFiles) -> Judged {
+        let ScenarioCommit { before, named, .. } = &self.committed[index];
         let theirs = &lock(&self.foreigners).ever;
         let is_left = |folder: &&Path| {
             let is_folder = files.get(*folder).is_some_and(|entry| entry.kind == FileKind::Folder);
@@ -231,7 +245,7 @@ impl World {
         let Doing { act, raw: before, base, .. } = doing;
         let mut foreigners = lock(&self.foreigners);
         match act {
-            _ if matches!(act, Act::Prune(_)) || self.profile.small_history && **act != Act::Drop => {
+            _ if matches!(act, ScenarioAct::Prune(_)) || self.profile.small_history && **act != ScenarioAct::Drop => {
                 let (mut pruned, mut there) = (before.originals(), after.for_good());
                 // A recovery that came first brought them to history.
                 let stays = marks_of(base.values());
@@ -245,7 +259,7 @@ impl World {
                 pruned.extend(before.in_files().difference(&stays));
                 foreigners.alive.retain(|mark| there.contains(mark) || !pruned.contains(mark));
             }
-            Act::Drop => {
+            ScenarioAct::Drop => {
                 let (dropped, there) = (before.put_aside(), after.for_good());
                 foreigners.alive.retain(|mark| there.contains(mark) || !dropped.contains(mark));
             }
@@ -254,7 +268,7 @@ impl World {
     }
 
     /// Whether everything that must not be lost is among what is `there`.
-    pub(super) fn is_alive(&self, there: &Marks) -> Judged {
+    pub(super) fn is_alive(&self, there: &ContentMarks) -> Judged {
         let alive = self.alive();
         let lost: Vec<_> = alive.difference(there).map(|mark| mark_text(*mark)).collect();
         if lost.is_empty() { Ok(()) } else { Err(format!("out of reach: {}", lost.join(", "))) }
@@ -262,7 +276,7 @@ impl World {
 }
 
 /// The modes that were staged for the files of a report.
-fn staged_modes(modes: Option<&BTreeMap<PathBuf, u32>>, base: &Files, report: &Report) -> Request {
+fn staged_modes(modes: Option<&BTreeMap<PathBuf, u32>>, base: &UserFiles, report: &Report) -> Request {
     let mode = |file: &FileReport| {
         let goal = places(file, base).1;
         modes.and_then(|modes| modes.get(&goal)).map(|mode| Mode::Bits(*mode))
@@ -276,8 +290,8 @@ fn staged_modes(modes: Option<&BTreeMap<PathBuf, u32>>, base: &Files, report: &R
     Request { files: report.files.iter().map(file).collect(), ..Request::default() }
 }
 
-const fn moves(deed: &Deed) -> bool {
-    matches!(deed, Deed::Move(..) | Deed::Exchange(..))
+const fn moves(deed: &ScenarioDeed) -> bool {
+    matches!(deed, ScenarioDeed::Move(..) | ScenarioDeed::Exchange(..))
 }
 
 /// What two runs of the same act may differ in.
@@ -290,7 +304,7 @@ struct Leeway<'a> {
 }
 
 /// Whether the files look as `expected`, and are the very ones of `base` where nothing was to change.
-fn is_as(expected: &Files, base: &Files, files: &Files, leeway: Leeway<'_>) -> Judged {
+fn is_as(expected: &UserFiles, base: &UserFiles, files: &UserFiles, leeway: Leeway<'_>) -> Judged {
     let Leeway { any_time, warnings } = leeway;
     let stays = told_to_stay(files, warnings);
     for path in expected.keys().chain(files.keys()) {
@@ -298,7 +312,7 @@ fn is_as(expected: &Files, base: &Files, files: &Files, leeway: Leeway<'_>) -> J
         let is = match (wanted, base.get(path)) {
             (Some(_), Some(old)) if same(wanted, Some(old), true) => {
                 let is = files.get(path);
-                let timed = is.filter(|_| any_time).map(|is| Entry { modified: old.modified, ..is.clone() });
+                let timed = is.filter(|_| any_time).map(|is| SimEntry { modified: old.modified, ..is.clone() });
                 same(timed.as_ref().or(is), wanted, true)
             }
             (None, _) if stays.contains(path) => true,
@@ -313,15 +327,25 @@ fn is_as(expected: &Files, base: &Files, files: &Files, leeway: Leeway<'_>) -> J
 }
 
 /// The same act with a check that does these first.
-fn doing_first(act: &Act, deeds: &[Deed]) -> Option<Act> {
+fn doing_first(act: &ScenarioAct, deeds: &[ScenarioDeed]) -> Option<ScenarioAct> {
     let mut act = act.clone();
-    let (Act::Apply(_, Terms { check: Some(gate), .. }) | Act::Commit(_, Some(gate))) = &mut act else { return None };
+    let (ScenarioAct::Apply(_, ScenarioTerms { check: Some(gate), .. }) | ScenarioAct::Commit(_, Some(gate))) =
+        &mut act
+    else {
+        return None;
+    };
     gate.deeds.splice(0..0, deeds.iter().cloned());
     Some(act)
 }
 
 /// Whether the files are what comes of the act, its check and the deeds one after the other, in some place among them.
-fn is_serial(start: &World, act: &Act, deeds: &[Deed], files: &Files, is_due: bool) -> Judged {
+fn is_serial(
+    start: &ScenarioWorld,
+    act: &ScenarioAct,
+    deeds: &[ScenarioDeed],
+    files: &UserFiles,
+    is_due: bool,
+) -> Judged {
     let mut wrong = Vec::new();
     if is_due {
         // What was interrupted may have been recovered before all of them, or after one of them that made it go another way.
@@ -353,22 +377,27 @@ fn is_serial(start: &World, act: &Act, deeds: &[Deed], files: &Files, is_due: bo
 
 /// Whether the act came after a recovery that could not take back, as it says, what others wrote meanwhile: they may as well
 /// have written that behind it, or in front of it into what stood there.
-fn is_around_left(start: &World, act: &Act, deeds: &[Deed], (answer, files): (&Answer, &Files)) -> bool {
-    let Answer::Report(report) = answer else { return false };
+fn is_around_left(
+    start: &ScenarioWorld,
+    act: &ScenarioAct,
+    deeds: &[ScenarioDeed],
+    (answer, files): (&ScenarioAnswer, &UserFiles),
+) -> bool {
+    let ScenarioAnswer::Report(report) = answer else { return false };
     let parts = report.warnings.iter().flat_map(|warning| warning.split("; "));
     let left: BTreeSet<&str> = parts.filter_map(|part| Some(part.split_once(" is not as it was: ")?.0)).collect();
-    let others: Vec<Deed> =
+    let others: Vec<ScenarioDeed> =
         deeds.iter().filter(|deed| !deed.paths().iter().any(|path| left.contains(path.as_str()))).cloned().collect();
-    let as_in = |files: &Files| -> Vec<Deed> {
+    let as_in = |files: &UserFiles| -> Vec<ScenarioDeed> {
         let there = left.iter().filter_map(|path| Some((*path, files.get(Path::new(path))?)));
         let written = there.flat_map(|(path, entry)| {
             let text = String::from_utf8_lossy(&entry.content).into_owned();
             let path = || path.to_owned();
-            [Deed::Delete(path()), Deed::Create(path(), text), Deed::Chmod(path(), entry.mode)]
+            [ScenarioDeed::Delete(path()), ScenarioDeed::Create(path(), text), ScenarioDeed::Chmod(path(), entry.mode)]
         });
         written.collect()
     };
-    let is_serial_after = |way: Decision, written: &[Deed], deeds: &[Deed]| {
+    let is_serial_after = |way: Decision, written: &[ScenarioDeed], deeds: &[ScenarioDeed]| {
         let mut recovered = start.fork();
         recovered.recover(way);
         for deed in written {
@@ -385,27 +414,33 @@ fn is_around_left(start: &World, act: &Act, deeds: &[Deed], (answer, files): (&A
 
 /// Whether the act is one of the other files alone, where others moved a file that was as asked, and so was only read: to
 /// the place of another, it may be, and away from there before that was looked at.
-fn is_beside_moved(start: &World, act: &Act, deeds: &[Deed], (answer, files): (&Answer, &Files)) -> bool {
-    let (Answer::Report(report), Act::Apply(asks, terms)) = (answer, act) else { return false };
+fn is_beside_moved(
+    start: &ScenarioWorld,
+    act: &ScenarioAct,
+    deeds: &[ScenarioDeed],
+    (answer, files): (&ScenarioAnswer, &UserFiles),
+) -> bool {
+    let (ScenarioAnswer::Report(report), ScenarioAct::Apply(asks, terms)) = (answer, act) else { return false };
     let is_moved = |path: &str| deeds.iter().any(|deed| moves(deed) && deed.paths().iter().any(|moved| moved == path));
     let is_unchanged = |path: &str| {
         report.files.iter().any(|file| file.operation == Operation::None && *file.path == *Path::new(path))
     };
     let is_out = |ask: &&Ask| !ask.paths().into_iter().any(|path| is_moved(path) && is_unchanged(path));
     let changed: Vec<Ask> = asks.iter().filter(is_out).cloned().collect();
-    changed.len() < asks.len() && is_serial(start, &Act::Apply(changed, terms.clone()), deeds, files, false).is_ok()
+    changed.len() < asks.len()
+        && is_serial(start, &ScenarioAct::Apply(changed, terms.clone()), deeds, files, false).is_ok()
 }
 
 /// Whether the files are what comes of some deeds, the act, and the other deeds.
 fn is_as_after(
-    start: &World,
-    act: &Act,
-    (before, after): (&[Deed], &[Deed]),
-    files: &Files,
+    start: &ScenarioWorld,
+    act: &ScenarioAct,
+    (before, after): (&[ScenarioDeed], &[ScenarioDeed]),
+    files: &UserFiles,
     keeps_emptied: bool,
 ) -> Judged {
     let mut fork = start.fork();
-    let others = |fork: &World, deeds: &[Deed]| {
+    let others = |fork: &ScenarioWorld, deeds: &[ScenarioDeed]| {
         for deed in deeds {
             lock(&fork.foreigners).act(&fork.machine, deed, false);
         }
@@ -421,7 +456,8 @@ fn is_as_after(
     others(&fork, after);
     let expected = Arc::clone(&fork.look().files);
     // An empty folder that one of the two would have taken away harms nobody.
-    let is_folder = |files: &Files, path: &PathBuf| files.get(path).is_none_or(|entry| entry.kind == FileKind::Folder);
+    let is_folder =
+        |files: &UserFiles, path: &PathBuf| files.get(path).is_none_or(|entry| entry.kind == FileKind::Folder);
     let wrong = |path: &&PathBuf| !(is_folder(&expected, path) && is_folder(files, path));
     let Some(path) = differences(&expected, files).into_iter().find(wrong) else { return Ok(()) };
     let (is, should) = (told(files, path), told(&expected, path));
@@ -429,12 +465,12 @@ fn is_as_after(
 }
 
 /// A folder that is taken away last was there, emptied, for whoever exchanged it or put something into it.
-fn keep_emptied(world: &World, had: &Files, deeds: &[Deed]) {
-    let paths = deeds.iter().flat_map(Deed::paths).map(PathBuf::from);
+fn keep_emptied(world: &ScenarioWorld, had: &UserFiles, deeds: &[ScenarioDeed]) {
+    let paths = deeds.iter().flat_map(ScenarioDeed::paths).map(PathBuf::from);
     let mut folders: BTreeSet<_> =
         paths.flat_map(|path| path.ancestors().map(Path::to_owned).collect::<Vec<_>>()).collect();
     folders.retain(|path| had.get(path).is_some_and(|entry| entry.kind == FileKind::Folder));
     for folder in folders {
-        lock(&world.foreigners).act(&world.machine, &Deed::Mkdir(folder.display().to_string()), false);
+        lock(&world.foreigners).act(&world.machine, &ScenarioDeed::Mkdir(folder.display().to_string()), false);
     }
 }

@@ -9,7 +9,10 @@
 //! undo
 //! ```
 
-use super::data::{Act, Ask, Deed, Disturbance, Item, Point, Profile, Scenario, Step, Terms, What};
+use super::data::{
+    Ask, Disturbance, Item, Profile, Scenario, ScenarioAct, ScenarioDeed, ScenarioFault, ScenarioPoint, ScenarioStep,
+    ScenarioTerms,
+};
 use crate::errno::Errno;
 use crate::fs::sim::Policy;
 
@@ -118,7 +121,7 @@ impl std::str::FromStr for Scenario {
             let word = words.next()?;
             if line.starts_with(' ') {
                 match scenario.steps.last_mut() {
-                    Some(Step::Act(act, disturbances)) => detail(act, disturbances, &word, &mut words)?,
+                    Some(ScenarioStep::Act(act, disturbances)) => detail(act, disturbances, &word, &mut words)?,
                     _ => return Err(format!("this belongs to nothing: {line}")),
                 }
             } else if let Some(item) = item(&word, &mut words)? {
@@ -165,38 +168,43 @@ fn item(word: &str, words: &mut Words<'_>) -> Result<Option<Item>, String> {
     }))
 }
 
-fn step(word: &str, words: &mut Words<'_>) -> Result<Step, String> {
+fn step(word: &str, words: &mut Words<'_>) -> Result<ScenarioStep, String> {
     let act = match word {
-        "foreign" => return Ok(Step::Foreign(deed(words)?)),
-        "clock" => return Ok(Step::Clock(words.number()?)),
-        "cut" => return Ok(Step::Cut(words.policy()?, words.number()?)),
-        "apply" => Act::Apply(Vec::new(), Terms::default()),
-        "undo" => Act::Undo(words.maybe_number()?),
-        "redo" => Act::Redo(words.maybe_number()?),
-        "stage" => Act::Stage(words.number()?, Vec::new()),
-        "preview" => Act::Preview(words.number()?),
-        "commit" => Act::Commit(words.number()?, None),
-        "rollback" => Act::RollBack(words.number()?),
-        "prune" => Act::Prune(words.number()?),
-        "status" => Act::Status,
-        "restore" => Act::Restore,
-        "drop" => Act::Drop,
-        "recover" => Act::Recover,
+        "foreign" => return Ok(ScenarioStep::Foreign(deed(words)?)),
+        "clock" => return Ok(ScenarioStep::Clock(words.number()?)),
+        "cut" => return Ok(ScenarioStep::Cut(words.policy()?, words.number()?)),
+        "apply" => ScenarioAct::Apply(Vec::new(), ScenarioTerms::default()),
+        "undo" => ScenarioAct::Undo(words.maybe_number()?),
+        "redo" => ScenarioAct::Redo(words.maybe_number()?),
+        "stage" => ScenarioAct::Stage(words.number()?, Vec::new()),
+        "preview" => ScenarioAct::Preview(words.number()?),
+        "commit" => ScenarioAct::Commit(words.number()?, None),
+        "rollback" => ScenarioAct::RollBack(words.number()?),
+        "prune" => ScenarioAct::Prune(words.number()?),
+        "status" => ScenarioAct::Status,
+        "restore" => ScenarioAct::Restore,
+        "drop" => ScenarioAct::Drop,
+        "recover" => ScenarioAct::Recover,
         other => return words.unknown(other),
     };
-    Ok(Step::Act(act, Vec::new()))
+    Ok(ScenarioStep::Act(act, Vec::new()))
 }
 
 /// A line beneath an act.
-fn detail(act: &mut Act, disturbances: &mut Vec<Disturbance>, word: &str, words: &mut Words<'_>) -> Result<(), String> {
+fn detail(
+    act: &mut ScenarioAct,
+    disturbances: &mut Vec<Disturbance>,
+    word: &str,
+    words: &mut Words<'_>,
+) -> Result<(), String> {
     if let Some(disturbance) = disturbance(word, words)? {
         disturbances.push(disturbance);
         return Ok(());
     }
     match (act, word) {
-        (Act::Apply(_, terms), "key") => terms.key = Some(words.next()?),
-        (Act::Apply(_, terms), "idempotent") => terms.idempotent = true,
-        (Act::Apply(_, Terms { check: gate, .. }) | Act::Commit(_, gate), "check") => {
+        (ScenarioAct::Apply(_, terms), "key") => terms.key = Some(words.next()?),
+        (ScenarioAct::Apply(_, terms), "idempotent") => terms.idempotent = true,
+        (ScenarioAct::Apply(_, ScenarioTerms { check: gate, .. }) | ScenarioAct::Commit(_, gate), "check") => {
             let gate = gate.get_or_insert_default();
             match words.next()?.as_str() {
                 "passes" => gate.passes = true,
@@ -205,7 +213,7 @@ fn detail(act: &mut Act, disturbances: &mut Vec<Disturbance>, word: &str, words:
                 other => return words.unknown(other),
             }
         }
-        (Act::Apply(asks, _) | Act::Stage(_, asks), word) => asks.push(ask(word, words)?),
+        (ScenarioAct::Apply(asks, _) | ScenarioAct::Stage(_, asks), word) => asks.push(ask(word, words)?),
         (_, word) => return words.unknown(word),
     }
     Ok(())
@@ -223,27 +231,27 @@ fn ask(word: &str, words: &mut Words<'_>) -> Result<Ask, String> {
     })
 }
 
-fn deed(words: &mut Words<'_>) -> Result<Deed, String> {
+fn deed(words: &mut Words<'_>) -> Result<ScenarioDeed, String> {
     Ok(match words.next()?.as_str() {
-        "write" => Deed::Write(words.next()?, words.next()?),
-        "append" => Deed::Append(words.next()?, words.next()?),
-        "forge" => Deed::Forge(words.next()?, words.next()?),
-        "replace" => Deed::Replace(words.next()?, words.next()?),
-        "create" => Deed::Create(words.next()?, words.next()?),
-        "delete" => Deed::Delete(words.next()?),
-        "chmod" => Deed::Chmod(words.next()?, words.octal()?),
-        "chown" => Deed::Chown(words.next()?, words.number()?, words.number()?),
-        "setfattr" => Deed::SetAttribute(words.next()?, words.next()?, words.next()?),
-        "rmfattr" => Deed::RemoveAttribute(words.next()?, words.next()?),
-        "mkdir" => Deed::Mkdir(words.next()?),
-        "move" => Deed::Move(words.next()?, words.next()?),
-        "exchange" => Deed::Exchange(words.next()?, words.next()?),
-        "rmdir" => Deed::Rmdir(words.next()?),
-        "symlink" => Deed::Symlink(words.next()?, words.next()?),
-        "link" => Deed::Link(words.next()?, words.next()?),
-        "pipe" => Deed::Pipe(words.next()?),
-        "hold" => Deed::Hold(words.number()?, words.next()?),
-        "late" => Deed::Late(words.number()?, words.next()?),
+        "write" => ScenarioDeed::Write(words.next()?, words.next()?),
+        "append" => ScenarioDeed::Append(words.next()?, words.next()?),
+        "forge" => ScenarioDeed::Forge(words.next()?, words.next()?),
+        "replace" => ScenarioDeed::Replace(words.next()?, words.next()?),
+        "create" => ScenarioDeed::Create(words.next()?, words.next()?),
+        "delete" => ScenarioDeed::Delete(words.next()?),
+        "chmod" => ScenarioDeed::Chmod(words.next()?, words.octal()?),
+        "chown" => ScenarioDeed::Chown(words.next()?, words.number()?, words.number()?),
+        "setfattr" => ScenarioDeed::SetAttribute(words.next()?, words.next()?, words.next()?),
+        "rmfattr" => ScenarioDeed::RemoveAttribute(words.next()?, words.next()?),
+        "mkdir" => ScenarioDeed::Mkdir(words.next()?),
+        "move" => ScenarioDeed::Move(words.next()?, words.next()?),
+        "exchange" => ScenarioDeed::Exchange(words.next()?, words.next()?),
+        "rmdir" => ScenarioDeed::Rmdir(words.next()?),
+        "symlink" => ScenarioDeed::Symlink(words.next()?, words.next()?),
+        "link" => ScenarioDeed::Link(words.next()?, words.next()?),
+        "pipe" => ScenarioDeed::Pipe(words.next()?),
+        "hold" => ScenarioDeed::Hold(words.number()?, words.next()?),
+        "late" => ScenarioDeed::Late(words.number()?, words.next()?),
         other => return words.unknown(other),
     })
 }
@@ -266,23 +274,23 @@ fn disturbance(word: &str, words: &mut Words<'_>) -> Result<Option<Disturbance>,
     }
     let point = point(words)?;
     let what = match word {
-        "before" => What::Deed(deed(words)?),
-        "fail" => What::Fail(errno, false),
-        "fail_on" => What::Fail(errno, true),
-        "fail_after" => What::FailAfter(errno),
-        "short" => What::Short,
-        "cancel" => What::Cancel,
-        "kill" => What::Kill,
+        "before" => ScenarioFault::Deed(deed(words)?),
+        "fail" => ScenarioFault::Fail(errno, false),
+        "fail_on" => ScenarioFault::Fail(errno, true),
+        "fail_after" => ScenarioFault::FailAfter(errno),
+        "short" => ScenarioFault::Short,
+        "cancel" => ScenarioFault::Cancel,
+        "kill" => ScenarioFault::Kill,
         _ => {
             let (policy, seed) = cut.unwrap_or((Policy::Unordered, 0));
-            What::Cut(policy, seed)
+            ScenarioFault::Cut(policy, seed)
         }
     };
     Ok(Some(Disturbance { point, what }))
 }
 
 /// `41:`, `37.5%:`, or `rename a #2:`.
-fn point(words: &mut Words<'_>) -> Result<Point, String> {
+fn point(words: &mut Words<'_>) -> Result<ScenarioPoint, String> {
     let mut parts = Vec::new();
     loop {
         let word = words.next()?;
@@ -297,14 +305,14 @@ fn point(words: &mut Words<'_>) -> Result<Point, String> {
         [share] if share.ends_with('%') => {
             let share: f64 = share.trim_end_matches('%').parse().map_err(|_| format!("{share} is no share"))?;
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share is small")]
-            Ok(Point::Share((share * 10.0) as u16))
+            Ok(ScenarioPoint::Share((share * 10.0) as u16))
         }
-        [call] if call.starts_with(|c: char| c.is_ascii_digit()) => Ok(Point::Call(number(call)?)),
-        [verb] => Ok(Point::Verb(verb.clone(), None, 1)),
-        [verb, nth] if nth.starts_with('#') => Ok(Point::Verb(verb.clone(), None, number(&nth[1..])?)),
-        [verb, path] => Ok(Point::Verb(verb.clone(), Some(path.clone()), 1)),
+        [call] if call.starts_with(|c: char| c.is_ascii_digit()) => Ok(ScenarioPoint::Call(number(call)?)),
+        [verb] => Ok(ScenarioPoint::Verb(verb.clone(), None, 1)),
+        [verb, nth] if nth.starts_with('#') => Ok(ScenarioPoint::Verb(verb.clone(), None, number(&nth[1..])?)),
+        [verb, path] => Ok(ScenarioPoint::Verb(verb.clone(), Some(path.clone()), 1)),
         [verb, path, nth] if nth.starts_with('#') => {
-            Ok(Point::Verb(verb.clone(), Some(path.clone()), number(&nth[1..])?))
+            Ok(ScenarioPoint::Verb(verb.clone(), Some(path.clone()), number(&nth[1..])?))
         }
         _ => Err(format!("{parts:?} is no point")),
     }

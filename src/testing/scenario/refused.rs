@@ -4,23 +4,23 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::answer::{Compared, judge_answer};
+use super::answer::{ScenarioComparison, judge_answer};
 use super::claims::told_to_stay;
-use super::data::{Act, Ask, Deed};
+use super::data::{Ask, ScenarioAct, ScenarioDeed};
 use super::foreigner::Foreigners;
 use super::judge::{Doing, Judged};
-use super::look::{Look, Marks, alike, marks_of};
-use super::run::{EITHER_WAY, World};
+use super::look::{ContentMarks, Look, alike, marks_of};
+use super::run::{EITHER_WAY, ScenarioWorld};
 use crate::engine::Decision;
-use crate::error::{Error, ErrorKind, Kept};
+use crate::error::{Error, ErrorKind, KeptContent};
 use crate::fs::FileKind;
-use crate::fs::sim::Entry;
+use crate::fs::sim::SimEntry;
 use crate::testing::check::told;
 use crate::testing::run::lock;
 use crate::testing::script::ROOT;
-use crate::testing::world::{Files, same_dress};
+use crate::testing::world::{UserFiles, same_dress};
 
-impl World {
+impl ScenarioWorld {
     /// Judges an act that was refused, or taken back.
     pub(super) fn judge_refused(&self, doing: &Doing<'_>, look: &Look, error: &Error) -> Judged {
         let Doing { act, start, base, .. } = doing;
@@ -31,7 +31,7 @@ impl World {
             return Err("an undo is refused, though nobody interfered".to_owned());
         }
         let touched = self.touched_by(act);
-        let compared = Compared {
+        let compared = ScenarioComparison {
             root: Path::new(ROOT),
             before: base,
             after: &look.files,
@@ -44,17 +44,17 @@ impl World {
         around.extend(self.pending.iter().flat_map(|pending| pending.tainted.iter().cloned()));
         // Folders that it says it had to leave, as well.
         around.extend(told_to_stay(&look.files, error.warnings()));
-        judge_answer(Compared { touched: &around, ..compared }, None, Err(error))?;
+        judge_answer(ScenarioComparison { touched: &around, ..compared }, None, Err(error))?;
         let foreigners = lock(&self.foreigners);
         let Some(start) = start.as_ref().filter(|_| !foreigners.done.is_empty()) else { return Ok(()) };
         let done = &foreigners.done[..];
         let by_check = done.iter().position(|(_, by_check)| *by_check);
         let asked = match act {
-            Act::Apply(asks, _) => asks.iter().flat_map(Ask::paths).map(PathBuf::from).collect(),
-            Act::Commit(number, _) => self.staged_paths.get(number).cloned().unwrap_or_default(),
+            ScenarioAct::Apply(asks, _) => asks.iter().flat_map(Ask::paths).map(PathBuf::from).collect(),
+            ScenarioAct::Commit(number, _) => self.staged_paths.get(number).cloned().unwrap_or_default(),
             _ => BTreeSet::new(),
         };
-        let refused = Refused {
+        let refused = ScenarioRefusal {
             base,
             files: &look.files,
             error,
@@ -95,12 +95,16 @@ impl World {
 
 /// What others had made of the files at each moment in which a check may have begun, with what they wrote into open
 /// files in it: that stays, and all else that was done then goes with what the check did.
-fn before_checks(act: &Act, start: &World, done: &[(Deed, bool)]) -> Vec<Arc<Files>> {
+fn before_checks(act: &ScenarioAct, start: &ScenarioWorld, done: &[(ScenarioDeed, bool)]) -> Vec<Arc<UserFiles>> {
     if act.gate().is_none() {
         return Vec::new();
     }
-    let late = |deeds: &[(Deed, bool)]| -> Vec<_> {
-        deeds.iter().filter(|(deed, _)| matches!(deed, Deed::Late(..) | Deed::Append(..))).cloned().collect()
+    let late = |deeds: &[(ScenarioDeed, bool)]| -> Vec<_> {
+        deeds
+            .iter()
+            .filter(|(deed, _)| matches!(deed, ScenarioDeed::Late(..) | ScenarioDeed::Append(..)))
+            .cloned()
+            .collect()
     };
     let begun = |first: usize| {
         let (before, within) = done.split_at(first);
@@ -112,7 +116,7 @@ fn before_checks(act: &Act, start: &World, done: &[(Deed, bool)]) -> Vec<Arc<Fil
 }
 
 /// What would be there without the act.
-fn replayed(start: &World, done: &[(Deed, bool)], recovered: Option<Decision>) -> Arc<Files> {
+fn replayed(start: &ScenarioWorld, done: &[(ScenarioDeed, bool)], recovered: Option<Decision>) -> Arc<UserFiles> {
     let mut others = start.fork();
     if let Some(way) = recovered {
         others.recover(way);
@@ -124,11 +128,11 @@ fn replayed(start: &World, done: &[(Deed, bool)], recovered: Option<Decision>) -
 }
 
 /// What is there after a refusal, and what could be.
-struct Refused<'a> {
+struct ScenarioRefusal<'a> {
     /// What was there before.
-    base: &'a Files,
+    base: &'a UserFiles,
     /// What is there.
-    files: &'a Files,
+    files: &'a UserFiles,
     error: &'a Error,
     /// Whether a call failed: what came in the moment in which its file was taken back may be lost, if that is named.
     failed: bool,
@@ -136,24 +140,24 @@ struct Refused<'a> {
     /// The paths that the act was to change.
     asked: BTreeSet<PathBuf>,
     /// What would be there without the act.
-    expected: Arc<Files>,
+    expected: Arc<UserFiles>,
     /// What others had made of the files when the check began.
-    at_check: Option<Arc<Files>>,
+    at_check: Option<Arc<UserFiles>>,
     /// What may have been there when the check ended.
-    in_check: Vec<Arc<Files>>,
+    in_check: Vec<Arc<UserFiles>>,
     /// Where others wrote to a file of several names: what would be there after the first of what they did.
-    earlier: Vec<Arc<Files>>,
+    earlier: Vec<Arc<UserFiles>>,
     /// What the recovery that came first may have come to.
-    may_be: Vec<Arc<Files>>,
+    may_be: Vec<Arc<UserFiles>>,
     /// What would be there after a recovery alone, as it is decided, and each way.
-    recovered: Vec<Arc<Files>>,
+    recovered: Vec<Arc<UserFiles>>,
     /// Everything in the workspace, the state folder included.
-    all: Files,
+    all: UserFiles,
     /// What the answer says that the recovery that came first has kept.
-    kept_before: Vec<Kept>,
+    kept_before: Vec<KeptContent>,
 }
 
-impl Refused<'_> {
+impl ScenarioRefusal<'_> {
     fn judge(&self, path: &PathBuf) -> Judged {
         let is_as_recovered = || self.recovered.iter().any(|files| alike(self.files.get(path), files.get(path)));
         let is_fine = alike(self.files.get(path), self.expected.get(path))
@@ -181,15 +185,15 @@ impl Refused<'_> {
     /// Whether the answer names it, or the kept folder that it is in.
     fn is_told(&self, path: &Path) -> bool {
         let before = marks_of(self.base.get(path).into_iter());
-        let has_added = |kept: &Entry, theirs: &Entry| {
-            let added: Marks = marks_of(std::iter::once(theirs)).difference(&before).copied().collect();
+        let has_added = |kept: &SimEntry, theirs: &SimEntry| {
+            let added: ContentMarks = marks_of(std::iter::once(theirs)).difference(&before).copied().collect();
             !added.is_empty() && added.is_subset(&marks_of(std::iter::once(kept)))
         };
-        let is_of = |kept: &Entry, theirs: &Entry| {
+        let is_of = |kept: &SimEntry, theirs: &SimEntry| {
             let [in_kept, in_theirs] = [kept, theirs].map(|entry| marks_of(std::iter::once(entry)));
             kept.content == theirs.content || !in_theirs.is_empty() && in_kept == in_theirs
         };
-        let is_in = |kept: &Kept, known_as: &Path| {
+        let is_in = |kept: &KeptContent, known_as: &Path| {
             let (Ok(was), Ok(is)) = (kept.path.strip_prefix(ROOT), kept.kept_path.strip_prefix(ROOT)) else {
                 return false;
             };
@@ -206,7 +210,8 @@ impl Refused<'_> {
             })
         };
         // By the path that it had before others moved its folder.
-        let was_moved = |kept: &Kept| self.other_ends(path).any(|at| kept.path.ends_with(&at) || is_in(kept, &at));
+        let was_moved =
+            |kept: &KeptContent| self.other_ends(path).any(|at| kept.path.ends_with(&at) || is_in(kept, &at));
         // By the recovery that came first: its content is another, and what it wears is its own.
         let named = format!("{} is not as it was", path.display());
         let is_another = content(self.files.get(path)) != content(self.expected.get(path));
@@ -225,8 +230,8 @@ impl Refused<'_> {
     /// was old when they came.
     fn is_left(&self, path: &PathBuf) -> bool {
         // The very file, with what others wrote into it.
-        let is_original = |before: &Entry| {
-            let is_it = |other: &Entry| other.identity == before.identity && other.content == before.content;
+        let is_original = |before: &SimEntry| {
+            let is_it = |other: &SimEntry| other.identity == before.identity && other.content == before.content;
             self.expected.values().any(is_it)
         };
         self.foreigners.left.get(path).is_some_and(|[before, after]| {
@@ -259,7 +264,7 @@ impl Refused<'_> {
     /// Where else others had what stands at a path: each folder or file that they moved, at its other end.
     fn other_ends(&self, path: &Path) -> impl Iterator<Item = PathBuf> {
         self.foreigners.done.iter().flat_map(|(deed, _)| {
-            let (Deed::Move(one, other) | Deed::Exchange(one, other)) = deed else { return Vec::new() };
+            let (ScenarioDeed::Move(one, other) | ScenarioDeed::Exchange(one, other)) = deed else { return Vec::new() };
             let ends = [(one, other), (other, one)].into_iter();
             ends.filter_map(|(from, to)| Some(Path::new(from).join(path.strip_prefix(to).ok()?))).collect()
         })
@@ -316,7 +321,7 @@ impl Refused<'_> {
     /// Whether others gave a file that was asked for this name in the act, and it has the old content again.
     fn is_link_to_old(&self, path: &Path) -> bool {
         self.foreigners.done.iter().any(|(deed, _)| {
-            let Deed::Link(file, name) = deed else { return false };
+            let ScenarioDeed::Link(file, name) = deed else { return false };
             let file = Path::new(file);
             let is_old = content(self.files.get(path)) == content(self.base.get(file));
             Path::new(name) == path && self.asked.contains(file) && is_old
@@ -344,7 +349,7 @@ impl Refused<'_> {
     fn is_where_it_was(&self, path: &Path) -> bool {
         let is_aside = |at: &Path| self.error.kept().iter().any(|kept| kept.path == Path::new(ROOT).join(at));
         self.foreigners.done.iter().any(|(deed, _)| {
-            let Deed::Exchange(one, other) = deed else { return false };
+            let ScenarioDeed::Exchange(one, other) = deed else { return false };
             let (one, other) = (Path::new(one), Path::new(other));
             let is_back = |from: &Path, to: &Path| {
                 let own = path.strip_prefix(to).map(|inside| from.join(inside));
@@ -362,7 +367,9 @@ impl Refused<'_> {
     /// Where a path is once others have moved the folders above it to names that were free.
     fn moved(&self, path: &Path) -> PathBuf {
         self.foreigners.done.iter().fold(path.to_owned(), |at, (deed, _)| match deed {
-            Deed::Move(from, to) => at.strip_prefix(from).map(|inside| Path::new(to).join(inside)).unwrap_or(at),
+            ScenarioDeed::Move(from, to) => {
+                at.strip_prefix(from).map(|inside| Path::new(to).join(inside)).unwrap_or(at)
+            }
             _ => at,
         })
     }
@@ -373,7 +380,7 @@ impl Refused<'_> {
             self.error.path().into_iter().chain(self.error.not_old().iter().map(|left| &*left.path)).collect();
         let is_named = |moved: &Path| named.iter().any(|path| path.strip_prefix(ROOT) == Ok(moved));
         self.foreigners.done.iter().any(|(deed, _)| {
-            let (Deed::Move(one, other) | Deed::Exchange(one, other)) = deed else { return false };
+            let (ScenarioDeed::Move(one, other) | ScenarioDeed::Exchange(one, other)) = deed else { return false };
             let (one, other) = (Path::new(one), Path::new(other));
             let is_there = |from: &Path, to: &Path| {
                 let inside = path.strip_prefix(from).ok().filter(|inside| !inside.as_os_str().is_empty());
@@ -386,22 +393,22 @@ impl Refused<'_> {
 }
 
 /// What a recovery that came first says is kept.
-fn kept_by(warning: &str) -> impl Iterator<Item = Kept> {
-    warning.split("; ").filter_map(|part| part.split_once(" is kept as ")).map(|(path, kept_path)| Kept {
+fn kept_by(warning: &str) -> impl Iterator<Item = KeptContent> {
+    warning.split("; ").filter_map(|part| part.split_once(" is kept as ")).map(|(path, kept_path)| KeptContent {
         path: path.into(),
         kept_path: kept_path.into(),
         reason: String::new(),
     })
 }
 
-fn has_other_names(files: &Files, path: &Path) -> bool {
+fn has_other_names(files: &UserFiles, path: &Path) -> bool {
     files.get(path).is_some_and(|entry| entry.names > 1)
 }
 
-fn content(entry: Option<&Entry>) -> Option<&[u8]> {
+fn content(entry: Option<&SimEntry>) -> Option<&[u8]> {
     entry.map(|entry| &entry.content[..])
 }
 
-fn is_folder(entry: Option<&Entry>) -> bool {
+fn is_folder(entry: Option<&SimEntry>) -> bool {
     entry.is_some_and(|entry| entry.kind == FileKind::Folder)
 }

@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::data::{Act, Ask, Disturbance, Gate, Profile, SMALL_HISTORY, Scenario, What, request};
+use super::data::{
+    Ask, Disturbance, Profile, SMALL_HISTORY, Scenario, ScenarioAct, ScenarioCheck, ScenarioFault, request,
+};
 use super::disturb::{Disturber, Wish};
-use super::foreigner::{Foreigners, OnMachine};
+use super::foreigner::{Foreigners, ScenarioChecker};
 use super::ground::{ground, make};
-use super::look::{Look, Marks};
+use super::look::{ContentMarks, Look};
 use crate::cancel::CancelToken;
 use crate::commit::protocol::{PROTOCOL, Protocol};
 use crate::engine::report::{Recovered, Report, Status};
@@ -20,13 +22,13 @@ use crate::fs::Fs;
 use crate::fs::sim::{Action, SimFs};
 use crate::testing::run::lock;
 use crate::testing::script::ROOT;
-use crate::testing::world::Files;
+use crate::testing::world::UserFiles;
 
 /// A transaction that was acknowledged.
 #[derive(Debug, Clone)]
-pub(super) struct Committed {
+pub(super) struct ScenarioCommit {
     pub(super) id: String,
-    pub(super) before: Arc<Files>,
+    pub(super) before: Arc<UserFiles>,
     /// The paths that the answer named.
     pub(super) changed: BTreeSet<PathBuf>,
     /// The same but for those that somebody else changed meanwhile.
@@ -37,29 +39,29 @@ pub(super) struct Committed {
 
 /// What is interrupted.
 #[derive(Debug, Clone)]
-pub(super) struct Pending {
+pub(super) struct ScenarioPending {
     /// The states that a recovery may come to: all old, all new.
-    pub(super) allowed: Vec<Arc<Files>>,
+    pub(super) allowed: Vec<Arc<UserFiles>>,
     /// The files as they were seen on this very machine: what none of the states changes is the very file.
-    pub(super) seen: Arc<Files>,
+    pub(super) seen: Arc<UserFiles>,
     /// The files as they stood then, before any recovery.
-    pub(super) there: Arc<Files>,
+    pub(super) there: Arc<UserFiles>,
     /// The paths that somebody else changed since, and those that depend on them.
     pub(super) tainted: BTreeSet<PathBuf>,
     /// Which folders a transaction had made is forgotten, as history was pruned since, or could not be read, as was told.
     pub(super) leaves_folders: bool,
     /// The files as a recovery would leave them now.
-    pub(super) logical: Arc<Files>,
+    pub(super) logical: Arc<UserFiles>,
 }
 
 /// Puts something between an engine and the machine.
-type Disturb = Arc<dyn Fn(&SimFs, Arc<dyn Fs>) -> Arc<dyn Fs> + Send + Sync>;
+type ScenarioDisturb = Arc<dyn Fn(&SimFs, Arc<dyn Fs>) -> Arc<dyn Fs> + Send + Sync>;
 
 /// The engine that a scenario is played by: that which is, or one in which something is broken.
 #[derive(Clone)]
 pub struct Player {
     protocol: &'static Protocol,
-    disturb: Option<Disturb>,
+    disturb: Option<ScenarioDisturb>,
 }
 
 impl Default for Player {
@@ -91,7 +93,7 @@ impl Player {
 /// The machine of a scenario, and what is known of it.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "what happened, each independent of the others")]
-pub(super) struct World {
+pub(super) struct ScenarioWorld {
     pub(super) machine: SimFs,
     pub(super) profile: Profile,
     pub(super) foreigners: Arc<Mutex<Foreigners>>,
@@ -105,11 +107,11 @@ pub(super) struct World {
     pub(super) modes: BTreeMap<usize, BTreeMap<PathBuf, u32>>,
     /// The same, if the newest stage came through, whatever it answered.
     pub(super) maybe_modes: BTreeMap<usize, BTreeMap<PathBuf, u32>>,
-    pub(super) committed: Vec<Committed>,
+    pub(super) committed: Vec<ScenarioCommit>,
     /// What a recovery may leave, where one is due.
-    pub(super) pending: Option<Pending>,
+    pub(super) pending: Option<ScenarioPending>,
     /// The files before the first of what is interrupted, as long as any is.
-    pub(super) first_interrupted: Option<Arc<Files>>,
+    pub(super) first_interrupted: Option<Arc<UserFiles>>,
     /// Folders that were said to stay, though they were to go.
     pub(super) loose: BTreeSet<PathBuf>,
     /// Which transaction is the newest that is not undone can no longer be told.
@@ -133,7 +135,7 @@ pub(super) const EITHER_WAY: [Decision; 3] = [Decision::Table, Decision::Back, D
 
 /// What a call answered.
 #[derive(Debug)]
-pub(super) enum Answer {
+pub(super) enum ScenarioAnswer {
     Report(Report),
     Recovered(Vec<Recovered>),
     Staged,
@@ -142,7 +144,7 @@ pub(super) enum Answer {
     Idle,
 }
 
-impl World {
+impl ScenarioWorld {
     /// A machine on which everything of the scenario is there, and durable.
     pub(super) fn new(scenario: &Scenario) -> Self {
         let machine = ground(scenario.machine);
@@ -210,11 +212,11 @@ impl World {
         Self { player: Player::default(), ..self.fork() }
     }
 
-    pub(super) fn alive(&self) -> Marks {
+    pub(super) fn alive(&self) -> ContentMarks {
         lock(&self.foreigners).alive.clone()
     }
 
-    fn engine(&mut self, gate: Option<&Gate>) -> Result<Engine> {
+    fn engine(&mut self, gate: Option<&ScenarioCheck>) -> Result<Engine> {
         self.pid += 1;
         let settings = Settings {
             durability: if self.profile.process { Durability::Process } else { Durability::Power },
@@ -227,8 +229,11 @@ impl World {
             Some(disturb) => disturb(&self.machine, process),
             None => process,
         };
-        let checker =
-            OnMachine { machine: self.machine.clone(), foreigners: Arc::clone(&self.foreigners), gate: gate.cloned() };
+        let checker = ScenarioChecker {
+            machine: self.machine.clone(),
+            foreigners: Arc::clone(&self.foreigners),
+            gate: gate.cloned(),
+        };
         let engine = Engine::with_fs(process, Path::new(ROOT), settings)?.with_checker(Arc::new(checker));
         let engine = engine.with_protocol(self.player.protocol);
         Ok(if self.profile.contended { engine.contended_after(0) } else { engine })
@@ -247,37 +252,37 @@ impl World {
     }
 
     /// Calls the engine, in a process of its own.
-    pub(super) fn call(&mut self, act: &Act) -> Result<Answer> {
+    pub(super) fn call(&mut self, act: &ScenarioAct) -> Result<ScenarioAnswer> {
         let engine = self.engine(act.gate());
         let answer = engine.and_then(|engine| self.perform(&engine, act));
         self.machine.kill(self.pid);
         answer
     }
 
-    fn perform(&mut self, engine: &Engine, act: &Act) -> Result<Answer> {
-        if let Act::Commit(number, _) | Act::RollBack(number) = act {
+    fn perform(&mut self, engine: &Engine, act: &ScenarioAct) -> Result<ScenarioAnswer> {
+        if let ScenarioAct::Commit(number, _) | ScenarioAct::RollBack(number) = act {
             self.staged.remove(number);
         }
-        self.is_pruned |= matches!(act, Act::Prune(_));
+        self.is_pruned |= matches!(act, ScenarioAct::Prune(_));
         self.wish.forget();
         let wish = Arc::clone(&self.wish);
         let token = CancelToken::from(Arc::clone(&wish.to_stop));
         let run = Run::default().cancelled_by(&token);
         match act {
-            Act::Apply(asks, terms) => {
+            ScenarioAct::Apply(asks, terms) => {
                 let request = request(asks, terms);
-                engine.apply(&request, run).map(Answer::Report)
+                engine.apply(&request, run).map(ScenarioAnswer::Report)
             }
-            Act::Undo(back) => {
-                let Some(id) = self.id_of(*back) else { return Ok(Answer::Idle) };
-                engine.undo(id.as_deref(), false, run).map(Answer::Report)
+            ScenarioAct::Undo(back) => {
+                let Some(id) = self.id_of(*back) else { return Ok(ScenarioAnswer::Idle) };
+                engine.undo(id.as_deref(), false, run).map(ScenarioAnswer::Report)
             }
-            Act::Redo(back) => {
-                let Some(id) = self.id_of(*back) else { return Ok(Answer::Idle) };
-                engine.redo(id.as_deref(), &UndoOptions::default(), run).map(Answer::Report)
+            ScenarioAct::Redo(back) => {
+                let Some(id) = self.id_of(*back) else { return Ok(ScenarioAnswer::Idle) };
+                engine.redo(id.as_deref(), &UndoOptions::default(), run).map(ScenarioAnswer::Report)
             }
-            Act::Stage(number, asks) => {
-                let request = request(asks, &super::data::Terms::default());
+            ScenarioAct::Stage(number, asks) => {
+                let request = request(asks, &super::data::ScenarioTerms::default());
                 let mut noted = self.modes.get(number).cloned().unwrap_or_default();
                 for ask in asks {
                     note_mode(&mut noted, ask);
@@ -293,35 +298,37 @@ impl World {
                 }
                 self.open[*number] = staged.id;
                 self.modes.insert(*number, noted);
-                Ok(Answer::Staged)
+                Ok(ScenarioAnswer::Staged)
             }
-            Act::Preview(number) => {
-                let Some(id) = self.open_id(*number) else { return Ok(Answer::Idle) };
-                engine.preview(id, run).map(|preview| Answer::Report(preview.report))
+            ScenarioAct::Preview(number) => {
+                let Some(id) = self.open_id(*number) else { return Ok(ScenarioAnswer::Idle) };
+                engine.preview(id, run).map(|preview| ScenarioAnswer::Report(preview.report))
             }
-            Act::Commit(number, gate) => {
-                let Some(id) = self.open_id(*number) else { return Ok(Answer::Idle) };
+            ScenarioAct::Commit(number, gate) => {
+                let Some(id) = self.open_id(*number) else { return Ok(ScenarioAnswer::Idle) };
                 let check = gate.as_ref().map(|_| crate::check::Check::new(vec!["check".into()]));
-                engine.commit_staged(id, None, check, run).map(Answer::Report)
+                engine.commit_staged(id, None, check, run).map(ScenarioAnswer::Report)
             }
-            Act::RollBack(number) => {
-                let Some(id) = self.open_id(*number) else { return Ok(Answer::Idle) };
-                engine.roll_back(id, run).map(|_| Answer::Done)
+            ScenarioAct::RollBack(number) => {
+                let Some(id) = self.open_id(*number) else { return Ok(ScenarioAnswer::Idle) };
+                engine.roll_back(id, run).map(|_| ScenarioAnswer::Done)
             }
-            Act::Prune(keep) => engine.prune(&Retention { count: *keep, ..Retention::default() }).map(|_| Answer::Done),
-            Act::Status => engine.status().map(|_| Answer::Done),
-            Act::Restore => match engine.kept()?.first() {
+            ScenarioAct::Prune(keep) => {
+                engine.prune(&Retention { count: *keep, ..Retention::default() }).map(|_| ScenarioAnswer::Done)
+            }
+            ScenarioAct::Status => engine.status().map(|_| ScenarioAnswer::Done),
+            ScenarioAct::Restore => match engine.kept()?.first() {
                 Some(kept) => {
                     let path = kept.contents.first().map(|content| content.path.clone());
-                    engine.kept_restore(&kept.id, path.as_deref(), run).map(Answer::Report)
+                    engine.kept_restore(&kept.id, path.as_deref(), run).map(ScenarioAnswer::Report)
                 }
-                None => Ok(Answer::Idle),
+                None => Ok(ScenarioAnswer::Idle),
             },
-            Act::Drop => match engine.kept()?.first() {
-                Some(kept) => engine.kept_drop(&kept.id).map(|()| Answer::Done),
-                None => Ok(Answer::Idle),
+            ScenarioAct::Drop => match engine.kept()?.first() {
+                Some(kept) => engine.kept_drop(&kept.id).map(|()| ScenarioAnswer::Done),
+                None => Ok(ScenarioAnswer::Idle),
             },
-            Act::Recover => engine.recover(None, self.recovery(Decision::Table)).map(Answer::Recovered),
+            ScenarioAct::Recover => engine.recover(None, self.recovery(Decision::Table)).map(ScenarioAnswer::Recovered),
         }
     }
 
@@ -356,8 +363,8 @@ impl World {
     pub(super) fn disturb(&self, disturbances: &[Disturbance]) -> Arc<Mutex<Vec<Disturber>>> {
         let mut disturbers: Vec<_> = disturbances.iter().cloned().map(Disturber::new).collect();
         for disturber in disturbers.iter_mut().filter(|_| self.profile.process) {
-            if matches!(disturber.disturbance.what, What::Cut(..)) {
-                disturber.disturbance.what = What::Kill;
+            if matches!(disturber.disturbance.what, ScenarioFault::Cut(..)) {
+                disturber.disturbance.what = ScenarioFault::Kill;
             }
         }
         let shared = Arc::new(Mutex::new(disturbers));

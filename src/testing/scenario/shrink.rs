@@ -1,6 +1,6 @@
 //! A script that fails is made short: what can be left out is left out, as long as it still fails.
 
-use super::data::{Act, Scenario, Step};
+use super::data::{Scenario, ScenarioAct, ScenarioStep};
 
 /// The shortest script that was found that `fails`, made from one that does.
 #[must_use]
@@ -32,17 +32,17 @@ fn candidates(scenario: &Scenario) -> Vec<Scenario> {
         add(&|scenario| drop(scenario.items.remove(index)));
     }
     for (index, step) in scenario.steps.iter().enumerate() {
-        let Step::Act(act, disturbances) = step else { continue };
+        let ScenarioStep::Act(act, disturbances) = step else { continue };
         for at in 0..disturbances.len() {
             add(&|scenario| {
-                if let Step::Act(_, disturbances) = &mut scenario.steps[index] {
+                if let ScenarioStep::Act(_, disturbances) = &mut scenario.steps[index] {
                     disturbances.remove(at);
                 }
             });
         }
         for shorter in shorter_acts(act) {
             add(&|scenario| {
-                if let Step::Act(act, _) = &mut scenario.steps[index] {
+                if let ScenarioStep::Act(act, _) = &mut scenario.steps[index] {
                     act.clone_from(&shorter);
                 }
             });
@@ -60,37 +60,43 @@ fn candidates(scenario: &Scenario) -> Vec<Scenario> {
     found
 }
 
-fn shorter_acts(act: &Act) -> Vec<Act> {
+fn shorter_acts(act: &ScenarioAct) -> Vec<ScenarioAct> {
     let mut found = Vec::new();
     match act {
-        Act::Apply(asks, terms) => {
+        ScenarioAct::Apply(asks, terms) => {
             for at in 0..asks.len() {
                 let mut asks = asks.clone();
                 asks.remove(at);
-                found.push(Act::Apply(asks, terms.clone()));
+                found.push(ScenarioAct::Apply(asks, terms.clone()));
             }
-            found.push(Act::Apply(asks.clone(), super::data::Terms { key: None, ..terms.clone() }));
-            found.push(Act::Apply(asks.clone(), super::data::Terms { idempotent: false, ..terms.clone() }));
+            found.push(ScenarioAct::Apply(asks.clone(), super::data::ScenarioTerms { key: None, ..terms.clone() }));
+            found.push(ScenarioAct::Apply(
+                asks.clone(),
+                super::data::ScenarioTerms { idempotent: false, ..terms.clone() },
+            ));
             for gate in shorter_gates(terms.check.as_ref()) {
-                found.push(Act::Apply(asks.clone(), super::data::Terms { check: gate, ..terms.clone() }));
+                found.push(ScenarioAct::Apply(
+                    asks.clone(),
+                    super::data::ScenarioTerms { check: gate, ..terms.clone() },
+                ));
             }
         }
-        Act::Stage(number, asks) => {
+        ScenarioAct::Stage(number, asks) => {
             for at in 0..asks.len() {
                 let mut asks = asks.clone();
                 asks.remove(at);
-                found.push(Act::Stage(*number, asks));
+                found.push(ScenarioAct::Stage(*number, asks));
             }
         }
-        Act::Commit(number, gate) => {
-            found.extend(shorter_gates(gate.as_ref()).into_iter().map(|gate| Act::Commit(*number, gate)));
+        ScenarioAct::Commit(number, gate) => {
+            found.extend(shorter_gates(gate.as_ref()).into_iter().map(|gate| ScenarioAct::Commit(*number, gate)));
         }
         _ => {}
     }
     found
 }
 
-fn shorter_gates(gate: Option<&super::data::Gate>) -> Vec<Option<super::data::Gate>> {
+fn shorter_gates(gate: Option<&super::data::ScenarioCheck>) -> Vec<Option<super::data::ScenarioCheck>> {
     let Some(gate) = gate else { return Vec::new() };
     let mut found = vec![None];
     for at in 0..gate.deeds.len() {

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use super::data::{Act, Ask, Deed, Disturbance, Gate, Item, Point, Profile, Scenario, Step, What};
+use super::data::{
+    Ask, Disturbance, Item, Profile, Scenario, ScenarioAct, ScenarioCheck, ScenarioDeed, ScenarioFault, ScenarioPoint,
+    ScenarioStep,
+};
 use super::parse::ERRNOS;
 use crate::fs::sim::Policy;
 
@@ -43,7 +46,7 @@ impl fmt::Display for Profile {
     }
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for ScenarioStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Act(act, disturbances) => {
@@ -64,9 +67,9 @@ const fn policy_word(policy: Policy) -> &'static str {
     }
 }
 
-impl fmt::Display for Act {
+impl fmt::Display for ScenarioAct {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let gated = |f: &mut fmt::Formatter<'_>, gate: &Option<Gate>| -> fmt::Result {
+        let gated = |f: &mut fmt::Formatter<'_>, gate: &Option<ScenarioCheck>| -> fmt::Result {
             let Some(gate) = gate else { return Ok(()) };
             writeln!(f, "  check {}", if gate.passes { "passes" } else { "fails" })?;
             gate.deeds.iter().try_for_each(|deed| writeln!(f, "  check does {deed}"))
@@ -114,7 +117,7 @@ impl fmt::Display for Ask {
     }
 }
 
-impl fmt::Display for Deed {
+impl fmt::Display for ScenarioDeed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Write(path, text) => write!(f, "write {path} {text:?}"),
@@ -148,19 +151,19 @@ impl fmt::Display for Disturbance {
             known.map_or("EIO", |(name, _)| *name)
         };
         match &self.what {
-            What::Deed(deed) => write!(f, "before {point}: {deed}"),
-            What::Fail(raw, false) => write!(f, "fail {} at {point}:", errno(*raw)),
-            What::Fail(raw, true) => write!(f, "fail_on {} at {point}:", errno(*raw)),
-            What::FailAfter(raw) => write!(f, "fail_after {} at {point}:", errno(*raw)),
-            What::Short => write!(f, "short at {point}:"),
-            What::Cancel => write!(f, "cancel at {point}:"),
-            What::Kill => write!(f, "kill at {point}:"),
-            What::Cut(policy, seed) => write!(f, "cut {} {seed} at {point}:", policy_word(*policy)),
+            ScenarioFault::Deed(deed) => write!(f, "before {point}: {deed}"),
+            ScenarioFault::Fail(raw, false) => write!(f, "fail {} at {point}:", errno(*raw)),
+            ScenarioFault::Fail(raw, true) => write!(f, "fail_on {} at {point}:", errno(*raw)),
+            ScenarioFault::FailAfter(raw) => write!(f, "fail_after {} at {point}:", errno(*raw)),
+            ScenarioFault::Short => write!(f, "short at {point}:"),
+            ScenarioFault::Cancel => write!(f, "cancel at {point}:"),
+            ScenarioFault::Kill => write!(f, "kill at {point}:"),
+            ScenarioFault::Cut(policy, seed) => write!(f, "cut {} {seed} at {point}:", policy_word(*policy)),
         }
     }
 }
 
-impl fmt::Display for Point {
+impl fmt::Display for ScenarioPoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Call(call) => write!(f, "{call}"),

@@ -3,13 +3,13 @@
 use super::{Editor, refused};
 use crate::error::{Detail, ErrorKind, MismatchCause};
 use crate::request::edit::Edit;
-use crate::text::Refused;
+use crate::text::RefusedEdit;
 use crate::text::diagnose;
 use crate::text::locate::Needle;
 
 impl Editor<'_> {
     /// The anchor is found in another indentation or spelling, and how to write the replacement cannot be told.
-    pub(super) fn untold(&self, index: usize, text: &[u8], replacement: &[u8]) -> Refused {
+    pub(super) fn untold(&self, index: usize, text: &[u8], replacement: &[u8]) -> RefusedEdit {
         let diagnosis = diagnose::diagnose(&self.content.bytes(0..self.content.len()), text, replacement);
         let message = format!(
             "the old text stands at line {} in another indentation or spelling, and nothing tells whether the new text \
@@ -19,7 +19,7 @@ impl Editor<'_> {
         refused(index, ErrorKind::MatchNotFound, message, Detail::NoMatch(Box::new(diagnosis)))
     }
 
-    pub(super) fn not_found(&self, index: usize, edit: &Edit, text: &[u8]) -> Refused {
+    pub(super) fn not_found(&self, index: usize, edit: &Edit, text: &[u8]) -> RefusedEdit {
         let state = self.content.bytes(0..self.content.len());
         let mut diagnosis = diagnose::diagnose(&state, text, &edit.replacement);
         if let Some(taker) = self.taker(text) {

@@ -5,15 +5,15 @@ use std::ops::Range;
 use super::{Editor, refused};
 use crate::error::{Detail, ErrorKind};
 use crate::text::MatchKind;
-use crate::text::Refused;
-use crate::text::locate::{Overlap, places};
+use crate::text::RefusedEdit;
+use crate::text::locate::{OverlapRule, places};
 use crate::text::newline::segments;
 use crate::text::position;
 use crate::text::tolerant::{self, Tolerated};
 
 impl Editor<'_> {
     /// The places that an anchor matches at a step.
-    pub(super) fn tolerated(&self, text: &[u8], kind: MatchKind, overlap: Overlap) -> Vec<Tolerated> {
+    pub(super) fn tolerated(&self, text: &[u8], kind: MatchKind, overlap: OverlapRule) -> Vec<Tolerated> {
         let start = self.content.text_start(text.starts_with(position::MARK));
         let mut places = tolerant::find(&self.content.bytes(start..self.content.len()), text, kind, overlap);
         for place in &mut places {
@@ -35,7 +35,7 @@ impl Editor<'_> {
     }
 
     /// It begins with an empty line, and nothing tells whether that is the end of a line here, or a line there.
-    pub(super) fn untold_where(&self, index: usize, ranges: &[Range<usize>]) -> Refused {
+    pub(super) fn untold_where(&self, index: usize, ranges: &[Range<usize>]) -> RefusedEdit {
         let message = "old_string begins with an empty line, and may be meant at any of these places: put the line above \
                        that in front of it, or leave the empty line out";
         let detail = Detail::Matches(places(&self.content, ranges, ranges.len()));

@@ -8,7 +8,7 @@ use super::fold::{Folded, Folds};
 use super::nearest::{Region, back, forward, reach, regions};
 use super::overlap;
 use crate::error::MismatchCause;
-use crate::text::locate::{Needle, Overlap};
+use crate::text::locate::{Needle, OverlapRule};
 
 /// Regions in which a cause is looked for.
 const REGIONS: usize = 12;
@@ -22,7 +22,7 @@ const SPACES: Folds = Folds { spaces: true, look_alikes: false, escapes: false }
 const LOOK_ALIKES: Folds = Folds { spaces: false, look_alikes: true, escapes: false };
 
 /// What was found out about an anchor.
-pub(super) struct Found {
+pub(super) struct AnchorDiagnosis {
     /// The lines most like it.
     pub(super) nearest: Range<usize>,
     /// How alike they are, or a part of them, if they are long.
@@ -39,7 +39,7 @@ pub(super) struct Explained {
 }
 
 /// Looks for the text that `anchor` meant. An anchor that is not whole is not explained.
-pub(super) fn explain(state: &[u8], anchor: &[u8], is_whole: bool) -> Found {
+pub(super) fn explain(state: &[u8], anchor: &[u8], is_whole: bool) -> AnchorDiagnosis {
     let bare = without_line_numbers(anchor, 1);
     let plain = unescaped(anchor);
     let as_written = || {
@@ -50,7 +50,7 @@ pub(super) fn explain(state: &[u8], anchor: &[u8], is_whole: bool) -> Found {
         of_listing.or_else(|| exact(state, plain.as_deref()?, MismatchCause::EscapedText))
     };
     if let Some(explained) = is_whole.then(as_written).flatten() {
-        return Found { nearest: explained.range.clone(), similarity: 1.0, explained: Some(explained) };
+        return AnchorDiagnosis { nearest: explained.range.clone(), similarity: 1.0, explained: Some(explained) };
     }
     let mut readings = vec![anchor];
     readings.extend(bare.as_deref());
@@ -63,7 +63,7 @@ pub(super) fn explain(state: &[u8], anchor: &[u8], is_whole: bool) -> Found {
             as_it_is.or_else(|| folded(state, &regions, bare.as_deref()?, SEEN, Some(MismatchCause::LineNumbers)));
         as_it_is.or_else(|| folded(state, &regions, anchor, ALL, None))
     });
-    Found { nearest, similarity, explained: explained.flatten() }
+    AnchorDiagnosis { nearest, similarity, explained: explained.flatten() }
 }
 
 /// A reading of the anchor that stands in the content as it is.
@@ -71,7 +71,7 @@ fn exact(state: &[u8], reading: &[u8], cause: MismatchCause) -> Option<Explained
     let mut first = None;
     let mut is_only = true;
     if !reading.trim_ascii().is_empty() {
-        Needle::new(reading).each_in_text(state, Overlap::Counted, |range| {
+        Needle::new(reading).each_in_text(state, OverlapRule::Counted, |range| {
             is_only = first.is_none();
             first.get_or_insert(range);
             if is_only { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }

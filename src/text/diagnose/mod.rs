@@ -15,7 +15,7 @@ use std::ops::{ControlFlow, Range};
 use memchr::{memchr_iter, memrchr};
 
 use super::diff;
-use super::locate::{Needle, Overlap, numbered};
+use super::locate::{Needle, OverlapRule, numbered};
 use crate::error::{Diagnosis, MismatchCause};
 
 /// Lines of a snippet.
@@ -90,7 +90,7 @@ fn beginning(text: &[u8]) -> &[u8] {
 fn applied_at(state: &[u8], replacement: &[u8]) -> Option<Range<usize>> {
     let mut at = None;
     if !replacement.trim_ascii().is_empty() {
-        Needle::new(replacement).each_in_text(state, Overlap::Skipped, |range| {
+        Needle::new(replacement).each_in_text(state, OverlapRule::Skipped, |range| {
             at = Some(range);
             ControlFlow::Break(())
         });
@@ -103,7 +103,7 @@ fn applied_is_telling(state: &[u8], replacement: &[u8]) -> bool {
     let significant = replacement.iter().filter(|byte| byte.is_ascii_alphanumeric() || **byte >= 0x80).count();
     let mut total = 0;
     if (1..3).contains(&significant) {
-        Needle::new(replacement).each_in_text(state, Overlap::Skipped, |_| {
+        Needle::new(replacement).each_in_text(state, OverlapRule::Skipped, |_| {
             total += 1;
             if total > 1 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
@@ -122,7 +122,7 @@ fn suggestion(state: &[u8], range: &Range<usize>) -> Option<String> {
         return None;
     }
     let mut total = 0;
-    Needle::new(text).each_in_text(state, Overlap::Counted, |_| {
+    Needle::new(text).each_in_text(state, OverlapRule::Counted, |_| {
         total += 1;
         if total > 1 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });

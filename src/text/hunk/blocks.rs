@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::line::Line;
+use super::line::FileLine;
 use super::quote::Quote;
-use super::walk::Walk;
+use super::walk::BlockWalk;
 use super::{Gone, named};
 use crate::text::tolerant::is_blank;
 
@@ -16,10 +16,10 @@ const MEANT: usize = 100;
 const COMMENT: (u8, usize) = (b'#', 1);
 
 /// A text, and what hunks did to it.
-pub(super) struct Blocks<'t>(Vec<Line<'t>>);
+pub(super) struct Blocks<'t>(Vec<FileLine<'t>>);
 
 /// Where a block ends, as far as that can be told.
-struct End {
+struct BlockEnd {
     /// Where the next line begins that leads another block of the kind.
     lead: usize,
     /// The same for places, of which one may begin with that line where it stays.
@@ -32,7 +32,7 @@ struct End {
 
 /// What is to be in a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sought {
+pub(super) enum BlockPart {
     /// A place whose first line stays, or that has none.
     Staying,
     /// A place whose first line goes.
@@ -41,12 +41,12 @@ pub(super) enum Sought {
     Header,
 }
 
-impl End {
-    fn holds(&self, start: usize, sought: Sought) -> bool {
+impl BlockEnd {
+    fn holds(&self, start: usize, sought: BlockPart) -> bool {
         let end = match sought {
-            Sought::Staying => self.at,
-            Sought::Going => self.border,
-            Sought::Header => self.lead,
+            BlockPart::Staying => self.at,
+            BlockPart::Going => self.border,
+            BlockPart::Header => self.lead,
         };
         start < end && !self.untold.iter().any(|untold| untold.contains(&start))
     }
@@ -66,8 +66,8 @@ pub(super) enum Led {
 impl<'t> Blocks<'t> {
     /// Those of `text`, which stands at `start`.
     pub(super) fn new(text: &'t [u8], start: usize, gone: &'t [Gone], new: &[Range<usize>]) -> Self {
-        let mut lines: Vec<Line<'t>> = Vec::new();
-        let line = |range, text, is_new, is_gone| Line { range, text, is_new, is_gone, ..Line::default() };
+        let mut lines: Vec<FileLine<'t>> = Vec::new();
+        let line = |range, text, is_new, is_gone| FileLine { range, text, is_new, is_gone, ..FileLine::default() };
         lines.extend(gone.iter().map(|gone| line(gone.range.clone(), &gone.line, false, true)));
         let mut new = new.to_vec();
         new.sort_by_key(|range| range.start);
@@ -97,20 +97,20 @@ impl<'t> Blocks<'t> {
     /// Where the headers lead to, of the places that start there. A place belongs to the line in front of it that equals
     /// the last header, and that line to the one in front that equals the header outside of it. `None` where there are too
     /// many such lines.
-    pub(super) fn led(&self, headers: &[Vec<u8>], starts: &[usize], sought: Sought) -> Option<Vec<Led>> {
+    pub(super) fn led(&self, headers: &[Vec<u8>], starts: &[usize], sought: BlockPart) -> Option<Vec<Led>> {
         let equal = |header: &Vec<u8>| -> Vec<usize> {
             (0..self.0.len()).filter(|index| named(self.0[*index].text) == named(header)).collect()
         };
         let equal: Vec<Vec<usize>> = headers.iter().map(equal).collect();
-        let mut ends: HashMap<usize, End> = HashMap::new();
+        let mut ends: HashMap<usize, BlockEnd> = HashMap::new();
         starts.iter().map(|start| self.led_to((*start, sought), &equal, &mut ends)).collect()
     }
 
     fn led_to(
         &self,
-        (start, mut sought): (usize, Sought),
+        (start, mut sought): (usize, BlockPart),
         equal: &[Vec<usize>],
-        ends: &mut HashMap<usize, End>,
+        ends: &mut HashMap<usize, BlockEnd>,
     ) -> Option<Led> {
         let (mut chain, mut beyond) = (Vec::new(), None);
         // The header itself may be the hunk's first line.
@@ -125,7 +125,7 @@ impl<'t> Blocks<'t> {
                 beyond = Some(chain.len());
             }
             chain.push(index);
-            (inner, until, sought) = (self.0[index].range.start, index, Sought::Header);
+            (inner, until, sought) = (self.0[index].range.start, index, BlockPart::Header);
         }
         Some(match beyond {
             Some(index) => Led::Beyond(chain, index),
@@ -139,8 +139,8 @@ impl<'t> Blocks<'t> {
     fn holding(
         &self,
         (lines, nearest): (&[usize], usize),
-        (start, sought): (usize, Sought),
-        ends: &mut HashMap<usize, End>,
+        (start, sought): (usize, BlockPart),
+        ends: &mut HashMap<usize, BlockEnd>,
     ) -> Option<(usize, bool)> {
         let mut depth = usize::MAX;
         for &index in lines.iter().rev() {
@@ -162,18 +162,18 @@ impl<'t> Blocks<'t> {
     /// Whether a line that looks like a heading is a comment of the head of a block beneath it.
     fn is_comment_of_head(&self, index: usize) -> bool {
         let mut beneath = self.0[index..].iter().skip_while(|line| line.section() == Some(COMMENT));
-        self.0[index].section() == Some(COMMENT) && beneath.next().is_some_and(Line::is_head)
+        self.0[index].section() == Some(COMMENT) && beneath.next().is_some_and(FileLine::is_head)
     }
 
     /// Where the block of a header ends, in the file as it was, read with strings and without: what is no string may look
     /// like one.
-    fn end_of(&self, index: usize) -> End {
+    fn end_of(&self, index: usize) -> BlockEnd {
         let header = &self.0[index];
-        let mut end = End { lead: usize::MAX, at: usize::MAX, border: usize::MAX, untold: Vec::new() };
+        let mut end = BlockEnd { lead: usize::MAX, at: usize::MAX, border: usize::MAX, untold: Vec::new() };
         let section = header.section().filter(|_| !self.is_comment_of_head(index));
         let mut quote = if section.is_some() { Quote::in_prose() } else { Quote::in_code() };
         quote.read(header.text);
-        let (mut walk, mut doubt) = (Walk::new(header, section), None);
+        let (mut walk, mut doubt) = (BlockWalk::new(header, section), None);
         let (mut bare, mut aside) = (walk.clone(), None);
         let mut comment = section.filter(|section| *section == COMMENT).map(|_| index);
         for (at, line) in self.0.iter().enumerate().skip(index + 1) {

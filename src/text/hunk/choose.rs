@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use super::blocks::{self, Blocks, Led};
-use super::{KEPT, Misplaced, Placed, Sought};
+use super::{KEPT, Misplaced, Placed, SoughtHunk};
 use crate::request::edit::Side;
 
-impl Sought<'_> {
+impl SoughtHunk<'_> {
     /// The only one of the places, of which there is one at least, that headers and order leave.
     pub(super) fn choose(&self, mut found: Vec<Placed>) -> Result<Placed, Misplaced> {
         let total = found.len();
@@ -44,7 +44,7 @@ impl Sought<'_> {
         let text = self.content.bytes(self.start..self.content.len());
         let blocks = Blocks::new(&text, self.start, &self.progress.gone, &self.progress.new);
         let first = self.hunk.lines.first().map(|line| line.side);
-        let sought = if first == Some(Side::Old) { blocks::Sought::Going } else { blocks::Sought::Staying };
+        let sought = if first == Some(Side::Old) { blocks::BlockPart::Going } else { blocks::BlockPart::Staying };
         let Some(led) = blocks.led(&self.hunk.headers, &starts, sought) else {
             let ranges: Vec<_> = found.iter().map(|place| place.range.clone()).collect();
             return Err(Misplaced::Several(ranges.clone(), ranges.len()));

@@ -8,7 +8,7 @@ use super::named;
 
 /// A line of the file as it is, or as it was before the hunks in front.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Line<'t> {
+pub(super) struct FileLine<'t> {
     /// Where it stands; of one that is gone, where it stood and where what took its place ends.
     pub(super) range: Range<usize>,
     pub(super) text: &'t [u8],
@@ -39,7 +39,7 @@ const MACROS: [&[u8]; 4] = [b"define", b"if", b"elif", b"pragma"];
 /// Words of a Makefile that are for what reads it first.
 const CONDITIONS: [&[u8]; 5] = [b"ifdef", b"ifndef", b"ifeq", b"ifneq", b"endif"];
 
-impl<'t> Line<'t> {
+impl<'t> FileLine<'t> {
     /// In columns, of which a tab ends eight.
     pub(super) fn depth(&self) -> usize {
         let blanks = self.text.iter().take_while(|byte| byte.is_ascii_whitespace());
@@ -104,7 +104,7 @@ impl<'t> Line<'t> {
     }
 
     /// A label: a name with a colon, where a statement has ended.
-    pub(super) fn is_label(&self, before: &Line<'_>) -> bool {
+    pub(super) fn is_label(&self, before: &FileLine<'_>) -> bool {
         let name = named(self.text).strip_suffix(b":").unwrap_or_default();
         let is_name = !name.is_empty() && name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
         is_name && ends_in(before.code(), b";{}")
@@ -116,12 +116,12 @@ impl<'t> Line<'t> {
     }
 
     /// Whether what it ends can only have begun like `header`: a tag of its name, `case` with `esac`, `if` with `fi`.
-    pub(super) fn names_end_of(&self, header: &Line<'_>) -> bool {
+    pub(super) fn names_end_of(&self, header: &FileLine<'_>) -> bool {
         named(self.text).starts_with(b"</") || header.word().iter().rev().eq(self.word())
     }
 
     /// Whether it ends a block that begins with a word or a tag, that of `header`.
-    pub(super) fn ends_word_of(&self, header: &Line<'_>) -> bool {
+    pub(super) fn ends_word_of(&self, header: &FileLine<'_>) -> bool {
         if let Some(rest) = named(self.text).strip_prefix(b"</") {
             let begun = named(header.text).strip_prefix(b"<").and_then(|text| text.split(|b| !is_of_tag(*b)).next());
             return rest.split(|byte| !is_of_tag(*byte)).next() == begun;

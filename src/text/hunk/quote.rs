@@ -7,7 +7,7 @@ use memchr::memchr_iter;
 pub(super) struct Quote {
     /// They begin and end a string.
     signs: &'static [&'static [u8]],
-    open: Option<Open>,
+    open: Option<OpenQuote>,
 }
 
 /// Three quotation marks count as one that begins, ends and begins.
@@ -17,7 +17,7 @@ const IN_CODE: &[&[u8]] = &[b"'''", b"\"", b"`"];
 const IN_PROSE: &[&[u8]] = &[b"'''", b"\"\"\"", b"```", b"~~~"];
 
 #[derive(Debug)]
-enum Open {
+enum OpenQuote {
     /// Ends at these signs.
     Signs(&'static [u8]),
     /// Ends at a line that is this word.
@@ -36,8 +36,8 @@ impl Quote {
     /// What ends the string that is open.
     pub(super) fn sign(&self) -> Option<Vec<u8>> {
         self.open.as_ref().map(|open| match open {
-            Open::Signs(signs) => signs.to_vec(),
-            Open::Word(word) => word.clone(),
+            OpenQuote::Signs(signs) => signs.to_vec(),
+            OpenQuote::Word(word) => word.clone(),
         })
     }
 
@@ -47,19 +47,19 @@ impl Quote {
         while let Some(&byte) = line.get(at) {
             let rest = &line[at..];
             at += match &self.open {
-                Some(Open::Word(word)) => {
+                Some(OpenQuote::Word(word)) => {
                     if line.trim_ascii() == *word {
                         self.open = None;
                     }
                     return;
                 }
                 _ if byte == b'\\' => 2,
-                Some(Open::Signs(signs)) if rest.starts_with(signs) => {
+                Some(OpenQuote::Signs(signs)) if rest.starts_with(signs) => {
                     let len = signs.len();
                     self.open = None;
                     len
                 }
-                Some(Open::Signs(_)) => 1,
+                Some(OpenQuote::Signs(_)) => 1,
                 None if is_comment(rest, at, line) => return,
                 None => self.begin(rest, line[..at].last()),
             };
@@ -69,7 +69,7 @@ impl Quote {
     /// Goes on where no string is open; answers by how much.
     fn begin(&mut self, rest: &[u8], before: Option<&u8>) -> usize {
         if let Some(signs) = self.signs.iter().find(|signs| rest.starts_with(signs)) {
-            self.open = Some(Open::Signs(signs));
+            self.open = Some(OpenQuote::Signs(signs));
             return signs.len();
         }
         if let Some(word) = rest.strip_prefix(b"<<") {
@@ -80,7 +80,7 @@ impl Quote {
             let is_apart = before.is_none_or(|byte| byte.is_ascii_whitespace() || matches!(byte, b'(' | b'='));
             let is_word = word.get(len).is_none_or(|byte| !byte.is_ascii_alphanumeric());
             if len > 1 && is_apart && is_word {
-                self.open = Some(Open::Word(word[..len].to_vec()));
+                self.open = Some(OpenQuote::Word(word[..len].to_vec()));
             }
             return 2;
         }

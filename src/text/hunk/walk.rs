@@ -1,14 +1,14 @@
 //! Where the block of a header ends, as far as the lines behind it tell that.
 
-use super::line::{Line, ends_in};
+use super::line::{FileLine, ends_in};
 use super::named;
 
 /// Goes from a header to where its block ends: at the next line that is indented no deeper and leads another. Not in
 /// braces that are open, and with what the header is about.
 #[derive(Debug, Clone)]
-pub(super) struct Walk<'l, 't> {
+pub(super) struct BlockWalk<'l, 't> {
     /// The header, or what it is about.
-    header: &'l Line<'t>,
+    header: &'l FileLine<'t>,
     depth: usize,
     section: Option<(u8, usize)>,
     is_of_next: bool,
@@ -21,11 +21,11 @@ pub(super) struct Walk<'l, 't> {
     deeper: usize,
     /// Whether all that were are closed again, or a word has ended the block.
     is_closed: bool,
-    before: &'l Line<'t>,
+    before: &'l FileLine<'t>,
 }
 
-impl<'l, 't> Walk<'l, 't> {
-    pub(super) fn new(header: &'l Line<'t>, section: Option<(u8, usize)>) -> Self {
+impl<'l, 't> BlockWalk<'l, 't> {
+    pub(super) fn new(header: &'l FileLine<'t>, section: Option<(u8, usize)>) -> Self {
         let is_of_next = header.is_of_next() && section.is_none();
         let (depth, before) = (header.depth(), header);
         let (has_colon, brackets, open, deeper, is_closed) = (false, 0, 0, 0, false);
@@ -35,7 +35,7 @@ impl<'l, 't> Walk<'l, 't> {
         walk
     }
 
-    fn turn_to(&mut self, header: &'l Line<'t>) {
+    fn turn_to(&mut self, header: &'l FileLine<'t>) {
         self.header = header;
         if self.section.is_none() {
             self.has_colon = header.has_colon();
@@ -50,7 +50,7 @@ impl<'l, 't> Walk<'l, 't> {
     }
 
     /// Goes on to a line that is not blank. Answers whether the block ends in front of it.
-    pub(super) fn ends_at(&mut self, line: &'l Line<'t>) -> bool {
+    pub(super) fn ends_at(&mut self, line: &'l FileLine<'t>) -> bool {
         if self.section.is_some() {
             return line.depth() <= self.depth && self.is_led(line, line);
         }
@@ -94,7 +94,7 @@ impl<'l, 't> Walk<'l, 't> {
     }
 
     /// Whether a word or a tag ends the block.
-    fn is_ended_by(&self, line: &Line<'_>) -> bool {
+    fn is_ended_by(&self, line: &FileLine<'_>) -> bool {
         self.open == 0 && line.depth() == self.depth && line.ends_word_of(self.header)
     }
 
@@ -106,7 +106,7 @@ impl<'l, 't> Walk<'l, 't> {
     }
 
     /// The brace of the header may be closed by a deeper line: alone, or behind the last of what it holds.
-    fn pass_deeper(&mut self, line: &Line<'_>) {
+    fn pass_deeper(&mut self, line: &FileLine<'_>) {
         let (open, closed) = line.braces();
         let of_header = closed.saturating_sub(self.deeper);
         self.deeper = self.deeper.saturating_sub(closed) + open;
@@ -114,7 +114,7 @@ impl<'l, 't> Walk<'l, 't> {
     }
 
     /// Whether a line that closes a brace of the header goes on with it: `}) => {`, where a bracket is open.
-    fn goes_on_with_head(&mut self, line: &Line<'_>) -> bool {
+    fn goes_on_with_head(&mut self, line: &FileLine<'_>) -> bool {
         let text = named(line.text);
         let goes_on = self.brackets > 0 && text.starts_with(b"}") && line.opens();
         let is_last = self.brackets + line.brackets() <= 0;
@@ -126,7 +126,7 @@ impl<'l, 't> Walk<'l, 't> {
     }
 
     /// Whether the brackets that the header opened are closed with this line: what it ends in counts as the header's.
-    fn ends_head(&mut self, line: &Line<'_>) -> bool {
+    fn ends_head(&mut self, line: &FileLine<'_>) -> bool {
         if self.brackets <= 0 {
             return false;
         }
@@ -136,18 +136,18 @@ impl<'l, 't> Walk<'l, 't> {
     }
 
     /// Whether the next line goes on with `before`, which is part of the head: what is deeper goes on within itself.
-    fn is_cut(&self, before: &Line<'_>) -> bool {
+    fn is_cut(&self, before: &FileLine<'_>) -> bool {
         before.depth() <= self.depth && before.is_cut()
     }
 
     /// Whether `before`, the line in front of a brace alone, may be of the head.
-    fn is_of_head(&self, before: &Line<'_>) -> bool {
+    fn is_of_head(&self, before: &FileLine<'_>) -> bool {
         let is_header = std::ptr::eq(before, self.header);
         is_header || before.depth() > self.depth || before.goes_on() || matches!(named(before.text)[0], b':' | b')')
     }
 
     /// Whether another block begins with a line that is indented no deeper, where no brace is open.
-    fn is_led(&self, line: &Line<'_>, before: &Line<'_>) -> bool {
+    fn is_led(&self, line: &FileLine<'_>, before: &FileLine<'_>) -> bool {
         if let Some((sign, count)) = self.section {
             return line.section().is_some_and(|(own, more)| own == sign && more <= count);
         }

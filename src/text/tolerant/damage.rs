@@ -27,7 +27,7 @@ const TEXTS: [&str; 14] = [
 ];
 
 /// A line: what becomes of it, its depth, and its text.
-type Line = (Side, usize, &'static str);
+type DamageLine = (Side, usize, &'static str);
 
 /// How the old text, and with it the new one, is damaged.
 #[derive(Debug, Clone, Copy)]
@@ -52,7 +52,7 @@ fn damage() -> impl Strategy<Value = Damage> {
         .prop_map(|(levels, short, trailing, ascii, both)| Damage { levels, short, trailing, ascii, both })
 }
 
-fn lines() -> impl Strategy<Value = Vec<Line>> {
+fn lines() -> impl Strategy<Value = Vec<DamageLine>> {
     let line = (select(vec![Side::Both, Side::Both, Side::Old, Side::New]), 0_usize..4, select(TEXTS.to_vec()));
     vec(line, 1..8)
 }
@@ -79,7 +79,7 @@ impl Damage {
 
     /// A new line. Where a look-alike, or the white space at an end, is of one that the old text does not have, nothing
     /// could tell that it is damaged: it is as it is meant.
-    fn of_new(&self, depth: usize, text: &'static str, old: &[Line]) -> Option<String> {
+    fn of_new(&self, depth: usize, text: &'static str, old: &[DamageLine]) -> Option<String> {
         let ascii = self.ascii && text.chars().filter(|c| !c.is_ascii()).all(|c| old.iter().any(|it| it.2.contains(c)));
         Self { ascii, trailing: None, ..*self }.of(depth, text)
     }
@@ -95,14 +95,15 @@ struct Case {
     new: String,
 }
 
-fn case(before: &[Line], lines: &[Line], after: &[Line], damage: Damage) -> Option<Case> {
-    let old: Vec<Line> = lines.iter().copied().filter(|line| line.0 != Side::New).collect();
-    let plain = |list: &[Line], left_out: Side| {
+fn case(before: &[DamageLine], lines: &[DamageLine], after: &[DamageLine], damage: Damage) -> Option<Case> {
+    let old: Vec<DamageLine> = lines.iter().copied().filter(|line| line.0 != Side::New).collect();
+    let plain = |list: &[DamageLine], left_out: Side| {
         let list = list.iter().filter(|line| line.0 != left_out);
         list.map(|(_, depth, text)| indented(damage.levels.0, *depth, text) + "\n").collect::<String>()
     };
-    let around =
-        |list: &[Line]| list.iter().map(|line| indented(damage.levels.0, line.1, line.2) + "\n").collect::<String>();
+    let around = |list: &[DamageLine]| {
+        list.iter().map(|line| indented(damage.levels.0, line.1, line.2) + "\n").collect::<String>()
+    };
     let (head, tail) = (around(before), around(after));
     let (mut written, mut new) = (Vec::new(), String::new());
     for &(side, depth, text) in lines {
@@ -141,8 +142,9 @@ fn case(before: &[Line], lines: &[Line], after: &[Line], damage: Damage) -> Opti
         let both = lines.iter().zip(&written).filter(|(line, _)| line.2.trim().is_empty());
         both.filter(move |(line, _)| (line.0 == Side::New) == is_new)
     };
-    let is_other =
-        |(new, old): ((&Line, &HunkLine), (&Line, &HunkLine))| new.1.text == old.1.text && new.0.2 != old.0.2;
+    let is_other = |(new, old): ((&DamageLine, &HunkLine), (&DamageLine, &HunkLine))| {
+        new.1.text == old.1.text && new.0.2 != old.0.2
+    };
     if blank(true).any(|new| blank(false).any(|old| is_other((new, old)))) {
         return None;
     }

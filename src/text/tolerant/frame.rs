@@ -13,7 +13,7 @@ use crate::text::diagnose::fold::Folded;
 
 /// A line of an anchor, and the line of the file that it was found as; both without line breaks.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::text) struct Pair<'a> {
+pub(in crate::text) struct LinePair<'a> {
     pub(in crate::text) anchor: &'a [u8],
     pub(in crate::text) file: &'a [u8],
 }
@@ -27,22 +27,22 @@ enum Frame {
 
 /// A line that stands once in the anchor and once in the replacement, but for white space at its ends; or a blank one. By
 /// their indices.
-type Shared = (usize, usize);
+type SharedLine = (usize, usize);
 
 /// What is compared: the lines of an anchor and those of its replacement.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::text) struct Lines<'a> {
-    pub(in crate::text) old: &'a [Pair<'a>],
+pub(in crate::text) struct FrameLines<'a> {
+    pub(in crate::text) old: &'a [LinePair<'a>],
     pub(in crate::text) new: &'a [&'a [u8]],
     /// Lines of the anchor that stay, and are not written again.
-    pub(in crate::text) context: &'a [Pair<'a>],
+    pub(in crate::text) context: &'a [LinePair<'a>],
     /// Whether the first of them is a whole line: else its indentation stands in front of it, whatever is done to it.
     pub(in crate::text) starts_line: bool,
     /// Whether the last of them is one with its end.
     pub(in crate::text) ends_line: bool,
 }
 
-impl Lines<'_> {
+impl FrameLines<'_> {
     /// How many lines at the beginning are cut off at their start, so that no indentation of theirs could be told or shifted.
     fn cut_at_start(&self) -> usize {
         usize::from(!self.starts_line)
@@ -54,7 +54,7 @@ impl Lines<'_> {
     }
 }
 
-impl Lines<'_> {
+impl FrameLines<'_> {
     /// Whether the new lines that are written like this are those of the anchor: where both have as many, and no new line
     /// is written as in the file alone.
     fn are_told(&self, line: &[u8]) -> bool {
@@ -68,13 +68,13 @@ impl Lines<'_> {
 }
 
 /// Where a new line comes from.
-enum Origin<'a> {
+enum LineOrigin<'a> {
     /// The anchor has it to the byte, and the file has this there: in the line that it stayed, or wherever it stands.
     Known(&'a [u8]),
     /// It shares its text with this line of the anchor, and the indentation of both stands in front of them.
-    Cut(Pair<'a>),
+    Cut(LinePair<'a>),
     /// It shares its text with this line of the anchor, perhaps with other blanks in front of it.
-    Text(Pair<'a>),
+    Text(LinePair<'a>),
     /// It shares its text with a line of the anchor but for characters that look alike.
     LooksAlike,
     /// No line of the anchor is like it.
@@ -87,7 +87,7 @@ enum Origin<'a> {
 /// New lines as they belong into the file; `None` where nothing tells that, or where one cannot be shifted.
 ///
 /// A line that is written alike in anchor and replacement keeps every byte that it has in the file.
-pub(in crate::text) fn fit(kind: MatchKind, shift: &Indent, lines: &Lines<'_>) -> Option<Vec<Vec<u8>>> {
+pub(in crate::text) fn fit(kind: MatchKind, shift: &Indent, lines: &FrameLines<'_>) -> Option<Vec<Vec<u8>>> {
     let kept = kept(kind, lines);
     let shared = shared(kind, lines, &kept);
     let frame = frame(shift, lines, &shared)?;
@@ -105,12 +105,12 @@ pub(in crate::text) fn fit(kind: MatchKind, shift: &Indent, lines: &Lines<'_>) -
             Frame::Anchor => shift.apply(line),
         };
         fitted.push(match origin(index, lines, (&kept, &shared), &known) {
-            Origin::Known(file) => file.to_vec(),
-            Origin::Cut(pair) => pair.file.to_vec(),
-            Origin::Text(pair) => [&shifted(&line[..leading(line)])?, &pair.file[leading(pair.file)..]].concat(),
-            Origin::LooksAlike => shifted(line)?,
-            Origin::Unsure => return None,
-            Origin::Fresh => {
+            LineOrigin::Known(file) => file.to_vec(),
+            LineOrigin::Cut(pair) => pair.file.to_vec(),
+            LineOrigin::Text(pair) => [&shifted(&line[..leading(line)])?, &pair.file[leading(pair.file)..]].concat(),
+            LineOrigin::LooksAlike => shifted(line)?,
+            LineOrigin::Unsure => return None,
+            LineOrigin::Fresh => {
                 fresh.push(*line);
                 shifted(line)?
             }
@@ -122,28 +122,28 @@ pub(in crate::text) fn fit(kind: MatchKind, shift: &Indent, lines: &Lines<'_>) -
 
 fn origin<'a>(
     index: usize,
-    lines: &Lines<'a>,
-    (kept, shared): (&[Shared], &[Shared]),
+    lines: &FrameLines<'a>,
+    (kept, shared): (&[SharedLine], &[SharedLine]),
     known: &HashMap<&'a [u8], Option<&'a [u8]>>,
-) -> Origin<'a> {
+) -> LineOrigin<'a> {
     let (line, cut) = (lines.new[index], lines.cut_at_start());
     let is_whole = index >= cut && (lines.ends_line || index + 1 < lines.new.len());
     let pair_in = |pairs| old_of(pairs, index).map(|at| (at, lines.old[at]));
     if let Some(file) = known.get(line).filter(|_| is_whole) {
         let stayed = || pair_in(kept).filter(|(_, pair)| pair.anchor == line && lines.are_told(line));
         let file = file.or_else(|| stayed().map(|(_, pair)| pair.file));
-        return file.map_or(Origin::Unsure, Origin::Known);
+        return file.map_or(LineOrigin::Unsure, LineOrigin::Known);
     }
     match pair_in(shared) {
         Some((at, pair)) if text(pair.anchor) == text(line) => {
             if at < cut && index < cut {
-                Origin::Cut(pair)
+                LineOrigin::Cut(pair)
             } else {
-                Origin::Text(pair)
+                LineOrigin::Text(pair)
             }
         }
-        Some(_) => Origin::LooksAlike,
-        None => Origin::Fresh,
+        Some(_) => LineOrigin::LooksAlike,
+        None => LineOrigin::Fresh,
     }
 }
 
@@ -153,7 +153,7 @@ fn text(line: &[u8]) -> &[u8] {
 }
 
 /// The whole lines of the anchor as it is written, each with what it is in the file, if it is the same wherever it stands.
-fn known<'a>(lines: &Lines<'a>) -> HashMap<&'a [u8], Option<&'a [u8]>> {
+fn known<'a>(lines: &FrameLines<'a>) -> HashMap<&'a [u8], Option<&'a [u8]>> {
     let whole = lines.old.len() - usize::from(!lines.ends_line);
     let mut known = HashMap::new();
     for pair in lines.old.iter().take(whole).skip(lines.cut_at_start()) {
@@ -164,7 +164,7 @@ fn known<'a>(lines: &Lines<'a>) -> HashMap<&'a [u8], Option<&'a [u8]>> {
 }
 
 /// The lines that a comparison of anchor and replacement leaves as they are.
-fn kept(kind: MatchKind, lines: &Lines<'_>) -> Vec<Shared> {
+fn kept(kind: MatchKind, lines: &FrameLines<'_>) -> Vec<SharedLine> {
     let (old, new) = (shown_anchor(kind, lines), shown_new(kind, lines));
     let mut input: InternedInput<&[u8]> = InternedInput::default();
     input.update_before(old.iter().map(|line| &**line));
@@ -176,7 +176,7 @@ fn kept(kind: MatchKind, lines: &Lines<'_>) -> Vec<Shared> {
 }
 
 /// Those of them of which it is certain. One that stands there twice is not among them: it could be either that is meant.
-fn shared(kind: MatchKind, lines: &Lines<'_>, kept: &[Shared]) -> Vec<Shared> {
+fn shared(kind: MatchKind, lines: &FrameLines<'_>, kept: &[SharedLine]) -> Vec<SharedLine> {
     let (old, new) = (shown_anchor(kind, lines), shown_new(kind, lines));
     let mut count: HashMap<&[u8], usize> = HashMap::new();
     for line in old.iter().chain(&new) {
@@ -185,11 +185,11 @@ fn shared(kind: MatchKind, lines: &Lines<'_>, kept: &[Shared]) -> Vec<Shared> {
     kept.iter().copied().filter(|(at, _)| is_blank(&old[*at]) || count[&*old[*at]] == 2).collect()
 }
 
-fn shown_anchor<'a>(kind: MatchKind, lines: &Lines<'a>) -> Vec<Cow<'a, [u8]>> {
+fn shown_anchor<'a>(kind: MatchKind, lines: &FrameLines<'a>) -> Vec<Cow<'a, [u8]>> {
     lines.old.iter().map(|pair| compared(pair.anchor, kind)).collect()
 }
 
-fn shown_new<'a>(kind: MatchKind, lines: &Lines<'a>) -> Vec<Cow<'a, [u8]>> {
+fn shown_new<'a>(kind: MatchKind, lines: &FrameLines<'a>) -> Vec<Cow<'a, [u8]>> {
     lines.new.iter().map(|line| compared(line, kind)).collect()
 }
 
@@ -199,13 +199,13 @@ fn compared(line: &[u8], kind: MatchKind) -> Cow<'_, [u8]> {
 }
 
 /// The old line that shares its text with the new one of this index.
-fn old_of(shared: &[Shared], new: usize) -> Option<usize> {
+fn old_of(shared: &[SharedLine], new: usize) -> Option<usize> {
     shared.binary_search_by_key(&new, |pair| pair.1).ok().map(|at| shared[at].0)
 }
 
 /// In whose indentation the new lines are, if that can be told: all shared lines must say the same, and the outermost
 /// new line must agree with them. That excludes an edit that indents lines anew by just what the anchor is off.
-fn frame(shift: &Indent, lines: &Lines<'_>, shared: &[Shared]) -> Option<Frame> {
+fn frame(shift: &Indent, lines: &FrameLines<'_>, shared: &[SharedLine]) -> Option<Frame> {
     let cut = lines.cut_at_start();
     let (old, new) = (lines.old.get(cut..)?, lines.new.get(cut..)?);
     let shared = shared.iter().filter(|(at, new_at)| *at.min(new_at) >= cut);
@@ -226,7 +226,7 @@ fn frame(shift: &Indent, lines: &Lines<'_>, shared: &[Shared]) -> Option<Frame> 
         return by_kind_of_blanks(shift, new);
     }
     let is_all = |frame| {
-        let of = |pair: &Pair<'_>| if frame == Frame::Anchor { blanks(pair.anchor) } else { blanks(pair.file) };
+        let of = |pair: &LinePair<'_>| if frame == Frame::Anchor { blanks(pair.anchor) } else { blanks(pair.file) };
         let outermost = old_texts().map(|pair| of(pair).len()).min();
         outermost == new_texts().map(|line| leading(line)).min() && telling.iter().all(|(pair, new)| of(pair) == *new)
     };
@@ -241,7 +241,7 @@ fn frame(shift: &Indent, lines: &Lines<'_>, shared: &[Shared]) -> Option<Frame> 
 /// Whether nothing tells how the blanks in front of a new line are shifted: no line of the anchor has the same, and they
 /// are of another kind than what is added, or the width of a tab is known from one indentation only, which may be short of
 /// some levels as well.
-fn is_unsure(shift: &Indent, old: &[Pair<'_>], line: &[u8]) -> bool {
+fn is_unsure(shift: &Indent, old: &[LinePair<'_>], line: &[u8]) -> bool {
     let lead = &line[..leading(line)];
     let mut leads = old.iter().filter(|pair| !is_blank(pair.anchor)).map(|pair| &pair.anchor[..leading(pair.anchor)]);
     if lead.is_empty() || leads.clone().any(|known| known == lead) {
@@ -272,7 +272,7 @@ fn by_kind_of_blanks(shift: &Indent, new: &[&[u8]]) -> Option<Frame> {
 }
 
 /// Whether one of these new lines has a character of which anchor and file have different spellings.
-fn is_disputed(lines: &Lines<'_>, fresh: &[&[u8]]) -> bool {
+fn is_disputed(lines: &FrameLines<'_>, fresh: &[&[u8]]) -> bool {
     let differing = lines.old.iter().chain(lines.context).flat_map(|pair| {
         let (anchor, file) = (spellings(pair.anchor), spellings(pair.file));
         anchor.symmetric_difference(&file).map(|(class, _)| *class).collect::<Vec<_>>()

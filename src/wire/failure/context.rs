@@ -10,7 +10,7 @@ use crate::wire::response::{CheckResult, text};
 /// The text in the file: the nearest region for no match, the places for several.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
-pub struct Context {
+pub struct FailureContext {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snippet: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,22 +93,27 @@ pub struct MatchLocation {
     pub unique_old_string: Option<String>,
 }
 
-pub(super) fn context(detail: &Detail) -> Option<Context> {
+pub(super) fn context(detail: &Detail) -> Option<FailureContext> {
     match detail {
-        Detail::NoMatch(diagnosis) => Some(Context::from(&**diagnosis)),
-        Detail::Matches(places) => Some(Context::from(places)),
-        Detail::Diverged(sides) => {
-            Some(Context { ours: Some(sides.ours.clone()), theirs: Some(sides.theirs.clone()), ..Context::default() })
+        Detail::NoMatch(diagnosis) => Some(FailureContext::from(&**diagnosis)),
+        Detail::Matches(places) => Some(FailureContext::from(places)),
+        Detail::Diverged(sides) => Some(FailureContext {
+            ours: Some(sides.ours.clone()),
+            theirs: Some(sides.theirs.clone()),
+            ..FailureContext::default()
+        }),
+        Detail::Check(run) => {
+            Some(FailureContext { check: Some(CheckResult::from(&**run)), ..FailureContext::default() })
         }
-        Detail::Check(run) => Some(Context { check: Some(CheckResult::from(&**run)), ..Context::default() }),
-        Detail::Conflicts(conflicts) => {
-            Some(Context { conflicts: conflicts.iter().map(ChangedSince::from).collect(), ..Context::default() })
-        }
+        Detail::Conflicts(conflicts) => Some(FailureContext {
+            conflicts: conflicts.iter().map(ChangedSince::from).collect(),
+            ..FailureContext::default()
+        }),
         Detail::None | Detail::SameKey | Detail::PartlyDeleted | Detail::Findings(_) => None,
     }
 }
 
-impl From<&Diagnosis> for Context {
+impl From<&Diagnosis> for FailureContext {
     fn from(diagnosis: &Diagnosis) -> Self {
         let (cause, cause_index) = diagnosis.cause.map(cause).unzip();
         Self {
@@ -132,7 +137,7 @@ impl From<&Difference> for CharDifference {
     }
 }
 
-impl From<&MatchPlaces> for Context {
+impl From<&MatchPlaces> for FailureContext {
     fn from(places: &MatchPlaces) -> Self {
         let shown = places.shown.iter();
         Self {

@@ -21,13 +21,13 @@ pub struct EditStatus {
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct FileStatus {
     pub file_path: String,
-    pub status: FileState,
+    pub status: FileOutcome,
 }
 
 /// The status of a file of a request that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum FileState {
+pub enum FileOutcome {
     /// It is why the request failed.
     Failed,
     /// It has its old content again.
@@ -84,16 +84,16 @@ pub(super) fn file_statuses(error: &Error, files: &[FileRequest], failed: Option
     let left =
         |index: usize, on_top| error.not_old().iter().any(|left| left.file == Some(index) && left.on_top == on_top);
     let state = |index: usize| match (error.outcome(), failed) {
-        _ if left(index, true) => FileState::NotRestored,
+        _ if left(index, true) => FileOutcome::NotRestored,
         // The error does not say how far each file was.
-        (Outcome::RecoveryRequired, _) => FileState::Unknown,
-        (_, Some(failed)) if index == failed => FileState::Failed,
+        (Outcome::RecoveryRequired, _) => FileOutcome::Unknown,
+        (_, Some(failed)) if index == failed => FileOutcome::Failed,
         // What is there is another program's, and was there before the swap.
-        (Outcome::RolledBack | Outcome::PartlyRolledBack, _) if left(index, false) => FileState::Unchanged,
-        (Outcome::RolledBack | Outcome::PartlyRolledBack, _) => FileState::RolledBack,
-        (Outcome::Unchanged, Some(failed)) if index > failed => FileState::Skipped,
-        (Outcome::Unchanged, _) if has_finding(error.details(), index) => FileState::Failed,
-        (Outcome::Unchanged, _) => FileState::Unchanged,
+        (Outcome::RolledBack | Outcome::PartlyRolledBack, _) if left(index, false) => FileOutcome::Unchanged,
+        (Outcome::RolledBack | Outcome::PartlyRolledBack, _) => FileOutcome::RolledBack,
+        (Outcome::Unchanged, Some(failed)) if index > failed => FileOutcome::Skipped,
+        (Outcome::Unchanged, _) if has_finding(error.details(), index) => FileOutcome::Failed,
+        (Outcome::Unchanged, _) => FileOutcome::Unchanged,
     };
     let files = files.iter().enumerate();
     files.map(|(index, file)| FileStatus { file_path: text(&file.path), status: state(index) }).collect()
@@ -113,9 +113,9 @@ pub(super) fn rollback(statuses: &[FileStatus]) -> Rollback {
         .iter()
         .filter_map(|file| {
             let status = match file.status {
-                FileState::RolledBack => RollbackState::Restored,
-                FileState::Unknown | FileState::NotRestored => RollbackState::Failed,
-                FileState::Failed | FileState::Unchanged | FileState::Skipped => return None,
+                FileOutcome::RolledBack => RollbackState::Restored,
+                FileOutcome::Unknown | FileOutcome::NotRestored => RollbackState::Failed,
+                FileOutcome::Failed | FileOutcome::Unchanged | FileOutcome::Skipped => return None,
             };
             Some(RollbackDetail { file_path: file.file_path.clone(), status })
         })

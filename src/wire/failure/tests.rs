@@ -1,7 +1,7 @@
 use serde_json::{Value, json, to_value};
 
 use super::*;
-use crate::error::{Conflict, ErrorKind, Finding, Kept, NextStep, NotOld};
+use crate::error::{Conflict, ErrorKind, Finding, KeptContent, NextStep, NotOld};
 use crate::error::{Diagnosis, Difference, MismatchCause};
 use crate::error::{MatchPlace, MatchPlaces};
 use crate::request::validate::{PathRule, at_edit, at_file};
@@ -74,7 +74,8 @@ fn several_matches_in_one_file_of_several() {
 
 #[test]
 fn a_rollback_lists_what_it_restored_and_what_it_kept() {
-    let kept = Kept { path: "f1".into(), kept_path: ".txedit/kept/t/1".into(), reason: "changed meanwhile".into() };
+    let kept =
+        KeptContent { path: "f1".into(), kept_path: ".txedit/kept/t/1".into(), reason: "changed meanwhile".into() };
     let error = Error::new(ErrorKind::ConcurrentModification, "f1 changed")
         .in_file(1)
         .outcome_is(Outcome::RolledBack)

@@ -5,7 +5,7 @@
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
 
-use super::{Edit, File, Request, add_shape, segment};
+use super::{EditJson, FileRequestJson, RequestJson, add_shape, segment};
 use crate::error::{ErrorKind, Result};
 use crate::request::validate::{self, Findings, PathRule, at_edit, at_file};
 
@@ -32,22 +32,22 @@ pub(in crate::wire) fn from_arguments(
 struct Faults(Findings);
 
 impl Faults {
-    fn request(&mut self, mut fields: Map<String, Value>) -> Request {
+    fn request(&mut self, mut fields: Map<String, Value>) -> RequestJson {
         let files = self.take_list(&mut fields, "files", Vec::new());
-        let request: Request<IgnoredAny> = self.read(Value::Object(fields), Vec::new());
+        let request: RequestJson<IgnoredAny> = self.read(Value::Object(fields), Vec::new());
         request.with_files(files.map(|files| {
             let files = files.into_iter().enumerate();
             files.map(|(index, file)| self.file(index, file)).collect()
         }))
     }
 
-    fn file(&mut self, index: usize, value: Value) -> File {
+    fn file(&mut self, index: usize, value: Value) -> FileRequestJson {
         let Value::Object(mut fields) = value else { return self.read(value, at_file(index, None)) };
         let edits = self.take_list(&mut fields, "edits", at_file(index, None));
-        let file: File<IgnoredAny> = self.read(Value::Object(fields), at_file(index, None));
+        let file: FileRequestJson<IgnoredAny> = self.read(Value::Object(fields), at_file(index, None));
         file.with_edits(edits.map(|edits| {
             let edits = edits.into_iter().enumerate();
-            edits.map(|(edit, value)| self.read::<Edit>(value, at_edit(index, edit, None))).collect()
+            edits.map(|(edit, value)| self.read::<EditJson>(value, at_edit(index, edit, None))).collect()
         }))
     }
 

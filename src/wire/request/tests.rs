@@ -253,11 +253,11 @@ fn bytes_that_are_not_utf_8_are_refused() {
     assert!(found[0].message.starts_with("not JSON: "), "{}", found[0].message);
 }
 
-fn any_edit() -> impl Strategy<Value = Edit> {
+fn any_edit() -> impl Strategy<Value = EditJson> {
     let text = || proptest::option::of(any::<String>());
     let flag = proptest::option::of(any::<bool>());
     (text(), text(), flag, proptest::option::of(any::<usize>()), text()).prop_map(
-        |(old_string, new_string, replace_all, expected_matches, match_mode)| Edit {
+        |(old_string, new_string, replace_all, expected_matches, match_mode)| EditJson {
             old_string,
             new_string,
             replace_all,
@@ -267,12 +267,12 @@ fn any_edit() -> impl Strategy<Value = Edit> {
     )
 }
 
-fn any_file() -> impl Strategy<Value = File> {
+fn any_file() -> impl Strategy<Value = FileRequestJson> {
     let text = || proptest::option::of(any::<String>());
     let edits = proptest::option::of(proptest::collection::vec(any_edit(), 0..3));
     let flag = proptest::option::of(any::<bool>());
     (text(), text(), edits, text(), text(), flag, text(), text()).prop_map(
-        |(file_path, expected_hash, edits, content, if_exists, delete, rename_to, mode)| File {
+        |(file_path, expected_hash, edits, content, if_exists, delete, rename_to, mode)| FileRequestJson {
             file_path,
             expected_hash,
             edits,
@@ -318,7 +318,7 @@ proptest! {
         dry_run in proptest::option::of(any::<bool>()),
         label in proptest::option::of(any::<String>()),
     ) {
-        let request = Request { files, dry_run, label, ..Request::default() };
+        let request = RequestJson { files, dry_run, label, ..RequestJson::default() };
         let json = serde_json::to_vec(&request).unwrap();
         prop_assert_eq!(parse(&json).unwrap(), request);
         answers(&json);

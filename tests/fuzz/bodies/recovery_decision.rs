@@ -2,8 +2,8 @@
 
 use txedit::digest::Digest;
 use txedit::identity::Identity;
-use txedit::journal::recover::{Class, Decision, Observed, Seen, classify, decide, is_new};
-use txedit::journal::{Change, Mark, Record};
+use txedit::journal::recover::{Class, Observed, RecoveryDecision, Seen, classify, decide, is_new};
+use txedit::journal::{Mark, Record, RecordedChange};
 use txedit::path::RelPath;
 use txedit::plan::{Access, FileState};
 
@@ -49,13 +49,13 @@ fn record(bytes: &mut Bytes<'_>) -> Record {
     // A change of content, or of the mode alone.
     let after = state(if bytes.below(4) == 0 { 3 } else { 1 });
     let change = match bytes.below(7) {
-        0 => Change::Edit { before, after, staged: STAGED, original: ORIGINAL },
-        1 => Change::Create { after, staged: STAGED },
-        2 => Change::Delete { before, original: ORIGINAL },
-        3 => Change::FileToFolder { before, staged: STAGED, original: ORIGINAL },
-        4 => Change::FolderToFile { after, staged: STAGED, original: ORIGINAL },
-        5 => Change::RemoveFolder { original: ORIGINAL },
-        _ => Change::Folder { staged: STAGED },
+        0 => RecordedChange::Edit { before, after, staged: STAGED, original: ORIGINAL },
+        1 => RecordedChange::Create { after, staged: STAGED },
+        2 => RecordedChange::Delete { before, original: ORIGINAL },
+        3 => RecordedChange::FileToFolder { before, staged: STAGED, original: ORIGINAL },
+        4 => RecordedChange::FolderToFile { after, staged: STAGED, original: ORIGINAL },
+        5 => RecordedChange::RemoveFolder { original: ORIGINAL },
+        _ => RecordedChange::Folder { staged: STAGED },
     };
     Record { path: RelPath::new("a").expect("a path"), change }
 }
@@ -79,19 +79,19 @@ pub(crate) fn run(data: &[u8]) {
     let evidence = any(&[Class::Done, Class::Captured, Class::OnTop]);
     let done = mark == Mark::Done;
     match decision {
-        Decision::Forward => {
+        RecoveryDecision::Forward => {
             assert!(!mark.is_undo() && (done || evidence && !back_on_crash), "forward without evidence");
             assert!(mark != Mark::Check, "forward although a check had not passed");
             assert!(mark != Mark::Contended, "forward to contents that are not known to be durable");
             assert!(!any(&[Class::Before, Class::Torn]), "forward over what speaks against it");
             assert!(done || !any(&[Class::Captured, Class::Unknown]), "forward over what is not known");
         }
-        Decision::Drop => assert!(mark == Mark::Sealed && !evidence, "dropped with something swapped"),
-        Decision::Back => {
+        RecoveryDecision::Drop => assert!(mark == Mark::Sealed && !evidence, "dropped with something swapped"),
+        RecoveryDecision::Back => {
             let must = mark.is_undo() || matches!(mark, Mark::Check | Mark::Contended) || back_on_crash;
             assert!(must || !any(&[Class::OnTop]), "back over a change");
         }
-        Decision::Wait => assert!(any(&[Class::OnTop]), "a person is asked for nothing"),
+        RecoveryDecision::Wait => assert!(any(&[Class::OnTop]), "a person is asked for nothing"),
     }
     // The order of the entries means nothing.
     classes.reverse();
@@ -113,16 +113,18 @@ fn check_class(record: &Record, observed: &Observed, class: Class) {
     let (target, slot) = (has_new(record, observed.target), has_new(record, observed.slot));
     let missing = |seen: Seen| matches!(seen, Seen::Missing);
     match (&record.change, class) {
-        (Change::Edit { .. }, Class::Ready) => assert!(slot && !target && !missing(observed.target)),
-        (Change::Edit { .. }, Class::Done) => assert!(target && !slot && !missing(observed.slot)),
-        (Change::Edit { .. }, Class::Captured | Class::OriginalLost) => assert!(target && !slot),
-        (Change::Edit { .. }, Class::Same) => assert!(target && slot),
-        (Change::Edit { .. } | Change::Create { .. }, Class::Before) => assert!(slot && !target),
-        (Change::Create { .. } | Change::Folder { .. }, Class::Ready) => assert!(slot && missing(observed.target)),
-        (Change::Create { .. }, Class::Done) => assert!(target && missing(observed.slot)),
-        (Change::Folder { .. }, Class::Done) => assert!(target),
-        (Change::Delete { .. }, Class::Ready) => assert!(missing(observed.slot) && !missing(observed.target)),
-        (Change::Delete { .. }, Class::Done | Class::Captured) => assert!(missing(observed.target)),
+        (RecordedChange::Edit { .. }, Class::Ready) => assert!(slot && !target && !missing(observed.target)),
+        (RecordedChange::Edit { .. }, Class::Done) => assert!(target && !slot && !missing(observed.slot)),
+        (RecordedChange::Edit { .. }, Class::Captured | Class::OriginalLost) => assert!(target && !slot),
+        (RecordedChange::Edit { .. }, Class::Same) => assert!(target && slot),
+        (RecordedChange::Edit { .. } | RecordedChange::Create { .. }, Class::Before) => assert!(slot && !target),
+        (RecordedChange::Create { .. } | RecordedChange::Folder { .. }, Class::Ready) => {
+            assert!(slot && missing(observed.target))
+        }
+        (RecordedChange::Create { .. }, Class::Done) => assert!(target && missing(observed.slot)),
+        (RecordedChange::Folder { .. }, Class::Done) => assert!(target),
+        (RecordedChange::Delete { .. }, Class::Ready) => assert!(missing(observed.slot) && !missing(observed.target)),
+        (RecordedChange::Delete { .. }, Class::Done | Class::Captured) => assert!(missing(observed.target)),
         _ => check_class_of_folders(record, observed, class, (target, slot)),
     }
 }
@@ -130,15 +132,15 @@ fn check_class(record: &Record, observed: &Observed, class: Class) {
 fn check_class_of_folders(record: &Record, observed: &Observed, class: Class, (target, slot): (bool, bool)) {
     let old = Seen::Folder(ORIGINAL);
     match (&record.change, class) {
-        (Change::FileToFolder { .. }, Class::Ready | Class::Before) => assert!(slot && !target),
-        (Change::FileToFolder { .. }, Class::Done | Class::OriginalLost)
-        | (Change::FolderToFile { .. }, Class::Captured | Class::OriginalLost) => assert!(target && !slot),
-        (Change::FileToFolder { .. }, Class::Captured) => assert!(target),
-        (Change::FolderToFile { .. }, Class::Ready) => assert!(slot && observed.target == old),
-        (Change::FolderToFile { .. }, Class::Done) => assert!(target && observed.slot == old),
-        (Change::RemoveFolder { .. }, Class::Ready) => assert!(observed.target == old),
-        (Change::RemoveFolder { .. }, Class::Done) => assert!(observed.slot == old),
-        (Change::RemoveFolder { .. }, Class::Captured) => assert!(observed.target == Seen::Missing),
+        (RecordedChange::FileToFolder { .. }, Class::Ready | Class::Before) => assert!(slot && !target),
+        (RecordedChange::FileToFolder { .. }, Class::Done | Class::OriginalLost)
+        | (RecordedChange::FolderToFile { .. }, Class::Captured | Class::OriginalLost) => assert!(target && !slot),
+        (RecordedChange::FileToFolder { .. }, Class::Captured) => assert!(target),
+        (RecordedChange::FolderToFile { .. }, Class::Ready) => assert!(slot && observed.target == old),
+        (RecordedChange::FolderToFile { .. }, Class::Done) => assert!(target && observed.slot == old),
+        (RecordedChange::RemoveFolder { .. }, Class::Ready) => assert!(observed.target == old),
+        (RecordedChange::RemoveFolder { .. }, Class::Done) => assert!(observed.slot == old),
+        (RecordedChange::RemoveFolder { .. }, Class::Captured) => assert!(observed.target == Seen::Missing),
         _ => {}
     }
 }

@@ -9,7 +9,7 @@ use txedit::CancelToken;
 use txedit::engine::report::Report;
 use txedit::engine::{Durability, Engine, Run};
 use txedit::error::{Error, Outcome};
-use txedit::fs::sim::{Action, Call, SimFs};
+use txedit::fs::sim::{Action, SimCall, SimFs};
 use txedit::request::validate::PathRule;
 use txedit::wire::request;
 
@@ -35,7 +35,7 @@ fn engine(sim: &SimFs, pid: u32) -> Engine {
 fn commit(
     sim: &SimFs,
     cancel: &CancelToken,
-    hook: impl FnMut(&Call<'_>) -> Action + Send + 'static,
+    hook: impl FnMut(&SimCall<'_>) -> Action + Send + 'static,
 ) -> Result<Report, Error> {
     let edit = |path: &str| json!({ "file_path": path, "edits": [{ "old_string": "red\n", "new_string": "a longer green\n" }] });
     let request = request::parse(json!({ "files": [edit("a"), edit("b")] }).to_string().as_bytes()).unwrap();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use txedit::error::{ErrorKind, Outcome};
-use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::os::OsFs;
 
 use crate::support::mounts::{self, Kind, is_root};
@@ -22,8 +22,9 @@ fn edits(paths: &[&str]) -> Value {
 /// A workspace in whose next commit `act` happens right before the swap of `path`.
 fn acting(root: &Path, path: &'static str, act: impl Fn() + Send + Sync + 'static) -> (Workspace, Arc<FaultFs>) {
     let faults = Arc::new(FaultFs::new(Arc::new(OsFs::new())));
-    let swaps =
-        move |call: &Call| call.operation == Operation::Rename && call.to.as_ref().is_some_and(|to| to.ends_with(path));
+    let swaps = move |call: &FaultCall| {
+        call.operation == FaultOperation::Rename && call.to.as_ref().is_some_and(|to| to.ends_with(path))
+    };
     faults.add(Rule::before(1, move |_| act()).matching(swaps));
     (Workspace::on(faults.clone(), root), faults)
 }
@@ -62,8 +63,9 @@ fn permissions(root: &Path) {
                 let path = path.clone();
                 let faults = Arc::new(FaultFs::new(Arc::new(OsFs::new())));
                 let of_file = path.clone();
-                let swaps = move |call: &Call| {
-                    call.operation == Operation::Rename && (call.to.as_ref() == Some(&of_file) || call.path == of_file)
+                let swaps = move |call: &FaultCall| {
+                    call.operation == FaultOperation::Rename
+                        && (call.to.as_ref() == Some(&of_file) || call.path == of_file)
                 };
                 faults.add(Rule::before(1, move |_| assert!(change(&path))).matching(swaps));
                 (Workspace::on(faults.clone(), root), faults)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use txedit::error::Outcome;
-use txedit::fs::fault::{FaultFs, Operation, Rule};
+use txedit::fs::fault::{FaultFs, FaultOperation, Rule};
 use txedit::fs::os::OsFs;
 
 use crate::support::mounts::{self, Kind, is_root};
@@ -64,8 +64,8 @@ fn everything_is_kept(root: &Path) {
     let before = workspace.tree();
     let faults = Arc::new(FaultFs::new(Arc::new(OsFs::new())));
     let failing = Workspace::on(faults.clone(), root);
-    let second = |call: &txedit::fs::fault::Call| {
-        call.operation == Operation::Rename && call.to.as_ref().is_some_and(|to| to.ends_with("sub/b"))
+    let second = |call: &txedit::fs::fault::FaultCall| {
+        call.operation == FaultOperation::Rename && call.to.as_ref().is_some_and(|to| to.ends_with("sub/b"))
     };
     faults.add(Rule::fail(1, 5).matching(second));
     let error = failing.apply(&edits(&["sub/a", "sub/b"])).unwrap_err();

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use txedit::fs::fault::{FaultFs, Operation, Rule};
+use txedit::fs::fault::{FaultFs, FaultOperation, Rule};
 use txedit::fs::os::OsFs;
 use txedit::fs::probe::{exchanges, guarantees};
 use txedit::fs::{Fs, Name};
@@ -53,7 +53,7 @@ fn a_file_system_that_ignores_the_flag_is_seen_through() {
             let (from, to) = (call.path.file_name().unwrap(), call.to.as_ref().unwrap().file_name().unwrap());
             inner.rename(Name::new(&again, from), Name::new(&again, to), txedit::fs::Rename::Exchange).unwrap();
         })
-        .of(Operation::Rename),
+        .of(FaultOperation::Rename),
     );
     assert!(!exchanges(&*fs, &folder).unwrap());
     assert!(fs.list(&folder).unwrap().is_empty());
@@ -72,11 +72,11 @@ fn a_probe_that_fails_leaves_nothing() {
         if fs.fired() == 0 {
             assert!(result.unwrap());
             // Where a guard deletes nothing, these do.
-            let unlinked = fs.calls().iter().filter(|call| call.operation == Operation::Unlink).count();
+            let unlinked = fs.calls().iter().filter(|call| call.operation == FaultOperation::Unlink).count();
             assert_eq!(unlinked, 2);
             break;
         }
         // Unlinking is the one failure that a probe can do without: the guard deletes as well.
-        assert_eq!(result.is_err(), fs.calls()[nth - 1].operation != Operation::Unlink);
+        assert_eq!(result.is_err(), fs.calls()[nth - 1].operation != FaultOperation::Unlink);
     }
 }

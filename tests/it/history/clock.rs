@@ -8,7 +8,7 @@ use serde_json::json;
 use txedit::engine::report::Report;
 use txedit::engine::{Durability, Engine};
 use txedit::fs::Fs;
-use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::sim::{Action, Policy, SimFs};
 use txedit::request::validate::PathRule;
 use txedit::wire::request;
@@ -83,8 +83,9 @@ fn a_clock_that_jumps_between_any_two_calls_changes_no_order() {
 fn a_mark_that_does_not_move_is_noticed() {
     let stuck = |fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
         let faults = FaultFs::new(fs);
-        let moves =
-            |call: &Call| call.operation == Operation::Rename && call.path.to_string_lossy().contains("newest.");
+        let moves = |call: &FaultCall| {
+            call.operation == FaultOperation::Rename && call.path.to_string_lossy().contains("newest.")
+        };
         faults.add(Rule::pretend(1).matching(moves).from_then_on());
         Arc::new(faults)
     };

@@ -12,7 +12,7 @@ use txedit::digest::Digest;
 use txedit::engine::{Retention, UndoOptions};
 use txedit::errno::Errno;
 use txedit::error::{Detail, ErrorKind, Outcome};
-use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::os::OsFs;
 
 use crate::support::workspace::{Tree, Workspace, running};
@@ -315,7 +315,7 @@ fn a_transaction_that_cannot_be_opened_is_not_passed_over() {
     request["idempotency_key"] = json!("k");
     let newest = committed(&workspace, &request);
     let shut = newest.clone();
-    let opens = move |call: &Call| call.operation == Operation::OpenBeneath && call.path.ends_with(&shut);
+    let opens = move |call: &FaultCall| call.operation == FaultOperation::OpenBeneath && call.path.ends_with(&shut);
     faults.add(Rule::fail(1, Errno::ACCESS.raw_os_error()).matching(opens).from_then_on());
     request["files"] = json!([{ "file_path": "z", "content": "z" }]);
     for error in [workspace.undo(None).unwrap_err(), workspace.refuses(&request)] {

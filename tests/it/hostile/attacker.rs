@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use txedit::engine::{RecoverOptions, UndoOptions};
 use txedit::errno::Errno;
 use txedit::error::Error;
-use txedit::fs::fault::{FaultFs, Operation, Rule};
+use txedit::fs::fault::{FaultFs, FaultOperation, Rule};
 use txedit::fs::os::OsFs;
 
 use super::{Place, SOMEBODY, give, is_root, plant};
@@ -145,7 +145,7 @@ fn edit_of(path: &str, from: &str, to: &str) -> Value {
 fn work(place: &Place, dice: &mut Dice) -> (&'static str, Result<(), Error>) {
     let faults = Arc::new(FaultFs::new(Arc::new(OsFs::new())));
     let nth = 1 + dice.roll() % 8;
-    let operation = dice.pick(&[Operation::WriteAt, Operation::Create, Operation::MakeFolder]);
+    let operation = dice.pick(&[FaultOperation::WriteAt, FaultOperation::Create, FaultOperation::MakeFolder]);
     let workspace = Workspace::on(faults.clone(), &place.root);
     let (from, to) = dice.pick(&[("content 0", "content 1"), ("content 1", "content 0")]);
     let all = [edit_of("a", from, to), edit_of("d/f", from, to), edit_of("e/f", from, to)];
@@ -162,7 +162,7 @@ fn work(place: &Place, dice: &mut Dice) -> (&'static str, Result<(), Error>) {
             ("full", apply(request))
         }
         7..=8 => {
-            faults.add(Rule::fail(nth, Errno::IO.raw_os_error()).of(Operation::Rename).from_then_on());
+            faults.add(Rule::fail(nth, Errno::IO.raw_os_error()).of(FaultOperation::Rename).from_then_on());
             ("cut off", apply(request))
         }
         9 => ("recover", workspace.engine.recover(None, RecoverOptions::default()).map(drop)),

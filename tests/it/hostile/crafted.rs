@@ -14,10 +14,10 @@ use txedit::engine::{Decision, RecoverOptions};
 use txedit::errno::Errno;
 use txedit::error::Result;
 use txedit::fs::Identity;
-use txedit::fs::fault::{FaultFs, Operation, Rule};
+use txedit::fs::fault::{FaultFs, FaultOperation, Rule};
 use txedit::fs::os::OsFs;
 use txedit::journal::record::encode;
-use txedit::journal::{Change, Record};
+use txedit::journal::{Record, RecordedChange};
 use txedit::path::RelPath;
 
 use super::{ID, Place, SOMEBODY, edit, give, is_root, journal, state_of};
@@ -69,7 +69,7 @@ fn what_is_foreign_costs_a_command_few_reads() {
     let usual: Vec<_> = COMMANDS.map(|(_, command)| cost(&faults, &workspace, command)).into();
     let record = |n: usize| Record {
         path: RelPath::new(Path::new(&format!("made/{n}"))).unwrap(),
-        change: Change::Create { after: state_of("x"), staged: Identity { inode: 1, born: None } },
+        change: RecordedChange::Create { after: state_of("x"), staged: Identity { inode: 1, born: None } },
     };
     let copied = encode(&journal(None, (0..ENTRIES).map(record).collect()));
     for (n, (section, name)) in
@@ -100,7 +100,7 @@ fn a_journal_that_is_read_before_its_header_is_asked_is_noticed() {
     let (faults, workspace) = counted(&place);
     let record = |n: usize| Record {
         path: RelPath::new(Path::new(&format!("made/{n}"))).unwrap(),
-        change: Change::Create { after: state_of("x"), staged: Identity { inode: 1, born: None } },
+        change: RecordedChange::Create { after: state_of("x"), staged: Identity { inode: 1, born: None } },
     };
     let folder = place.state().join("txn").join(ID);
     fs::create_dir(&folder).unwrap();
@@ -131,7 +131,7 @@ fn of_a_copied_journal_the_first_files_are_listed() {
     let (_, workspace) = counted(&place);
     let record = |n: usize| Record {
         path: RelPath::new(Path::new(&format!("made/{n}"))).unwrap(),
-        change: Change::Create { after: state_of("x"), staged: Identity { inode: 1, born: None } },
+        change: RecordedChange::Create { after: state_of("x"), staged: Identity { inode: 1, born: None } },
     };
     let folder = place.state().join("txn").join(ID);
     fs::create_dir(&folder).unwrap();
@@ -204,7 +204,7 @@ fn what_cannot_be_opened_is_listed_and_left() {
             faults.add(
                 Rule::fail(1, Errno::ACCESS.raw_os_error())
                     .matching(move |call| {
-                        let opens = [Operation::OpenBeneath, Operation::OpenFile].contains(&call.operation);
+                        let opens = [FaultOperation::OpenBeneath, FaultOperation::OpenFile].contains(&call.operation);
                         opens && call.path.as_os_str() == unreadable.as_os_str().to_str().unwrap().trim_end_matches('/')
                     })
                     .from_then_on(),

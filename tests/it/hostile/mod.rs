@@ -18,11 +18,11 @@ use txedit::commit::protocol::{PROTOCOL, Protocol};
 use txedit::digest::Digest;
 use txedit::engine::RecoverOptions;
 use txedit::errno::Errno;
-use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::os::OsFs;
 use txedit::fs::{Fs as _, Stat};
 use txedit::journal::record::encode;
-use txedit::journal::{Change, Header, Journal, Owner, Record};
+use txedit::journal::{Header, Journal, Owner, Record, RecordedChange};
 use txedit::path::RelPath;
 use txedit::plan::{Access, FileState};
 
@@ -85,15 +85,15 @@ fn a_full_disk_under_attack(by_path: bool) -> bool {
             symlink(&outside, &state).unwrap();
             *seen.lock().unwrap() = Some(call.path.clone());
         })
-        .of(Operation::WriteAt),
+        .of(FaultOperation::WriteAt),
     );
-    faults.add(Rule::fail(1, Errno::NOSPC.raw_os_error()).of(Operation::WriteAt));
+    faults.add(Rule::fail(1, Errno::NOSPC.raw_os_error()).of(FaultOperation::WriteAt));
     if by_path {
-        let unlink = move |_: &Call| {
+        let unlink = move |_: &FaultCall| {
             let Some(path) = staged.lock().unwrap().take() else { return };
             fs::remove_file(path).unwrap();
         };
-        faults.add(Rule::before(1, unlink).matching(|call| call.operation != Operation::WriteAt).from_then_on());
+        faults.add(Rule::before(1, unlink).matching(|call| call.operation != FaultOperation::WriteAt).from_then_on());
     }
     edit(&workspace, "two", "three").unwrap_err();
     let transactions = place.outside.join("txn");
@@ -168,7 +168,7 @@ fn plant(state: &Path, path: &str, old: &str, new: &str) {
     fs::write(&slot, new).unwrap();
     fs::set_permissions(&slot, PermissionsExt::from_mode(0o644)).unwrap();
     let staged = stat(&slot).identity;
-    let change = Change::Edit { before: state_of(old), after: state_of(new), staged, original: staged };
+    let change = RecordedChange::Edit { before: state_of(old), after: state_of(new), staged, original: staged };
     let record = Record { path: RelPath::new(Path::new(path)).unwrap(), change };
     fs::write(folder.join("journal.done"), encode(&journal(Some(&folder), vec![record]))).unwrap();
     for path in [state, &state.join("txn"), &folder, &slot, &folder.join("journal.done")] {
@@ -317,8 +317,8 @@ fn a_check_runs_in_the_root_that_is_held() {
     let workspace = Workspace::on(faults.clone(), &place.root);
     workspace.write("a", "old");
     let (root, outside) = (place.root.clone(), place.outside.clone());
-    let is_check = |call: &Call| call.to.iter().any(|to| to.ends_with("journal.check"));
-    faults.add(Rule::after(1, move |_| exchange(&root, &outside)).of(Operation::Rename).matching(is_check));
+    let is_check = |call: &FaultCall| call.to.iter().any(|to| to.ends_with("journal.check"));
+    faults.add(Rule::after(1, move |_| exchange(&root, &outside)).of(FaultOperation::Rename).matching(is_check));
     let request = json!({
         "files": [{"file_path": "a", "edits": [{"old_string": "old", "new_string": "new"}]}],
         "check": ["sh", "-c", "echo here > here"],
@@ -345,7 +345,7 @@ fn once_the_root_is_open_no_other_absolute_path_is() {
     workspace.undo(None).unwrap();
     workspace.engine.status().unwrap();
     workspace.engine.recover(None, RecoverOptions::default()).unwrap();
-    let absolute = |operation| [Operation::OpenFolder, Operation::Canonical].contains(&operation);
+    let absolute = |operation| [FaultOperation::OpenFolder, FaultOperation::Canonical].contains(&operation);
     let absolute: Vec<_> = faults.calls().into_iter().filter(|call| absolute(call.operation)).collect();
     assert!(absolute.is_empty(), "{absolute:?}");
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use txedit::engine::{Retention, UndoOptions};
 use txedit::error::{Detail, ErrorKind, Outcome};
 use txedit::fs::sim::SimFs;
-use txedit::testing::{Deed, Explorer};
+use txedit::testing::{Explorer, ForeignDeed};
 
 use crate::proof::explore::{as_on_fuse, explore_once, scripts, seeded};
 use crate::proof::foreign::{creations, deeds, explore};
@@ -185,8 +185,8 @@ fn nothing_that_others_write_is_lost_where_a_folder_becomes_a_file() {
     all.extend(creations("/w/sub/theirs", "theirs\n"));
     all.extend(creations("/w/sub/empty/theirs", "theirs\n"));
     all.extend(creations("/w/sub", "sub two\n"));
-    all.push(("/w/sub", Deed::MoveFolder("/w/elsewhere".into())));
-    all.push(("/w/sub/empty", Deed::MoveFolder("/w/elsewhere".into())));
+    all.push(("/w/sub", ForeignDeed::MoveFolder("/w/elsewhere".into())));
+    all.push(("/w/sub/empty", ForeignDeed::MoveFolder("/w/elsewhere".into())));
     explore(&scripts::folder_to_file(), &all, 150);
 }
 

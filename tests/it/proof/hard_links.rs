@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::json;
 use txedit::engine::{Durability, Engine};
 use txedit::error::Outcome;
-use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::sim::{Action, SimFs};
 use txedit::fs::{Fs, Name};
 use txedit::request::validate::PathRule;
@@ -75,8 +75,8 @@ fn a_write_through_another_name_does_not_change_what_an_undo_brings_back() {
 fn without_a_copy_it_is_lost() {
     let without = |fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
         let faults = FaultFs::new(Arc::clone(&fs));
-        let named = |call: &Call| call.operation == Operation::Rename && call.path.ends_with(".journal");
-        let unlink = move |call: &Call| {
+        let named = |call: &FaultCall| call.operation == FaultOperation::Rename && call.path.ends_with(".journal");
+        let unlink = move |call: &FaultCall| {
             let folder = fs.open_folder(call.path.parent().unwrap()).unwrap();
             fs.unlink(Name::new(&folder, "000000.original")).unwrap();
         };

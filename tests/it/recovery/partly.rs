@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use txedit::engine::{Decision, Durability, Engine, RecoverOptions, Run, Settings};
 use txedit::error::NextStep;
-use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::os::OsFs;
 use txedit::request::validate::PathRule;
 use txedit::wire::{self, Shape};
@@ -40,8 +40,9 @@ fn disturbed_with(root: &Path, act: impl Fn(&Path) + Send + Sync + 'static, rule
         Settings::default().durability(Durability::Process).lock_timeout(Duration::ZERO).program("txedit tests");
     let engine = Engine::with_fs(faulty.clone(), root, settings).unwrap();
     let here = root.to_owned();
-    let swaps_b =
-        |call: &Call| call.operation == Operation::Rename && call.to.as_ref().is_some_and(|to| to.ends_with("b"));
+    let swaps_b = |call: &FaultCall| {
+        call.operation == FaultOperation::Rename && call.to.as_ref().is_some_and(|to| to.ends_with("b"))
+    };
     faulty.add(Rule::before(1, move |_| act(&here)).matching(swaps_b));
     if let Some(rule) = rule {
         faulty.add(rule);
@@ -110,7 +111,7 @@ fn everything_is_old_where_nobody_came_on_top() {
 fn a_recovery_of_the_same_state_waits_and_then_says_the_same() {
     let scratch = tempfile::tempdir().unwrap();
     let root = scratch.path().canonicalize().unwrap();
-    let marks = |call: &Call| call.to.as_ref().is_some_and(|to| to.ends_with("journal.undo"));
+    let marks = |call: &FaultCall| call.to.as_ref().is_some_and(|to| to.ends_with("journal.undo"));
     let appends = |root: &Path| {
         append(&root.join("a"), "theirs\n");
         append(&root.join("b"), "theirs\n");

@@ -11,11 +11,11 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use txedit::digest::Digest;
-use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::os::OsFs;
 use txedit::identity::{Identity, Timestamp};
 use txedit::journal::record::{Chain, encode};
-use txedit::journal::{Change, Corrupt, Header, Journal, Owner, Record, VERSION, scan};
+use txedit::journal::{Corrupt, Header, Journal, Owner, Record, RecordedChange, VERSION, scan};
 use txedit::path::RelPath;
 use txedit::plan::{Access, FileState};
 use txedit::request::edit::{Anchor, Count, Edit, Matching};
@@ -131,9 +131,9 @@ fn interrupted(marked: bool) -> Workspace {
     }
     let fs = Arc::new(FaultFs::new(Arc::new(OsFs::new())));
     let renames = |name: &'static str| {
-        move |call: &Call| {
+        move |call: &FaultCall| {
             let is = |path: &Path| path.file_name().is_some_and(|file| file == name);
-            call.operation == Operation::Rename && (is(&call.path) || call.to.as_deref().is_some_and(is))
+            call.operation == FaultOperation::Rename && (is(&call.path) || call.to.as_deref().is_some_and(is))
         }
     };
     fs.add(Rule::fail(1, 5).matching(renames("000001")));
@@ -207,13 +207,13 @@ fn extreme() -> Journal {
     let (staged, original) = (identity(0, None), identity((1 << 53) + 1, born(-1)));
     let record = |path: &[u8], change| Record { path: RelPath::new(OsStr::from_bytes(path)).unwrap(), change };
     let entries = vec![
-        record(b"\xff", Change::Folder { staged }),
-        record(b"...", Change::Edit { before, after, staged, original }),
-        record(&[b'n'; 255], Change::Create { after, staged }),
-        record(b".txedit.", Change::Delete { before, original }),
-        record(b"f", Change::FileToFolder { before, staged, original }),
-        record(b"g/h", Change::RemoveFolder { original }),
-        record(b"g", Change::FolderToFile { after, staged, original }),
+        record(b"\xff", RecordedChange::Folder { staged }),
+        record(b"...", RecordedChange::Edit { before, after, staged, original }),
+        record(&[b'n'; 255], RecordedChange::Create { after, staged }),
+        record(b".txedit.", RecordedChange::Delete { before, original }),
+        record(b"f", RecordedChange::FileToFolder { before, staged, original }),
+        record(b"g/h", RecordedChange::RemoveFolder { original }),
+        record(b"g", RecordedChange::FolderToFile { after, staged, original }),
     ];
     Journal { header, entries, back_on_crash: true }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use txedit::engine::{Engine, RecoverOptions, Run, Settings};
-use txedit::fs::fault::{Call, FaultFs, Operation};
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation};
 use txedit::fs::os::OsFs;
 use txedit::fs::sim::{Action, Policy, SimFs};
 use txedit::request::{Change, FileRequest, IfExists, Request};
@@ -117,7 +117,8 @@ fn a_list_opens_history_once() {
         let engine = Workspace::on(faults.clone(), workspace.root()).engine;
         assert_eq!(engine.log(usize::MAX, None).unwrap().len(), commits);
         engine.status().unwrap();
-        let is_history = |call: &&Call| call.operation == Operation::OpenBeneath && call.path.ends_with("history");
+        let is_history =
+            |call: &&FaultCall| call.operation == FaultOperation::OpenBeneath && call.path.ends_with("history");
         faults.calls().iter().filter(is_history).count()
     };
     assert_eq!(opened(1), opened(5));

@@ -8,17 +8,17 @@ use tempfile::TempDir;
 use txedit::CancelToken;
 use txedit::engine::{Durability, Engine, Run, Settings};
 use txedit::error::{ErrorKind, Result};
-use txedit::fs::walk::Tree;
-use txedit::replace::{Found, Guard, Query, search};
+use txedit::fs::walk::SearchTree;
+use txedit::replace::{Query, ReplaceGuard, Replacements, search};
 
-fn found(root: &Path) -> Result<Found> {
+fn found(root: &Path) -> Result<Replacements> {
     let query = Query { pattern: "old".to_owned(), replacement: "new".to_owned(), ..Query::default() };
     let root = root.canonicalize().unwrap();
-    let tree = Tree { base: root.clone(), root, ..Tree::default() };
-    search(&query, &tree, Guard::default(), &CancelToken::new())
+    let tree = SearchTree { base: root.clone(), root, ..SearchTree::default() };
+    search(&query, &tree, ReplaceGuard::default(), &CancelToken::new())
 }
 
-fn apply(root: &Path, found: &Found) -> Result<()> {
+fn apply(root: &Path, found: &Replacements) -> Result<()> {
     let settings =
         Settings::default().durability(Durability::Process).lock_timeout(Duration::from_secs(10)).program("test");
     Engine::open_with(root, settings)?.apply(&found.request, Run::default())?;

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 use txedit::CancelToken;
-use txedit::check::{Call as CheckCall, Check, Checker, Ended, Verdict};
+use txedit::check::{Check, CheckCall, Checker, Ended, Verdict};
 use txedit::digest::Digest;
 use txedit::engine::{Engine, Run, UndoOptions};
 use txedit::error::{ErrorKind, Outcome, Result};
-use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::os::OsFs;
 use txedit::limits;
 use txedit::request::Request;
@@ -127,8 +127,8 @@ const SCENES: [Scene; 8] = [
     },
 ];
 
-const fn moves_bytes(call: &Call) -> bool {
-    matches!(call.operation, Operation::ReadAt | Operation::CopyRange)
+const fn moves_bytes(call: &FaultCall) -> bool {
+    matches!(call.operation, FaultOperation::ReadAt | FaultOperation::CopyRange)
 }
 
 impl Scene {
@@ -150,9 +150,9 @@ impl Scene {
             assert_eq!(error.kind(), ErrorKind::MatchNotFound, "{}: {error}", self.name);
         }
         let calls = faults.calls();
-        let is_swap = |call: &Call| {
+        let is_swap = |call: &FaultCall| {
             let is_outside = |path: &Path| !path.starts_with(here.path(".txedit"));
-            call.operation == Operation::Rename
+            call.operation == FaultOperation::Rename
                 && (is_outside(&call.path) || call.to.as_deref().is_some_and(is_outside))
         };
         calls.iter().take_while(|call| !is_swap(call)).filter(|call| moves_bytes(call)).count() as u64
@@ -166,7 +166,7 @@ impl Scene {
         let (set, sum) = (cancel.clone(), Arc::clone(&moved));
         faults.add(Rule::before(at, move |_| set.cancel()).matching(moves_bytes));
         let set = cancel.clone();
-        let adds = move |call: &Call| {
+        let adds = move |call: &FaultCall| {
             if set.is_cancelled() && moves_bytes(call) {
                 sum.fetch_add(call.bytes, Ordering::Relaxed);
             }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
 use txedit::CancelToken;
-use txedit::check::{Call, Check, Checker, Ended, Verdict};
+use txedit::check::{Check, CheckCall, Checker, Ended, Verdict};
 use txedit::engine::{Engine, Observer, Phase, Run};
 use txedit::request::Request;
 use txedit::request::validate::PathRule;
@@ -38,7 +38,7 @@ enum Decides {
 }
 
 impl Checker for Decides {
-    fn run(&self, _call: &Call<'_>) -> std::io::Result<Ended> {
+    fn run(&self, _call: &CheckCall<'_>) -> std::io::Result<Ended> {
         let verdict = match self {
             Self::Passes => Verdict::Passed,
             Self::Fails => Verdict::Failed("no".to_owned()),

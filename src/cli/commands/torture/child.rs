@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::work::{self, Dice};
+use super::work::{self, SplitMix64};
 use crate::cli::args::TortureChildArgs;
 use crate::cli::failure::Failure;
-use crate::cli::options::Options;
+use crate::cli::options::CommonOptions;
 use crate::cli::output::{self, Answer};
 use crate::engine::Run;
 use crate::error::{Error, Result};
@@ -16,9 +16,9 @@ pub(super) const REPORTED: &str = "reported\n";
 /// So that a child whose parent was killed does not stay.
 const MOST: usize = 100_000;
 
-pub(in crate::cli::commands) fn run(args: &TortureChildArgs, options: &Options) -> Result<Answer, Failure> {
+pub(in crate::cli::commands) fn run(args: &TortureChildArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let mut files = work::look(options.root()?)?;
-    let mut dice = Dice::new(args.seed);
+    let mut dice = SplitMix64::new(args.seed);
     // Nothing cancels it: it is there to be killed.
     for _ in 0..MOST {
         output::plain_result(REPORTED).map_err(|e| Error::io("write to", PathBuf::from("stdout"), e))?;

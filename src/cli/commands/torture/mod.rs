@@ -20,15 +20,15 @@ pub(super) use child::run as run_child;
 
 use crate::cli::exit;
 use crate::cli::failure::Failure;
-use crate::cli::options::Options;
+use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, BAD, GOOD, count, styled};
-use crate::cli::progress::Progress;
+use crate::cli::progress::CallProgress;
 use crate::cli::signals;
 use crate::engine::{Durability, Engine, RecoverOptions, Run};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::scratch::Scratch;
 use child::REPORTED;
-use work::{Dice, Files};
+use work::{SplitMix64, TortureFiles};
 
 /// The result.
 #[derive(Debug, Default, Serialize)]
@@ -49,11 +49,11 @@ struct Tally {
 }
 
 /// Tortures `rounds` times in a scratch folder in `folder`.
-pub(super) fn run(rounds: u32, folder: &Path, options: &Options) -> Result<Answer, Failure> {
+pub(super) fn run(rounds: u32, folder: &Path, options: &CommonOptions) -> Result<Answer, Failure> {
     let scratch = Scratch::new_in(folder)?;
     let begun = Instant::now();
     let cancel = signals::cancel_token()?;
-    let progress = Progress::start(options.quiet);
+    let progress = CallProgress::start(options.quiet);
     let mut torture = Torture::new(&scratch, options)?;
     for round in 0..rounds {
         // Ctrl-C ends it after a round, with what was seen so far.
@@ -88,7 +88,7 @@ pub(super) fn run(rounds: u32, folder: &Path, options: &Options) -> Result<Answe
 }
 
 /// The result of a round.
-enum Killed {
+enum RoundEnd {
     /// After it had reported so many transactions.
     At(usize),
     /// It had ended by itself, and why.
@@ -96,26 +96,26 @@ enum Killed {
 }
 
 struct Torture<'a> {
-    options: &'a Options,
+    options: &'a CommonOptions,
     workspace: PathBuf,
     /// The state of the files.
-    files: Files,
-    dice: Dice,
+    files: TortureFiles,
+    dice: SplitMix64,
     /// About how long a transaction takes: kills are spread over a few of them.
     each: Duration,
     tally: Tally,
 }
 
 impl<'a> Torture<'a> {
-    fn new(scratch: &Scratch, options: &'a Options) -> Result<Self> {
+    fn new(scratch: &Scratch, options: &'a CommonOptions) -> Result<Self> {
         let name = Path::new("workspace");
         scratch.make_folder(name)?;
         let workspace = scratch.path().join(name);
         let seed = std::time::UNIX_EPOCH.elapsed().map_or(0, |now| now.subsec_nanos());
-        let mut dice = Dice::new(u64::from(seed));
+        let mut dice = SplitMix64::new(u64::from(seed));
         let each = Duration::from_millis(20);
         // A first one here tells, in its own words, where nothing can be committed at all.
-        let mut files = Files::new();
+        let mut files = TortureFiles::new();
         let request = work::next(&mut files, &mut dice);
         let cancel = signals::cancel_token()?;
         Engine::open_with(&workspace, options.settings())?.apply(&request, Run::default().cancelled_by(&cancel))?;
@@ -130,8 +130,8 @@ impl<'a> Torture<'a> {
         let seed = self.dice.below(u64::MAX);
         self.tally.rounds += 1;
         let reported = match self.kill(seed)? {
-            Killed::At(reported) => reported,
-            Killed::TooLate(why) => {
+            RoundEnd::At(reported) => reported,
+            RoundEnd::TooLate(why) => {
                 self.violate(&format!("a commit failed that was left alone: {why}"));
                 return Ok(());
             }
@@ -145,7 +145,7 @@ impl<'a> Torture<'a> {
         }
 
         // What was reported, and what the transaction under way would have left.
-        let mut dice = Dice::new(seed);
+        let mut dice = SplitMix64::new(seed);
         for _ in 0..reported {
             work::next(&mut self.files, &mut dice);
         }
@@ -170,7 +170,7 @@ impl<'a> Torture<'a> {
     }
 
     /// Has a process work, and kills it.
-    fn kill(&mut self, seed: u64) -> Result<Killed> {
+    fn kill(&mut self, seed: u64) -> Result<RoundEnd> {
         let name = Path::new("the child process");
         let mut child = self.start(seed)?;
         let mut said = String::new();
@@ -191,12 +191,12 @@ impl<'a> Torture<'a> {
             if let Some(mut stderr) = child.stderr.take() {
                 stderr.read_to_string(&mut error).map_err(|e| Error::io("read from", name, e))?;
             }
-            return Ok(Killed::TooLate(format!("{status}: {}", error.trim())));
+            return Ok(RoundEnd::TooLate(format!("{status}: {}", error.trim())));
         }
         let reported = said.matches(REPORTED).count().saturating_sub(1);
         let each = worked / u32::try_from(reported + 1).unwrap_or(u32::MAX);
         self.each = (self.each * 7 + each) / 8;
-        Ok(Killed::At(reported))
+        Ok(RoundEnd::At(reported))
     }
 
     /// Starts the same program again.
@@ -213,8 +213,8 @@ impl<'a> Torture<'a> {
     }
 }
 
-fn describe(old: &Files, new: &Files, found: &Files) -> String {
-    let differing = |expected: &Files| {
+fn describe(old: &TortureFiles, new: &TortureFiles, found: &TortureFiles) -> String {
+    let differing = |expected: &TortureFiles| {
         let names: std::collections::BTreeSet<_> = expected.keys().chain(found.keys()).collect();
         let names = names.into_iter().filter(|name| expected.get(*name) != found.get(*name));
         names.copied().collect::<Vec<_>>().join(", ")

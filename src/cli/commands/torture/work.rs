@@ -28,13 +28,13 @@ const NAMES: [&str; 14] = [
 ];
 
 /// The contents of the files that are there.
-pub(super) type Files = BTreeMap<&'static str, String>;
+pub(super) type TortureFiles = BTreeMap<&'static str, String>;
 
 /// Chance that both processes share: `SplitMix64`.
 #[derive(Debug, Clone)]
-pub(super) struct Dice(u64);
+pub(super) struct SplitMix64(u64);
 
-impl Dice {
+impl SplitMix64 {
     pub(super) const fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -50,8 +50,8 @@ impl Dice {
 }
 
 /// The contents of the workspace, read without the engine.
-pub(super) fn look(workspace: &Path) -> Result<Files> {
-    let mut files = Files::new();
+pub(super) fn look(workspace: &Path) -> Result<TortureFiles> {
+    let mut files = TortureFiles::new();
     for name in NAMES {
         if let Some(content) = scratch::read(&workspace.join(name))? {
             // What is no text is none of these contents, and will be told as such.
@@ -62,7 +62,7 @@ pub(super) fn look(workspace: &Path) -> Result<Files> {
 }
 
 /// The next transaction: two files or more, edited, replaced, created, deleted. `files` becomes what it leaves.
-pub(super) fn next(files: &mut Files, dice: &mut Dice) -> Request {
+pub(super) fn next(files: &mut TortureFiles, dice: &mut SplitMix64) -> Request {
     let count = 2 + dice.below(6);
     let mut changes = BTreeMap::new();
     for _ in 0..count {
@@ -74,7 +74,7 @@ pub(super) fn next(files: &mut Files, dice: &mut Dice) -> Request {
     Request { files: changes.into_iter().map(entry).collect(), label: Some("torture".to_owned()), ..Request::default() }
 }
 
-fn change(name: &'static str, files: &mut Files, dice: &mut Dice) -> Change {
+fn change(name: &'static str, files: &mut TortureFiles, dice: &mut SplitMix64) -> Change {
     let text = content(dice);
     match files.get_mut(name) {
         Some(old) if dice.below(2) == 0 => {
@@ -96,7 +96,7 @@ fn change(name: &'static str, files: &mut Files, dice: &mut Dice) -> Change {
 }
 
 /// Lines of which no two are alike; a few, or some ten thousand bytes.
-fn content(dice: &mut Dice) -> String {
+fn content(dice: &mut SplitMix64) -> String {
     let most = 1 << dice.below(12);
     let lines = 1 + dice.below(most);
     (0..lines).fold(String::new(), |mut text, line| {
@@ -112,8 +112,8 @@ mod tests {
 
     #[test]
     fn two_that_start_alike_go_on_alike_and_change_something() {
-        let (mut one, mut two) = (Files::new(), Files::new());
-        let (mut dice, mut same) = (Dice::new(7), Dice::new(7));
+        let (mut one, mut two) = (TortureFiles::new(), TortureFiles::new());
+        let (mut dice, mut same) = (SplitMix64::new(7), SplitMix64::new(7));
         for _ in 0..100 {
             let before = one.clone();
             let request = next(&mut one, &mut dice);

@@ -5,7 +5,7 @@ use std::io;
 use crate::cli::args::{StopAt, TourChildArgs};
 use crate::cli::commands::{apply, transact};
 use crate::cli::failure::Failure;
-use crate::cli::options::Options;
+use crate::cli::options::CommonOptions;
 use crate::cli::output::{self, Answer};
 use crate::engine::{Observer, Phase, Run};
 use crate::error::Result;
@@ -18,7 +18,7 @@ pub(super) const READY: &str = "ready\n";
 const THROUGH: usize = 2;
 
 /// Applies the plan.
-pub(in crate::cli::commands) fn run(args: &TourChildArgs, options: &Options) -> Result<Answer, Failure> {
+pub(in crate::cli::commands) fn run(args: &TourChildArgs, options: &CommonOptions) -> Result<Answer, Failure> {
     let request = apply::read_plan(&args.plan, options)?;
     let stop = Stop(args.stop);
     let cancel = crate::cli::signals::cancel_token()?;

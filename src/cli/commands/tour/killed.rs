@@ -10,7 +10,7 @@ use clap::ValueEnum;
 use serde_json::json;
 
 use super::child::READY;
-use super::stage::{Contents, Stage};
+use super::stage::{Stage, TourContents};
 use super::{off, off_at};
 use crate::cli::args::StopAt;
 use crate::cli::output::{GOOD, NOTE, styled};
@@ -18,14 +18,14 @@ use crate::digest::Digest;
 use crate::engine::{Durability, RecoverOptions};
 use crate::error::{Error, Result};
 
-const OLD: Contents = &[
+const OLD: TourContents = &[
     ("one.txt", "the first, old\n"),
     ("two.txt", "the second, old\n"),
     ("three.txt", "the third, old\n"),
     ("four.txt", "the fourth, old\n"),
     ("five.txt", "the fifth, old\n"),
 ];
-const NEW: Contents = &[
+const NEW: TourContents = &[
     ("one.txt", "the first, new\n"),
     ("two.txt", "the second, new\n"),
     ("three.txt", "the third, new\n"),

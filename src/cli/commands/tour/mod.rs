@@ -15,26 +15,26 @@ pub(super) use child::run as run_child;
 
 use crate::cli::args::StopAt;
 use crate::cli::failure::Failure;
-use crate::cli::options::Options;
+use crate::cli::options::CommonOptions;
 use crate::cli::output::{Answer, GOOD, styled};
 use crate::error::{Error, ErrorKind, Result};
 use crate::wire::Shape;
-use stage::{Contents, Stage};
+use stage::{Stage, TourContents};
 
 /// A small program in three files, and what it is after a rename in all of them.
-const OLD: Contents = &[
+const OLD: TourContents = &[
     ("shape.rs", "pub fn area(width: u32, height: u32) -> u32 {\n    width * height\n}\n"),
     ("main.rs", "mod shape;\n\nfn main() {\n    assert_eq!(shape::area(3, 4), 12);\n}\n"),
     ("README.md", "# shapes\n\nCall `area` with a width and a height.\n"),
 ];
-const NEW: Contents = &[
+const NEW: TourContents = &[
     ("shape.rs", "pub fn surface(width: u32, height: u32) -> u32 {\n    width * height\n}\n"),
     ("main.rs", "mod shape;\n\nfn main() {\n    assert_eq!(shape::surface(3, 4), 12);\n}\n"),
     ("README.md", "# shapes\n\nCall `surface` with a width and a height.\n"),
 ];
 
 /// Runs the tour.
-pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
+pub(super) fn run(options: &CommonOptions) -> Result<Answer, Failure> {
     let mut stage = Stage::set(&env::temp_dir(), options)?;
     match walk(&mut stage) {
         // Folders for a while are often in memory, on a file system that may not be able to exchange names.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{off, off_at};
 use crate::cli::failure::Failure;
-use crate::cli::options::Options;
+use crate::cli::options::CommonOptions;
 use crate::cli::output::{self, GOOD, HEADING, styled};
 use crate::cli::signals;
 use crate::digest::Digest;
@@ -18,7 +18,7 @@ use crate::request::edit::{Anchor, Count, Edit, Matching};
 use crate::request::{Change, FileRequest, Request};
 
 /// Files by name, with their contents.
-pub(super) type Contents = &'static [(&'static str, &'static str)];
+pub(super) type TourContents = &'static [(&'static str, &'static str)];
 
 /// The folder in which the workspace of the tour is, so that a plan can lie beside it.
 const WORKSPACE: &str = "workspace";
@@ -27,7 +27,7 @@ const WORKSPACE: &str = "workspace";
 pub(super) struct Stage<'a> {
     scratch: Option<Scratch>,
     folder: PathBuf,
-    pub(super) options: &'a Options,
+    pub(super) options: &'a CommonOptions,
     title: &'static str,
     /// One object for each step that was as promised.
     pub(super) steps: Vec<Value>,
@@ -35,7 +35,7 @@ pub(super) struct Stage<'a> {
 
 impl<'a> Stage<'a> {
     /// A new scratch workspace in `parent`.
-    pub(super) fn set(parent: &Path, options: &'a Options) -> Result<Self> {
+    pub(super) fn set(parent: &Path, options: &'a CommonOptions) -> Result<Self> {
         let scratch = Scratch::new_in(parent)?;
         scratch.make_folder(Path::new(WORKSPACE))?;
         let folder = scratch.path().to_owned();
@@ -82,7 +82,7 @@ impl<'a> Stage<'a> {
     }
 
     /// Writes files with eyes and hands of our own, not by the engine.
-    pub(super) fn write(&self, contents: Contents) -> Result<()> {
+    pub(super) fn write(&self, contents: TourContents) -> Result<()> {
         contents.iter().try_for_each(|(name, content)| self.scratch()?.write(&in_workspace(name), content.as_bytes()))
     }
 
@@ -100,7 +100,7 @@ impl<'a> Stage<'a> {
     }
 
     /// Checks that the files have these contents, and says so.
-    pub(super) fn expect(&self, contents: Contents, word: &str) -> Result<()> {
+    pub(super) fn expect(&self, contents: TourContents, word: &str) -> Result<()> {
         for (name, content) in contents {
             if self.digest(name)? != Digest::of(content.as_bytes()) {
                 return Err(off_at(name, &format!("it should be {word} and is not")));

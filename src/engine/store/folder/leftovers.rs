@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::TransactionFolder;
 use crate::engine::store::aside::{Aside, asides};
 use crate::engine::store::state::Section;
-use crate::error::{Kept, Result};
+use crate::error::{KeptContent, Result};
 use crate::journal::{Mark, slot_name};
 
 /// The reason for keeping the slot of a contended transaction that was interrupted.
@@ -13,13 +13,13 @@ pub(crate) const UNCERTAIN: &str = "what was made beside another program that wa
 
 impl TransactionFolder<'_> {
     /// The contents of slots that are not txedit's to delete.
-    pub(crate) fn foreign_slots(&self, conflicts: &HashMap<usize, &'static str>) -> Result<Vec<Kept>> {
+    pub(crate) fn foreign_slots(&self, conflicts: &HashMap<usize, &'static str>) -> Result<Vec<KeptContent>> {
         let kept_folder = self.state.folder.path().join(Section::Kept.name()).join(&self.journal.header.id);
         let aside = match self.mark {
             Mark::CheckUndo => asides(self.workspace(), &self.folder, &self.journal)?,
             _ => BTreeMap::new(),
         };
-        let told = |aside: &Aside<'_>| Kept {
+        let told = |aside: &Aside<'_>| KeptContent {
             path: self.workspace().root.path().join(aside.path),
             kept_path: kept_folder.join(&aside.name),
             reason: "the check, or another program, wrote it".to_owned(),
@@ -49,7 +49,7 @@ impl TransactionFolder<'_> {
                 continue;
             }
             let kept_path = if ours { self.path(entry) } else { kept_folder.join(slot_name(entry)) };
-            kept.push(Kept { path: self.path(entry), kept_path, reason: (*reason).to_owned() });
+            kept.push(KeptContent { path: self.path(entry), kept_path, reason: (*reason).to_owned() });
         }
         Ok(kept)
     }

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::fs::{FileKind, Handle, Name};
 use crate::identity::Identity;
 use crate::journal::recover::{Ages, Class, Observed, Seen, is};
-use crate::journal::{Change, Journal, Mark, slot_name};
+use crate::journal::{Journal, Mark, RecordedChange, slot_name};
 use crate::plan::Access;
 
 impl TransactionFolder<'_> {
@@ -32,7 +32,7 @@ impl TransactionFolder<'_> {
         let target = match self.parents.get(record.path.parent()) {
             Some((_, parent)) => see(self.workspace(), Name::new(parent, record.path.name()), cancel)?,
             // Nothing can be put there any more: that is somebody's doing.
-            None if slot != Seen::Missing && matches!(record.change, Change::Create { .. }) => Seen::Other,
+            None if slot != Seen::Missing && matches!(record.change, RecordedChange::Create { .. }) => Seen::Other,
             None => Seen::Missing,
         };
         let filled = |seen, name: Name<'_>| match seen {
@@ -128,7 +128,7 @@ impl TransactionFolder<'_> {
 
     /// True if what came back into the slot of an entry is what was staged for it.
     pub(crate) fn slot_came_back(&self, entry: usize) -> Result<bool> {
-        if !self.uncertain || !matches!(self.record(entry).change, Change::Edit { .. }) {
+        if !self.uncertain || !matches!(self.record(entry).change, RecordedChange::Edit { .. }) {
             return self.slot_is_ours(entry);
         }
         // Its content cannot be compared: whatever it is stays, and is told.

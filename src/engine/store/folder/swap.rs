@@ -5,7 +5,7 @@ use crate::engine::store::snapshot;
 use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Name, Rename};
-use crate::journal::{Change, slot_name};
+use crate::journal::{RecordedChange, slot_name};
 
 impl TransactionFolder<'_> {
     /// Exchanges slot and target, or moves the one that is there.
@@ -14,11 +14,11 @@ impl TransactionFolder<'_> {
         let slot = Name::new(&self.folder, &slot);
         let target = Name::new(self.parent(entry)?, self.record(entry).path.name());
         let (from, to, how) = match self.record(entry).change {
-            Change::Edit { .. } | Change::FileToFolder { .. } | Change::FolderToFile { .. } => {
+            RecordedChange::Edit { .. } | RecordedChange::FileToFolder { .. } | RecordedChange::FolderToFile { .. } => {
                 (slot, target, Rename::Exchange)
             }
-            Change::Create { .. } | Change::Folder { .. } => (slot, target, Rename::NoReplace),
-            Change::Delete { .. } | Change::RemoveFolder { .. } => (target, slot, Rename::NoReplace),
+            RecordedChange::Create { .. } | RecordedChange::Folder { .. } => (slot, target, Rename::NoReplace),
+            RecordedChange::Delete { .. } | RecordedChange::RemoveFolder { .. } => (target, slot, Rename::NoReplace),
         };
         self.workspace().fs().rename(from, to, how).map_err(|e| self.swap_failed(entry, e))
     }
@@ -29,11 +29,11 @@ impl TransactionFolder<'_> {
         let slot = Name::new(&self.folder, &slot);
         let target = Name::new(self.parent(entry)?, self.record(entry).path.name());
         let (from, to, how) = match self.record(entry).change {
-            Change::Edit { .. } | Change::FileToFolder { .. } | Change::FolderToFile { .. } => {
+            RecordedChange::Edit { .. } | RecordedChange::FileToFolder { .. } | RecordedChange::FolderToFile { .. } => {
                 (slot, target, Rename::Exchange)
             }
-            Change::Create { .. } | Change::Folder { .. } => (target, slot, Rename::NoReplace),
-            Change::Delete { .. } | Change::RemoveFolder { .. } => (slot, target, Rename::NoReplace),
+            RecordedChange::Create { .. } | RecordedChange::Folder { .. } => (target, slot, Rename::NoReplace),
+            RecordedChange::Delete { .. } | RecordedChange::RemoveFolder { .. } => (slot, target, Rename::NoReplace),
         };
         self.workspace().fs().rename(from, to, how).map_err(|e| Error::io("put back", self.path(entry), e))
     }

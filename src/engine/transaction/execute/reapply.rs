@@ -3,21 +3,21 @@
 
 use std::sync::Arc;
 
-use super::Walk;
+use super::CommitWalk;
 use crate::cancel::CancelToken;
 use crate::cancel::NEVER;
 use crate::digest::Digest;
 use crate::engine::store::files::write_all;
 use crate::engine::store::lock::check_cancelled;
-use crate::engine::store::snapshot::{self, Snapshot, Wanted};
+use crate::engine::store::snapshot::{self, ReadMode, Snapshot};
 use crate::error::{ErrorKind, Result};
 use crate::fs::{FileKind, Name};
 use crate::journal;
 use crate::limits;
-use crate::plan::{Change, Content, FileState};
+use crate::plan::{FileState, NewContent, PlannedChange};
 use crate::text::{self, Edited};
 
-impl Walk<'_> {
+impl CommitWalk<'_> {
     /// Swaps an entry whose target is what was read of it. Where another program was quicker, an edit is made anew; what
     /// can be made only once is a conflict.
     pub(super) fn contend(&mut self, entry: usize) -> Result<()> {
@@ -54,7 +54,7 @@ impl Walk<'_> {
         let Ok(Edited { splices, applied }) = text::edit(&bytes, edits) else { return Ok(false) };
         let new = splices.apply(&bytes);
         let workspace = self.transaction().workspace();
-        let Change::Edit(before, planned) = &mut self.prepared.plan.entries[entry].change else {
+        let PlannedChange::Edit(before, planned) = &mut self.prepared.plan.entries[entry].change else {
             unreachable!("only edits are made anew")
         };
         // A staged file is never cut: what is longer is left to another attempt.
@@ -63,15 +63,15 @@ impl Walk<'_> {
         }
         let after = FileState { digest: Digest::of(&new), size: new.len() as u64, ..planned.state };
         let source = match &planned.content {
-            Content::Spliced(source, _) => *source,
-            Content::Bytes(_) => unreachable!("only edits are made anew"),
+            NewContent::Spliced(source, _) => *source,
+            NewContent::Bytes(_) => unreachable!("only edits are made anew"),
         };
         if let Err(error) = write_all(workspace, &slot, 0, &new) {
             // Half of a content that nobody else has seen: it takes room on a full disk, and would be kept as somebody's.
             self.transaction().unlink_staged(entry);
             return Err(error);
         }
-        planned.content = Content::Spliced(source, splices);
+        planned.content = NewContent::Spliced(source, splices);
         planned.state = after;
         *before = snapshot.state();
         self.staging.transaction_mut().made_anew(entry, &snapshot, after);
@@ -98,7 +98,7 @@ impl Walk<'_> {
         };
         let Some(stat) = stat.filter(is_plain) else { return Ok(None) };
         let (snapshot, bytes) =
-            snapshot::read(transaction.workspace(), name, &Arc::new(stat), Wanted::Whole, self.heeded(entry))?;
+            snapshot::read(transaction.workspace(), name, &Arc::new(stat), ReadMode::Whole, self.heeded(entry))?;
         let now = snapshot.state();
         Ok(was.state().is_dressed_as(now.mode, now.access).then_some((snapshot, bytes)))
     }
@@ -112,7 +112,8 @@ impl crate::engine::store::folder::TransactionFolder<'_> {
 
     /// Notes what the target of an edit is now, and what was staged for it.
     fn made_anew(&mut self, entry: usize, target: &Snapshot, new: FileState) {
-        let journal::Change::Edit { before, after, original, .. } = &mut self.journal.entries[entry].change else {
+        let journal::RecordedChange::Edit { before, after, original, .. } = &mut self.journal.entries[entry].change
+        else {
             unreachable!("only edits are made anew")
         };
         (*before, *original) = (target.state(), target.stat.identity);

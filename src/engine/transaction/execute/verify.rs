@@ -1,6 +1,6 @@
 //! Verifies what is in the way of a swap, and what a swap brought out.
 
-use super::Walk;
+use super::CommitWalk;
 use crate::cancel::NEVER;
 use crate::engine::store::snapshot;
 use crate::error::{Error, Result};
@@ -8,7 +8,7 @@ use crate::fs::Name;
 use crate::journal::recover::Class;
 use crate::journal::slot_name;
 
-impl Walk<'_> {
+impl CommitWalk<'_> {
     /// Verifies that the target, and its folder, are still what was read.
     pub(super) fn recheck(&self, entry: usize) -> Result<()> {
         let transaction = self.transaction();

@@ -1,26 +1,26 @@
 //! The report of one file of a request.
 
-use super::prepared::Source;
-use super::resolve::Place;
+use super::prepared::SourceFile;
+use super::resolve::ResolvedPath;
 use crate::engine::report::{Extra, FileReport, Operation};
 use crate::limits;
 use crate::plan::build::TargetIds;
-use crate::plan::{Content, New};
+use crate::plan::{New, NewContent};
 use crate::request::{Change, Request};
 use crate::text::{Applied, diff};
 
 /// One file of a request, to be reported.
-pub(crate) struct Asked<'a> {
+pub(crate) struct AskedFile<'a> {
     pub request: &'a Request,
     pub file: usize,
     pub target_ids: TargetIds,
 }
 
-impl Asked<'_> {
+impl AskedFile<'_> {
     pub(crate) fn report(
         &self,
-        places: &[Place],
-        source: Option<&Source>,
+        places: &[ResolvedPath],
+        source: Option<&SourceFile>,
         old: &[u8],
         new: Option<&New>,
         edits: Vec<Applied>,
@@ -76,7 +76,7 @@ impl Asked<'_> {
 /// The bytes of a new content, from the old one.
 fn rendered(new: &New, old: &[u8]) -> Vec<u8> {
     match &new.content {
-        Content::Bytes(bytes) => bytes.clone(),
-        Content::Spliced(_, splices) => splices.apply(old),
+        NewContent::Bytes(bytes) => bytes.clone(),
+        NewContent::Spliced(_, splices) => splices.apply(old),
     }
 }

@@ -5,12 +5,12 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::resolve::{Folders, Place, Resolver};
+use super::resolve::{Folders, ResolvedPath, Resolver};
 use crate::engine::recovery;
 use crate::engine::recovery::conflicts;
 use crate::engine::report::RecoveryAction;
 use crate::engine::store::lock::{Locks, Patience};
-use crate::engine::store::state::Found;
+use crate::engine::store::state::StateLookup;
 use crate::engine::store::workspace::Workspace;
 use crate::engine::{Engine, RecoverOptions, Run};
 use crate::error::{Error, ErrorKind, NextStep, Outcome, Result};
@@ -24,7 +24,7 @@ pub(crate) type Parents = Folders;
 #[derive(Debug)]
 pub(crate) struct LockedTargets {
     /// One for each path, in their order.
-    pub places: Vec<Place>,
+    pub places: Vec<ResolvedPath>,
     pub parents: Parents,
     pub locks: Locks,
 }
@@ -52,7 +52,7 @@ pub(crate) trait Targets {
     fn paths(&self) -> impl Iterator<Item = &AskedPath>;
 
     /// Turns what came of each path into places, or into one error that names all that is wrong.
-    fn accept(&self, found: Vec<Result<Place>>) -> Result<Vec<Place>>;
+    fn accept(&self, found: Vec<Result<ResolvedPath>>) -> Result<Vec<ResolvedPath>>;
 }
 
 impl Engine {
@@ -60,7 +60,7 @@ impl Engine {
     pub(crate) fn lock_targets(
         &self,
         targets: &impl Targets,
-        found: &mut Found,
+        found: &mut StateLookup,
         warnings: &mut Vec<String>,
         run: Run<'_>,
     ) -> Result<LockedTargets> {
@@ -97,9 +97,9 @@ impl Engine {
     pub(crate) fn resolve_unlocked(
         &self,
         targets: &impl Targets,
-        found: &mut Found,
+        found: &mut StateLookup,
         warnings: &mut Vec<String>,
-    ) -> Result<(Vec<Place>, Parents)> {
+    ) -> Result<(Vec<ResolvedPath>, Parents)> {
         let (places, parents) = resolve(self.resolver(), targets)?;
         let ours: Vec<RelPath> = places.iter().map(|place| place.path.clone()).collect();
         match conflicts::find(&self.workspace, found, &ours, warnings)? {
@@ -109,7 +109,7 @@ impl Engine {
     }
 
     /// A check of a transaction cannot have the locks that the transaction holds until the check is through.
-    fn refuse_own_locks(&self, found: &Found, places: &[Place], parents: &Parents) -> Result<()> {
+    fn refuse_own_locks(&self, found: &StateLookup, places: &[ResolvedPath], parents: &Parents) -> Result<()> {
         let Some(id) = &self.inside else { return Ok(()) };
         let paths: Vec<RelPath> = places.iter().map(|place| place.path.clone()).collect();
         let Some((root, journal)) = conflicts::journal_of(&self.workspace, found, &paths, id)? else {
@@ -171,7 +171,7 @@ impl Engine {
     }
 }
 
-fn resolve(mut resolver: Resolver<'_>, targets: &impl Targets) -> Result<(Vec<Place>, Parents)> {
+fn resolve(mut resolver: Resolver<'_>, targets: &impl Targets) -> Result<(Vec<ResolvedPath>, Parents)> {
     let mut places = targets.accept(targets.paths().map(|path| resolver.place_beyond(path)).collect())?;
     for place in places.iter_mut().filter(|place| place.within.is_some()) {
         resolver.look_into(place)?;

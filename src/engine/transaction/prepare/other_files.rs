@@ -1,6 +1,6 @@
 //! Finds a text that is missing in its file in another file of the request.
 
-use super::reader::Reader;
+use super::reader::TargetReader;
 use crate::error::MismatchCause;
 use crate::error::{Detail, Error};
 use crate::limits;
@@ -17,7 +17,12 @@ const LOOKED_AT: usize = 64;
 
 /// Where an anchor was not found and nothing tells why: the file of the request in which it stands, if there is one
 /// among the first that are searched.
-pub(crate) fn elsewhere(request: &Request, target_ids: &[TargetIds], reader: &mut Reader<'_>, error: Error) -> Error {
+pub(crate) fn elsewhere(
+    request: &Request,
+    target_ids: &[TargetIds],
+    reader: &mut TargetReader<'_>,
+    error: Error,
+) -> Error {
     let (Detail::NoMatch(diagnosis), Some(file), Some(edit)) = (error.details(), error.file(), error.edit()) else {
         return error;
     };

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use super::lock_targets::Parents;
-use super::resolve::Place;
+use super::resolve::ResolvedPath;
 use crate::engine::Engine;
 use crate::engine::store::snapshot;
 use crate::error::{Error, ErrorKind, Result};
@@ -26,7 +26,7 @@ impl<'a> Permissions<'a> {
     }
 
     /// Verifies that what stands at a place can be edited, replaced, moved or deleted, or a file made there.
-    pub(super) fn check(&self, place: &Place) -> Result<()> {
+    pub(super) fn check(&self, place: &ResolvedPath) -> Result<()> {
         let Self { engine, user, parents, closed } = self;
         let path = || engine.root().join(place.path.as_path());
         let (folder_stat, folder) = &parents[place.folder()];

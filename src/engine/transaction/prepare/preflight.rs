@@ -7,16 +7,16 @@ use std::path::Path;
 use super::prepared::Prepared;
 use super::project;
 use crate::engine::Engine;
-use crate::engine::store::state::Found;
+use crate::engine::store::state::StateLookup;
 use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::{Name, Stat};
 use crate::limits;
 use crate::path::bounds::{REPOSITORY_NAMES, is_repository, leads_to};
-use crate::plan::{Change, Entry, New};
+use crate::plan::{Entry, New, PlannedChange};
 
 impl Engine {
     /// Verifies that what is prepared can be committed here. Before the state folder is made: what is refused leaves nothing behind.
-    pub(crate) fn check_possible(&self, prepared: &Prepared, found: &Found) -> Result<()> {
+    pub(crate) fn check_possible(&self, prepared: &Prepared, found: &StateLookup) -> Result<()> {
         self.check_one_file_system(prepared, found)?;
         self.check_open_files(prepared)?;
         project::check(&self.workspace, prepared)?;
@@ -30,7 +30,7 @@ impl Engine {
         if self.bounds.allows_vcs() {
             return Ok(());
         }
-        let stays = |entry: &&Entry| !matches!(entry.change, Change::Delete(_) | Change::RemoveFolder);
+        let stays = |entry: &&Entry| !matches!(entry.change, PlannedChange::Delete(_) | PlannedChange::RemoveFolder);
         let is_one = |entry: &&Entry, name: &str| leads_to(entry.path.name().as_bytes(), name);
         let mut made: BTreeMap<&Path, Vec<&Entry>> = BTreeMap::new();
         for entry in prepared.plan.entries.iter().filter(stays) {
@@ -64,9 +64,9 @@ impl Engine {
     }
 
     /// Verifies that all targets can be swapped with what is staged.
-    fn check_one_file_system(&self, prepared: &Prepared, found: &Found) -> Result<()> {
+    fn check_one_file_system(&self, prepared: &Prepared, found: &StateLookup) -> Result<()> {
         let root;
-        let place = if let Found::State(state) = found {
+        let place = if let StateLookup::State(state) = found {
             &state.stat
         } else {
             root = self.workspace.stat_handle(&self.workspace.root)?;
@@ -86,7 +86,7 @@ impl Engine {
     /// Verifies that as many folders can be open as this transaction, and what takes it back, touch: what could be committed
     /// and not undone is refused.
     fn check_open_files(&self, prepared: &Prepared) -> Result<()> {
-        let is_new = |change: &Change| matches!(change, Change::Folder | Change::FileToFolder(_));
+        let is_new = |change: &PlannedChange| matches!(change, PlannedChange::Folder | PlannedChange::FileToFolder(_));
         let new = prepared.plan.entries.iter().filter(|entry| is_new(&entry.change)).count();
         let needed = (prepared.parents.len() + new) as u64 + limits::SPARE_OPEN_FILES;
         if needed <= self.open_files {
@@ -103,16 +103,18 @@ impl Engine {
 
     /// Verifies that each new file can be given to its group: only to one of this process, unless the file system gives all files
     /// the group of their folder (`grpid`), which the state folder shows.
-    fn check_groups(&self, prepared: &Prepared, found: &Found) -> Result<()> {
+    fn check_groups(&self, prepared: &Prepared, found: &StateLookup) -> Result<()> {
         let host = self.workspace.host()?;
         let Some(groups) = host.groups else { return Ok(()) };
-        let handed_on = if let Found::State(state) = found { Some(state.stat.group) } else { None };
+        let handed_on = if let StateLookup::State(state) = found { Some(state.stat.group) } else { None };
         let group_of = |new: &New| match new.dressed_as {
             Some(source) => Some(prepared.sources[source].snapshot.stat.group),
             None => new.state.access.map(|access| access.group),
         };
         for entry in &prepared.plan.entries {
-            let (Change::Edit(_, new) | Change::Create(new) | Change::FolderToFile(new)) = &entry.change else {
+            let (PlannedChange::Edit(_, new) | PlannedChange::Create(new) | PlannedChange::FolderToFile(new)) =
+                &entry.change
+            else {
                 continue;
             };
             let Some(group) = group_of(new).filter(|group| !groups.contains(group) && handed_on != Some(*group)) else {

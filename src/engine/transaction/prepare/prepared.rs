@@ -28,7 +28,7 @@ pub(crate) struct Prepared {
     pub dresses: HashMap<RelPath, Metadata>,
     /// When reading began.
     pub read_at: Instant,
-    pub marks: Marks,
+    pub marks: JournalMarks,
     /// The checks that decide whether the new files stay.
     pub gate: Option<Gate>,
     /// True if another program came in between when this was tried before.
@@ -46,7 +46,7 @@ impl Prepared {
 
 /// The fields of a journal's header that tell of its transaction.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Marks {
+pub(crate) struct JournalMarks {
     /// The transaction that it undoes.
     pub reverts: Option<String>,
     /// The open transaction that it was.
@@ -61,7 +61,7 @@ pub(crate) struct Marks {
 
 /// A file that new content is made from.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub(crate) struct SourceFile {
     pub folder: Handle,
     /// Its last name is the name in the folder.
     pub path: RelPath,
@@ -70,7 +70,7 @@ pub(crate) struct Source {
     pub bytes: Option<Box<[u8]>>,
 }
 
-impl Source {
+impl SourceFile {
     pub(crate) fn name(&self) -> Name<'_> {
         Name::new(&self.folder, self.path.name())
     }
@@ -78,38 +78,38 @@ impl Source {
 
 /// The files that new contents are made from, by the numbers that a plan gives them.
 #[derive(Debug, Default)]
-pub(crate) struct Sources(Vec<Option<Source>>);
+pub(crate) struct Sources(Vec<Option<SourceFile>>);
 
 impl Sources {
     pub(crate) fn with_room_for(count: usize) -> Self {
         Self(Vec::with_capacity(count))
     }
 
-    pub(crate) fn get(&self, id: SourceId) -> Option<&Source> {
+    pub(crate) fn get(&self, id: SourceId) -> Option<&SourceFile> {
         self.0.get(id.0)?.as_ref()
     }
 
-    pub(crate) fn get_mut(&mut self, id: SourceId) -> Option<&mut Source> {
+    pub(crate) fn get_mut(&mut self, id: SourceId) -> Option<&mut SourceFile> {
         self.0.get_mut(id.0)?.as_mut()
     }
 
     /// Answers what was there.
-    pub(crate) fn insert(&mut self, id: SourceId, source: Source) -> Option<Source> {
+    pub(crate) fn insert(&mut self, id: SourceId, source: SourceFile) -> Option<SourceFile> {
         if self.0.len() <= id.0 {
             self.0.resize_with(id.0 + 1, || None);
         }
         self.0[id.0].replace(source)
     }
 
-    pub(crate) fn remove(&mut self, id: SourceId) -> Option<Source> {
+    pub(crate) fn remove(&mut self, id: SourceId) -> Option<SourceFile> {
         self.0.get_mut(id.0)?.take()
     }
 }
 
 impl Index<SourceId> for Sources {
-    type Output = Source;
+    type Output = SourceFile;
 
-    fn index(&self, id: SourceId) -> &Source {
+    fn index(&self, id: SourceId) -> &SourceFile {
         self.get(id).unwrap_or_else(|| unreachable!("a plan is made from what was read"))
     }
 }

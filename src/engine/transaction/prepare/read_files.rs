@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::file_report::Asked;
+use super::file_report::AskedFile;
 use super::other_files::elsewhere;
-use super::prepared::Source;
-use super::reader::Reader;
+use super::prepared::SourceFile;
+use super::reader::TargetReader;
 use super::request_paths::ResolvedRequest;
-use super::resolve::Place;
+use super::resolve::ResolvedPath;
 use crate::engine::report::FileReport;
 use crate::engine::store::lock::check_cancelled;
 use crate::engine::{Phase, Run};
@@ -16,15 +16,15 @@ use crate::plan::build::{Base, Builder};
 use crate::request::{Change, FileRequest, Request};
 
 /// The files of a request, one after the other.
-pub(super) struct ReadFiles<'d, 'a> {
+pub(super) struct FileReading<'d, 'a> {
     pub request: &'d Request,
     pub resolved: &'d ResolvedRequest,
     /// Targets that a file of the request leaves.
     pub vacated: &'d HashMap<usize, usize>,
-    pub reader: &'d mut Reader<'a>,
+    pub reader: &'d mut TargetReader<'a>,
 }
 
-impl ReadFiles<'_, '_> {
+impl FileReading<'_, '_> {
     pub(super) fn all(&mut self, builder: &mut Builder, run: Run<'_>) -> Result<Vec<FileReport>> {
         let total = self.request.files.len();
         let mut reports = Vec::with_capacity(total);
@@ -81,13 +81,18 @@ impl ReadFiles<'_, '_> {
             _ => builder.becomes(target_ids.destination.unwrap_or(subject)),
         };
         let source = self.reader.source(subject).filter(|_| !is_new);
-        let report = Asked { request, file, target_ids }.report(&self.resolved.places, source, content, new, edits);
+        let report = AskedFile { request, file, target_ids }.report(&self.resolved.places, source, content, new, edits);
         self.reader.keep(subject, bytes);
         Ok(report)
     }
 }
 
-fn check_expected_hash(entry: &FileRequest, source: Option<&Source>, place: &Place, file: usize) -> Result<()> {
+fn check_expected_hash(
+    entry: &FileRequest,
+    source: Option<&SourceFile>,
+    place: &ResolvedPath,
+    file: usize,
+) -> Result<()> {
     let Some(expected) = entry.expected_hash else { return Ok(()) };
     let found = source.map(|source| source.snapshot.digest);
     if found == Some(expected) {

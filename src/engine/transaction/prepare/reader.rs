@@ -5,12 +5,12 @@ use std::thread::Scope;
 
 use super::lock_targets::Parents;
 use super::prefetch::Ahead;
-use super::prepared::{Source, Sources};
-use super::resolve::Place;
+use super::prepared::{SourceFile, Sources};
+use super::resolve::ResolvedPath;
 use super::streaming::{self, Large};
 use crate::cancel::CancelToken;
 use crate::engine::Engine;
-use crate::engine::store::snapshot::{self, Snapshot, Wanted};
+use crate::engine::store::snapshot::{self, ReadMode, Snapshot};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Name, Stat};
 use crate::limits;
@@ -19,9 +19,9 @@ use crate::plan::build::Builder;
 use crate::request::edit::Edit;
 
 /// Reads targets, and keeps what is known of them.
-pub(crate) struct Reader<'a> {
+pub(crate) struct TargetReader<'a> {
     engine: &'a Engine,
-    places: &'a [Place],
+    places: &'a [ResolvedPath],
     parents: &'a Parents,
     cancel: &'a CancelToken,
     sources: Sources,
@@ -30,8 +30,13 @@ pub(crate) struct Reader<'a> {
     ahead: Option<Ahead<'a>>,
 }
 
-impl<'a> Reader<'a> {
-    pub(crate) fn new(engine: &'a Engine, places: &'a [Place], parents: &'a Parents, cancel: &'a CancelToken) -> Self {
+impl<'a> TargetReader<'a> {
+    pub(crate) fn new(
+        engine: &'a Engine,
+        places: &'a [ResolvedPath],
+        parents: &'a Parents,
+        cancel: &'a CancelToken,
+    ) -> Self {
         Self {
             engine,
             places,
@@ -53,9 +58,9 @@ impl<'a> Reader<'a> {
         if targets.len() >= limits::AHEAD_FILES && self.engine.workspace.is_parallel() {
             let (engine, places, parents, cancel) = (self.engine, self.places, self.parents, self.cancel);
             let read = move |target: usize| {
-                let place: &Place = &places[target];
+                let place: &ResolvedPath = &places[target];
                 let Some(stat) = &place.stat else { unreachable!("it has a size") };
-                snapshot_of(engine, place, &parents[place.folder()].1, stat, Wanted::Whole, cancel)
+                snapshot_of(engine, place, &parents[place.folder()].1, stat, ReadMode::Whole, cancel)
             };
             self.ahead = Ahead::start(scope, self.places.len(), &targets, read);
         }
@@ -70,7 +75,7 @@ impl<'a> Reader<'a> {
         self.sources
     }
 
-    pub(crate) fn source(&self, target: usize) -> Option<&Source> {
+    pub(crate) fn source(&self, target: usize) -> Option<&SourceFile> {
         self.sources.get(SourceId(target))
     }
 
@@ -93,7 +98,7 @@ impl<'a> Reader<'a> {
         }
         let ahead = self.ahead.as_mut().filter(|_| wanted).and_then(|ahead| ahead.take(target));
         let (snapshot, bytes) = ahead.unwrap_or_else(|| {
-            let wanted = if wanted { Wanted::Whole } else { Wanted::Nothing };
+            let wanted = if wanted { ReadMode::Whole } else { ReadMode::Nothing };
             snapshot_of(self.engine, place, &self.parents[place.folder()].1, stat, wanted, self.cancel)
         })?;
         self.remember(target, snapshot);
@@ -121,7 +126,7 @@ impl<'a> Reader<'a> {
         }
         let place = &self.places[target];
         let folder = self.parents[place.folder()].1.clone();
-        let source = Source { folder, path: place.path.clone(), snapshot: Arc::new(snapshot), bytes: None };
+        let source = SourceFile { folder, path: place.path.clone(), snapshot: Arc::new(snapshot), bytes: None };
         self.sources.insert(SourceId(target), source);
     }
 
@@ -168,10 +173,10 @@ impl<'a> Reader<'a> {
 
 fn snapshot_of(
     engine: &Engine,
-    place: &Place,
+    place: &ResolvedPath,
     folder: &Handle,
     stat: &Arc<Stat>,
-    wanted: Wanted<'_>,
+    wanted: ReadMode<'_>,
     cancel: &CancelToken,
 ) -> Result<(Snapshot, Vec<u8>)> {
     snapshot::read(&engine.workspace, Name::new(folder, place.path.name()), stat, wanted, cancel)

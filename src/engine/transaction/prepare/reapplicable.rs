@@ -7,7 +7,7 @@ use crate::commit::Protocol;
 use crate::engine::store::snapshot::Snapshot;
 use crate::engine::transaction::retry::is_by_text;
 use crate::limits;
-use crate::plan::{self, Content, Entry, New, SourceId};
+use crate::plan::{self, Entry, New, NewContent, SourceId};
 use crate::request::edit::Edit;
 use crate::request::{Change, FileRequest, Request};
 
@@ -31,7 +31,8 @@ pub(crate) fn edits(protocol: &Protocol, request: &Request, prepared: &Prepared)
 }
 
 fn edits_of<'r>(request: &'r Request, prepared: &Prepared, (index, entry): (usize, &Entry)) -> Option<&'r [Edit]> {
-    let plan::Change::Edit(_, New { content: Content::Spliced(source, _), dressed_as, .. }) = &entry.change else {
+    let plan::PlannedChange::Edit(_, New { content: NewContent::Spliced(source, _), dressed_as, .. }) = &entry.change
+    else {
         return None;
     };
     let file = &request.files[entry.asked_by?];

@@ -7,21 +7,21 @@ use std::time::Instant;
 
 use super::lock_targets::Parents;
 use super::permissions::Permissions;
-use super::prepared::{Marks, Prepared, Sources};
-use super::read_files::ReadFiles;
-use super::reader::Reader;
+use super::prepared::{JournalMarks, Prepared, Sources};
+use super::read_files::FileReading;
+use super::reader::TargetReader;
 use super::request_paths::RequestPaths;
-use super::resolve::Place;
+use super::resolve::ResolvedPath;
 use super::set_id;
 use crate::engine::report::FileReport;
 use crate::engine::store::snapshot::Snapshot;
-use crate::engine::store::state::Found;
+use crate::engine::store::state::StateLookup;
 use crate::engine::{Engine, Run};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::Handle;
 use crate::path::RelPath;
 use crate::plan::build::{Builder, Target};
-use crate::plan::{Access, Change as Planned, Entry, Plan, SourceId};
+use crate::plan::{Access, Entry, Plan, PlannedChange as Planned, SourceId};
 use crate::request::{Change, Request};
 
 impl Engine {
@@ -29,7 +29,7 @@ impl Engine {
     pub(crate) fn prepare_unlocked(
         &self,
         request: &Request,
-        found: &mut Found,
+        found: &mut StateLookup,
         warnings: &mut Vec<String>,
         run: Run<'_>,
     ) -> Result<(Prepared, Vec<FileReport>)> {
@@ -45,7 +45,7 @@ impl Engine {
         &self,
         request: &Request,
         paths: RequestPaths,
-        places: Vec<Place>,
+        places: Vec<ResolvedPath>,
         parents: Parents,
         run: Run<'_>,
     ) -> Result<(Prepared, Vec<FileReport>)> {
@@ -65,11 +65,11 @@ impl Engine {
         }
         let (mut reader, reports) = std::thread::scope(|scope| {
             // In here, so that the thread that reads ahead ends with it whatever happens.
-            let mut reader = Reader::new(self, &resolved.places, &parents, run.cancel);
+            let mut reader = TargetReader::new(self, &resolved.places, &parents, run.cancel);
             let edited = request.files.iter().zip(&resolved.target_ids);
             let edited = edited.filter(|(entry, _)| matches!(entry.change, Change::Edit { .. }));
             reader.read_ahead(scope, edited.map(|(_, target_ids)| target_ids.subject));
-            let mut files = ReadFiles { request, resolved: &resolved, vacated: &vacated, reader: &mut reader };
+            let mut files = FileReading { request, resolved: &resolved, vacated: &vacated, reader: &mut reader };
             let reports = files.all(&mut builder, run)?;
             reader.read_no_further();
             Ok::<_, Error>((reader, reports))
@@ -83,14 +83,19 @@ impl Engine {
         let plan = builder.finish()?;
         check_readable(&plan, user)?;
         let targets = snapshots(&plan, &paths, &sources);
-        let marks = Marks { label: request.label.clone(), ..Marks::default() };
+        let marks = JournalMarks { label: request.label.clone(), ..JournalMarks::default() };
         let gate = self.gate(request.check.as_ref())?;
         let dresses = HashMap::new();
         let (again, contended) = (false, None);
         Ok((Prepared { plan, sources, targets, parents, dresses, read_at, marks, gate, again, contended }, reports))
     }
 
-    fn targets(&self, places: &[Place], vacated: &HashMap<usize, usize>, parents: &Parents) -> Result<Vec<Target>> {
+    fn targets(
+        &self,
+        places: &[ResolvedPath],
+        vacated: &HashMap<usize, usize>,
+        parents: &Parents,
+    ) -> Result<Vec<Target>> {
         let mut given: HashMap<&Path, (u32, Option<Access>)> = HashMap::new();
         let mut targets = Vec::with_capacity(places.len());
         for (target, place) in places.iter().enumerate() {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::lock_targets::Targets;
 use super::permissions::Permissions;
-use super::resolve::Place;
+use super::resolve::ResolvedPath;
 use crate::error::{ErrorKind, Result};
 use crate::fs::FileKind;
 use crate::path::{AskedPath, RelPath};
@@ -33,7 +33,7 @@ struct Part {
 /// The places of a request, each once, and the parts that they play for each file.
 #[derive(Debug)]
 pub(crate) struct ResolvedRequest {
-    pub places: Vec<Place>,
+    pub places: Vec<ResolvedPath>,
     pub target_ids: Vec<TargetIds>,
 }
 
@@ -68,7 +68,7 @@ impl RequestPaths {
     pub(crate) fn resolve(
         self,
         request: &Request,
-        places: Vec<Place>,
+        places: Vec<ResolvedPath>,
         permissions: &Permissions<'_>,
     ) -> Result<ResolvedRequest> {
         let leaving = request.files.iter().enumerate().filter(|(_, entry)| entry.vacates());
@@ -89,7 +89,7 @@ impl RequestPaths {
     fn check_existence(
         &self,
         request: &Request,
-        places: &[Place],
+        places: &[ResolvedPath],
         vacated: &HashSet<&RelPath>,
         permissions: &Permissions<'_>,
     ) -> Result<()> {
@@ -108,7 +108,7 @@ impl RequestPaths {
     }
 
     /// Out of a folder that makes way for a file everything must be taken, and nothing may be put into it.
-    fn check_folders(&self, request: &Request, places: &[Place], vacated: &HashSet<&RelPath>) -> Result<()> {
+    fn check_folders(&self, request: &Request, places: &[ResolvedPath], vacated: &HashSet<&RelPath>) -> Result<()> {
         let leaving: HashSet<&Path> =
             places.iter().filter(|place| place.within.is_some()).map(|place| place.path.as_path()).collect();
         if leaving.is_empty() {
@@ -139,7 +139,7 @@ impl RequestPaths {
     }
 
     /// Sources must differ from each other, and so must destinations, each by what they resolve to.
-    fn check_duplicates(&self, request: &Request, places: &[Place], vacated: &HashSet<&RelPath>) -> Result<()> {
+    fn check_duplicates(&self, request: &Request, places: &[ResolvedPath], vacated: &HashSet<&RelPath>) -> Result<()> {
         let mut findings = Findings::new();
         let mut sources: HashMap<&RelPath, usize> = HashMap::new();
         let mut inodes: HashMap<(u64, u64), (usize, &RelPath)> = HashMap::new();
@@ -188,9 +188,9 @@ impl RequestPaths {
         findings.finish()
     }
 
-    fn assign(&self, request: &Request, places: Vec<Place>) -> ResolvedRequest {
+    fn assign(&self, request: &Request, places: Vec<ResolvedPath>) -> ResolvedRequest {
         let mut index: HashMap<RelPath, usize> = HashMap::new();
-        let mut unique: Vec<Place> = Vec::with_capacity(places.len());
+        let mut unique: Vec<ResolvedPath> = Vec::with_capacity(places.len());
         let mut target_ids =
             vec![TargetIds { subject: 0, destination: None, backup: None, origin: None }; request.files.len()];
         for (part, place) in self.parts.iter().zip(places) {
@@ -216,7 +216,7 @@ impl Targets for RequestPaths {
     }
 
     /// All paths that lead nowhere or where they may not, as one error.
-    fn accept(&self, found: Vec<Result<Place>>) -> Result<Vec<Place>> {
+    fn accept(&self, found: Vec<Result<ResolvedPath>>) -> Result<Vec<ResolvedPath>> {
         let mut findings = Findings::new();
         let mut places = Vec::with_capacity(found.len());
         for (part, found) in self.parts.iter().zip(found) {
@@ -235,8 +235,8 @@ impl Targets for RequestPaths {
 }
 
 /// Folders make way for files, and files for folders, as far as the request takes away what is there.
-fn make_way(places: &mut [(&Part, Place)], findings: &mut Findings) {
-    let is_odd = |place: &Place| {
+fn make_way(places: &mut [(&Part, ResolvedPath)], findings: &mut Findings) {
+    let is_odd = |place: &ResolvedPath| {
         place.obstacle.is_some() || place.stat.as_ref().is_some_and(|stat| stat.kind == FileKind::Folder)
     };
     if !places.iter().any(|(_, place)| is_odd(place)) {
@@ -268,7 +268,12 @@ impl Part {
     }
 
     /// The reason why this path cannot have its role, if there is one.
-    fn refusal(&self, entry: &FileRequest, place: &Place, vacated: &HashSet<&RelPath>) -> Option<(ErrorKind, String)> {
+    fn refusal(
+        &self,
+        entry: &FileRequest,
+        place: &ResolvedPath,
+        vacated: &HashSet<&RelPath>,
+    ) -> Option<(ErrorKind, String)> {
         let path = self.path.display();
         let is_free = place.stat.is_none() || vacated.contains(&place.path);
         let if_exists = match (self.field, &entry.change) {
@@ -293,7 +298,7 @@ impl Part {
 
 impl Part {
     /// The reason why a backup cannot have this name: another file is there, or a symlink leads to one.
-    fn refuse_backup(&self, place: &Place, is_free: bool) -> Option<(ErrorKind, String)> {
+    fn refuse_backup(&self, place: &ResolvedPath, is_free: bool) -> Option<(ErrorKind, String)> {
         let path = self.path.display();
         let message = || {
             format!(
@@ -305,7 +310,7 @@ impl Part {
     }
 
     /// The reason why a file cannot be copied.
-    fn refuse_origin(&self, place: &Place) -> Option<(ErrorKind, String)> {
+    fn refuse_origin(&self, place: &ResolvedPath) -> Option<(ErrorKind, String)> {
         let path = self.path.display();
         match &place.stat {
             None => Some((ErrorKind::FileNotFound, format!("{path} is not there"))),

@@ -17,7 +17,7 @@ use crate::path::{AskedPath, PathProblem, RelPath, STATE_FOLDER};
 
 /// A path of a request, resolved.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct ResolvedPath {
     /// The path in the workspace, without symlinks.
     pub path: RelPath,
     /// Folders on the way that are not there, parents first.
@@ -32,7 +32,7 @@ pub(crate) struct Place {
     pub is_link: bool,
 }
 
-impl Place {
+impl ResolvedPath {
     /// The nearest folder on the way that is there, as a path in the workspace.
     pub(crate) fn folder(&self) -> &Path {
         self.missing.first().unwrap_or(&self.path).parent()
@@ -63,7 +63,7 @@ pub(crate) struct Resolver<'a> {
     workspace: &'a Workspace,
     bounds: &'a Bounds,
     /// By their paths in the workspace, which are in their normal form: as texts they are found quicker.
-    folders: HashMap<OsString, Folder>,
+    folders: HashMap<OsString, ResolvedFolder>,
     /// True if they are repositories, by their paths.
     repositories: HashMap<OsString, bool>,
     /// Folders that are open already: one of them that is found again takes no second handle.
@@ -74,7 +74,7 @@ pub(crate) struct Resolver<'a> {
 pub(crate) type Folders = HashMap<PathBuf, (Stat, Handle)>;
 
 #[derive(Debug, Clone)]
-enum Folder {
+enum ResolvedFolder {
     Open(Handle, Stat),
     Missing,
     Obstacle,
@@ -92,15 +92,15 @@ impl<'a> Resolver<'a> {
     }
 
     /// The folder of a place, open.
-    pub(crate) fn folder(&self, place: &Place) -> (&Handle, &Stat) {
+    pub(crate) fn folder(&self, place: &ResolvedPath) -> (&Handle, &Stat) {
         match &self.folders[place.folder().as_os_str()] {
-            Folder::Open(handle, stat) => (handle, stat),
+            ResolvedFolder::Open(handle, stat) => (handle, stat),
             _ => unreachable!("the folder of a place is open"),
         }
     }
 
     /// Every folder that was opened and is the folder of a place in `places`, each once.
-    pub(crate) fn folders_of<'p>(&self, places: impl Iterator<Item = &'p Place>) -> Folders {
+    pub(crate) fn folders_of<'p>(&self, places: impl Iterator<Item = &'p ResolvedPath>) -> Folders {
         let mut folders = HashMap::new();
         let mut last = None;
         for place in places {
@@ -112,7 +112,7 @@ impl<'a> Resolver<'a> {
             }
             let Some(within) = place.folders_within() else { continue };
             for folder in [&place.path].into_iter().chain(&within) {
-                if let Folder::Open(handle, stat) = &self.folders[folder.as_path().as_os_str()] {
+                if let ResolvedFolder::Open(handle, stat) = &self.folders[folder.as_path().as_os_str()] {
                     folders.insert(folder.as_path().to_owned(), (stat.clone(), handle.clone()));
                 }
             }
@@ -121,11 +121,11 @@ impl<'a> Resolver<'a> {
     }
 
     /// Looks at all that is in a folder that makes way for a file.
-    pub(crate) fn look_into(&mut self, place: &mut Place) -> Result<()> {
+    pub(crate) fn look_into(&mut self, place: &mut ResolvedPath) -> Result<()> {
         let mut within = Vec::new();
         let mut todo = vec![place.path.clone()];
         while let Some(path) = todo.pop() {
-            let Folder::Open(folder, _) = self.open(path.as_path())?.clone() else {
+            let ResolvedFolder::Open(folder, _) = self.open(path.as_path())?.clone() else {
                 return Err(snapshot::changed(path.as_path(), "was moved or removed"));
             };
             for name in self.workspace.list(&folder)? {
@@ -147,13 +147,13 @@ impl<'a> Resolver<'a> {
     }
 
     /// Resolves one path as the caller wrote it. What stands in the way of a folder is an error.
-    pub(crate) fn place(&mut self, path: &AskedPath) -> Result<Place> {
+    pub(crate) fn place(&mut self, path: &AskedPath) -> Result<ResolvedPath> {
         let place = self.place_beyond(path)?;
         place.obstructed().map_or(Ok(place), Err)
     }
 
     /// The same; what stands in the way of a folder is told in the place: it may go.
-    pub(crate) fn place_beyond(&mut self, path: &AskedPath) -> Result<Place> {
+    pub(crate) fn place_beyond(&mut self, path: &AskedPath) -> Result<ResolvedPath> {
         let mut rel = self.relative(path)?;
         let mut is_link = false;
         for _ in 0..limits::SYMLINKS {
@@ -161,21 +161,21 @@ impl<'a> Resolver<'a> {
             self.check_bounds(&rel, path)?;
             match self.step(&rel)? {
                 // What it led to a moment ago is gone.
-                Step::There(place) if is_link && place.stat.is_none() => return Err(leads_nowhere(path)),
-                Step::There(mut place) => {
+                PathStep::There(place) if is_link && place.stat.is_none() => return Err(leads_nowhere(path)),
+                PathStep::There(mut place) => {
                     self.check_repositories(&place, path)?;
                     place.is_link = is_link;
                     return Ok(place);
                 }
-                Step::LinkedFolder => {
+                PathStep::LinkedFolder => {
                     let folder = self.canonical(&self.workspace.root.path().join(rel.parent()))?;
                     rel = self.inside(&folder.join(rel.name()), path)?;
                     // It is there, so a folder that was missing for another path came meanwhile: one of the two is stale.
-                    if matches!(self.folders.get(rel.parent().as_os_str()), Some(Folder::Missing)) {
+                    if matches!(self.folders.get(rel.parent().as_os_str()), Some(ResolvedFolder::Missing)) {
                         return Err(snapshot::changed(path, "leads to another folder now"));
                     }
                 }
-                Step::Link => {
+                PathStep::Link => {
                     is_link = true;
                     let target = self.canonical(&self.workspace.root.path().join(rel.as_path()))?;
                     rel = self.inside(&target, path)?;
@@ -216,7 +216,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Refuses what is in a folder that git takes for a repository.
-    fn check_repositories(&mut self, place: &Place, path: &Path) -> Result<()> {
+    fn check_repositories(&mut self, place: &ResolvedPath, path: &Path) -> Result<()> {
         if self.bounds.allows_vcs() {
             return Ok(());
         }
@@ -233,7 +233,7 @@ impl<'a> Resolver<'a> {
             return Ok(*known);
         }
         let handle = match self.folders.get(folder.as_os_str()) {
-            Some(Folder::Open(handle, _)) => handle.clone(),
+            Some(ResolvedFolder::Open(handle, _)) => handle.clone(),
             _ => match self.workspace.fs().open_beneath(&self.workspace.root, folder) {
                 Ok(handle) => handle,
                 // One that may be passed through and not be opened: git could not either.
@@ -261,16 +261,16 @@ impl<'a> Resolver<'a> {
             .map_err(|e| if errno::is_missing(&e) { leads_nowhere(path) } else { Error::io("resolve", path, e) })
     }
 
-    fn step(&mut self, rel: &RelPath) -> Result<Step> {
+    fn step(&mut self, rel: &RelPath) -> Result<PathStep> {
         let mut missing = Vec::new();
         let mut obstacle = None;
         let mut folder = rel.parent();
         loop {
             match self.open(folder)? {
-                Folder::Open(..) => break,
-                Folder::ThroughLink => return Ok(Step::LinkedFolder),
-                found @ (Folder::Obstacle | Folder::Missing) => {
-                    let is_obstacle = matches!(found, Folder::Obstacle);
+                ResolvedFolder::Open(..) => break,
+                ResolvedFolder::ThroughLink => return Ok(PathStep::LinkedFolder),
+                found @ (ResolvedFolder::Obstacle | ResolvedFolder::Missing) => {
+                    let is_obstacle = matches!(found, ResolvedFolder::Obstacle);
                     let path = RelPath::new(folder).map_err(|problem| refused(problem, rel.as_path()))?;
                     // Beneath a file everything is obstructed: the file is the last that is found.
                     obstacle = if is_obstacle { Some(path.clone()) } else { obstacle };
@@ -280,30 +280,30 @@ impl<'a> Resolver<'a> {
             }
         }
         missing.reverse();
-        let mut place = Place { path: rel.clone(), missing, obstacle, within: None, stat: None, is_link: false };
+        let mut place = ResolvedPath { path: rel.clone(), missing, obstacle, within: None, stat: None, is_link: false };
         if place.missing.is_empty() {
             let (handle, _) = self.folder(&place);
             let name = Name::new(handle, rel.name());
             place.stat = self.workspace.stat(name)?.map(Arc::new);
         }
         let is_symlink = place.stat.as_ref().is_some_and(|stat| stat.kind == FileKind::Symlink);
-        Ok(if is_symlink { Step::Link } else { Step::There(place) })
+        Ok(if is_symlink { PathStep::Link } else { PathStep::There(place) })
     }
 
-    fn open(&mut self, folder: &Path) -> Result<&Folder> {
+    fn open(&mut self, folder: &Path) -> Result<&ResolvedFolder> {
         if !self.folders.contains_key(folder.as_os_str()) {
             let opened = match self.workspace.fs().open_beneath(&self.workspace.root, folder) {
                 Ok(handle) => {
                     let stat = self.workspace.stat_handle(&handle)?;
                     let is_same = |known: &Stat| (known.device, known.identity) == (stat.device, stat.identity);
                     match self.known.and_then(|known| known.get(folder)) {
-                        Some((known, open)) if is_same(known) => Folder::Open(open.clone(), stat),
-                        _ => Folder::Open(handle, stat),
+                        Some((known, open)) if is_same(known) => ResolvedFolder::Open(open.clone(), stat),
+                        _ => ResolvedFolder::Open(handle, stat),
                     }
                 }
                 Err(e) => match errno::of(&e) {
-                    Some(Errno::NOENT) => Folder::Missing,
-                    Some(Errno::LOOP) => Folder::ThroughLink,
+                    Some(Errno::NOENT) => ResolvedFolder::Missing,
+                    Some(Errno::LOOP) => ResolvedFolder::ThroughLink,
                     Some(Errno::NOTDIR) => self.not_a_folder(folder)?,
                     _ => return Err(Error::io("open", self.workspace.path_of(folder), e)),
                 },
@@ -314,14 +314,16 @@ impl<'a> Resolver<'a> {
     }
 
     /// A symlink as the last segment is reported as "not a directory" by some kernels: look again.
-    fn not_a_folder(&self, folder: &Path) -> Result<Folder> {
-        let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else { return Ok(Folder::Obstacle) };
+    fn not_a_folder(&self, folder: &Path) -> Result<ResolvedFolder> {
+        let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else {
+            return Ok(ResolvedFolder::Obstacle);
+        };
         let Ok(parent) = self.workspace.fs().open_beneath(&self.workspace.root, parent) else {
-            return Ok(Folder::Obstacle);
+            return Ok(ResolvedFolder::Obstacle);
         };
         let stat = self.workspace.stat(Name::new(&parent, name))?;
         let is_symlink = stat.is_some_and(|stat| stat.kind == FileKind::Symlink);
-        Ok(if is_symlink { Folder::ThroughLink } else { Folder::Obstacle })
+        Ok(if is_symlink { ResolvedFolder::ThroughLink } else { ResolvedFolder::Obstacle })
     }
 }
 
@@ -352,8 +354,8 @@ pub(crate) fn is_in_repository(workspace: &Workspace) -> Result<bool> {
     Ok(false)
 }
 
-enum Step {
-    There(Place),
+enum PathStep {
+    There(ResolvedPath),
     Link,
     LinkedFolder,
 }

@@ -8,7 +8,7 @@ use memchr::memchr_iter;
 use crate::cancel::CancelToken;
 use crate::digest::{Digest, Digester};
 use crate::engine::store::lock::check_cancelled;
-use crate::engine::store::snapshot::{self, Snapshot, Wanted, read_whole};
+use crate::engine::store::snapshot::{self, ReadMode, Snapshot, read_whole};
 use crate::engine::store::workspace::Workspace;
 use crate::error::{ErrorKind, Result};
 use crate::fs::{Handle, Name, Stat};
@@ -17,7 +17,7 @@ use crate::plan::build::Base;
 use crate::request::edit::Edit;
 use crate::text::excerpt::{Excerpt, Survey};
 use crate::text::splice::{Piece, Splices};
-use crate::text::{self, Edited, Refused};
+use crate::text::{self, Edited, RefusedEdit};
 
 /// The parts of a file that the edits can touch; the rest is read as often as it is needed.
 #[derive(Debug)]
@@ -38,9 +38,9 @@ pub(crate) fn read<'a>(
     cancel: &'a CancelToken,
 ) -> Result<(Snapshot, Option<Large<'a>>)> {
     let Some(mut survey) = Survey::new(edits) else {
-        return Ok((snapshot::read(workspace, name, stat, Wanted::Nothing, cancel)?.0, None));
+        return Ok((snapshot::read(workspace, name, stat, ReadMode::Nothing, cancel)?.0, None));
     };
-    let wanted = Wanted::Pieces(&mut |piece| survey.feed(piece));
+    let wanted = ReadMode::Pieces(&mut |piece| survey.feed(piece));
     let (snapshot, _) = snapshot::read(workspace, name, stat, wanted, cancel)?;
     let Some(file) = snapshot.file.clone() else { unreachable!("it was just read") };
     let read = |range: Range<usize>| {
@@ -61,7 +61,7 @@ impl Base for Large<'_> {
         usize::try_from(self.size).unwrap_or(usize::MAX)
     }
 
-    fn edit(&self, edits: &[Edit]) -> Result<Result<Edited, Refused>> {
+    fn edit(&self, edits: &[Edit]) -> Result<Result<Edited, RefusedEdit>> {
         match self.excerpt.edit(edits) {
             // Only all of it tells what stands there instead.
             Err(refused) if refused.kind == ErrorKind::MatchNotFound => {

@@ -9,7 +9,7 @@ use crate::engine::store::files::write_all;
 use crate::engine::store::lock::check_cancelled;
 use crate::engine::store::snapshot::{self, read_whole};
 use crate::engine::store::workspace::Workspace;
-use crate::engine::transaction::prepare::prepared::Source;
+use crate::engine::transaction::prepare::prepared::SourceFile;
 use crate::error::{Error, Result};
 use crate::fs::Handle;
 use crate::identity::Timestamp;
@@ -21,7 +21,7 @@ use crate::text::splice::{Piece, Splices};
 pub(super) struct Filling<'a> {
     pub workspace: &'a Workspace,
     pub slot: &'a Handle,
-    pub source: &'a Source,
+    pub source: &'a SourceFile,
     pub splices: &'a Splices,
     /// The digest of what comes of it.
     pub digest: Digest,

@@ -9,13 +9,13 @@ use super::dress::worn;
 use super::{Staging, missing_parent};
 use crate::cancel::CancelToken;
 use crate::engine::store::files::write_all;
-use crate::engine::transaction::prepare::prepared::{Prepared, Source};
+use crate::engine::transaction::prepare::prepared::{Prepared, SourceFile};
 use crate::error::{Error, Result};
-use crate::fs::{Attributes, Guard, Handle, Metadata, Name};
+use crate::fs::{Attributes, Handle, Metadata, Name, SlotGuard};
 use crate::identity::Identity;
 use crate::journal::{original_name, slot_name};
 use crate::limits;
-use crate::plan::{Access, Change, Content, Entry, FileState, New};
+use crate::plan::{Access, Entry, FileState, New, NewContent, PlannedChange};
 use crate::text::splice::Splices;
 
 /// Files that are staged together by two threads.
@@ -23,10 +23,10 @@ const TOGETHER: usize = 128;
 
 /// A staged file, deleted when this is dropped.
 #[derive(Debug)]
-pub(super) struct Staged {
+pub(super) struct StagedFile {
     /// The file, open, if it is to be synced by itself.
     file: Option<Handle>,
-    guard: Guard,
+    guard: SlotGuard,
     identity: Identity,
     access: Access,
     handed_on: Attributes,
@@ -45,7 +45,7 @@ impl Staging<'_> {
             self.ready = self.stage_some(entry, prepared, cancel);
         }
         let Some(staged) = self.ready.pop_front() else { unreachable!("it was just staged") };
-        let Staged { file, guard, identity, access, handed_on } = staged?;
+        let StagedFile { file, guard, identity, access, handed_on } = staged?;
         // From here on it is one of those that are unnamed: a guard for each of many files takes too much memory.
         guard.disarm();
         if let Some(file) = file.as_ref().filter(|_| prepared.contended.is_some()) {
@@ -57,16 +57,17 @@ impl Staging<'_> {
     }
 
     /// Stages the files of a few entries from `entry` on, half of them in another thread.
-    fn stage_some(&self, entry: usize, prepared: &Prepared, cancel: &CancelToken) -> VecDeque<Result<Staged>> {
+    fn stage_some(&self, entry: usize, prepared: &Prepared, cancel: &CancelToken) -> VecDeque<Result<StagedFile>> {
         let entries = &prepared.plan.entries;
         let one = |entry: usize| match &entries[entry].change {
-            Change::Edit(_, new) | Change::Create(new) | Change::FolderToFile(new) => {
+            PlannedChange::Edit(_, new) | PlannedChange::Create(new) | PlannedChange::FolderToFile(new) => {
                 self.stage_one(entry, &entries[entry], new, prepared, cancel)
             }
             _ => unreachable!("only files are staged together"),
         };
-        let is_file =
-            |entry: &&Entry| matches!(entry.change, Change::Edit(..) | Change::Create(_) | Change::FolderToFile(_));
+        let is_file = |entry: &&Entry| {
+            matches!(entry.change, PlannedChange::Edit(..) | PlannedChange::Create(_) | PlannedChange::FolderToFile(_))
+        };
         let count = entries[entry..].iter().take(TOGETHER).take_while(is_file).count();
         // The first one finds out what the folder hands on.
         if self.handed_on.is_none() || count < TOGETHER / 4 || !self.transaction.workspace().is_parallel() {
@@ -91,12 +92,12 @@ impl Staging<'_> {
         new: &New,
         prepared: &Prepared,
         cancel: &CancelToken,
-    ) -> Result<Staged> {
+    ) -> Result<StagedFile> {
         let workspace = self.transaction.workspace();
         let dress = self.dress(planned, new, prepared)?;
         self.fill(&slot_name(entry), planned, &dress, prepared, |file| match &new.content {
-            Content::Bytes(bytes) => write_all(workspace, file, 0, bytes),
-            Content::Spliced(source, splices) => {
+            NewContent::Bytes(bytes) => write_all(workspace, file, 0, bytes),
+            NewContent::Spliced(source, splices) => {
                 let (source, digest) = (&prepared.sources[*source], new.state.digest);
                 Filling { workspace, slot: file, source, splices, digest, read_at: self.read_at(prepared), cancel }
                     .fill()
@@ -118,7 +119,7 @@ impl Staging<'_> {
         let workspace = self.transaction.workspace();
         let (_, folder) = self.transaction.parents.get(planned.path.parent()).ok_or_else(|| missing_parent(planned))?;
         let (folder, path) = (folder.clone(), planned.path.clone());
-        let source = Source { folder, path, snapshot: Arc::clone(snapshot), bytes: None };
+        let source = SourceFile { folder, path, snapshot: Arc::clone(snapshot), bytes: None };
         let stat = &snapshot.stat;
         let (mode, user, group, attributes) = (stat.mode, stat.user, stat.group, snapshot.attributes());
         let dress = Metadata { mode, user, group, attributes, modified: Some(stat.modified) };
@@ -140,7 +141,7 @@ impl Staging<'_> {
         dress: &Metadata,
         prepared: &Prepared,
         write: impl FnOnce(&Handle) -> Result<()>,
-    ) -> Result<Staged> {
+    ) -> Result<StagedFile> {
         let workspace = self.transaction.workspace();
         let name = Name::new(&self.transaction.folder, name);
         let root = self.transaction.workspace().root.path();
@@ -163,6 +164,12 @@ impl Staging<'_> {
             access.attributes = workspace.fs().attributes(&file).map_err(io("read the attributes of staged"))?.digest();
         }
         let is_kept = prepared.plan.entries.len() <= limits::SYNC_EACH_UP_TO || prepared.contended.is_some();
-        Ok(Staged { file: is_kept.then_some(file), guard, identity: stat.identity, access, handed_on: now.attributes })
+        Ok(StagedFile {
+            file: is_kept.then_some(file),
+            guard,
+            identity: stat.identity,
+            access,
+            handed_on: now.attributes,
+        })
     }
 }

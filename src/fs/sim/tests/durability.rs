@@ -128,7 +128,7 @@ fn blocks_are_torn_one_by_one() {
     held.write_at(0, &[b'b'; 3 * 4096]).unwrap();
     let images = sim.images(UNORDERED, 1_000, 0);
     let blocks =
-        |tree: Tree| tree.values().next().unwrap().content.iter().step_by(4096).map(|b| char::from(*b)).collect();
+        |tree: SimTree| tree.values().next().unwrap().content.iter().step_by(4096).map(|b| char::from(*b)).collect();
     let found: BTreeSet<String> = images.into_iter().map(|image| blocks(image.tree())).collect();
     assert_eq!(found, set(&["aaa", "aab", "aba", "abb", "baa", "bab", "bba", "bbb"]));
 }

@@ -38,9 +38,9 @@ fn a_killed_process_loses_its_locks_and_can_do_nothing_more() {
     assert!(one.try_lock(&folder).unwrap());
     sim.kill(1);
     assert!(two.try_lock(&root(&two)).unwrap_or(false), "its lock is free");
-    assert!(Killed::is(&one.make_folder(Name::new(&folder, "d"), 0o755).unwrap_err()));
+    assert!(SimKilled::is(&one.make_folder(Name::new(&folder, "d"), 0o755).unwrap_err()));
     let reborn = sim.process(1);
-    assert!(Killed::is(&one.host().unwrap_err()), "a new process with that pid does not wake the old");
+    assert!(SimKilled::is(&one.host().unwrap_err()), "a new process with that pid does not wake the old");
     assert_eq!(errno(&reborn.list(&folder).unwrap_err()), Some(Errno::BADF), "its handles are closed");
     drop(folder);
     assert!(sim.tree().is_empty());
@@ -89,12 +89,12 @@ fn the_hook_fails_shortens_kills_and_halts() {
     does(Action::Short(2));
     assert_eq!(one.write_at(&file, 0, b"xyz").unwrap(), 2);
     does(Action::Kill);
-    assert!(Killed::is(&one.make_folder(Name::new(&folder, "d"), 0o755).unwrap_err()));
+    assert!(SimKilled::is(&one.make_folder(Name::new(&folder, "d"), 0o755).unwrap_err()));
     assert!(!sim.exists("/d"));
     assert!(two.list(&other).is_ok(), "the other process lives");
     does(Action::Halt);
-    assert!(Killed::is(&two.list(&other).unwrap_err()));
-    assert!(Killed::is(&two.list(&other).unwrap_err()) && sim.is_halted(), "for good");
+    assert!(SimKilled::is(&two.list(&other).unwrap_err()));
+    assert!(SimKilled::is(&two.list(&other).unwrap_err()) && sim.is_halted(), "for good");
 }
 
 #[test]

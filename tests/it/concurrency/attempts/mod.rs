@@ -13,10 +13,10 @@ use txedit::CancelToken;
 use txedit::digest::Digest;
 use txedit::engine::{Durability, Engine, Settings, UndoOptions};
 use txedit::error::ErrorKind;
-use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::os::OsFs;
-use txedit::fs::walk::Tree;
-use txedit::replace::{self, Guard, Query};
+use txedit::fs::walk::SearchTree;
+use txedit::replace::{self, Query, ReplaceGuard};
 use txedit::request::validate::PathRule;
 use txedit::wire;
 
@@ -29,10 +29,10 @@ fn apply(engine: &Engine, request: &Value) -> txedit::error::Result<txedit::engi
 /// An engine in whose first `times` commits somebody adds a line to `a` when everything is staged.
 fn written(workspace: &Workspace, times: u64, settings: Settings) -> (Engine, Arc<FaultFs>) {
     let faults = Arc::new(FaultFs::new(Arc::new(OsFs::new())));
-    let named = |call: &Call| call.operation == Operation::Rename && call.path.ends_with(".journal");
+    let named = |call: &FaultCall| call.operation == FaultOperation::Rename && call.path.ends_with(".journal");
     for time in 1..=times {
         let path = workspace.path("a");
-        let add = move |_: &Call| append(&path, &format!("line {time}\n"));
+        let add = move |_: &FaultCall| append(&path, &format!("line {time}\n"));
         faults.add(Rule::before(time, add).matching(named));
     }
     (Engine::with_fs(faults.clone(), workspace.root(), settings).unwrap(), faults)
@@ -64,8 +64,8 @@ fn beside_a_program_that_is_quicker_than_a_sync_it_comes_through() {
     let workspace = Workspace::with(&[("a", "one\n"), ("b", "one\n")]);
     let faults = Arc::new(FaultFs::new(Arc::new(OsFs::new())));
     let path = workspace.path("a");
-    let add = move |_: &Call| append(&path, "more\n");
-    let syncs = |call: &Call| matches!(call.operation, Operation::Sync | Operation::SyncFileSystem);
+    let add = move |_: &FaultCall| append(&path, "more\n");
+    let syncs = |call: &FaultCall| matches!(call.operation, FaultOperation::Sync | FaultOperation::SyncFileSystem);
     faults.add(Rule::before(1, add).matching(syncs).from_then_on());
     let durable = settings().durability(Durability::Power);
     let engine = Engine::with_fs(faults.clone(), workspace.root(), durable).unwrap();
@@ -131,9 +131,11 @@ fn what_is_searched_for_is_searched_again() {
     let workspace = Workspace::with(&[("a", "one\n"), ("b", "one\n")]);
     let (engine, faults) = written(&workspace, 2, settings());
     let query = Query { pattern: "one".into(), replacement: "line 9".into(), regex: false, word: false };
-    let tree = Tree { base: workspace.root().to_owned(), root: workspace.root().to_owned(), ..Tree::default() };
-    let find =
-        || replace::search(&query, &tree, Guard { expected_matches: Some(2), max_files: None }, &CancelToken::new());
+    let tree =
+        SearchTree { base: workspace.root().to_owned(), root: workspace.root().to_owned(), ..SearchTree::default() };
+    let find = || {
+        replace::search(&query, &tree, ReplaceGuard { expected_matches: Some(2), max_files: None }, &CancelToken::new())
+    };
     let (found, report) = engine.apply_found(find, running());
     assert_eq!((report.unwrap().attempts, found.unwrap().matches(), faults.fired()), (3, 2, 2));
     assert_eq!((workspace.read("a"), workspace.read("b")), ("line 9\nline 1\nline 2\n".into(), "line 9\n".into()));
@@ -141,9 +143,11 @@ fn what_is_searched_for_is_searched_again() {
     let workspace = Workspace::with(&[("a", "line\n")]);
     let (engine, _) = written(&workspace, 1, settings());
     let query = Query { pattern: "line".into(), ..query };
-    let tree = Tree { base: workspace.root().to_owned(), root: workspace.root().to_owned(), ..Tree::default() };
-    let find =
-        || replace::search(&query, &tree, Guard { expected_matches: Some(1), max_files: None }, &CancelToken::new());
+    let tree =
+        SearchTree { base: workspace.root().to_owned(), root: workspace.root().to_owned(), ..SearchTree::default() };
+    let find = || {
+        replace::search(&query, &tree, ReplaceGuard { expected_matches: Some(1), max_files: None }, &CancelToken::new())
+    };
     let error = engine.apply_found(find, running()).1.unwrap_err();
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::MatchCountMismatch, 2), "{error}");
     assert_eq!(workspace.read("a"), "line\nline 1\n");

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 use txedit::engine::RecoverOptions;
 use txedit::error::{ErrorKind, NextStep, Outcome};
-use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::os::OsFs;
 
 use super::Workspace;
@@ -26,8 +26,8 @@ fn killed() -> (Workspace, String) {
 fn stopping_at(here: &Workspace, swap: usize) -> InProcess {
     let faults = FaultFs::new(Arc::new(OsFs::new()));
     let swaps = AtomicUsize::new(0);
-    let is_late = move |call: &Call| {
-        let is_rename = call.operation == Operation::Rename;
+    let is_late = move |call: &FaultCall| {
+        let is_rename = call.operation == FaultOperation::Rename;
         let is_swap = call.to.as_ref().is_some_and(|to| !to.to_string_lossy().contains(".txedit"));
         let done =
             if is_rename && is_swap { swaps.fetch_add(1, Ordering::Relaxed) } else { swaps.load(Ordering::Relaxed) };
@@ -237,7 +237,7 @@ fn what_was_recovered_is_told_though_the_trash_cannot_be_emptied() {
     let (here, id) = killed();
     fs::create_dir_all(here.path().join(".txedit/trash").join("20200101T000000.000000Z-0123456789abcdef")).unwrap();
     let faults = FaultFs::new(Arc::new(OsFs::new()));
-    let syncs = |call: &Call| matches!(call.operation, Operation::Sync | Operation::SyncFileSystem);
+    let syncs = |call: &FaultCall| matches!(call.operation, FaultOperation::Sync | FaultOperation::SyncFileSystem);
     faults.add(Rule::fail(1, EIO).matching(move |call| syncs(call) && call.path.ends_with("trash")));
     let engine = InProcess::on(Arc::new(faults), &here.path()).engine;
     let done = engine.recover(Some(&id), RecoverOptions::default()).unwrap().remove(0);
@@ -286,18 +286,19 @@ fn where_a_file_is_written_in_each_swap_the_way_out_is_named() {
     let (here, id) = killed();
     let faults = FaultFs::new(Arc::new(OsFs::new()));
     let file = here.path().join("3");
-    let is_its = |file: &Path, call: &Call| call.operation == Operation::Rename && call.to.as_deref() == Some(file);
+    let is_its =
+        |file: &Path, call: &FaultCall| call.operation == FaultOperation::Rename && call.to.as_deref() == Some(file);
     // Another content comes out of each swap; and when it is back, it is the old one again.
     let (swaps, rule_of) = (Arc::new(AtomicUsize::new(0)), file.clone());
     let (count, written) = (Arc::clone(&swaps), file.clone());
-    let before = move |_: &Call| {
+    let before = move |_: &FaultCall| {
         if count.fetch_add(1, Ordering::Relaxed) % 2 == 0 {
             fs::write(&written, "theirs").unwrap();
         }
     };
     faults.add(Rule::before(1, before).matching(move |call| is_its(&rule_of, call)).from_then_on());
     let (rule_of, written) = (file.clone(), file);
-    let after = move |_: &Call| {
+    let after = move |_: &FaultCall| {
         if swaps.load(Ordering::Relaxed) % 2 == 0 {
             fs::write(&written, "old").unwrap();
         }

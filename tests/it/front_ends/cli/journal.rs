@@ -5,7 +5,7 @@ use std::fs;
 use txedit::digest::Digest;
 use txedit::identity::Identity;
 use txedit::journal::record::encode;
-use txedit::journal::{Change, Header, Journal, Owner, Record, VERSION};
+use txedit::journal::{Header, Journal, Owner, Record, RecordedChange, VERSION};
 use txedit::path::RelPath;
 use txedit::plan::{Access, FileState};
 
@@ -32,8 +32,12 @@ fn journal() -> Journal {
         request: None,
         label: Some("two\nlines".into()),
     };
-    let change =
-        Change::Edit { before: state(b"old"), after: state(b"newer"), staged: identity(2), original: identity(3) };
+    let change = RecordedChange::Edit {
+        before: state(b"old"),
+        after: state(b"newer"),
+        staged: identity(2),
+        original: identity(3),
+    };
     let record = Record { path: RelPath::new("src/a.rs").unwrap(), change };
     Journal { header, entries: vec![record], back_on_crash: false }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use rustix::process::{Signal, getpid, kill_process};
 use txedit::engine::{Decision, Engine, RecoverOptions};
 use txedit::error::Error;
-use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::os::OsFs;
 use txedit::path::STATE_FOLDER;
 use txedit::request::validate::PathRule;
@@ -240,10 +240,10 @@ pub(super) fn append(path: &Path, text: &str) {
     fs::File::options().append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
 }
 
-fn at_moment(text: &str, run: impl Fn(&Call) + Send + Sync + 'static) -> Rule {
+fn at_moment(text: &str, run: impl Fn(&FaultCall) + Send + Sync + 'static) -> Rule {
     let mut words = text.split(' ').skip(1);
     let (kind, nth) = (words.next().unwrap(), words.next().unwrap());
-    let matches: fn(&Call) -> bool = match kind {
+    let matches: fn(&FaultCall) -> bool = match kind {
         "write" => |call| call.operation.writes(),
         "swap" => is_swap,
         "mark" => is_mark,
@@ -253,18 +253,18 @@ fn at_moment(text: &str, run: impl Fn(&Call) + Send + Sync + 'static) -> Rule {
 }
 
 /// Whether a target is renamed: one of the two names is outside the state folder.
-pub(super) fn is_swap(call: &Call) -> bool {
+pub(super) fn is_swap(call: &FaultCall) -> bool {
     let inside = |path: &Path| path.components().any(|part| part.as_os_str() == STATE_FOLDER);
-    call.operation == Operation::Rename && call.to.as_deref().is_some_and(|to| inside(&call.path) != inside(to))
+    call.operation == FaultOperation::Rename && call.to.as_deref().is_some_and(|to| inside(&call.path) != inside(to))
 }
 
 /// Whether a journal is renamed: its name is its state.
-fn is_mark(call: &Call) -> bool {
+fn is_mark(call: &FaultCall) -> bool {
     let journal = |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("journal"));
-    call.operation == Operation::Rename && journal(&call.path)
+    call.operation == FaultOperation::Rename && journal(&call.path)
 }
 
-fn is_archive(call: &Call) -> bool {
+fn is_archive(call: &FaultCall) -> bool {
     let history = |path: &Path| path.parent().is_some_and(|parent| parent.ends_with(".txedit/history"));
-    call.operation == Operation::Rename && call.to.as_deref().is_some_and(history)
+    call.operation == FaultOperation::Rename && call.to.as_deref().is_some_and(history)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use txedit::fs::fault::{FaultFs, Operation, Rule};
+use txedit::fs::fault::{FaultFs, FaultOperation, Rule};
 use txedit::fs::sim::SimFs;
 use txedit::testing::{Explorer, Role, Script};
 
@@ -67,9 +67,9 @@ fn is_caught_without(script: &Script, first: u64, is_left_out: fn(&Path) -> bool
             return fs;
         }
         let faults = FaultFs::new(fs);
-        let matches = move |call: &txedit::fs::fault::Call| {
-            assert_ne!(call.operation, Operation::SyncFileSystem, "a barrier of the other kind");
-            call.operation == Operation::Sync && is_left_out(&call.path)
+        let matches = move |call: &txedit::fs::fault::FaultCall| {
+            assert_ne!(call.operation, FaultOperation::SyncFileSystem, "a barrier of the other kind");
+            call.operation == FaultOperation::Sync && is_left_out(&call.path)
         };
         faults.add(Rule::pretend(first).matching(matches).from_then_on());
         Arc::new(faults)

@@ -2,7 +2,7 @@
 
 use txedit::engine::Engine;
 use txedit::error::ErrorKind;
-use txedit::testing::{Acts, Deed, Explored, Explorer, Foreign, Script, Violation};
+use txedit::testing::{Acts, Explored, Explorer, Foreign, ForeignDeed, Script, Violation};
 
 use super::{as_on_fuse, explore, explore_once, scripts, seeded, so_far};
 use crate::proof::foreign;
@@ -56,13 +56,18 @@ fn is_whole(engine: &Engine, _: Acts) -> Result<(), String> {
 }
 
 /// What a program does that keeps writing: the place of the edit stays, or goes.
-fn deeds<'a>(path: &'a str, content: &str) -> Vec<(&'a str, Deed)> {
+fn deeds<'a>(path: &'a str, content: &str) -> Vec<(&'a str, ForeignDeed)> {
     let longer: Vec<u8> = format!("{content}more\n").into();
     let other: Vec<u8> = format!("{content}x\n").into();
     let gone = || b"somebody else's\n".to_vec();
-    let contents = [Deed::Write(longer.clone()), Deed::Replace(longer), Deed::Write(gone()), Deed::Replace(gone())];
-    let late = [Deed::AppendToOld("late\n".into()), Deed::AppendToNew("late\n".into())];
-    let others = [Deed::WriteKeepingTime(other), Deed::Delete, Deed::Chmod(0o600)];
+    let contents = [
+        ForeignDeed::Write(longer.clone()),
+        ForeignDeed::Replace(longer),
+        ForeignDeed::Write(gone()),
+        ForeignDeed::Replace(gone()),
+    ];
+    let late = [ForeignDeed::AppendToOld("late\n".into()), ForeignDeed::AppendToNew("late\n".into())];
+    let others = [ForeignDeed::WriteKeepingTime(other), ForeignDeed::Delete, ForeignDeed::Chmod(0o600)];
     contents.into_iter().chain(late).chain(others).map(|deed| (path, deed)).collect()
 }
 
@@ -73,7 +78,7 @@ pub(crate) fn made_anew(script: &Script) -> Result<Explored, Violation> {
     let (script, calls) = (whole(script), Explorer::calls(&script.clone().contended())?);
     let mut found = Explored::default();
     for call in (calls / 2 - 2..=calls / 2 + 2).step_by(2) {
-        let deed = Deed::Replace(b"a one\nmore\n".to_vec());
+        let deed = ForeignDeed::Replace(b"a one\nmore\n".to_vec());
         found += explorer.explore_with(&script, &[Foreign { call, path: "/w/a".into(), deed }])?;
     }
     Ok(found)

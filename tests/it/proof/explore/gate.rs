@@ -141,7 +141,7 @@ fn broken(protocol: Protocol) -> &'static Protocol {
 }
 
 /// The commit, with the check's own steps changed.
-fn commit_but(n: usize, terms: Terms, keep: fn(&Step) -> bool) -> Vec<txedit::commit::step::Phase> {
+fn commit_but(n: usize, terms: Terms, keep: fn(&Step) -> bool) -> Vec<txedit::commit::step::StepPhase> {
     let mut phases = forward::commit(n, terms);
     for phase in &mut phases {
         phase.steps.retain(keep);

@@ -5,7 +5,7 @@
 //! transaction makes cannot be told from the transaction's own; only that one case is left out.
 
 use txedit::fs::sim::Volume;
-use txedit::testing::{Deed, Script};
+use txedit::testing::{ForeignDeed, Script};
 
 use super::scripts;
 use crate::proof::foreign::{creations, deeds, explore};
@@ -19,8 +19,8 @@ fn has_no_births(volume: &mut Volume) {
 }
 
 /// Somebody deletes what is there and makes a file with one of these contents in its place.
-fn anew<'a>(path: &'a str, contents: &[&str]) -> Vec<(&'a str, Deed)> {
-    contents.iter().map(|content| (path, Deed::Recreate((*content).into()))).collect()
+fn anew<'a>(path: &'a str, contents: &[&str]) -> Vec<(&'a str, ForeignDeed)> {
+    contents.iter().map(|content| (path, ForeignDeed::Recreate((*content).into()))).collect()
 }
 
 const OF_AN_EDIT: [&str; 4] = ["a one\n", "a two\n", "owt a\n", "somebody else's\n"];

@@ -9,7 +9,7 @@ use txedit::engine::report::RecoveryAction;
 use txedit::engine::{Engine, RecoverOptions, Run, Settings};
 use txedit::fs::sim::{Action, SimFs};
 use txedit::request::Request;
-use txedit::testing::{Explorer, Pair, Script};
+use txedit::testing::{Explorer, Script, ScriptPair};
 
 use super::scripts::{creates, deletes, files, renames, replaces, request, script};
 use super::{seeded, so_far};
@@ -26,7 +26,7 @@ fn explore(name: &str, first: Script, second: Script, full: usize) {
     // No factor of it may be that of the three kinds of kills.
     let share = super::share(full);
     let share = if share.is_multiple_of(3) { share + 1 } else { share };
-    match explorer.explore_pair(&Pair::new(first, second), share, 9) {
+    match explorer.explore_pair(&ScriptPair::new(first, second), share, 9) {
         Ok(found) => {
             let seconds = started.elapsed().as_secs_f32();
             eprintln!("two processes, {name}: {found}, in {seconds:.1} s; {} so far", so_far(&found));
@@ -161,7 +161,7 @@ fn a_recovery_of_what_another_edits_loses_nothing() {
 
 /// Two processes must show what is broken.
 fn is_caught(first: Script, second: Script) {
-    match explorer().explore_pair(&Pair::new(first, second), 20, 1000) {
+    match explorer().explore_pair(&ScriptPair::new(first, second), 20, 1000) {
         Ok(found) => panic!("not noticed: {found}"),
         Err(violation) => eprintln!("noticed:\n{violation}"),
     }

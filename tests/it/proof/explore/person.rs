@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use txedit::check::{Call, Check, Checker, Ended, Verdict};
+use txedit::check::{Check, CheckCall, Checker, Ended, Verdict};
 use txedit::engine::{Decision, Engine, RecoverOptions, Settings};
 use txedit::errno::Errno;
 use txedit::error::ErrorKind;
@@ -20,7 +20,7 @@ use crate::support::workspace::running;
 struct Fails;
 
 impl Checker for Fails {
-    fn run(&self, _: &Call<'_>) -> std::io::Result<Ended> {
+    fn run(&self, _: &CheckCall<'_>) -> std::io::Result<Ended> {
         let verdict = Verdict::Failed("exit status: 1".to_owned());
         Ok(Ended::new(verdict))
     }

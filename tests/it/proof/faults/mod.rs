@@ -5,7 +5,7 @@
 mod real;
 mod several;
 
-use txedit::testing::{Deed, Explorer, Foreign, Injected, Script, Violation};
+use txedit::testing::{Explorer, Foreign, ForeignDeed, Injected, Script, Violation};
 
 use crate::proof::explore::{as_on_fuse, open, scripts, seeded};
 
@@ -48,7 +48,7 @@ fn a_contended_commit_beside_another_program_keeps_the_promise_whatever_call_fai
     let script = scripts::edit().contended();
     let calls = Explorer::calls(&script).unwrap();
     let found = (calls / 2 - 2..=calls / 2 + 2).step_by(2).map(|call| {
-        let deed = Deed::Replace(b"a one\nmore\n".to_vec());
+        let deed = ForeignDeed::Replace(b"a one\nmore\n".to_vec());
         explorer().inject(&script, Some(&Foreign { call, path: "/w/a".into(), deed }), share(2))
     });
     found.for_each(|found| check(&script, found, 100));
@@ -105,7 +105,7 @@ fn a_rollback_keeps_the_promise_whatever_call_fails() {
     let mut injected = Injected::default();
     // Somebody takes the name that is to be created: the later, the more there is to be taken back.
     for call in (calls / 2..calls).step_by(share(7)) {
-        let deed = Deed::Create(b"somebody else's\n".to_vec());
+        let deed = ForeignDeed::Create(b"somebody else's\n".to_vec());
         let foreign = Foreign { call, path: "/w/sub/new".into(), deed };
         match explorer().inject(&script, Some(&foreign), share(3)) {
             Ok(more) => injected += more,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use txedit::engine::{Engine, RecoverOptions, Run, Settings};
 use txedit::error::{ErrorKind, Outcome, Result};
 use txedit::fs::Fs;
-use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::os::OsFs;
 use txedit::request::Request;
 
@@ -80,7 +80,7 @@ enum Before {
 
 /// What a trial was asked to do, and what it came to.
 struct Trial {
-    calls: Vec<Call>,
+    calls: Vec<FaultCall>,
     fired: bool,
     result: Result<()>,
 }
@@ -99,7 +99,7 @@ fn trial(root: &Path, before: Before, old: &Files, new: &Files, rule: Option<Rul
     if before == Before::InTheWay {
         let moved = root.join("moved");
         theirs.insert("moved".into(), b"somebody else's\n".to_vec());
-        let swap = move |call: &Call| call.operation == Operation::Rename && call.to.as_ref() == Some(&moved);
+        let swap = move |call: &FaultCall| call.operation == FaultOperation::Rename && call.to.as_ref() == Some(&moved);
         let path = root.join("moved");
         faults.add(Rule::before(1, move |_| fs::write(&path, "somebody else's\n").unwrap()).matching(swap));
     }
@@ -166,10 +166,11 @@ fn inject(root: &Path, before: Before, share: usize, lot: &mut usize) -> usize {
         let nth = seen.entry(format!("{:?}", call.operation)).or_default();
         *nth += 1;
         let operation = call.operation;
-        let moves_bytes = matches!(operation, Operation::ReadAt | Operation::WriteAt | Operation::CopyRange);
+        let moves_bytes =
+            matches!(operation, FaultOperation::ReadAt | FaultOperation::WriteAt | FaultOperation::CopyRange);
         let fails = ERRNOS.iter().map(|errno| Rule::fail(*nth, *errno));
         let short = moves_bytes.then(|| Rule::short(*nth, 1));
-        let after = (operation == Operation::Rename).then(|| Rule::fail_after(*nth, 5));
+        let after = (operation == FaultOperation::Rename).then(|| Rule::fail_after(*nth, 5));
         for rule in fails.chain(short).chain(after) {
             for rule in [rule.clone(), rule.from_then_on()] {
                 *lot += 1;

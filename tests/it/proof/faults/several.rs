@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use txedit::engine::{Engine, RecoverOptions, Run, Settings};
 use txedit::fs::Fs;
-use txedit::fs::fault::{FaultFs, Operation, Rule};
+use txedit::fs::fault::{FaultFs, FaultOperation, Rule};
 use txedit::fs::sim::{Action, SimFs};
 
 use crate::proof::explore::scripts::{self, replaces, request};
@@ -31,8 +31,9 @@ fn two_interrupted() -> SimFs {
             // In the other folder, by another process, which dies at the same point.
             let dies = FaultFs::new(Arc::new(acting.process(3)));
             let machine = acting.clone();
-            let mark =
-                |call: &txedit::fs::fault::Call| call.operation == Operation::Rename && call.path.ends_with("journal");
+            let mark = |call: &txedit::fs::fault::FaultCall| {
+                call.operation == FaultOperation::Rename && call.path.ends_with("journal")
+            };
             dies.add(Rule::before(1, move |_| machine.kill(3)).matching(mark));
             let second = engine(Arc::new(dies));
             second.apply(&request(vec![replaces("sub/d", "one", "two")]), run).unwrap_err();
@@ -51,7 +52,7 @@ fn a_sync_that_failed_is_not_tried_again_for_the_next_one() {
     for nth in 1..=4 {
         let machine = two_interrupted();
         let faults = Arc::new(FaultFs::new(Arc::new(machine.process(5))));
-        faults.add(Rule::fail(nth, 5).of(Operation::SyncFileSystem));
+        faults.add(Rule::fail(nth, 5).of(FaultOperation::SyncFileSystem));
         let fs: Arc<dyn Fs> = Arc::<FaultFs>::clone(&faults);
         let recovered = engine(fs).recover(None, RecoverOptions::default());
         assert_eq!(faults.syncs_tried_again(), [], "{recovered:?}");

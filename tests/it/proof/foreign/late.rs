@@ -9,7 +9,7 @@ use txedit::commit::protocol::{PROTOCOL, Protocol};
 use txedit::engine::report::Pruned;
 use txedit::engine::{Engine, Retention, Run, Settings};
 use txedit::fs::sim::{Action, SimFs};
-use txedit::testing::{Deed, Script};
+use txedit::testing::{ForeignDeed, Script};
 
 use super::explore;
 use crate::proof::explore::scripts::{self, creates, deletes, replaces, request};
@@ -17,8 +17,8 @@ use crate::proof::explore::scripts::{self, creates, deletes, replaces, request};
 const LATE: &str = "late\n";
 
 /// Somebody opens what the transaction puts in place, and writes later.
-pub(crate) fn late_writers() -> Vec<(&'static str, Deed)> {
-    ["/w/a", "/w/sub/new"].map(|path| (path, Deed::AppendToNew(LATE.into()))).into()
+pub(crate) fn late_writers() -> Vec<(&'static str, ForeignDeed)> {
+    ["/w/a", "/w/sub/new"].map(|path| (path, ForeignDeed::AppendToNew(LATE.into()))).into()
 }
 
 /// A check fails, and then something else is committed.

@@ -7,7 +7,7 @@ mod together;
 use txedit::commit::protocol::{PROTOCOL, Protocol};
 use txedit::journal::Record;
 use txedit::journal::recover::{Seen, is_new};
-use txedit::testing::{Deed, Explorer, Script};
+use txedit::testing::{Explorer, ForeignDeed, Script};
 
 use crate::proof::explore::{scripts, seeded, share, so_far};
 
@@ -17,40 +17,44 @@ pub(crate) fn explorer() -> Explorer {
 }
 
 /// All that somebody may do to a file that is `old` and becomes `new`.
-pub(crate) fn deeds<'a>(path: &'a str, old: &str, new: &str) -> Vec<(&'a str, Deed)> {
+pub(crate) fn deeds<'a>(path: &'a str, old: &str, new: &str) -> Vec<(&'a str, ForeignDeed)> {
     let same_size: String = new.chars().rev().collect();
     let contents = [old, new, &same_size, "somebody else's\n"];
     let mut deeds: Vec<_> = contents
         .iter()
-        .flat_map(|content| [Deed::Write((*content).into()), Deed::Replace((*content).into())])
+        .flat_map(|content| [ForeignDeed::Write((*content).into()), ForeignDeed::Replace((*content).into())])
         .collect();
-    deeds.extend([Deed::Delete, Deed::AppendToOld("late\n".into()), Deed::AppendToNew("late\n".into())]);
+    deeds.extend([
+        ForeignDeed::Delete,
+        ForeignDeed::AppendToOld("late\n".into()),
+        ForeignDeed::AppendToNew("late\n".into()),
+    ]);
     deeds.into_iter().map(|deed| (path, deed)).collect()
 }
 
 /// All that somebody may do to a path at which `new` is to be created.
-pub(crate) fn creations<'a>(path: &'a str, new: &str) -> Vec<(&'a str, Deed)> {
+pub(crate) fn creations<'a>(path: &'a str, new: &str) -> Vec<(&'a str, ForeignDeed)> {
     let contents = [new, "somebody else's\n"];
     let mut deeds: Vec<_> = contents
         .iter()
         .flat_map(|content| {
             let content: Vec<u8> = (*content).into();
-            [Deed::Create(content.clone()), Deed::Write(content.clone()), Deed::Replace(content)]
+            [ForeignDeed::Create(content.clone()), ForeignDeed::Write(content.clone()), ForeignDeed::Replace(content)]
         })
         .collect();
-    deeds.extend([Deed::Delete, Deed::AppendToNew("late\n".into())]);
+    deeds.extend([ForeignDeed::Delete, ForeignDeed::AppendToNew("late\n".into())]);
     deeds.into_iter().map(|deed| (path, deed)).collect()
 }
 
 /// What somebody may do to the files of [`scripts::three`].
-pub(crate) fn deeds_of_three() -> Vec<(&'static str, Deed)> {
+pub(crate) fn deeds_of_three() -> Vec<(&'static str, ForeignDeed)> {
     let mut all = deeds("/w/a", "a one\n", "a two\n");
     all.extend(deeds("/w/b", "b one\n", "b two\n"));
     all.extend(creations("/w/sub/new", "new two\n"));
     all
 }
 
-pub(crate) fn explore(script: &Script, deeds: &[(&str, Deed)], full: usize) {
+pub(crate) fn explore(script: &Script, deeds: &[(&str, ForeignDeed)], full: usize) {
     let started = std::time::Instant::now();
     let explorer = explorer();
     match explorer.explore_deeds(script, deeds, share(full)) {
@@ -91,12 +95,12 @@ fn a_new_folder_loses_nothing_that_others_write() {
 }
 
 /// All that somebody may do to a file's mode, owner and attributes.
-pub(crate) fn permissions(path: &str) -> Vec<(&str, Deed)> {
+pub(crate) fn permissions(path: &str) -> Vec<(&str, ForeignDeed)> {
     let deeds = [
-        Deed::Chmod(0o600),
-        Deed::Chown(7, 8),
-        Deed::SetAttribute("user.theirs".into(), b"theirs".to_vec()),
-        Deed::RemoveAttribute(scripts::ATTRIBUTE.into()),
+        ForeignDeed::Chmod(0o600),
+        ForeignDeed::Chown(7, 8),
+        ForeignDeed::SetAttribute("user.theirs".into(), b"theirs".to_vec()),
+        ForeignDeed::RemoveAttribute(scripts::ATTRIBUTE.into()),
     ];
     deeds.into_iter().map(|deed| (path, deed)).collect()
 }
@@ -128,14 +132,16 @@ fn permissions_that_others_give_beside_a_check_that_fails_are_kept() {
 
 #[test]
 fn a_write_whose_time_is_set_back_is_not_lost() {
-    let deeds =
-        [("/w/a", Deed::WriteKeepingTime(b"a six\n".to_vec())), ("/w/b", Deed::WriteKeepingTime(b"b six\n".to_vec()))];
+    let deeds = [
+        ("/w/a", ForeignDeed::WriteKeepingTime(b"a six\n".to_vec())),
+        ("/w/b", ForeignDeed::WriteKeepingTime(b"b six\n".to_vec())),
+    ];
     explore(&scripts::three(), &deeds, 24);
 }
 
 #[test]
 fn a_folder_that_others_move_is_noticed() {
-    let deeds = [("/w/sub", Deed::MoveFolder("/w/elsewhere".into()))];
+    let deeds = [("/w/sub", ForeignDeed::MoveFolder("/w/elsewhere".into()))];
     explore(&scripts::three(), &deeds, 12);
     let edits_both =
         scripts::request(vec![scripts::replaces("a", "one", "two"), scripts::replaces("sub/d", "one", "two")]);
@@ -143,8 +149,8 @@ fn a_folder_that_others_move_is_noticed() {
 }
 
 /// Somebody puts a file of their own in the place of the one that is edited, with the very bytes that it is to become.
-fn the_same_bytes() -> Vec<(&'static str, Deed)> {
-    vec![("/w/a", Deed::Replace(b"a two\n".to_vec()))]
+fn the_same_bytes() -> Vec<(&'static str, ForeignDeed)> {
+    vec![("/w/a", ForeignDeed::Replace(b"a two\n".to_vec()))]
 }
 
 #[test]

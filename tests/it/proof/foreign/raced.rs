@@ -10,7 +10,7 @@ use txedit::commit::protocol::{PROTOCOL, Protocol};
 use txedit::commit::step::Step;
 use txedit::engine::{Engine, Run, Settings};
 use txedit::error::Outcome;
-use txedit::fs::sim::{Action, Held, SimFs};
+use txedit::fs::sim::{Action, SimFs, SimHeldFile};
 use txedit::request::Request;
 
 use crate::proof::explore::scripts::{creates, deletes, replaces, request};
@@ -46,7 +46,7 @@ enum How {
     Append,
     Replace,
     /// By a handle that was opened before the transaction began.
-    ByOldHandle(Held),
+    ByOldHandle(SimHeldFile),
 }
 
 /// One foreign edit that is still to come.

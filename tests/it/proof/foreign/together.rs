@@ -4,7 +4,7 @@ use txedit::commit::protocol::{PROTOCOL, Protocol};
 use txedit::engine::Durability;
 use txedit::journal::Record;
 use txedit::journal::recover::{self, Observed, Seen};
-use txedit::testing::{Deed, Explored, Script, Violation};
+use txedit::testing::{Explored, ForeignDeed, Script, Violation};
 
 use super::{creations, deeds, deeds_of_three, explore, explorer};
 use crate::proof::explore::{explore_once, scripts, share, so_far};
@@ -28,7 +28,7 @@ fn two_foreign_acts_lose_nothing() {
 #[test]
 fn foreign_acts_between_a_kill_and_the_recovery_lose_nothing() {
     let script = scripts::three();
-    let mut sets: Vec<Vec<(&str, Deed)>> = deeds_of_three().into_iter().map(|deed| vec![deed]).collect();
+    let mut sets: Vec<Vec<(&str, ForeignDeed)>> = deeds_of_three().into_iter().map(|deed| vec![deed]).collect();
     let (edited, created) = (deeds("/w/a", "a one\n", "a two\n"), creations("/w/sub/new", "new two\n"));
     let both = edited.iter().flat_map(|first| created.iter().map(move |second| vec![first.clone(), second.clone()]));
     sets.extend(both);
@@ -83,9 +83,9 @@ fn inodes_told_by_their_number_alone_are_noticed() {
     let protocol: &'static Protocol = Box::leak(Box::new(broken));
     let script = scripts::three().on(|volume| volume.reuse_inodes = true).protocol(protocol);
     // What was created is made anew by somebody, and what is still to be deleted was written: it all goes back.
-    let deeds: Vec<(&str, Deed)> = vec![
-        ("/w/sub/new", Deed::Recreate(b"new two\n".to_vec())),
-        ("/w/b", Deed::Write(b"somebody else's\n".to_vec())),
+    let deeds: Vec<(&str, ForeignDeed)> = vec![
+        ("/w/sub/new", ForeignDeed::Recreate(b"new two\n".to_vec())),
+        ("/w/b", ForeignDeed::Write(b"somebody else's\n".to_vec())),
     ];
     match explorer().explore_deeds_after_kill(&script, &[deeds], 1) {
         Ok(found) => panic!("{script:?} did not notice: {found}"),
@@ -102,7 +102,7 @@ fn a_failed_sync_that_goes_unnoticed_is_noticed() {
         let mut phases = forward::commit(n, durable);
         let barrier = phases[0].steps.len() - n - 1;
         let steps = phases[0].steps.split_off(barrier);
-        let ignored = txedit::commit::step::Phase { on_failure: OnFailure::Warn, steps };
+        let ignored = txedit::commit::step::StepPhase { on_failure: OnFailure::Warn, steps };
         phases.insert(1, ignored);
         phases
     };

@@ -9,7 +9,7 @@ use txedit::commit::protocol::PROTOCOL;
 use txedit::engine::report::Report;
 use txedit::engine::{Engine, Retention, Run, Settings};
 use txedit::error::Result;
-use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::sim::SimFs;
 use txedit::fs::{Fs, Name, Rename};
 
@@ -79,12 +79,12 @@ fn beside_a_writer(attempts: usize, is_parallel: bool) -> (Result<Report>, Vec<S
     machine.kill(1);
     let faults = FaultFs::new(Arc::new(machine.process(2)));
     let faults = Arc::new(if is_parallel { faults.in_parallel() } else { faults });
-    let named = |call: &Call| call.operation == Operation::Rename && call.path.ends_with(".journal");
+    let named = |call: &FaultCall| call.operation == FaultOperation::Rename && call.path.ends_with(".journal");
     let acting = machine.clone();
     faults.add(Rule::before(1, move |_| acting.append("/w/a", b"a line\n").unwrap()).matching(named));
     let engine = engine(faults.clone(), "/w").with_attempts(attempts);
     let done = engine.apply(&request(vec![replaces("a", "one", "two"), replaces("b", "one", "two")]), Run::default());
-    let syncs = faults.calls().into_iter().filter(|call| call.operation == Operation::Sync);
+    let syncs = faults.calls().into_iter().filter(|call| call.operation == FaultOperation::Sync);
     let mut synced: Vec<String> = syncs.map(|call| super::syncs::site(&call)).collect();
     synced.sort();
     (done, synced)
@@ -120,9 +120,9 @@ fn is_newest_left(wrap: impl Fn(Arc<dyn Fs>) -> Arc<dyn Fs>) -> bool {
     machine.read("/w/b").unwrap() == b"b one\n"
 }
 
-fn prunes(call: &Call) -> bool {
+fn prunes(call: &FaultCall) -> bool {
     let is_in = |path: &Path, section: &str| path.parent().is_some_and(|parent| parent.ends_with(section));
-    call.operation == Operation::Rename
+    call.operation == FaultOperation::Rename
         && is_in(&call.path, ".txedit/history")
         && call.to.as_ref().is_some_and(|to| is_in(to, ".txedit/trash"))
 }
@@ -132,7 +132,7 @@ fn history_that_is_pruned_newest_first_is_noticed() {
     assert!(is_newest_left(|fs| fs));
     let reversed = |fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
         let faults = FaultFs::new(Arc::clone(&fs));
-        let newest_first = move |_: &Call| {
+        let newest_first = move |_: &FaultCall| {
             let open = |section| fs.open_folder(&Path::new("/w/.txedit").join(section)).unwrap();
             let (history, trash) = (open("history"), open("trash"));
             let newest = fs.list(&history).unwrap().into_iter().max().unwrap();

@@ -12,9 +12,9 @@ use txedit::commit::protocol::{PROTOCOL, Protocol};
 use txedit::commit::step::Step;
 use txedit::commit::{backward, forward};
 use txedit::fs::Name;
-use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::journal::recover::{self, Class, Observed};
-use txedit::journal::{Change, Mark, Record};
+use txedit::journal::{Mark, Record, RecordedChange};
 use txedit::testing::scenario::{Player, Scenario, play};
 
 use super::{broken, phases_without, without};
@@ -24,7 +24,7 @@ fn by(protocol: Protocol) -> Player {
 }
 
 /// Calls of the engine that are not made, and say that they were.
-fn without_calls(are_left_out: impl Fn(&Call) -> bool + Copy + Send + Sync + 'static) -> Player {
+fn without_calls(are_left_out: impl Fn(&FaultCall) -> bool + Copy + Send + Sync + 'static) -> Player {
     Player::behind(move |_, fs| {
         let faults = FaultFs::new(fs);
         faults.add(Rule::pretend(1).matching(are_left_out).from_then_on());
@@ -43,15 +43,15 @@ fn without_finding_folders() -> Player {
 
 /// What goes back into a slot, or out of one, keeps what it wears.
 fn without_handing_over() -> Player {
-    without_calls(|call| call.operation == Operation::SetMetadata && is_inside(&call.path))
+    without_calls(|call| call.operation == FaultOperation::SetMetadata && is_inside(&call.path))
 }
 
 fn without_any_permissions() -> Player {
-    without_calls(|call| call.operation == Operation::SetMetadata)
+    without_calls(|call| call.operation == FaultOperation::SetMetadata)
 }
 
 fn without_handing_on() -> Player {
-    without_calls(|call| call.operation == Operation::SetMetadata && !is_inside(&call.path))
+    without_calls(|call| call.operation == FaultOperation::SetMetadata && !is_inside(&call.path))
 }
 
 fn without_verified_folders() -> Player {
@@ -62,7 +62,7 @@ fn without_verified_folders() -> Player {
 /// Whether one of these calls was made.
 fn seen(
     faults: &FaultFs,
-    calls: impl Fn(&Call) -> bool + Send + Sync + 'static,
+    calls: impl Fn(&FaultCall) -> bool + Send + Sync + 'static,
 ) -> Box<dyn Fn() -> bool + Send + Sync> {
     let is_seen = Arc::new(AtomicBool::new(false));
     let note = Arc::clone(&is_seen);
@@ -71,7 +71,7 @@ fn seen(
 }
 
 /// Whether a call gives the journal this name.
-fn marks(call: &Call, mark: Mark) -> bool {
+fn marks(call: &FaultCall, mark: Mark) -> bool {
     call.to.as_ref().is_some_and(|to| to.ends_with(mark.file_name()))
 }
 
@@ -80,7 +80,7 @@ fn without_a_history_of_folders() -> Player {
     Player::behind(|_, fs| {
         let faults = FaultFs::new(fs);
         let is_done = seen(&faults, |call| marks(call, Mark::Done));
-        let lists = |call: &Call| call.operation == Operation::List && call.path.ends_with(".txedit/history");
+        let lists = |call: &FaultCall| call.operation == FaultOperation::List && call.path.ends_with(".txedit/history");
         faults.add(Rule::hide(1, |_| true).matching(move |call| lists(call) && is_done()).from_then_on());
         Arc::new(faults)
     })
@@ -89,9 +89,10 @@ fn without_a_history_of_folders() -> Player {
 fn without_a_sync_of_a_found_state_folder() -> Player {
     Player::behind(|_, fs| {
         let faults = FaultFs::new(fs);
-        let names = |call: &Call| call.operation == Operation::Rename && call.path.ends_with(".journal");
+        let names = |call: &FaultCall| call.operation == FaultOperation::Rename && call.path.ends_with(".journal");
         let is_journal_named = seen(&faults, names);
-        let syncs = move |call: &Call| call.operation == Operation::Sync && call.path == Path::new("/w/.txedit");
+        let syncs =
+            move |call: &FaultCall| call.operation == FaultOperation::Sync && call.path == Path::new("/w/.txedit");
         faults.add(Rule::pretend(1).matching(move |call| syncs(call) && is_journal_named()).from_then_on());
         Arc::new(faults)
     })
@@ -124,7 +125,7 @@ fn with_contents_told_by_their_times() -> Player {
 
 fn with_the_time_of_what_was_moved() -> Player {
     let is_incomplete = |record: &Record, seen, ages| {
-        recover::is_incomplete(record, seen, ages) && !matches!(record.change, Change::Create { .. })
+        recover::is_incomplete(record, seen, ages) && !matches!(record.change, RecordedChange::Create { .. })
     };
     by(Protocol { is_incomplete, ..PROTOCOL })
 }
@@ -144,8 +145,8 @@ fn with_every_file_old() -> Player {
 fn without_copies() -> Player {
     Player::behind(|_, fs| {
         let faults = FaultFs::new(Arc::clone(&fs));
-        let named = |call: &Call| call.operation == Operation::Rename && call.path.ends_with(".journal");
-        let unlink = move |call: &Call| {
+        let named = |call: &FaultCall| call.operation == FaultOperation::Rename && call.path.ends_with(".journal");
+        let unlink = move |call: &FaultCall| {
             let folder = fs.open_folder(call.path.parent().unwrap()).unwrap();
             drop(fs.unlink(Name::new(&folder, "000000.original")));
         };
@@ -155,15 +156,15 @@ fn without_copies() -> Player {
 }
 
 fn with_a_mark_that_does_not_move() -> Player {
-    without_calls(|call| call.operation == Operation::Rename && call.path.to_string_lossy().contains("newest."))
+    without_calls(|call| call.operation == FaultOperation::Rename && call.path.to_string_lossy().contains("newest."))
 }
 
 fn with_one_name_for_all_that_is_aside() -> Player {
     Player::behind(|machine, fs| {
         let faults = FaultFs::new(fs);
         let machine = machine.clone();
-        let aside = |call: &Call| call.to.as_ref().is_some_and(|to| to.to_string_lossy().ends_with(".kept.1"));
-        let rename = move |call: &Call| {
+        let aside = |call: &FaultCall| call.to.as_ref().is_some_and(|to| to.to_string_lossy().ends_with(".kept.1"));
+        let rename = move |call: &FaultCall| {
             let to = call.to.as_ref().unwrap();
             machine.rename(to, to.with_extension("")).unwrap();
         };
@@ -177,9 +178,9 @@ fn without_a_look_into_the_slot() -> Player {
     Player::behind(|_, fs| {
         let faults = FaultFs::new(fs);
         let is_begun = seen(&faults, |call| marks(call, Mark::CheckUndo));
-        let opens = |call: &Call| call.operation == Operation::OpenBeneath && call.path == Path::new("/w/g");
+        let opens = |call: &FaultCall| call.operation == FaultOperation::OpenBeneath && call.path == Path::new("/w/g");
         let is_sought = seen(&faults, move |call| opens(call) && is_begun());
-        let looks = move |call: &Call| call.operation == Operation::Stat && call.path.ends_with("000000");
+        let looks = move |call: &FaultCall| call.operation == FaultOperation::Stat && call.path.ends_with("000000");
         faults.add(Rule::miss(1).matching(move |call| looks(call) && is_sought()));
         Arc::new(faults)
     })
@@ -187,11 +188,11 @@ fn without_a_look_into_the_slot() -> Player {
 
 /// A sync of the whole file system is believed everywhere.
 fn without_syncs_of_files() -> Player {
-    without_calls(|call| call.operation == Operation::Sync)
+    without_calls(|call| call.operation == FaultOperation::Sync)
 }
 
 fn without_syncs_of_file_systems() -> Player {
-    without_calls(|call| call.operation == Operation::SyncFileSystem)
+    without_calls(|call| call.operation == FaultOperation::SyncFileSystem)
 }
 
 fn with_files_that_have_no_entry() -> Player {

@@ -4,15 +4,15 @@ use txedit::commit::protocol::{PROTOCOL, Protocol};
 use txedit::commit::step::Step;
 use txedit::commit::{backward, forward};
 use txedit::journal::recover::{self, Class, Observed, Seen};
-use txedit::journal::{Change, Mark, Record};
-use txedit::testing::Deed;
+use txedit::journal::{Mark, Record, RecordedChange};
+use txedit::testing::ForeignDeed;
 
 use super::{broken, is_caught, is_caught_with, phases_without};
 use crate::proof::explore::scripts;
 
 /// Somebody puts a file into the folder that becomes a file.
-fn filled() -> Vec<(&'static str, Deed)> {
-    vec![("/w/sub/theirs", Deed::Create(b"theirs\n".to_vec()))]
+fn filled() -> Vec<(&'static str, ForeignDeed)> {
+    vec![("/w/sub/theirs", ForeignDeed::Create(b"theirs\n".to_vec()))]
 }
 
 #[test]
@@ -37,10 +37,10 @@ fn a_folder_told_by_its_inode_whatever_is_in_it_is_noticed() {
 #[test]
 fn a_file_that_came_out_in_the_place_of_a_folder_and_is_not_compared_is_noticed() {
     let classify = |record: &Record, observed: &Observed| match recover::classify(record, observed) {
-        Class::Captured if matches!(record.change, Change::FileToFolder { .. }) => Class::Done,
+        Class::Captured if matches!(record.change, RecordedChange::FileToFolder { .. }) => Class::Done,
         class => class,
     };
-    let deeds = [("/w/a", Deed::Replace(b"somebody else's\n".to_vec()))];
+    let deeds = [("/w/a", ForeignDeed::Replace(b"somebody else's\n".to_vec()))];
     is_caught_with(&scripts::file_to_folder().protocol(broken(Protocol { classify, ..PROTOCOL })), &deeds);
 }
 

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use txedit::commit::Protocol;
 use txedit::commit::forward;
 use txedit::commit::protocol::PROTOCOL;
-use txedit::commit::step::{Phase, Step, Terms};
+use txedit::commit::step::{Step, StepPhase, Terms};
 use txedit::engine::Engine;
 use txedit::error::{ErrorKind, Outcome, Result};
-use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::os::OsFs;
 
 use super::{broken, phases_without};
@@ -36,7 +36,7 @@ fn at_once(protocol: &'static Protocol, attempts: usize, is_named: bool) -> (Wor
     let faults = Arc::new(FaultFs::new(Arc::new(OsFs::new())));
     let other = Arc::new(Mutex::new(None));
     let (root, told) = (scratch.root().to_owned(), Arc::clone(&other));
-    let interrupt = move |_: &Call| {
+    let interrupt = move |_: &FaultCall| {
         *told.lock().unwrap() = Some(done(&with(Workspace::at(&root), protocol, 1), "b/new"));
     };
     let rule = if is_named { Rule::after(1, interrupt) } else { Rule::before(1, interrupt) };
@@ -109,14 +109,14 @@ fn both_named(protocol: &'static Protocol) -> (Workspace, Both) {
     let (is_named, named) = mpsc::sync_channel(1);
     let (go_on, may_go_on) = mpsc::sync_channel::<()>(1);
     let may_go_on = Mutex::new(may_go_on);
-    let wait = move |_: &Call| {
+    let wait = move |_: &FaultCall| {
         is_named.send(()).unwrap();
         may_go_on.lock().unwrap().recv().unwrap();
     };
     others.add(Rule::after(1, wait).matching(names_its_journal));
     let other = Arc::new(Mutex::new(None));
     let (thread_of_other, root, named) = (Arc::clone(&other), scratch.root().to_owned(), Mutex::new(named));
-    let begin = move |_: &Call| {
+    let begin = move |_: &FaultCall| {
         let (others, root) = (others.clone(), root.clone());
         let thread = std::thread::spawn(move || done(&with(Workspace::on(others, &root), protocol, 1), "b/new"));
         *thread_of_other.lock().unwrap() = Some(thread);
@@ -129,8 +129,8 @@ fn both_named(protocol: &'static Protocol) -> (Workspace, Both) {
     (scratch, (one, other))
 }
 
-fn names_its_journal(call: &Call) -> bool {
-    call.operation == Operation::Rename && call.to.as_ref().is_some_and(|to| to.ends_with("journal"))
+fn names_its_journal(call: &FaultCall) -> bool {
+    call.operation == FaultOperation::Rename && call.to.as_ref().is_some_and(|to| to.ends_with("journal"))
 }
 
 /// A copied entry that has the key may be the request: it is not taken for one that is at work.
@@ -159,7 +159,7 @@ fn waiting_for_a_key_stages_nothing_and_is_no_attempt() {
         (Arc::new(FaultFs::new(Arc::new(OsFs::new()))), Arc::new(FaultFs::new(Arc::new(OsFs::new()))));
     let other = Arc::new(Mutex::new(None));
     let (root, told, through) = (scratch.root().to_owned(), Arc::clone(&other), Arc::clone(&waiting));
-    let interrupt = move |_: &Call| {
+    let interrupt = move |_: &FaultCall| {
         let settings = settings().lock_timeout(Duration::from_millis(200));
         let engine = Engine::with_fs(through.clone(), &root, settings).unwrap();
         let mut second = Workspace::at(&root);
@@ -183,7 +183,7 @@ fn a_key_of_what_nobody_is_at_is_not_waited_for() {
     scratch.write("b/x", "");
     let (root, faults) = (scratch.root().to_owned(), Arc::new(FaultFs::new(Arc::new(OsFs::new()))));
     // Right before this one names its journal, it is there, as a kill leaves it.
-    let leave = move |_: &Call| {
+    let leave = move |_: &FaultCall| {
         let unlooked = broken(Protocol { commit: unlooked, ..PROTOCOL });
         let id = with(Workspace::at(&root), unlooked, 1).apply(&request("b/new")).unwrap().transaction.unwrap();
         let interrupted = root.join(".txedit/txn").join(&id);
@@ -197,6 +197,6 @@ fn a_key_of_what_nobody_is_at_is_not_waited_for() {
     assert_eq!(made(&scratch), ["b/new"]);
 }
 
-fn unlooked(entries: usize, terms: Terms) -> Vec<Phase> {
+fn unlooked(entries: usize, terms: Terms) -> Vec<StepPhase> {
     phases_without(forward::commit(entries, terms), |step| step == Step::LookForKey)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use txedit::commit::protocol::{PROTOCOL, Protocol};
 use txedit::journal::Record;
 use txedit::journal::recover::{self, Class, Observed};
-use txedit::testing::{Deed, Explorer};
+use txedit::testing::{Explorer, ForeignDeed};
 
 use super::{broken, is_caught_with, scenes};
 use crate::proof::explore::scripts;
@@ -43,7 +43,8 @@ fn an_undo_that_says_of_every_file_that_it_is_old_is_noticed() {
         other => other,
     };
     let script = scripts::pair().protocol(broken(Protocol { classify, ..PROTOCOL }));
-    let deeds = [("/w/a", Deed::Write(b"theirs\n".to_vec())), ("/w/b", Deed::Write(b"theirs\n".to_vec()))];
+    let deeds =
+        [("/w/a", ForeignDeed::Write(b"theirs\n".to_vec())), ("/w/b", ForeignDeed::Write(b"theirs\n".to_vec()))];
     let explorer = Explorer { images: 2, images_in_recovery: 2, depth: 0, ..Explorer::default() };
     match explorer.explore_two_deeds(&script, &deeds, 1) {
         Ok(found) => panic!("not noticed: {found}"),

@@ -9,11 +9,11 @@ use txedit::commit::protocol::{PROTOCOL, Protocol};
 use txedit::commit::step::Step;
 use txedit::engine::Run;
 use txedit::fs::Fs;
-use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::sim::{Action, SimFs};
 use txedit::journal::recover::{Observed, Seen};
 use txedit::journal::{Record, recover};
-use txedit::testing::{Deed, Role, Script};
+use txedit::testing::{ForeignDeed, Role, Script};
 
 use super::{broken, is_caught_with, phases_without};
 use crate::proof::explore::scripts;
@@ -40,7 +40,7 @@ fn an_original_told_by_its_digest_alone_is_noticed() {
     let files = vec![scripts::replaces("a", "one", "two"), scripts::replaces("c", "one", "two")];
     let script = scripts::attributed().apply(scripts::request(files));
     let script = script.protocol(broken(Protocol { classify, ..PROTOCOL }));
-    is_caught_with(&script, &[("/w/c", Deed::Chmod(0o600)), ("/w/a", Deed::Chmod(0o600))]);
+    is_caught_with(&script, &[("/w/c", ForeignDeed::Chmod(0o600)), ("/w/a", ForeignDeed::Chmod(0o600))]);
 }
 
 #[test]
@@ -50,20 +50,20 @@ fn permissions_that_are_not_handed_over_are_noticed() {
             return fs;
         }
         let (faults, machine) = (FaultFs::new(fs), machine.clone());
-        let reset = move |call: &Call| machine.set_mode(&call.path, 0o644).unwrap();
-        faults.add(Rule::after(1, reset).matching(|call| call.operation == Operation::SetMetadata).from_then_on());
+        let reset = move |call: &FaultCall| machine.set_mode(&call.path, 0o644).unwrap();
+        faults.add(Rule::after(1, reset).matching(|call| call.operation == FaultOperation::SetMetadata).from_then_on());
         Arc::new(faults)
     };
     let files = scripts::request(vec![scripts::replaces("c", "one", "two")]);
     let script = scripts::script("closed").apply_checked(files, |_| false).disturb(takes_back);
-    is_caught_with(&script, &[("/w/c", Deed::Chmod(0o600))]);
+    is_caught_with(&script, &[("/w/c", ForeignDeed::Chmod(0o600))]);
 }
 
 #[test]
 fn folders_that_are_not_verified_are_noticed() {
     let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::VerifyFolders);
     let script = scripts::three().protocol(broken(Protocol { commit, ..PROTOCOL }));
-    is_caught_with(&script, &[("/w/sub", Deed::MoveFolder("/w/elsewhere".into()))]);
+    is_caught_with(&script, &[("/w/sub", ForeignDeed::MoveFolder("/w/elsewhere".into()))]);
 }
 
 /// Somebody writes a file right before it goes back, so that it is put where it was again; an attribute that was set
@@ -87,7 +87,7 @@ fn is_handed_on(disturb: impl Fn(Arc<dyn Fs>) -> Arc<dyn Fs>) -> bool {
     let (taking, files) =
         (machine.clone(), vec![scripts::replaces("a", "one", "two"), scripts::creates("b2", "b two\n")]);
     let faults = FaultFs::new(disturb(Arc::new(machine.process(1))));
-    let creates = |call: &Call| call.to.as_ref().is_some_and(|to| to.ends_with("w/b2"));
+    let creates = |call: &FaultCall| call.to.as_ref().is_some_and(|to| to.ends_with("w/b2"));
     faults.add(Rule::before(1, move |_| taking.create("/w/b2", "theirs\n").unwrap()).matching(creates));
     let engine = Script::new("handed on", |_| ()).engine(Arc::new(faults)).unwrap();
     engine.apply(&scripts::request(files), Run::default()).unwrap_err();
@@ -99,7 +99,7 @@ fn is_handed_on(disturb: impl Fn(Arc<dyn Fs>) -> Arc<dyn Fs>) -> bool {
 #[test]
 fn permissions_that_are_not_handed_on_are_noticed() {
     assert!(is_handed_on(|fs| fs));
-    let gives = |call: &Call| call.operation == Operation::SetMetadata && call.path.ends_with("w/a");
+    let gives = |call: &FaultCall| call.operation == FaultOperation::SetMetadata && call.path.ends_with("w/a");
     let unset = |fs| -> Arc<dyn Fs> {
         let faults = FaultFs::new(fs);
         faults.add(Rule::pretend(1).matching(gives).from_then_on());

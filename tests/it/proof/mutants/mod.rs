@@ -60,15 +60,15 @@
 use std::sync::{Arc, Mutex};
 
 use txedit::commit::protocol::{PROTOCOL, Protocol};
-use txedit::commit::step::{Barrier, Phase, Step, Terms};
+use txedit::commit::step::{Barrier, Step, StepPhase, Terms};
 use txedit::commit::{backward, forward};
 use txedit::fs::Fs;
-use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::journal::recover::{Ages, Observed, Seen};
-use txedit::journal::recover::{Class, Decision};
-use txedit::journal::{Change, Mark, Record, recover};
+use txedit::journal::recover::{Class, RecoveryDecision};
+use txedit::journal::{Mark, Record, RecordedChange, recover};
 use txedit::limits::READ_AGAIN_BYTES;
-use txedit::testing::{Deed, Explorer, Foreign, Role, Script};
+use txedit::testing::{Explorer, Foreign, ForeignDeed, Role, Script};
 
 use crate::proof::explore::scripts;
 
@@ -98,7 +98,7 @@ fn is_caught(script: &Script) {
 }
 
 /// A crash after a foreign program's deed must show it.
-fn is_caught_with(script: &Script, deeds: &[(&str, Deed)]) {
+fn is_caught_with(script: &Script, deeds: &[(&str, ForeignDeed)]) {
     let explorer = Explorer { images: 6, images_in_recovery: 4, depth: 1, ..Explorer::default() };
     let calls = Explorer::calls(script).unwrap();
     // What comes before the first swap is no matter of these.
@@ -115,17 +115,17 @@ fn is_caught_with(script: &Script, deeds: &[(&str, Deed)]) {
 }
 
 /// Somebody takes the name that is to be created, so that what was swapped before it is taken back.
-fn in_the_way() -> Vec<(&'static str, Deed)> {
-    vec![("/w/sub/new", Deed::Create(b"somebody else's\n".to_vec()))]
+fn in_the_way() -> Vec<(&'static str, ForeignDeed)> {
+    vec![("/w/sub/new", ForeignDeed::Create(b"somebody else's\n".to_vec()))]
 }
 
 /// Somebody writes the file that is to be edited, in place.
-fn written() -> Vec<(&'static str, Deed)> {
-    vec![("/w/a", Deed::Write(b"somebody else's\n".to_vec()))]
+fn written() -> Vec<(&'static str, ForeignDeed)> {
+    vec![("/w/a", ForeignDeed::Write(b"somebody else's\n".to_vec()))]
 }
 
-fn phases_without(phases: Vec<Phase>, left_out: fn(Step) -> bool) -> Vec<Phase> {
-    phases.into_iter().map(|phase| Phase { steps: without(phase.steps, left_out), ..phase }).collect()
+fn phases_without(phases: Vec<StepPhase>, left_out: fn(Step) -> bool) -> Vec<StepPhase> {
+    phases.into_iter().map(|phase| StepPhase { steps: without(phase.steps, left_out), ..phase }).collect()
 }
 
 fn without(steps: Vec<Step>, left_out: fn(Step) -> bool) -> Vec<Step> {
@@ -143,14 +143,14 @@ fn exchanged(mut steps: Vec<Step>, first: Step, second: Step) -> Vec<Step> {
 /// A file system whose syncs of this kind sync nothing.
 fn unsynced(
     role: Role,
-    is_left_out: impl Fn(&Call) -> bool + Copy + Send + Sync + 'static,
+    is_left_out: impl Fn(&FaultCall) -> bool + Copy + Send + Sync + 'static,
 ) -> impl Fn(&txedit::fs::sim::SimFs, Role, Arc<dyn Fs>) -> Arc<dyn Fs> + Send + Sync + 'static {
     move |_, now, fs| {
         if now != role {
             return fs;
         }
         let faults = FaultFs::new(fs);
-        let syncs = |call: &Call| matches!(call.operation, Operation::Sync | Operation::SyncFileSystem);
+        let syncs = |call: &FaultCall| matches!(call.operation, FaultOperation::Sync | FaultOperation::SyncFileSystem);
         faults.add(Rule::pretend(1).matching(move |call| syncs(call) && is_left_out(call)).from_then_on());
         Arc::new(faults)
     }
@@ -218,14 +218,14 @@ fn a_recovery_without_its_last_sync_is_noticed() {
 
 #[test]
 fn a_recovery_without_its_syncs_is_noticed() {
-    let of_root = |call: &Call| call.operation == Operation::SyncFileSystem && call.path.ends_with("w");
+    let of_root = |call: &FaultCall| call.operation == FaultOperation::SyncFileSystem && call.path.ends_with("w");
     is_caught(&scripts::three().disturb(unsynced(Role::Recover, of_root)));
 }
 
 #[test]
 fn a_recovery_forward_without_evidence_is_noticed() {
     let decide = |mark, back, classes: &[Class]| match recover::decide(mark, back, classes) {
-        Decision::Drop if classes.iter().all(|class| *class == Class::Ready) => Decision::Forward,
+        RecoveryDecision::Drop if classes.iter().all(|class| *class == Class::Ready) => RecoveryDecision::Forward,
         other => other,
     };
     is_caught(&scripts::dressed().protocol(broken(Protocol { decide, ..PROTOCOL })));
@@ -243,12 +243,12 @@ fn originals_moved_out_of_history_are_noticed() {
         faults.add(
             Rule::after(1, move |call| *seen.lock().unwrap() = Some(call.path.clone()))
                 .matching(|call| {
-                    call.operation == Operation::CopyRange && call.path.to_string_lossy().contains("/history/")
+                    call.operation == FaultOperation::CopyRange && call.path.to_string_lossy().contains("/history/")
                 })
                 .from_then_on(),
         );
-        let named = |call: &Call| call.operation == Operation::Rename && call.path.ends_with(".journal");
-        let unlink = move |_: &Call| {
+        let named = |call: &FaultCall| call.operation == FaultOperation::Rename && call.path.ends_with(".journal");
+        let unlink = move |_: &FaultCall| {
             let Some(path) = moved.lock().unwrap().take() else { return };
             let folder = fs.open_folder(path.parent().unwrap()).unwrap();
             fs.unlink(txedit::fs::Name::new(&folder, path.file_name().unwrap())).unwrap();
@@ -267,11 +267,11 @@ fn a_journal_that_changes_after_its_seal_is_noticed() {
         }
         let faults = FaultFs::new(fs);
         let machine = machine.clone();
-        let rewrite = move |call: &Call| {
+        let rewrite = move |call: &FaultCall| {
             let bytes = machine.read(&call.path).unwrap();
             machine.write_in_place(&call.path, bytes).unwrap();
         };
-        let marks = |call: &Call| call.operation == Operation::Rename && call.path.ends_with("journal");
+        let marks = |call: &FaultCall| call.operation == FaultOperation::Rename && call.path.ends_with("journal");
         faults.add(Rule::before(1, rewrite).matching(marks).from_then_on());
         Arc::new(faults)
     };
@@ -308,24 +308,24 @@ fn foreign_content_deleted_in_a_slot_is_noticed() {
 #[test]
 fn a_created_file_taken_back_by_its_digest_alone_is_noticed() {
     let classify = |record: &Record, observed: &Observed| match recover::classify(record, observed) {
-        Class::Same if matches!(record.change, Change::Create { .. }) => Class::Done,
+        Class::Same if matches!(record.change, RecordedChange::Create { .. }) => Class::Done,
         other => other,
     };
     let script = scripts::three().protocol(broken(Protocol { classify, ..PROTOCOL }));
-    is_caught_with(&script, &[("/w/sub/new", Deed::Create(b"new two\n".to_vec()))]);
+    is_caught_with(&script, &[("/w/sub/new", ForeignDeed::Create(b"new two\n".to_vec()))]);
 }
 
 #[test]
 fn done_decided_by_the_target_alone_is_noticed() {
     let classify = |record: &Record, observed: &Observed| {
-        let is_edit = matches!(record.change, Change::Edit { .. });
+        let is_edit = matches!(record.change, RecordedChange::Edit { .. });
         if is_edit && recover::is_new(record, observed.target) {
             return Class::Done;
         }
         recover::classify(record, observed)
     };
     let script = scripts::edit().protocol(broken(Protocol { classify, ..PROTOCOL }));
-    is_caught_with(&script, &[("/w/a", Deed::Replace(b"a two\n".to_vec()))]);
+    is_caught_with(&script, &[("/w/a", ForeignDeed::Replace(b"a two\n".to_vec()))]);
 }
 
 #[test]
@@ -339,7 +339,7 @@ fn classes_told_by_inode_alone_are_noticed() {
         }
     };
     let script = scripts::pair().protocol(broken(Protocol { classify, ..PROTOCOL }));
-    is_caught_with(&script, &[("/w/b", Deed::Write(b"somebody else's\n".to_vec()))]);
+    is_caught_with(&script, &[("/w/b", ForeignDeed::Write(b"somebody else's\n".to_vec()))]);
 }
 
 #[test]
@@ -358,7 +358,7 @@ fn a_done_mark_before_the_look_is_noticed() {
 fn a_missing_done_mark_beside_a_late_writer_is_noticed() {
     let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::Mark(Mark::Done));
     let script = scripts::three().protocol(broken(Protocol { commit, ..PROTOCOL }));
-    is_caught_with(&script, &[("/w/a", Deed::AppendToOld(b"late\n".to_vec()))]);
+    is_caught_with(&script, &[("/w/a", ForeignDeed::AppendToOld(b"late\n".to_vec()))]);
 }
 
 #[test]
@@ -369,21 +369,22 @@ fn removed_folders_that_are_not_synced_are_noticed() {
 
 #[test]
 fn a_sync_of_the_file_system_believed_where_it_does_nothing_is_noticed() {
-    let of_all = |call: &Call| call.operation == Operation::SyncFileSystem;
+    let of_all = |call: &FaultCall| call.operation == FaultOperation::SyncFileSystem;
     is_caught(&scripts::edit().disturb(unsynced(Role::Act, of_all)));
 }
 
 #[test]
 fn a_stage_acknowledged_before_its_name_is_durable_is_noticed() {
-    let of_folder = |call: &Call| call.path.parent().is_some_and(|parent| parent.ends_with("open"));
-    let of_names = move |call: &Call| call.operation == Operation::Sync && of_folder(call);
+    let of_folder = |call: &FaultCall| call.path.parent().is_some_and(|parent| parent.ends_with("open"));
+    let of_names = move |call: &FaultCall| call.operation == FaultOperation::Sync && of_folder(call);
     is_caught(&crate::proof::explore::open::in_three_acts().disturb(unsynced(Role::Act, of_names)));
 }
 
 #[test]
 fn a_stage_that_takes_its_place_before_it_is_durable_is_noticed() {
-    let in_open =
-        |call: &Call| call.operation == Operation::SyncFileSystem && call.path.to_string_lossy().contains("open");
+    let in_open = |call: &FaultCall| {
+        call.operation == FaultOperation::SyncFileSystem && call.path.to_string_lossy().contains("open")
+    };
     is_caught(&crate::proof::explore::open::in_three_acts().disturb(unsynced(Role::Act, in_open)));
 }
 
@@ -415,7 +416,7 @@ fn a_young_time_that_proves_something_is_noticed() {
         })
         .apply(scripts::request(vec![scripts::replaces("a", "one", "two")]))
     };
-    let deeds = [("/w/a", Deed::Write(large("a 1ne\n").into_bytes()))];
+    let deeds = [("/w/a", ForeignDeed::Write(large("a 1ne\n").into_bytes()))];
     let found = crate::proof::foreign::explorer().explore_deeds(&young(), &deeds, 2);
     found.unwrap_or_else(|violation| panic!("{violation}"));
     is_caught_with(
@@ -425,12 +426,12 @@ fn a_young_time_that_proves_something_is_noticed() {
 }
 
 /// A call between the workspace's own folder and the transaction's.
-fn swaps(call: &Call, names: &[&str]) -> bool {
+fn swaps(call: &FaultCall, names: &[&str]) -> bool {
     let is = |path: &std::path::Path| names.iter().any(|name| path == std::path::Path::new("/w").join(name));
-    call.operation == Operation::Rename && (is(&call.path) || call.to.as_deref().is_some_and(is))
+    call.operation == FaultOperation::Rename && (is(&call.path) || call.to.as_deref().is_some_and(is))
 }
 
-fn is_unlooked(n: usize, terms: Terms) -> Vec<Phase> {
+fn is_unlooked(n: usize, terms: Terms) -> Vec<StepPhase> {
     phases_without(forward::commit(n, terms), |s| matches!(s, Step::Look(_)))
 }
 
@@ -441,8 +442,8 @@ fn a_raw_move_instead_of_a_create_and_a_delete_is_noticed() {
             return fs;
         }
         let faults = FaultFs::new(Arc::clone(&fs));
-        let of_either = |call: &Call| swaps(call, &["a", "moved"]);
-        let renames = move |_: &Call| {
+        let of_either = |call: &FaultCall| swaps(call, &["a", "moved"]);
+        let renames = move |_: &FaultCall| {
             let root = fs.open_folder(std::path::Path::new("/w")).unwrap();
             let (from, to) = (txedit::fs::Name::new(&root, "a"), txedit::fs::Name::new(&root, "moved"));
             fs.rename(from, to, txedit::fs::Rename::NoReplace).unwrap();
@@ -464,8 +465,8 @@ fn an_undo_that_exchanges_out_of_history_is_noticed() {
         }
         let faults = FaultFs::new(Arc::clone(&fs));
         // The first two swaps are those of the transaction that is undone.
-        let of_either = |call: &Call| swaps(call, &["a", "b"]);
-        let exchange = move |call: &Call| {
+        let of_either = |call: &FaultCall| swaps(call, &["a", "b"]);
+        let exchange = move |call: &FaultCall| {
             let history = fs.open_folder(std::path::Path::new("/w/.txedit/history")).unwrap();
             let newest = fs.list(&history).unwrap().into_iter().max().unwrap();
             let undone = fs.open_beneath(&history, newest.as_ref()).unwrap();
@@ -487,8 +488,8 @@ fn an_undo_state_written_into_the_journal_is_noticed() {
     let appends = |machine: &txedit::fs::sim::SimFs, _, fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
         let faults = FaultFs::new(fs);
         let machine = machine.clone();
-        let undoes = |call: &Call| call.to.as_ref().is_some_and(|to| to.ends_with(Mark::Undo.file_name()));
-        let append = move |call: &Call| machine.append(&call.path, "{\"undo\":true}\n").unwrap();
+        let undoes = |call: &FaultCall| call.to.as_ref().is_some_and(|to| to.ends_with(Mark::Undo.file_name()));
+        let append = move |call: &FaultCall| machine.append(&call.path, "{\"undo\":true}\n").unwrap();
         faults.add(Rule::before(1, append).matching(undoes).from_then_on());
         faults.add(Rule::pretend(1).matching(undoes).from_then_on());
         Arc::new(faults)

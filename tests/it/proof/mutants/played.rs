@@ -6,7 +6,7 @@ use txedit::commit::Protocol;
 use txedit::commit::protocol::PROTOCOL;
 use txedit::commit::step::Step;
 use txedit::commit::{backward, forward};
-use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::{Fs, Timestamp};
 use txedit::journal::recover::{self, Ages, Class, Seen};
 use txedit::journal::{Mark, Record};
@@ -117,7 +117,7 @@ fn an_unswapped_transaction_dropped_without_an_undo_mark_and_a_sync_is_noticed()
 fn an_original_that_is_not_synced_is_noticed() {
     let unsynced = |fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
         let faults = FaultFs::new(fs);
-        let of_original = |call: &Call| call.operation == Operation::Sync && call.path.ends_with("w/a");
+        let of_original = |call: &FaultCall| call.operation == FaultOperation::Sync && call.path.ends_with("w/a");
         faults.add(Rule::pretend(1).matching(of_original).from_then_on());
         Arc::new(faults)
     };
@@ -128,7 +128,7 @@ fn an_original_that_is_not_synced_is_noticed() {
 fn a_section_made_again_and_not_synced_is_noticed() {
     let unsynced = |fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
         let faults = FaultFs::new(fs);
-        let of_state = |call: &Call| call.operation == Operation::Sync && call.path.ends_with(".txedit");
+        let of_state = |call: &FaultCall| call.operation == FaultOperation::Sync && call.path.ends_with(".txedit");
         faults.add(Rule::pretend(1).matching(of_state).from_then_on());
         Arc::new(faults)
     };
@@ -139,7 +139,7 @@ fn a_section_made_again_and_not_synced_is_noticed() {
 fn a_report_that_is_not_synced_is_noticed() {
     let unsynced = |fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
         let faults = FaultFs::new(fs);
-        let of_report = |call: &Call| call.operation == Operation::Sync && call.path.ends_with("report.json");
+        let of_report = |call: &FaultCall| call.operation == FaultOperation::Sync && call.path.ends_with("report.json");
         faults.add(Rule::pretend(1).matching(of_report).from_then_on());
         Arc::new(faults)
     };
@@ -150,8 +150,9 @@ fn a_report_that_is_not_synced_is_noticed() {
 fn staged_edits_that_are_not_synced_are_noticed() {
     let unsynced = |fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
         let faults = FaultFs::new(fs);
-        let in_open =
-            |call: &Call| call.operation == Operation::SyncFileSystem && call.path.to_string_lossy().contains("open");
+        let in_open = |call: &FaultCall| {
+            call.operation == FaultOperation::SyncFileSystem && call.path.to_string_lossy().contains("open")
+        };
         faults.add(Rule::pretend(1).matching(in_open).from_then_on());
         Arc::new(faults)
     };
@@ -185,7 +186,7 @@ fn folders_removed_before_the_swaps_are_durable_are_noticed() {
 fn an_adopted_journal_that_is_not_synced_is_noticed() {
     let unsynced = |fs: Arc<dyn Fs>| -> Arc<dyn Fs> {
         let faults = FaultFs::new(fs);
-        faults.add(Rule::pretend(1).of(Operation::SyncFileSystem).from_then_on());
+        faults.add(Rule::pretend(1).of(FaultOperation::SyncFileSystem).from_then_on());
         Arc::new(faults)
     };
     tells_wrapped_apart(scenes::an_adopted_journal, unsynced);

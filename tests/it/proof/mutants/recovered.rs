@@ -4,13 +4,13 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use txedit::check::{Call as CheckCall, Check, Checker, Ended, Verdict};
+use txedit::check::{Check, CheckCall, Checker, Ended, Verdict};
 use txedit::commit::forward;
 use txedit::commit::protocol::{PROTOCOL, Protocol};
 use txedit::commit::step::Step;
 use txedit::engine::report::RecoveryAction;
 use txedit::engine::{Engine, RecoverOptions, Run};
-use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::sim::{Action, SimFs};
 use txedit::journal::Mark;
 use txedit::request::{FileRequest, Request};
@@ -47,12 +47,12 @@ fn checked(files: Vec<FileRequest>) -> Request {
 }
 
 /// A swap of the file in the folder.
-fn swaps(call: &Call) -> bool {
-    call.operation == Operation::Rename && call.to.as_ref().is_some_and(|to| to.ends_with("w/sub/d"))
+fn swaps(call: &FaultCall) -> bool {
+    call.operation == FaultOperation::Rename && call.to.as_ref().is_some_and(|to| to.ends_with("w/sub/d"))
 }
 
 /// Somebody moves the folder away and makes another.
-fn moves(machine: &SimFs) -> impl Fn(&Call) + Send + Sync + use<> {
+fn moves(machine: &SimFs) -> impl Fn(&FaultCall) + Send + Sync + use<> {
     let machine = machine.clone();
     move |_| {
         machine.rename("/w/sub", "/w/elsewhere").unwrap();
@@ -88,12 +88,12 @@ fn is_forgery_told(protocol: &'static Protocol) -> bool {
     let time = machine.stat("/w/a").unwrap().modified;
     let faults = FaultFs::new(Arc::new(machine.process(1)));
     let acting = machine.clone();
-    let forge = move |call: &Call| {
+    let forge = move |call: &FaultCall| {
         let slot = call.path.with_file_name("000000");
         acting.write_in_place(&slot, "a 1ne\n").unwrap();
         acting.set_modified(&slot, time).unwrap();
     };
-    let marks = |call: &Call| call.to.as_ref().is_some_and(|to| to.ends_with(Mark::Check.file_name()));
+    let marks = |call: &FaultCall| call.to.as_ref().is_some_and(|to| to.ends_with(Mark::Check.file_name()));
     faults.add(Rule::before(1, forge).matching(marks));
     let engine = engine(faults, protocol);
     let done = engine.apply(&checked(vec![replaces("a", "one", "two")]), Run::default());

@@ -8,23 +8,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use txedit::fs::Fs;
-use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::sim::{Policy, SimFs};
-use txedit::testing::{Deed, Explorer, Foreign, Role, Script};
+use txedit::testing::{Explorer, Foreign, ForeignDeed, Role, Script};
 
 use crate::proof::explore::{as_on_fuse, scripts};
 
 /// What a sync is of, without the id of its transaction.
-pub(super) fn site(call: &Call) -> String {
-    let of = if call.operation == Operation::SyncFileSystem { "file system by " } else { "" };
+pub(super) fn site(call: &FaultCall) -> String {
+    let of = if call.operation == FaultOperation::SyncFileSystem { "file system by " } else { "" };
     let path = call.path.to_string_lossy();
     let name = path.rsplit('/').next().unwrap_or_default();
     let is_id = txedit::journal::is_id(name.as_ref());
     format!("{of}{}", if is_id { "its folder" } else { name })
 }
 
-fn syncs(call: &Call) -> bool {
-    matches!(call.operation, Operation::Sync | Operation::SyncFileSystem)
+fn syncs(call: &FaultCall) -> bool {
+    matches!(call.operation, FaultOperation::Sync | FaultOperation::SyncFileSystem)
 }
 
 type Sites = Arc<Mutex<BTreeSet<String>>>;
@@ -38,7 +38,7 @@ fn leaving_out(script: Script, role: Role, nth: u64, sites: &Sites) -> Script {
         }
         let faults = FaultFs::new(fs);
         let sites = Arc::clone(&sites);
-        let note = move |call: &Call| sites.lock().unwrap().extend([site(call)]);
+        let note = move |call: &FaultCall| sites.lock().unwrap().extend([site(call)]);
         faults.add(Rule::before(nth, note).matching(syncs));
         faults.add(Rule::pretend(nth).matching(syncs));
         Arc::new(faults)
@@ -46,7 +46,7 @@ fn leaving_out(script: Script, role: Role, nth: u64, sites: &Sites) -> Script {
 }
 
 /// Which syncs nobody misses: each is left out, and crashes are tried, alone and with `deeds` before one of the last calls.
-fn not_missed(script: &Script, role: Role, deeds: &[(&str, Deed)], last: u64) -> Vec<String> {
+fn not_missed(script: &Script, role: Role, deeds: &[(&str, ForeignDeed)], last: u64) -> Vec<String> {
     let mut not_missed = BTreeSet::new();
     for nth in 1.. {
         let sites = Sites::default();
@@ -69,7 +69,7 @@ fn is_noticed_alone(script: &Script) -> bool {
     explorer.explore(script).is_err()
 }
 
-fn is_noticed_among_others(script: &Script, deeds: &[(&str, Deed)], last: u64) -> bool {
+fn is_noticed_among_others(script: &Script, deeds: &[(&str, ForeignDeed)], last: u64) -> bool {
     let explorer = Explorer { images: 12, images_in_recovery: 4, depth: 1, ..Explorer::default() };
     let calls = Explorer::calls(script).unwrap();
     (calls.saturating_sub(last)..=calls).any(|call| {
@@ -81,8 +81,8 @@ fn is_noticed_among_others(script: &Script, deeds: &[(&str, Deed)], last: u64) -
 }
 
 /// Somebody writes on in the file that was there before the edit, through a handle of before.
-fn late() -> Vec<(&'static str, Deed)> {
-    vec![("/w/a", Deed::AppendToOld(b"late\n".to_vec()))]
+fn late() -> Vec<(&'static str, ForeignDeed)> {
+    vec![("/w/a", ForeignDeed::AppendToOld(b"late\n".to_vec()))]
 }
 
 /// Where syncing each file is quicker, as on ext4.
@@ -124,7 +124,7 @@ fn is_first_use_whole(nth: u64) -> (Option<String>, bool) {
     faults.add(Rule::pretend(nth).matching(syncs));
     let cuts: Arc<Mutex<Vec<SimFs>>> = Arc::default();
     let (kept, acting) = (Arc::clone(&cuts), machine.clone());
-    let named = |call: &Call| call.to.as_ref().is_some_and(|to| to.ends_with(".txedit/id"));
+    let named = |call: &FaultCall| call.to.as_ref().is_some_and(|to| to.ends_with(".txedit/id"));
     faults.add(Rule::after(1, move |_| kept.lock().unwrap().push(acting.fork())).matching(named));
     super::scenes::first_commit(faults);
     let cuts = std::mem::take(&mut *cuts.lock().unwrap());
@@ -199,7 +199,7 @@ fn the_syncs_of_all_folders_together_are_missed() {
         let faults = FaultFs::new(fs);
         let has_swapped = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&has_swapped);
-        let swap = |call: &Call| call.operation == Operation::Rename && call.path.ends_with("000000");
+        let swap = |call: &FaultCall| call.operation == FaultOperation::Rename && call.path.ends_with("000000");
         faults.add(Rule::after(1, move |_| has_swapped.store(true, Ordering::Relaxed)).matching(swap));
         faults.add(Rule::pretend(1).matching(move |call| syncs(call) && seen.load(Ordering::Relaxed)).from_then_on());
         Arc::new(faults)

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use txedit::engine::{Engine, Run, Settings};
-use txedit::fs::fault::{FaultFs, Operation, Rule};
+use txedit::fs::fault::{FaultFs, FaultOperation, Rule};
 use txedit::fs::os::OsFs;
 use txedit::request::validate::PathRule;
 
@@ -203,16 +203,16 @@ fn without_first_barrier(system: System, root: &Path, request: &Value) {
     let swapping = Arc::new(AtomicBool::new(false));
     let fs = FaultFs::new(Arc::new(OsFs::new()));
     let begun = Arc::clone(&swapping);
-    let target = |call: &txedit::fs::fault::Call| {
+    let target = |call: &txedit::fs::fault::FaultCall| {
         let slot = |path: &Path| path.file_name().is_some_and(|name| name == "000000");
-        call.operation == Operation::Rename && (slot(&call.path) || call.to.as_deref().is_some_and(slot))
+        call.operation == FaultOperation::Rename && (slot(&call.path) || call.to.as_deref().is_some_and(slot))
     };
     fs.add(Rule::before(1, move |_| begun.store(true, Ordering::SeqCst)).matching(target));
     let noise = root.join(NOISE);
     fs.add(Rule::after(1, move |_| system.commit_names(&noise)).matching(target));
-    let lies = move |call: &txedit::fs::fault::Call| {
+    let lies = move |call: &txedit::fs::fault::FaultCall| {
         let journal = call.path.file_name().is_some_and(|name| name == ".journal");
-        let sync = matches!(call.operation, Operation::Sync | Operation::SyncFileSystem);
+        let sync = matches!(call.operation, FaultOperation::Sync | FaultOperation::SyncFileSystem);
         sync && !journal && !swapping.load(Ordering::SeqCst)
     };
     fs.add(Rule::pretend(1).matching(lies).from_then_on());

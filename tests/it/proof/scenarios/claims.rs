@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use txedit::error::NotOld;
 use txedit::fs::sim::SimFs;
-use txedit::testing::scenario::{Claimed, Compared};
+use txedit::testing::scenario::{Claimed, ScenarioComparison};
 
 const ID: &str = "20260101T000000.000000Z-0123456789abcdef";
 
@@ -20,7 +20,8 @@ fn judged(touched: &[&str], judge: impl FnOnce(&Claimed<'_>) -> Result<(), Strin
     let mut files = entries.clone();
     files.retain(|path, _| !path.starts_with(".txedit"));
     let touched: BTreeSet<PathBuf> = touched.iter().map(PathBuf::from).collect();
-    let compared = Compared { root: Path::new("/w"), before: &files, after: &files, touched: &touched, checked: false };
+    let compared =
+        ScenarioComparison { root: Path::new("/w"), before: &files, after: &files, touched: &touched, checked: false };
     judge(&Claimed { entries: &entries, compared })
 }
 

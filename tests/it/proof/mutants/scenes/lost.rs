@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use txedit::commit::protocol::PROTOCOL;
 use txedit::engine::{RecoverOptions, Run};
-use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::sim::SimFs;
 
 use super::{Scene, Wrap, copied_between_two_swaps, engine, engine_at, images, plain, recover, settled};
@@ -93,7 +93,7 @@ pub(crate) fn an_adopted_journal(wrap: Wrap) -> Scene {
     let cut: Arc<Mutex<Option<SimFs>>> = Arc::default();
     let (kept, acting) = (Arc::clone(&cut), machine.clone());
     let faults = FaultFs::new(wrap(Arc::new(machine.process(2))));
-    let renames = |call: &Call| call.operation == Operation::Rename && call.path.ends_with(".journal");
+    let renames = |call: &FaultCall| call.operation == FaultOperation::Rename && call.path.ends_with(".journal");
     faults.add(Rule::after(1, move |_| *kept.lock().unwrap() = Some(acting.fork())).matching(renames));
     let options = RecoverOptions::new().trust_journal(true);
     engine_at("/copy", Arc::new(faults), &PROTOCOL).recover(None, options).unwrap();

@@ -11,8 +11,8 @@ use txedit::commit::protocol::PROTOCOL;
 use txedit::engine::report::{Recovered, RecoveryAction};
 use txedit::engine::{Durability, Engine, RecoverOptions, Run, Settings};
 use txedit::fs::Fs;
-use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
-use txedit::fs::sim::{Action, Image, Policy, SimFs, Tree};
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
+use txedit::fs::sim::{Action, Image, Policy, SimFs, SimTree};
 
 use crate::proof::explore::scripts::{self, creates, replaces, request};
 
@@ -84,18 +84,18 @@ fn images(machine: &SimFs) -> Vec<Image> {
     machine.images(Policy::Unordered, ALL, 1).images
 }
 
-fn content<'t>(tree: &'t Tree, path: &str) -> Option<&'t [u8]> {
+fn content<'t>(tree: &'t SimTree, path: &str) -> Option<&'t [u8]> {
     tree.get(Path::new(path)).map(|entry| &*entry.content)
 }
 
 /// Whether there is a file of the state folder whose path has these parts.
-fn has_state(tree: &Tree, section: &str, name: &str) -> bool {
+fn has_state(tree: &SimTree, section: &str, name: &str) -> bool {
     let section = Path::new("/w/.txedit").join(section);
     tree.keys().any(|path| path.starts_with(&section) && path.ends_with(name))
 }
 
 /// Whether a content is where its owner finds it: at a path, or in `kept/`.
-fn in_reach(tree: &Tree, wanted: &[u8]) -> bool {
+fn in_reach(tree: &SimTree, wanted: &[u8]) -> bool {
     let state = Path::new("/w/.txedit");
     let kept = state.join("kept");
     tree.iter().any(|(path, entry)| entry.content == wanted && (!path.starts_with(state) || path.starts_with(&kept)))
@@ -210,7 +210,7 @@ pub(super) fn an_undo_that_removes_a_folder(protocol: &'static Protocol) -> Scen
 /// Leaves out the first sync of the file system.
 pub(super) fn no_first_sync(fs: Arc<dyn Fs>) -> Arc<dyn Fs> {
     let faults = FaultFs::new(fs);
-    faults.add(Rule::pretend(1).of(Operation::SyncFileSystem));
+    faults.add(Rule::pretend(1).of(FaultOperation::SyncFileSystem));
     Arc::new(faults)
 }
 
@@ -321,7 +321,7 @@ pub(super) fn a_waiter(protocol: &'static Protocol) -> Scene {
         if call.process == 2 && call.verb == "rename" && call.path.ends_with("000001") {
             let faults = FaultFs::new(Arc::new(acting.process(4)));
             let machine = acting.clone();
-            let waits = |call: &Call| call.operation == Operation::TryLock && call.path == Path::new("/w");
+            let waits = |call: &FaultCall| call.operation == FaultOperation::TryLock && call.path == Path::new("/w");
             faults.add(Rule::before(1, move |_| machine.kill(2)).matching(waits));
             let files = vec![replaces("b", "two", "three"), replaces("c", "one", "three")];
             let applied = engine_at("/w", Arc::new(faults), protocol).apply(&request(files), Run::default());

@@ -10,8 +10,8 @@ use txedit::commit::Protocol;
 use txedit::commit::protocol::PROTOCOL;
 use txedit::engine::{Decision, Observer, Phase, RecoverOptions, Retention, Run};
 use txedit::fs::Fs;
-use txedit::fs::fault::{Call, FaultFs, Operation, Rule};
-use txedit::fs::sim::{Action, SimFs, Tree};
+use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
+use txedit::fs::sim::{Action, SimFs, SimTree};
 
 use super::{Scene, Wrap, engine, has_state, images, killed_between_two_swaps, plain, recover, settled};
 use crate::proof::explore::scripts::{creates, deletes, replaces, request};
@@ -21,9 +21,10 @@ pub(crate) fn no_sync_of_what_is_kept(fs: Arc<dyn Fs>) -> Arc<dyn Fs> {
     let faults = FaultFs::new(fs);
     let moved = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&moved);
-    let keeps = |call: &Call| call.to.as_ref().is_some_and(|to| to.to_string_lossy().contains("/kept/"));
+    let keeps = |call: &FaultCall| call.to.as_ref().is_some_and(|to| to.to_string_lossy().contains("/kept/"));
     faults.add(Rule::after(1, move |_| moved.store(true, Ordering::Relaxed)).matching(keeps));
-    let syncs = move |call: &Call| call.operation == Operation::SyncFileSystem && seen.load(Ordering::Relaxed);
+    let syncs =
+        move |call: &FaultCall| call.operation == FaultOperation::SyncFileSystem && seen.load(Ordering::Relaxed);
     faults.add(Rule::pretend(1).matching(syncs).from_then_on());
     Arc::new(faults)
 }
@@ -103,7 +104,7 @@ pub(crate) fn what_a_person_puts_aside(wrap: Wrap, torn: bool) -> Scene {
 /// Leaves out the sync before the trash is emptied.
 pub(crate) fn trash_not_synced(fs: Arc<dyn Fs>) -> Arc<dyn Fs> {
     let faults = FaultFs::new(fs);
-    let of_trash = |call: &Call| call.operation == Operation::SyncFileSystem && call.path.ends_with("trash");
+    let of_trash = |call: &FaultCall| call.operation == FaultOperation::SyncFileSystem && call.path.ends_with("trash");
     faults.add(Rule::pretend(1).matching(of_trash).from_then_on());
     Arc::new(faults)
 }
@@ -131,7 +132,7 @@ fn coarse(machine: &SimFs) {
 pub(crate) fn a_trash_that_comes_back(protocol: &'static Protocol, wrap: Wrap, killed: bool) -> Scene {
     let machine = settled(coarse);
     let files = request(vec![replaces("a", "one", "two"), creates("x", "x two\n")]);
-    let staged: Arc<Mutex<Option<Tree>>> = Arc::default();
+    let staged: Arc<Mutex<Option<SimTree>>> = Arc::default();
     let (kept, acting) = (Arc::clone(&staged), machine.clone());
     machine.set_hook(move |call| {
         // The first barrier is over.

@@ -15,11 +15,11 @@ use txedit::engine::report::Report;
 use txedit::engine::{Engine, RecoverOptions, Run, Settings, UndoOptions};
 use txedit::error::{Error, ErrorKind, Outcome};
 use txedit::fs::FileKind;
-use txedit::fs::fault::{Call, FaultFs, Rule};
+use txedit::fs::fault::{FaultCall, FaultFs, Rule};
 use txedit::fs::os::OsFs;
 use txedit::testing::scenario::{
-    Act, Claimed, Compared, Deed, Disturbance, Gate, Point, Scenario, Step, Terms, What, judge_answer, marks, request,
-    warnings,
+    Claimed, Disturbance, Scenario, ScenarioAct, ScenarioCheck, ScenarioComparison, ScenarioDeed, ScenarioFault,
+    ScenarioPoint, ScenarioStep, ScenarioTerms, judge_answer, marks, request, warnings,
 };
 
 #[cfg(feature = "cli")]
@@ -42,15 +42,15 @@ struct Others {
 }
 
 impl Others {
-    fn act(&mut self, root: &Path, deed: &Deed) {
+    fn act(&mut self, root: &Path, deed: &ScenarioDeed) {
         let before = files(root);
         match deed {
-            Deed::Hold(number, path) => {
+            ScenarioDeed::Hold(number, path) => {
                 if let Ok(file) = File::options().append(true).open(root.join(path)) {
                     self.held.insert(*number, (path.into(), file));
                 }
             }
-            Deed::Late(number, text) => {
+            ScenarioDeed::Late(number, text) => {
                 if let Some((path, file)) = self.held.get_mut(number) {
                     file.write_all(text.as_bytes()).unwrap();
                     self.touched.insert(path.clone());
@@ -119,12 +119,12 @@ pub(super) fn run(root: &Path, scenario: &Scenario) -> Judged {
     };
     for (index, step) in scenario.steps.iter().enumerate() {
         let judged = match step {
-            Step::Foreign(deed) => {
+            ScenarioStep::Foreign(deed) => {
                 world.others.lock().unwrap().act(&world.root, deed);
                 Ok(())
             }
-            Step::Act(act, disturbances) => world.act(act, disturbances),
-            Step::Clock(_) | Step::Cut(..) => unreachable!("a real machine has neither"),
+            ScenarioStep::Act(act, disturbances) => world.act(act, disturbances),
+            ScenarioStep::Clock(_) | ScenarioStep::Cut(..) => unreachable!("a real machine has neither"),
         };
         judged.map_err(|what| format!("step {}: {what}", index + 1))?;
     }
@@ -145,32 +145,33 @@ fn engine(root: &Path, disturbances: &[Disturbance], others: &Arc<Mutex<Others>>
 
 fn rule(root: &Path, disturbance: &Disturbance, others: &Arc<Mutex<Others>>) -> Rule {
     let (verb, path, nth) = match &disturbance.point {
-        Point::Verb(verb, path, nth) => (verb.clone(), path.clone(), *nth),
+        ScenarioPoint::Verb(verb, path, nth) => (verb.clone(), path.clone(), *nth),
         // It comes after the last call that the simulated machine knows.
-        Point::Call(_) | Point::Share(_) => ("none".to_owned(), None, 1),
+        ScenarioPoint::Call(_) | ScenarioPoint::Share(_) => ("none".to_owned(), None, 1),
     };
     let rule = match &disturbance.what {
-        What::Deed(deed) => {
+        ScenarioFault::Deed(deed) => {
             let (root, deed, others) = (root.to_owned(), deed.clone(), Arc::clone(others));
             Rule::before(nth, move |_| others.lock().unwrap().act(&root, &deed))
         }
-        What::Fail(errno, false) => Rule::fail(nth, *errno),
-        What::Fail(errno, true) => Rule::fail(nth, *errno).from_then_on(),
-        What::FailAfter(errno) => Rule::fail_after(nth, *errno),
-        What::Short => Rule::short(nth, 1),
-        What::Kill | What::Cut(..) | What::Cancel => Rule::before(nth, |_| {
+        ScenarioFault::Fail(errno, false) => Rule::fail(nth, *errno),
+        ScenarioFault::Fail(errno, true) => Rule::fail(nth, *errno).from_then_on(),
+        ScenarioFault::FailAfter(errno) => Rule::fail_after(nth, *errno),
+        ScenarioFault::Short => Rule::short(nth, 1),
+        ScenarioFault::Kill | ScenarioFault::Cut(..) | ScenarioFault::Cancel => Rule::before(nth, |_| {
             kill_process(getpid(), Signal::KILL).unwrap();
             // Another thread may be the first to be stopped; this one must not get any further meanwhile.
             std::thread::sleep(Duration::from_millis(500));
         }),
     };
-    let ends =
-        move |call: &Call, end: &str| call.path.ends_with(end) || call.to.as_ref().is_some_and(|to| to.ends_with(end));
+    let ends = move |call: &FaultCall, end: &str| {
+        call.path.ends_with(end) || call.to.as_ref().is_some_and(|to| to.ends_with(end))
+    };
     rule.matching(move |call| verb_of(call) == verb && path.as_ref().is_none_or(|path| ends(call, path)))
 }
 
 /// The function of a call, as the simulated machine names it.
-fn verb_of(call: &Call) -> String {
+fn verb_of(call: &FaultCall) -> String {
     let mut verb = String::new();
     for letter in format!("{:?}", call.operation).chars() {
         if letter.is_ascii_uppercase() && !verb.is_empty() {
@@ -191,7 +192,7 @@ fn as_done(mut report: Report) -> Report {
     report
 }
 
-fn check(gate: Option<&Gate>) -> Option<Check> {
+fn check(gate: Option<&ScenarioCheck>) -> Option<Check> {
     let gate = gate?;
     let lines: Vec<String> = gate.deeds.iter().filter_map(programs::lines).collect();
     let script = format!("{}\nexit {}", lines.join("\n"), u8::from(!gate.passes));
@@ -199,31 +200,31 @@ fn check(gate: Option<&Gate>) -> Option<Check> {
 }
 
 /// Does what can be told by a report; `None` for what answers otherwise.
-fn report_of(engine: &Engine, act: &Act, dry_run: bool) -> Option<Result<Report, Error>> {
+fn report_of(engine: &Engine, act: &ScenarioAct, dry_run: bool) -> Option<Result<Report, Error>> {
     Some(match act {
-        Act::Apply(asks, terms) => {
-            let without = Terms { check: None, ..terms.clone() };
+        ScenarioAct::Apply(asks, terms) => {
+            let without = ScenarioTerms { check: None, ..terms.clone() };
             let request = request(asks, &without);
             let check = check(terms.check.as_ref()).filter(|_| !dry_run);
             engine.apply(&request.check(check).dry_run(dry_run), alone())
         }
-        Act::Undo(None) => engine.undo(None, dry_run, alone()),
-        Act::Redo(None) => engine.redo(None, &UndoOptions::default().dry_run(dry_run), alone()),
+        ScenarioAct::Undo(None) => engine.undo(None, dry_run, alone()),
+        ScenarioAct::Redo(None) => engine.redo(None, &UndoOptions::default().dry_run(dry_run), alone()),
         _ => return None,
     })
 }
 
 impl World {
-    fn act(&mut self, act: &Act, disturbances: &[Disturbance]) -> Judged {
+    fn act(&mut self, act: &ScenarioAct, disturbances: &[Disturbance]) -> Judged {
         self.others.lock().unwrap().touched.clear();
         self.checked |= act.gate().is_some();
         let before = files(&self.root);
         self.spent.clear();
         let theirs = disturbances.iter().filter_map(|disturbance| match &disturbance.what {
-            What::Deed(deed) => Some(deed),
+            ScenarioFault::Deed(deed) => Some(deed),
             _ => None,
         });
-        let theirs: Vec<&Deed> = theirs.collect();
+        let theirs: Vec<&ScenarioDeed> = theirs.collect();
         for deed in act.gate().iter().flat_map(|gate| &gate.deeds) {
             let touched = with_other_names(&before, deed.paths());
             // What others write or move there meanwhile may be there when the check comes.
@@ -236,7 +237,7 @@ impl World {
             self.spent.extend(theirs.iter().filter_map(|theirs| theirs.text()).flat_map(marks));
             self.others.lock().unwrap().touched.extend(touched);
         }
-        let kill = |disturbance: &&Disturbance| disturbance.what == What::Kill;
+        let kill = |disturbance: &&Disturbance| disturbance.what == ScenarioFault::Kill;
         let expected = report_of(&self.plain()?, act, true);
         if files(&self.root) != before {
             return Err(format!("a dry run changed files; its answer: {expected:?}"));
@@ -276,7 +277,7 @@ impl World {
 
     fn judge(
         &mut self,
-        act: &Act,
+        act: &ScenarioAct,
         before: &Files,
         expected: Option<Result<Report, Error>>,
         answer: &Result<Report, Error>,
@@ -285,9 +286,10 @@ impl World {
             return self.settle(before, expected, false);
         }
         let (after, touched) = (files(&self.root), self.touched());
-        let compared = Compared { root: &self.root, before, after: &after, touched: &touched, checked: self.checked };
+        let compared =
+            ScenarioComparison { root: &self.root, before, after: &after, touched: &touched, checked: self.checked };
         let asked = match act {
-            Act::Apply(asks, terms) => Some(request(asks, terms)),
+            ScenarioAct::Apply(asks, terms) => Some(request(asks, terms)),
             _ => None,
         };
         judge_answer(compared, asked.as_ref(), answer.as_ref())?;
@@ -307,12 +309,13 @@ impl World {
 
     /// Does it by the command line, and judges the exit status. `expected` is what a dry run says of it.
     #[cfg(feature = "cli")]
-    fn by_command(&mut self, act: &Act, before: &Files, expected: &Result<Report, Error>) -> Judged {
+    fn by_command(&mut self, act: &ScenarioAct, before: &Files, expected: &Result<Report, Error>) -> Judged {
         let Some(ran) = line::run(&self.root, act) else { unreachable!("what has a dry run has a command") };
         let told = |what: String| format!("{what}\n  the command line: {ran:?}\n  a dry run: {expected:?}");
         ran.judge().map_err(told)?;
         let (after, touched) = (files(&self.root), self.touched());
-        let compared = Compared { root: &self.root, before, after: &after, touched: &touched, checked: self.checked };
+        let compared =
+            ScenarioComparison { root: &self.root, before, after: &after, touched: &touched, checked: self.checked };
         match expected {
             Ok(report) if ran.is_done() => {
                 let done = as_done(report.clone());
@@ -339,8 +342,13 @@ impl World {
         let (plain, entries, none) = (self.plain()?, walk(&self.root), BTreeSet::new());
         let status = plain.status().map_err(|e| format!("status fails: {e}"))?;
         let after = files(&self.root);
-        let compared =
-            Compared { root: &self.root, before: &after, after: &after, touched: &none, checked: self.checked };
+        let compared = ScenarioComparison {
+            root: &self.root,
+            before: &after,
+            after: &after,
+            touched: &none,
+            checked: self.checked,
+        };
         let claimed = Claimed { entries: &entries, compared };
         status.kept.iter().try_for_each(|kept| claimed.judge_kept(&kept.contents))?;
         status.warnings.iter().try_for_each(|warning| claimed.judge_warning(warning))?;
@@ -359,7 +367,8 @@ impl World {
     fn settle(&mut self, before: &Files, expected: Option<Result<Report, Error>>, is_done: bool) -> Judged {
         self.recover()?;
         let (after, touched) = (files(&self.root), self.touched());
-        let compared = Compared { root: &self.root, before, after: &after, touched: &touched, checked: self.checked };
+        let compared =
+            ScenarioComparison { root: &self.root, before, after: &after, touched: &touched, checked: self.checked };
         let old = judge_answer(compared, None, Err(&Error::new(ErrorKind::UnknownError, "it was killed")));
         let new = match expected {
             Some(Ok(report)) => {
@@ -384,13 +393,14 @@ impl World {
     }
 
     /// Does it in a child process, which is killed; whether it said before that it was done.
-    fn killed(&self, act: &Act, disturbances: &[Disturbance], before: &Files) -> bool {
+    fn killed(&self, act: &ScenarioAct, disturbances: &[Disturbance], before: &Files) -> bool {
         for disturbance in disturbances {
-            if let What::Deed(deed) = &disturbance.what {
+            if let ScenarioFault::Deed(deed) = &disturbance.what {
                 self.others.lock().unwrap().touched.extend(with_other_names(before, deed.paths()));
             }
         }
-        let step = Scenario { steps: vec![Step::Act(act.clone(), disturbances.to_vec())], ..Scenario::default() };
+        let step =
+            Scenario { steps: vec![ScenarioStep::Act(act.clone(), disturbances.to_vec())], ..Scenario::default() };
         let output = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", &name_of(module_path!(), "child_entry"), "--nocapture", "--test-threads=1"])
             .env(ROOT, &self.root)
@@ -400,23 +410,23 @@ impl World {
         String::from_utf8_lossy(&output.stdout).contains("child is done")
     }
 
-    fn other_act(&mut self, engine: &Engine, act: &Act) -> Judged {
+    fn other_act(&mut self, engine: &Engine, act: &ScenarioAct) -> Judged {
         let open = |number: usize| self.open.get(number).cloned().flatten();
         // What is refused is refused; what is lost is seen at the end.
         match act {
-            Act::Stage(number, asks) => {
-                let staged = engine.stage(&request(asks, &Terms::default()), open(*number).as_deref(), alone());
+            ScenarioAct::Stage(number, asks) => {
+                let staged = engine.stage(&request(asks, &ScenarioTerms::default()), open(*number).as_deref(), alone());
                 self.open.resize(self.open.len().max(*number + 1), None);
                 if let Ok(staged) = staged {
                     self.open[*number] = staged.id;
                 }
             }
-            Act::Preview(number) => drop(open(*number).map(|id| engine.preview(&id, alone()))),
-            Act::Commit(number, gate) => {
+            ScenarioAct::Preview(number) => drop(open(*number).map(|id| engine.preview(&id, alone()))),
+            ScenarioAct::Commit(number, gate) => {
                 drop(open(*number).map(|id| engine.commit_staged(&id, None, check(gate.as_ref()), alone())));
             }
-            Act::RollBack(number) => drop(open(*number).map(|id| engine.roll_back(&id, alone()))),
-            Act::Status => drop(engine.status()),
+            ScenarioAct::RollBack(number) => drop(open(*number).map(|id| engine.roll_back(&id, alone()))),
+            ScenarioAct::Status => drop(engine.status()),
             _ => drop(engine.recover(None, RecoverOptions::default())),
         }
         self.is_alive()?;
@@ -451,7 +461,7 @@ impl World {
 fn child_entry() {
     let (Some(root), Ok(text)) = (std::env::var_os(ROOT), std::env::var(STEP)) else { return };
     let scenario: Scenario = text.parse().unwrap();
-    let [Step::Act(act, disturbances)] = &scenario.steps[..] else { panic!("{text}") };
+    let [ScenarioStep::Act(act, disturbances)] = &scenario.steps[..] else { panic!("{text}") };
     let root = PathBuf::from(root);
     let Ok(engine) = engine(&root, disturbances, &Arc::default()) else { return };
     if let Some(Ok(_)) = report_of(&engine, act, false) {

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Map, Value, json};
 use txedit::error::ErrorKind;
-use txedit::testing::scenario::{Act, Ask, Gate, Terms};
+use txedit::testing::scenario::{Ask, ScenarioAct, ScenarioCheck, ScenarioTerms};
 
 use super::programs;
 
@@ -49,7 +49,7 @@ fn file(ask: &Ask) -> Value {
     }
 }
 
-fn plan(asks: &[Ask], terms: &Terms) -> Value {
+fn plan(asks: &[Ask], terms: &ScenarioTerms) -> Value {
     let mut plan = Map::new();
     plan.insert("files".to_owned(), asks.iter().map(file).collect());
     plan.extend(terms.key.iter().map(|key| ("idempotency_key".to_owned(), json!(key))));
@@ -57,14 +57,14 @@ fn plan(asks: &[Ask], terms: &Terms) -> Value {
 }
 
 /// Does an act by the program itself; `None` for those that the engine is asked for directly.
-pub(super) fn run(root: &Path, act: &Act) -> Option<Ran> {
+pub(super) fn run(root: &Path, act: &ScenarioAct) -> Option<Ran> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_txedit"));
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TXEDIT_")) {
         command.env_remove(name);
     }
     command.current_dir(root).env("XDG_CONFIG_HOME", root).args(["--json", "--lock-timeout", "0", "--root"]).arg(root);
     let input = match act {
-        Act::Apply(asks, terms) => {
+        ScenarioAct::Apply(asks, terms) => {
             if let Some(gate) = &terms.check {
                 command.arg("--check").arg(lines(gate));
             }
@@ -72,8 +72,8 @@ pub(super) fn run(root: &Path, act: &Act) -> Option<Ran> {
             command.args(terms.idempotent.then_some("--idempotent"));
             plan(asks, terms).to_string()
         }
-        Act::Undo(None) | Act::Redo(None) => {
-            command.arg(if matches!(act, Act::Undo(_)) { "undo" } else { "redo" });
+        ScenarioAct::Undo(None) | ScenarioAct::Redo(None) => {
+            command.arg(if matches!(act, ScenarioAct::Undo(_)) { "undo" } else { "redo" });
             String::new()
         }
         _ => return None,
@@ -88,7 +88,7 @@ pub(super) fn run(root: &Path, act: &Act) -> Option<Ran> {
 }
 
 /// What a check does, as one line of a shell.
-fn lines(gate: &Gate) -> String {
+fn lines(gate: &ScenarioCheck) -> String {
     let lines: Vec<String> = gate.deeds.iter().filter_map(programs::lines).collect();
     format!("{}\nexit {}", lines.join("\n"), u8::from(!gate.passes))
 }

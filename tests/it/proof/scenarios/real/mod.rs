@@ -12,7 +12,7 @@ mod tree;
 
 use std::path::Path;
 
-use txedit::testing::scenario::{Scenario, Step, What, generate, pin};
+use txedit::testing::scenario::{Scenario, ScenarioFault, ScenarioStep, generate, pin};
 
 use super::number;
 use crate::support::mounts::{self, Kind};
@@ -20,14 +20,14 @@ use crate::support::mounts::{self, Kind};
 /// A scenario that a real machine can run: power cuts are kills, and nobody sets its clock.
 fn for_real(scenario: &Scenario) -> Scenario {
     let mut real = pin(scenario);
-    real.steps.retain(|step| !matches!(step, Step::Clock(_) | Step::Cut(..)));
+    real.steps.retain(|step| !matches!(step, ScenarioStep::Clock(_) | ScenarioStep::Cut(..)));
     for step in &mut real.steps {
-        let Step::Act(_, disturbances) = step else { continue };
+        let ScenarioStep::Act(_, disturbances) = step else { continue };
         // What calls of the program do not know: there is a test with signals for it.
-        disturbances.retain(|disturbance| disturbance.what != What::Cancel);
+        disturbances.retain(|disturbance| disturbance.what != ScenarioFault::Cancel);
         for disturbance in disturbances {
-            if matches!(disturbance.what, What::Cut(..)) {
-                disturbance.what = What::Kill;
+            if matches!(disturbance.what, ScenarioFault::Cut(..)) {
+                disturbance.what = ScenarioFault::Kill;
             }
         }
     }

@@ -5,39 +5,42 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::Command;
 
-use txedit::testing::scenario::{Deed, Item};
+use txedit::testing::scenario::{Item, ScenarioDeed};
 
 /// The lines that do a deed in the current folder; what cannot be done is not done. None for what only a program that
 /// lives on can do.
-pub(super) fn lines(deed: &Deed) -> Option<String> {
+pub(super) fn lines(deed: &ScenarioDeed) -> Option<String> {
     let text = |text: &str| format!("printf '%s' '{text}'");
     Some(match deed {
-        Deed::Write(path, content) => format!("[ -f {path} ] && {} > {path}", text(content)),
-        Deed::Append(path, content) => format!("[ -f {path} ] && {} >> {path}", text(content)),
-        Deed::Forge(path, content) => {
+        ScenarioDeed::Write(path, content) => format!("[ -f {path} ] && {} > {path}", text(content)),
+        ScenarioDeed::Append(path, content) => format!("[ -f {path} ] && {} >> {path}", text(content)),
+        ScenarioDeed::Forge(path, content) => {
             let (size, length) = (format!("$(stat -c %s {path})"), content.len());
             let write = format!("dd of={path} bs=1 seek=$(({size} - {length})) conv=notrunc status=none");
             let time = format!("t=$(stat -c %y {path})");
             let set = format!("touch -d \"$t\" {path}");
             format!("[ -f {path} ] && [ {size} -ge {length} ] && {time} && {} | {write} && {set}", text(content))
         }
-        Deed::Replace(path, content) => {
+        ScenarioDeed::Replace(path, content) => {
             format!("[ -f {path} ] && {} > {path}.foreign && mv {path}.foreign {path}", text(content))
         }
-        Deed::Create(path, content) => format!("[ -e {path} ] || [ -L {path} ] || {} > {path}", text(content)),
-        Deed::Delete(path) => format!("rm {path}"),
-        Deed::Chmod(path, mode) => format!("chmod {mode:o} {path}"),
-        Deed::Chown(path, user, group) => format!("chown {user}:{group} {path}"),
-        Deed::Mkdir(path) => format!("mkdir {path}"),
-        Deed::Move(from, to) => format!("[ -e {to} ] || mv {from} {to}"),
-        Deed::Exchange(one, other) => {
+        ScenarioDeed::Create(path, content) => format!("[ -e {path} ] || [ -L {path} ] || {} > {path}", text(content)),
+        ScenarioDeed::Delete(path) => format!("rm {path}"),
+        ScenarioDeed::Chmod(path, mode) => format!("chmod {mode:o} {path}"),
+        ScenarioDeed::Chown(path, user, group) => format!("chown {user}:{group} {path}"),
+        ScenarioDeed::Mkdir(path) => format!("mkdir {path}"),
+        ScenarioDeed::Move(from, to) => format!("[ -e {to} ] || mv {from} {to}"),
+        ScenarioDeed::Exchange(one, other) => {
             format!("[ -e {other} ] && mv {one} exchanged && mv {other} {one} && mv exchanged {other}")
         }
-        Deed::Rmdir(path) => format!("rmdir {path}"),
-        Deed::Symlink(target, path) => format!("ln -s {target} {path}"),
-        Deed::Link(path, new) => format!("ln {path} {new}"),
-        Deed::Pipe(path) => format!("mkfifo {path}"),
-        Deed::SetAttribute(..) | Deed::RemoveAttribute(..) | Deed::Hold(..) | Deed::Late(..) => return None,
+        ScenarioDeed::Rmdir(path) => format!("rmdir {path}"),
+        ScenarioDeed::Symlink(target, path) => format!("ln -s {target} {path}"),
+        ScenarioDeed::Link(path, new) => format!("ln {path} {new}"),
+        ScenarioDeed::Pipe(path) => format!("mkfifo {path}"),
+        ScenarioDeed::SetAttribute(..)
+        | ScenarioDeed::RemoveAttribute(..)
+        | ScenarioDeed::Hold(..)
+        | ScenarioDeed::Late(..) => return None,
     })
 }
 

@@ -6,12 +6,12 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use txedit::fs::sim::Entry;
+use txedit::fs::sim::SimEntry;
 use txedit::fs::{FileKind, Identity, Timestamp};
 use txedit::path::STATE_FOLDER;
 use txedit::testing::scenario::marks;
 
-pub(super) type Files = BTreeMap<PathBuf, Entry>;
+pub(super) type Files = BTreeMap<PathBuf, SimEntry>;
 
 /// Everything beneath a folder, by its path in it.
 pub(super) fn walk(top: &Path) -> Files {
@@ -31,7 +31,7 @@ pub(super) fn walk(top: &Path) -> Files {
             } else {
                 (FileKind::Special, Vec::new())
             };
-            let entry = Entry {
+            let entry = SimEntry {
                 kind,
                 content,
                 mode: stat.mode() & 0o7777,
