@@ -4,15 +4,15 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The request is not one; `errors` lists every finding.
+    /// The request is invalid; `errors` lists every finding.
     ValidationFailed,
-    /// A relative path where only absolute ones are taken.
+    /// A relative path where only absolute ones are accepted.
     RelativePath,
     /// A path with a `..` segment.
     PathTraversal,
     /// A path that is, or leads, outside the root, or into a `.txedit`.
     OutsideRoot,
-    /// A path of version control, or one that the operator denies.
+    /// A path of version control, or one that is denied by the operator.
     PathDenied,
     /// No file there.
     FileNotFound,
@@ -20,42 +20,42 @@ pub enum ErrorKind {
     FileExists,
     /// A folder, pipe, socket, device, or a symlink that would itself be deleted or renamed.
     NotARegularFile,
-    /// No write bit, another owner, or the system said no.
+    /// No write bit, another owner, or refused by the system.
     PermissionDenied,
-    /// Symlinks lead in a circle, or too many follow each other.
+    /// Symlinks form a loop, or a chain that is too long.
     SymlinkLoop,
-    /// Larger than what is edited.
+    /// Larger than the limit for edited files.
     FileTooLarge,
     /// `edits` without an edit.
     EmptyEdits,
     /// `old_string` is empty.
     EmptyOldString,
-    /// Two edits of one file look for the same text.
+    /// Two edits of one file have the same `old_string`.
     DuplicateOldString,
-    /// Two entries for one file, by whatever name.
+    /// Two entries for one file, under the same or different names.
     DuplicateFilePath,
-    /// An edit of a file without content.
+    /// An edit of an empty file.
     EmptyFile,
-    /// `old_string` is not there.
+    /// `old_string` does not occur.
     MatchNotFound,
-    /// It is there several times.
+    /// It occurs several times.
     AmbiguousMatch,
-    /// Not as often as `expected_matches` says.
+    /// It does not occur as often as `expected_matches` says.
     MatchCountMismatch,
     /// The file is not text, or not UTF-8.
     InvalidEncoding,
-    /// The content is not the one that you saw.
+    /// The content is not the expected one.
     HashMismatch,
-    /// Another program changed the file, its permissions or its folder meanwhile.
+    /// Another program has changed the file, its permissions or its folder since it was read.
     ConcurrentModification,
-    /// Another transaction holds a folder for too long, or what the check of a killed one started still runs; the
-    /// message names it.
+    /// Another transaction holds a folder for too long, or a process that the check of a killed transaction started is
+    /// still running; the message names it.
     LockTimeout,
-    /// No space, or no quota.
+    /// No space, or the quota is used up.
     DiskFull,
     /// The file system cannot be written to.
     ReadOnlyFs,
-    /// The system reported another error; a file would become larger than `ulimit -f` allows.
+    /// The system reported another error; also if a file would become larger than `ulimit -f` allows.
     WriteFailed,
     /// The check failed, or took too long; its output is in `context`.
     CheckFailed,
@@ -63,11 +63,11 @@ pub enum ErrorKind {
     PatchParseFailed,
     /// No transaction of that id.
     UnknownTransaction,
-    /// The open transaction lapsed.
+    /// The open transaction has expired.
     TransactionExpired,
-    /// Files changed since; `conflicts` lists them.
+    /// Files have changed since; `conflicts` lists them.
     UndoConflict,
-    /// An interrupted transaction is in the way and wants a decision.
+    /// An interrupted transaction is in the way and needs a decision.
     RecoveryRequired,
     /// The files are on several file systems or mounts.
     CrossDevice,
@@ -81,17 +81,17 @@ pub enum ErrorKind {
     RequestTooLarge,
     /// An invalid pattern, glob or group of a replacement.
     InvalidPattern,
-    /// A request names a check, and nobody allowed that.
+    /// A request names a check, which is not allowed.
     ChecksNotAllowed,
-    /// The program of a second model is missing, failed, or gave no answer; nothing was changed by it.
+    /// The program of the second model is missing, failed, or gave no answer; it changed nothing.
     DelegateFailed,
-    /// A second model took too long, and was stopped with all that it had started.
+    /// The second model took too long, and was stopped with all processes that it had started.
     Timeout,
-    /// Stopped before the first swap.
+    /// Cancelled before the first swap.
     Cancelled,
-    /// The server does not write.
+    /// The server is read-only.
     ReadOnlyMode,
-    /// Something without a code of its own.
+    /// An error without a code of its own.
     UnknownError,
 }
 

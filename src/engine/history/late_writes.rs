@@ -160,7 +160,7 @@ impl<'a> Slots<'a> {
             }
             match self.look(entry)? {
                 found @ (SlotContent::Written | SlotContent::Unswapped | SlotContent::Original) => {
-                    odd.push((entry, found))
+                    odd.push((entry, found));
                 }
                 SlotContent::Nothing if self.mark == Mark::Done && record.change.original().is_some() => {
                     odd.push((entry, SlotContent::Nothing));

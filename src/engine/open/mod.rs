@@ -32,6 +32,34 @@ use crate::request::{Change, IfExists, Request};
 use store::OpenedFolder;
 use stored::StoredBase;
 
+/// One of the attempts to commit an open transaction.
+#[derive(Clone, Copy)]
+struct CommitAttempt<'c> {
+    /// The plan that was previewed.
+    plan_hash: Option<Digest>,
+    /// Set when the files were found to be what the staged edits fit.
+    is_settled: &'c Cell<bool>,
+    /// True if another program has come in between before.
+    again: bool,
+}
+
+/// Closes what is committed. A failure of that changes nothing of the commit: it is told, and the open transaction
+/// lapses, or is closed when it is committed once more.
+fn closed(state: &StateFolder, opened: OpenedFolder, mut report: Report) -> Report {
+    let id = opened.id.clone();
+    if let Err(error) = close(state, opened) {
+        report.warnings.push(format!("committed, but the open transaction {id} could not be closed: {error}"));
+    }
+    report
+}
+
+/// Moves the folder to the trash and empties that, after a sync.
+fn close(state: &StateFolder, opened: OpenedFolder) -> Result<()> {
+    state.move_transaction(&opened.id, Section::Open, Section::Trash)?;
+    drop(opened);
+    trash::sync_and_empty(state, Goes::Unswapped(&[])).map(drop)
+}
+
 impl Engine {
     /// The changes that a commit would make now, and the hash over all of them. Nothing is written.
     pub fn preview(&self, id: &str, run: Run<'_>) -> Result<Preview> {
@@ -88,27 +116,25 @@ impl Engine {
         };
         if let Some(report) = again(found, false)? {
             // The process died between its commit and this.
-            return Ok(self.closed(&state, opened, report));
+            return Ok(closed(&state, opened, report));
         }
         let staged = Request { check, ..request_of(&opened)? };
         // What stands against the staged edits, or is not what was previewed, does not go away by itself.
         let is_settled = Cell::new(false);
         let attempt = |attempt| {
-            let (staged, is_settled) = (staged.clone(), (&is_settled, attempt > 1));
-            self.commit_once(&opened, staged, plan_hash, is_settled, found, warnings, run)
+            let commit_attempt = CommitAttempt { plan_hash, is_settled: &is_settled, again: attempt > 1 };
+            self.commit_once(&opened, staged.clone(), commit_attempt, found, warnings, run)
         };
         let report = self.try_again(staged.check.as_ref(), attempt, |_| is_settled.get(), run)?;
-        Ok(self.closed(&state, opened, report))
+        Ok(closed(&state, opened, report))
     }
 
-    /// Tries it once; `again` where another program has come in between before. Notes when the files were found to be
-    /// what the staged edits fit.
+    /// Tries it once.
     fn commit_once(
         &self,
         opened: &OpenedFolder,
         mut request: Request,
-        plan_hash: Option<Digest>,
-        (is_settled, again): (&Cell<bool>, bool),
+        CommitAttempt { plan_hash, is_settled, again }: CommitAttempt<'_>,
         found: &mut StateLookup,
         warnings: &mut Vec<String>,
         run: Run<'_>,
@@ -133,23 +159,6 @@ impl Engine {
         prepared.again = again;
         let ready = Ready { prepared, locks, found: found.clone() };
         Transaction::new(self, ready, Report { files, ..Report::default() }, run).commit()
-    }
-
-    /// Closes what is committed. A failure of that changes nothing of the commit: it is told, and the open transaction
-    /// lapses, or is closed when it is committed once more.
-    fn closed(&self, state: &StateFolder, opened: OpenedFolder, mut report: Report) -> Report {
-        let id = opened.id.clone();
-        if let Err(error) = self.close(state, opened) {
-            report.warnings.push(format!("committed, but the open transaction {id} could not be closed: {error}"));
-        }
-        report
-    }
-
-    /// The folder is emptied with the trash, after a sync.
-    fn close(&self, state: &StateFolder, opened: OpenedFolder) -> Result<()> {
-        state.move_transaction(&opened.id, Section::Open, Section::Trash)?;
-        drop(opened);
-        trash::sync_and_empty(state, Goes::Unswapped(&[])).map(drop)
     }
 
     fn opened(&self, found: &StateLookup, id: &str, run: Run<'_>) -> Result<(StateFolder, OpenedFolder)> {

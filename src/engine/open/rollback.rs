@@ -28,11 +28,11 @@ impl Engine {
             doubtful.section == Section::Transactions && doubtful.id.as_str() > id && !doubtful.is_foreign()
         };
         match self.committed_open(found, id, may_be)? {
-            SearchResult::Nothing => self.close(&state, opened),
+            SearchResult::Nothing => super::close(&state, opened),
             SearchResult::Perhaps(doubtful) => Err(doubtful.may_be_the_commit(id, "roll it back again")),
             SearchResult::Found(loaded) => {
                 // The process died between its commit and this.
-                if let Err(error) = self.close(&state, opened) {
+                if let Err(error) = super::close(&state, opened) {
                     warnings.push(format!("the open transaction {id} could not be closed: {error}"));
                 }
                 Err(was_committed(id, &loaded))

@@ -75,7 +75,7 @@ impl<'a> Transaction<'a> {
         let committed = engine.execute(ready, files, run)?;
         warnings.extend(committed.warnings);
         let (transaction, files, check) = (Some(committed.id), committed.files, committed.check);
-        Ok(Report { transaction, files, check, warnings, reverts, ..Report::default() })
+        Ok(Report { transaction, files, warnings, check, reverts, ..Report::default() })
     }
 }
 

@@ -12,7 +12,7 @@ use super::readme::{blocks, sh, two_files};
 use crate::support::sources::root;
 
 /// The blocks by document, section and language, how many there are, and which test runs them or why none does.
-const BLOCKS: [(&str, &str, &str, usize, &str); 22] = [
+const BLOCKS: [(&str, &str, &str, usize, &str); 23] = [
     ("README.md", "", "console", 1, "readme::the_transcript_is_what_happens"),
     ("README.md", "", "sh", 2, "not run: `tour` is run by cli::tour, and `cargo test` is what runs this"),
     ("README.md", "Install", "sh", 1, "not run: it compiles the program anew; cli::arguments runs `completions`"),
@@ -33,6 +33,13 @@ const BLOCKS: [(&str, &str, &str, usize, &str); 22] = [
     ("docs/performance.md", "Benchmarks", "sh", 1, "not run: `cargo test` runs each benchmark once"),
     ("docs/plan.md", "What is outside", "toml", 1, "examples::the_settings_of_the_page_deny"),
     ("docs/plan.md", "Several calls, one transaction", "sh", 1, "examples::several_calls_make_one_transaction"),
+    (
+        "docs/testing.md",
+        "Line coverage",
+        "sh",
+        1,
+        "not run: it builds everything with instrumentation, and wants LLVM's tools",
+    ),
     ("docs/testing.md", "Testing scripts of your own", "rust", 1, "a doc test of src/lib.rs"),
     ("SECURITY.md", "", "", 0, "it has none"),
 ];
@@ -65,7 +72,8 @@ fn every_block_is_run_or_has_a_reason() {
             of_it.map(|(_, section, language, count, _)| ((section.to_string(), language.to_string()), *count));
         assert_eq!(found(&document), listed.collect(), "{document}: give each block a test, or list it with a reason");
     }
-    let sources = ["readme.rs", "examples.rs", "delegate/documents.rs"].map(|file| root().join("tests/it").join(file));
+    let sources = ["house/readme.rs", "house/examples.rs", "front_ends/delegate/documents.rs"]
+        .map(|file| root().join("tests/it").join(file));
     let sources = sources.map(|path| fs::read_to_string(path).unwrap()).concat();
     for (document, section, .., how) in BLOCKS {
         let is_told = ["not run: ", "a doc test of ", "it has none"].iter().any(|start| how.starts_with(start));

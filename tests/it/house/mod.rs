@@ -9,3 +9,4 @@ mod examples;
 #[cfg(feature = "cli")]
 pub(crate) mod readme;
 mod tidy;
+mod words;

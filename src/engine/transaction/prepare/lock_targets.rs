@@ -89,7 +89,7 @@ impl Engine {
             };
             // Its owner is dead. Recovering needs the locks that we hold, and what was resolved is about to change.
             drop((locks, parents, again));
-            self.recover_first(&touching, patience, warnings, run)?;
+            Self::recover_first(&touching, patience, warnings, run)?;
         }
     }
 
@@ -134,7 +134,6 @@ impl Engine {
     }
 
     fn recover_first(
-        &self,
         touching: &conflicts::Touching,
         patience: Patience<'_>,
         warnings: &mut Vec<String>,
