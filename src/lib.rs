@@ -160,16 +160,16 @@ pub use check::{Check, CheckCall, CheckRun, Checker, Ended, Verdict};
 pub use dialect::{Format as PatchFormat, Patch};
 pub use digest::{Digest, NotADigest};
 pub use engine::report::{
-    Extra, Extras, FileContent, FileReport, Interrupted, Kept as KeptTransaction, Logged, OpenTransaction, Operation,
-    Overlap, Preview, Pruned, Recovered, RecoveryAction, Report, Reverted, Shown, ShownFile, Staged, Status,
-    Unreadable,
+    Extra, Extras, FileContent, FileReport, Interrupted, InterruptedFile, Kept as KeptTransaction, Logged,
+    OpenTransaction, Operation, Overlap, Preview, Pruned, Recovered, RecoveryAction, RecoveryProgress, RecoveryReason,
+    Report, Reverted, Shown, ShownFile, Staged, Status, Unreadable, Untrusted,
 };
 pub use engine::{
     Decision, Durability, Engine, Observer, Phase, RecoverOptions, Retention, Run, Settings, Transaction, UndoOptions,
 };
 pub use error::{
     Conflict, Detail, Diagnosis, Difference, Diverged, Error, ErrorKind, Finding, KeptContent, MatchPlace, MatchPlaces,
-    MismatchCause, NotOld, Outcome, Result,
+    MismatchCause, NextStep, NotOld, Outcome, Result,
 };
 pub use fs::walk::SearchTree;
 pub use path::AskedPath;

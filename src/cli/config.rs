@@ -4,9 +4,13 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+#[cfg(not(feature = "delegate"))]
+use serde::de::IgnoredAny as DelegateTable;
 
 use super::home;
 use super::options::usage;
+#[cfg(feature = "delegate")]
+use crate::delegate::Table as DelegateTable;
 use crate::error::Result;
 use crate::fs::input;
 
@@ -24,13 +28,8 @@ struct ConfigFile {
     deny: Vec<String>,
     #[serde(default)]
     #[expect(dead_code, reason = "only its shape is checked here")]
-    delegate: Delegate,
+    delegate: DelegateTable,
 }
-
-#[cfg(feature = "delegate")]
-type Delegate = crate::delegate::Table;
-#[cfg(not(feature = "delegate"))]
-type Delegate = serde::de::IgnoredAny;
 
 /// The globs that the user denies. A file that cannot be read denies more than is known, so it is an error.
 pub(super) fn denied() -> Result<Vec<String>> {

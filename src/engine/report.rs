@@ -11,7 +11,9 @@ use crate::error::NextStep;
 use crate::path::AskedPath;
 use crate::text::Applied;
 
-pub use interrupted::{Interrupted, InterruptedFile, Progress, Recovered, RecoveryAction, Untrusted, Why};
+pub use interrupted::{
+    Interrupted, InterruptedFile, Recovered, RecoveryAction, RecoveryProgress, RecoveryReason, Untrusted,
+};
 
 /// A request that was done, or would be.
 #[derive(Debug, Clone, Default)]

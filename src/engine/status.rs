@@ -7,7 +7,7 @@ use super::history::late_writes;
 use super::history::untrusted::{self, Doubtful, DoubtfulCause};
 use super::history::{self, HistoryEntry};
 use super::recovery::describe;
-use super::report::{Interrupted, RecoveryAction, Status, Unreadable, Why};
+use super::report::{Interrupted, RecoveryAction, RecoveryReason, Status, Unreadable};
 use super::store::interrupted::{self, JournalStatus};
 use super::store::lock::Patience;
 use super::store::state::{Section, StateFolder, list_ids, open_transaction};
@@ -99,17 +99,17 @@ fn examine(state: &StateFolder, id: &str, lock_timeout: Duration) -> Result<Opti
         JournalStatus::Refused(refusal) => {
             entry(RecoveryAction::Wait, untrusted::refused_in_txn(state, id, refusal), Vec::new())
         }
-        JournalStatus::Unfinished => entry(RecoveryAction::Drop, Why::NoJournal, Vec::new()),
+        JournalStatus::Unfinished => entry(RecoveryAction::Drop, RecoveryReason::NoJournal, Vec::new()),
         JournalStatus::Corrupt(problem) => {
             let discard = NextStep::Discard { id: id.to_owned() };
-            entry(RecoveryAction::Wait, Why::Damaged { problem }, vec![discard])
+            entry(RecoveryAction::Wait, RecoveryReason::Damaged { problem }, vec![discard])
         }
         JournalStatus::Untrusted(beginning, untrusted) => Interrupted {
             owner: owner(&beginning.header),
             files: describe::unobserved(&beginning.entries),
             ..entry(
                 RecoveryAction::Leave,
-                Why::Untrusted { untrusted, has_more_files: beginning.has_more },
+                RecoveryReason::Untrusted { untrusted, has_more_files: beginning.has_more },
                 vec![untrusted.next_step(id)],
             )
         },

@@ -40,7 +40,7 @@ use crate::limits;
 use shared::ServerState;
 
 pub use logging::Verbosity;
-pub use roots::Workspace;
+pub use roots::ServedWorkspace;
 pub use token::BearerToken;
 pub use toolsets::Toolsets;
 
@@ -103,7 +103,7 @@ pub struct Http {
 
 /// Serves until the input ends or a signal says so. Calls that are past their first swap finish before the end, others
 /// are cancelled: no file is left half-way.
-pub fn run(workspace: Workspace, options: ServerOptions) -> Result<()> {
+pub fn run(workspace: ServedWorkspace, options: ServerOptions) -> Result<()> {
     logging::start(options.verbosity);
     let shared = ServerState::new(workspace, options);
     if let Ok(engine) = shared.engine() {

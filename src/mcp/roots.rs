@@ -21,18 +21,18 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) type OpenWorkspace = Box<dyn Fn(Option<&Path>) -> Result<Engine> + Send + Sync>;
 
 /// The workspace of a server.
-pub struct Workspace {
+pub struct ServedWorkspace {
     engine: OnceCell<Engine>,
     open: Option<OpenWorkspace>,
 }
 
-impl fmt::Debug for Workspace {
+impl fmt::Debug for ServedWorkspace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Workspace").field("engine", &self.engine).finish_non_exhaustive()
     }
 }
 
-impl Workspace {
+impl ServedWorkspace {
     /// The one of this engine.
     #[must_use]
     pub fn known(engine: Engine) -> Self {
@@ -53,7 +53,7 @@ impl Workspace {
 
 /// Sees to it that the workspace is known, before a call.
 pub(super) async fn settle(shared: &ServerState, context: &RequestContext<RoleServer>) -> Result<()> {
-    let Workspace { engine, open } = &shared.workspace;
+    let ServedWorkspace { engine, open } = &shared.workspace;
     let Some(open) = open else { return Ok(()) };
     let opening = async {
         let roots = roots(context).await;

@@ -4,7 +4,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::commits::Commits;
-use super::roots::Workspace;
+use super::roots::ServedWorkspace;
 use super::subscriptions::Subscriptions;
 use super::tools::{self, Definition};
 use super::{ServerOptions, next_step};
@@ -15,7 +15,7 @@ use crate::wire::hints::with_steps;
 /// The one server behind all connections.
 #[derive(Debug)]
 pub(super) struct ServerState {
-    pub(super) workspace: Workspace,
+    pub(super) workspace: ServedWorkspace,
     pub(super) options: ServerOptions,
     /// Those of the toolsets, in the order in which they are listed.
     pub(super) tools: Vec<&'static Definition>,
@@ -28,7 +28,7 @@ pub(super) struct ServerState {
 }
 
 impl ServerState {
-    pub(super) fn new(workspace: Workspace, options: ServerOptions) -> Self {
+    pub(super) fn new(workspace: ServedWorkspace, options: ServerOptions) -> Self {
         let tools = tools::all().filter(|tool| options.toolsets.contains(tool.toolset)).collect();
         Self {
             workspace,

@@ -407,7 +407,7 @@ mod tests {
                     InterruptedFile { path: "b".into(), class: None },
                 ],
                 action: report::RecoveryAction::Forward,
-                why: report::Why::NoJournal,
+                why: report::RecoveryReason::NoJournal,
                 remarks: Vec::new(),
                 next_steps: vec![NextStep::Status],
             }],
@@ -432,7 +432,7 @@ mod tests {
             remarks: vec!["r".into()],
             files: vec![InterruptedFile { path: "a".into(), class: Some(Class::Before) }],
             kept: vec![kept()],
-            ..report::Recovered::new("t2", report::RecoveryAction::RolledBack, report::Why::NoJournal)
+            ..report::Recovered::new("t2", report::RecoveryAction::RolledBack, report::RecoveryReason::NoJournal)
         };
         let expected = json!({"success": true, "recovered": [
             {"transaction_id": "t2", "action": "rolled_back", "required": true,

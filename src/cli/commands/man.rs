@@ -18,7 +18,7 @@ use crate::fs::output;
 use crate::path::shown;
 
 /// A page: its name, as `man` is asked for it, its section, and its text.
-struct Page {
+struct ManPage {
     name: String,
     section: u8,
     text: Vec<u8>,
@@ -39,21 +39,21 @@ pub(super) fn run(args: &ManArgs, options: &CommonOptions) -> Result<Answer, Fai
 }
 
 /// A page for each command that is shown to people, and one for each topic.
-fn pages() -> io::Result<Vec<Page>> {
+fn pages() -> io::Result<Vec<ManPage>> {
     let mut whole = CommandLine::command();
     whole.build();
     let mut pages = Vec::new();
     push(&mut pages, &whole)?;
     for topic in &TOPICS {
         let name = format!("txedit-{}", topic.name);
-        pages.push(Page { name, section: topic.section, text: roff::render(topic)? });
+        pages.push(ManPage { name, section: topic.section, text: roff::render(topic)? });
     }
     Ok(pages)
 }
 
-fn push(pages: &mut Vec<Page>, command: &Command) -> io::Result<()> {
+fn push(pages: &mut Vec<ManPage>, command: &Command) -> io::Result<()> {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
-    pages.push(Page { text: of_command(command, &name)?, name, section: 1 });
+    pages.push(ManPage { text: of_command(command, &name)?, name, section: 1 });
     shown_commands(command).try_for_each(|sub| push(pages, sub))
 }
 

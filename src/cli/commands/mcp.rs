@@ -10,7 +10,7 @@ use crate::cli::options::{self, CommonOptions};
 use crate::cli::output::{self, Answer};
 use crate::error::Result;
 use crate::fs::input;
-use crate::mcp::{self, BearerToken, Http, Toolsets, Verbosity, Workspace};
+use crate::mcp::{self, BearerToken, Http, ServedWorkspace, Toolsets, Verbosity};
 use crate::path::shown;
 
 /// Bytes of a token's file.
@@ -48,12 +48,12 @@ pub(super) fn run(args: &McpArgs, options: &CommonOptions) -> Result<Answer, Fai
 
 /// A client at the other end of stdin may know better than the current folder, and is asked. Callers over
 /// HTTP may be anybody.
-fn workspace(args: &McpArgs, options: &CommonOptions) -> Result<Workspace> {
+fn workspace(args: &McpArgs, options: &CommonOptions) -> Result<ServedWorkspace> {
     if args.http.is_some() || options.is_certain() {
-        return Ok(Workspace::known(options.engine()?));
+        return Ok(ServedWorkspace::known(options.engine()?));
     }
     let options = options.clone();
-    Ok(Workspace::of_client(Box::new(move |root| match root {
+    Ok(ServedWorkspace::of_client(Box::new(move |root| match root {
         Some(root) => options.engine_of_client(root),
         None => options.engine(),
     })))

@@ -7,7 +7,7 @@ mod markdown;
 pub(crate) mod plain;
 pub(crate) mod roff;
 
-use markdown::Block;
+use markdown::MarkdownBlock;
 
 /// A page of docs/ that the program carries.
 #[derive(Debug)]
@@ -59,10 +59,11 @@ impl Topic {
     }
 
     /// The page without its navigation.
-    fn blocks(&self) -> Vec<Block> {
+    fn blocks(&self) -> Vec<MarkdownBlock> {
         let mut blocks = markdown::parse(self.markdown);
-        blocks
-            .retain(|block| !matches!(block, Block::Paragraph(text) if markdown::plain(text).starts_with(NAVIGATION)));
+        blocks.retain(
+            |block| !matches!(block, MarkdownBlock::Paragraph(text) if markdown::plain(text).starts_with(NAVIGATION)),
+        );
         blocks
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::Topic;
-use super::markdown::{Block, Span, Text, plain};
+use super::markdown::{MarkdownBlock, MarkdownSpan, Text, plain};
 use crate::cli::output::{HEADING, styled};
 
 /// Columns of a line. Code and words that are longer stand as they are.
@@ -14,7 +14,7 @@ pub(crate) fn render(topic: &Topic) -> String {
     let mut text = String::new();
     let mut was_item = false;
     for block in topic.blocks() {
-        let is_item = matches!(block, Block::Item(..));
+        let is_item = matches!(block, MarkdownBlock::Item(..));
         // The items of one list stand together.
         let is_next_item = is_item && was_item;
         if !text.is_empty() && !is_next_item {
@@ -26,22 +26,22 @@ pub(crate) fn render(topic: &Topic) -> String {
     text
 }
 
-fn push(text: &mut String, block: &Block) {
+fn push(text: &mut String, block: &MarkdownBlock) {
     match block {
-        Block::Heading(level, heading) => {
+        MarkdownBlock::Heading(level, heading) => {
             let heading = plain(heading);
             let heading = if *level < 3 { heading.to_uppercase() } else { heading };
             let _ = writeln!(text, "{}", styled(HEADING, heading));
         }
-        Block::Paragraph(paragraph) => wrap(text, "", "", paragraph),
-        Block::Item(mark, item) => {
+        MarkdownBlock::Paragraph(paragraph) => wrap(text, "", "", paragraph),
+        MarkdownBlock::Item(mark, item) => {
             let mark = format!("{mark} ");
             wrap(text, &mark, &" ".repeat(mark.len()), item);
         }
-        Block::Code(code) => code.lines().for_each(|line| {
+        MarkdownBlock::Code(code) => code.lines().for_each(|line| {
             let _ = writeln!(text, "{}", format!("    {line}").trim_end());
         }),
-        Block::Table { head, rows } => rows.iter().for_each(|row| push_row(text, head, row)),
+        MarkdownBlock::Table { head, rows } => rows.iter().for_each(|row| push_row(text, head, row)),
     }
 }
 
@@ -52,7 +52,7 @@ fn push_row(text: &mut String, head: &[Text], row: &[Text]) {
         let title = head.get(column).filter(|title| column > 0 && head.len() > 2 && !title.is_empty());
         match title {
             Some(title) => {
-                let title = Span::Roman(format!("{}: ", plain(title)));
+                let title = MarkdownSpan::Roman(format!("{}: ", plain(title)));
                 wrap(text, indent, indent, &[&[title], &cell[..]].concat());
             }
             None => wrap(text, indent, indent, cell),
@@ -61,7 +61,7 @@ fn push_row(text: &mut String, head: &[Text], row: &[Text]) {
 }
 
 /// Adds `spans` as lines of at most `WIDTH` columns, the first behind `first`, the others behind `next`.
-fn wrap(text: &mut String, first: &str, next: &str, spans: &[Span]) {
+fn wrap(text: &mut String, first: &str, next: &str, spans: &[MarkdownSpan]) {
     let mut line = first.to_owned();
     let mut is_empty = true;
     for word in words(spans) {
@@ -80,7 +80,7 @@ fn wrap(text: &mut String, first: &str, next: &str, spans: &[Span]) {
 }
 
 /// The words, those of a strong piece each in its style.
-fn words(spans: &[Span]) -> Vec<String> {
+fn words(spans: &[MarkdownSpan]) -> Vec<String> {
     let mut words = vec![String::new()];
     for span in spans {
         let letters = span.plain();
@@ -90,7 +90,7 @@ fn words(spans: &[Span]) -> Vec<String> {
             }
             let last = words.len() - 1;
             match span {
-                Span::Strong(_) if !word.is_empty() => words[last].push_str(&styled(HEADING, word).to_string()),
+                MarkdownSpan::Strong(_) if !word.is_empty() => words[last].push_str(&styled(HEADING, word).to_string()),
                 _ => words[last].push_str(word),
             }
         }
@@ -111,7 +111,9 @@ mod tests {
 
     fn rendered(markdown: &str) -> String {
         let mut text = String::new();
-        parse(markdown).iter().for_each(|block| push(&mut text, block));
+        for block in parse(markdown) {
+            push(&mut text, &block);
+        }
         anstream::adapter::strip_str(&text).to_string()
     }
 

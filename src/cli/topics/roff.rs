@@ -5,7 +5,7 @@ use std::io;
 use clap_mangen::roff::{Inline, Roff, bold, roman};
 
 use super::Topic;
-use super::markdown::{Block, Span, Text, plain};
+use super::markdown::{MarkdownBlock, MarkdownSpan, Text, plain};
 
 /// The manual that all pages belong to.
 pub(crate) const MANUAL: &str = "txedit manual";
@@ -42,25 +42,25 @@ pub(crate) fn example<'a>(page: &mut Roff, lines: impl IntoIterator<Item = &'a s
     page.control("EE", []).control("RE", []);
 }
 
-fn push(page: &mut Roff, block: &Block) {
+fn push(page: &mut Roff, block: &MarkdownBlock) {
     match block {
         // The title is the name of the page.
-        Block::Heading(1, _) => {}
-        Block::Heading(2, text) => {
+        MarkdownBlock::Heading(1, _) => {}
+        MarkdownBlock::Heading(2, text) => {
             page.control("SH", [&*plain(text).to_uppercase()]);
         }
-        Block::Heading(_, text) => {
+        MarkdownBlock::Heading(_, text) => {
             page.control("SS", [&*plain(text)]);
         }
-        Block::Paragraph(text) => {
+        MarkdownBlock::Paragraph(text) => {
             page.control("PP", []).text(inline(text));
         }
-        Block::Item(mark, text) => {
+        MarkdownBlock::Item(mark, text) => {
             let mark = if mark == "-" { "\\(bu" } else { mark };
             page.control("IP", [mark, "4"]).text(inline(text));
         }
-        Block::Code(code) => example(page, code.lines()),
-        Block::Table { head, rows } => rows.iter().for_each(|row| push_row(page, head, row)),
+        MarkdownBlock::Code(code) => example(page, code.lines()),
+        MarkdownBlock::Table { head, rows } => rows.iter().for_each(|row| push_row(page, head, row)),
     }
 }
 
@@ -81,10 +81,10 @@ fn push_row(page: &mut Roff, head: &[Text], row: &[Text]) {
     }
 }
 
-fn inline(text: &[Span]) -> Vec<Inline> {
-    let one = |span: &Span| match span {
-        Span::Roman(text) => roman(text),
-        Span::Strong(text) | Span::Code(text) => bold(text),
+fn inline(text: &[MarkdownSpan]) -> Vec<Inline> {
+    let one = |span: &MarkdownSpan| match span {
+        MarkdownSpan::Roman(text) => roman(text),
+        MarkdownSpan::Strong(text) | MarkdownSpan::Code(text) => bold(text),
     };
     text.iter().map(one).collect()
 }

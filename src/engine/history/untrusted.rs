@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use crate::engine::report::Why;
+use crate::engine::report::RecoveryReason;
 use crate::engine::store::interrupted::{self, JournalStatus, Untrusted};
 use crate::engine::store::private::Refusal;
 use crate::engine::store::state::{Section, StateFolder, list_ids};
@@ -134,10 +134,10 @@ impl Doubtful {
 }
 
 /// The reason for leaving what in `txn/` is not this user's alone, or no folder.
-pub(crate) fn refused_in_txn(state: &StateFolder, id: &str, refusal: Refusal) -> Why {
+pub(crate) fn refused_in_txn(state: &StateFolder, id: &str, refusal: Refusal) -> RecoveryReason {
     let folder = state.folder.path().join(Section::Transactions.name()).join(id);
     let remedy = remedy(refusal, Section::Transactions).unwrap_or_default();
-    Why::Refused { folder, problem: refusal.to_string(), remedy }
+    RecoveryReason::Refused { folder, problem: refusal.to_string(), remedy }
 }
 
 /// The work at a shell after which a folder is not refused any more; `None` where it can be put aside.

@@ -1,7 +1,7 @@
 //! The report of a recovery: what was found, what follows from it, and what a person can do.
 
 use crate::engine::history::untrusted;
-use crate::engine::report::{InterruptedFile, Progress, Recovered, RecoveryAction, Why};
+use crate::engine::report::{InterruptedFile, Recovered, RecoveryAction, RecoveryProgress, RecoveryReason};
 use crate::engine::rollback::walk::Undone;
 use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::interrupted::{self, Untrusted};
@@ -28,24 +28,26 @@ impl Left {
             Self::Refused(refusal) => {
                 Recovered { required: true, ..left(untrusted::refused_in_txn(state, id, refusal)) }
             }
-            Self::Unfinished => Recovered { remarks: vec!["it is swept away".to_owned()], ..left(Why::NoJournal) },
+            Self::Unfinished => {
+                Recovered { remarks: vec!["it is swept away".to_owned()], ..left(RecoveryReason::NoJournal) }
+            }
             Self::Corrupt(problem) => Recovered {
                 required: true,
                 next_steps: vec![NextStep::Discard { id: id.to_owned() }],
-                ..left(Why::Damaged { problem })
+                ..left(RecoveryReason::Damaged { problem })
             },
             Self::Untrusted(beginning, untrusted) => Recovered {
                 next_steps: vec![untrusted.next_step(id)],
                 files: unobserved(&beginning.entries),
-                ..left(Why::Untrusted { untrusted, has_more_files: beginning.has_more })
+                ..left(RecoveryReason::Untrusted { untrusted, has_more_files: beginning.has_more })
             },
         })
     }
 }
 
 /// The reason of one that somebody is at work on: its owner, or what the check of an owner that is gone has left behind.
-pub(in crate::engine) fn at_work(state: &StateFolder, id: &str) -> Result<Why> {
-    Ok(Why::AtWork { holder: interrupted::holder(state, id)? })
+pub(in crate::engine) fn at_work(state: &StateFolder, id: &str) -> Result<RecoveryReason> {
+    Ok(RecoveryReason::AtWork { holder: interrupted::holder(state, id)? })
 }
 
 /// The files of a journal at which nobody has looked.
@@ -63,7 +65,7 @@ pub(super) fn describe(transaction: &TransactionFolder<'_>, classes: &[Class], a
         path: record.path.as_path().to_owned(),
         class: Some(*class),
     };
-    let why = Why::Interrupted { mark: transaction.mark, progress: Progress::of(classes) };
+    let why = RecoveryReason::Interrupted { mark: transaction.mark, progress: RecoveryProgress::of(classes) };
     let must_decide = action == RecoveryAction::Wait;
     let can_finish = !transaction.mark.is_undo();
     let decide = must_decide.then(|| NextStep::Decide { id: id.clone(), can_finish });

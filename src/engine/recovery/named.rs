@@ -4,7 +4,7 @@ use super::all::unswapped;
 use super::{Planned, recover_one};
 use crate::engine::history::trash::{self, Goes};
 use crate::engine::history::untrusted::Doubtful;
-use crate::engine::report::{Recovered, RecoveryAction, Why};
+use crate::engine::report::{Recovered, RecoveryAction, RecoveryReason};
 use crate::engine::store::barrier;
 use crate::engine::store::interrupted::{self, JournalStatus};
 use crate::engine::store::lock::Patience;
@@ -61,7 +61,7 @@ fn discard_unreadable(
     let (JournalStatus::Corrupt(problem), Some(folder)) = interrupted::examine(state, id, &|_| true)? else {
         return Ok(None);
     };
-    let why = Why::Damaged { problem };
+    let why = RecoveryReason::Damaged { problem };
     put_aside(state, (id, why), (Section::Transactions, Some(&folder)), options, planned).map(Some)
 }
 
@@ -79,7 +79,7 @@ fn unreadable_in_history(
         planned(&left);
         return Ok(Some(left));
     }
-    let why = Why::DamagedInHistory { problem: doubtful.why };
+    let why = RecoveryReason::DamagedInHistory { problem: doubtful.why };
     let folder = match state.section(Section::History)? {
         Some(section) => open_transaction(&state.workspace, &section, id)?,
         None => None,
@@ -89,7 +89,7 @@ fn unreadable_in_history(
 
 /// The report of a transaction in history that a person must put aside.
 pub(crate) fn left_in_history(doubtful: &Doubtful) -> Recovered {
-    let why = Why::DamagedInHistory { problem: doubtful.why.clone() };
+    let why = RecoveryReason::DamagedInHistory { problem: doubtful.why.clone() };
     let remarks = doubtful.remedy().into_iter().collect();
     let left = Recovered::new(&doubtful.id, RecoveryAction::Left, why);
     Recovered { required: true, remarks, next_steps: doubtful.next_steps(), ..left }
@@ -98,7 +98,7 @@ pub(crate) fn left_in_history(doubtful: &Doubtful) -> Recovered {
 /// Moves what cannot be acted on out of its section to `kept/`; its folder may be none that can be opened.
 fn put_aside(
     state: &StateFolder,
-    (id, why): (&str, Why),
+    (id, why): (&str, RecoveryReason),
     (section, folder): (Section, Option<&Handle>),
     options: RecoverOptions,
     planned: Planned<'_>,

@@ -67,7 +67,7 @@ impl InFront {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::report::Why;
+    use crate::engine::report::RecoveryReason;
     use crate::error::KeptContent;
 
     #[test]
@@ -79,7 +79,7 @@ mod tests {
         };
         let recovered = Recovered {
             kept: vec![kept("/w/a", "/w/.txedit/kept/ID/000000.kept"), kept("/w/b", "/w/b")],
-            ..Recovered::new("ID", RecoveryAction::RolledBack, Why::NoJournal)
+            ..Recovered::new("ID", RecoveryAction::RolledBack, RecoveryReason::NoJournal)
         };
         let mut warnings = Vec::new();
         tell(&mut warnings, &recovered);

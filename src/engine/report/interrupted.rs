@@ -10,6 +10,7 @@ use crate::journal::recover::Class;
 
 /// A transaction in `txn/`.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Interrupted {
     /// The name of its folder.
     pub id: String,
@@ -22,7 +23,7 @@ pub struct Interrupted {
     /// What recovery would do.
     pub action: RecoveryAction,
     /// Why.
-    pub why: Why,
+    pub why: RecoveryReason,
     /// What else there is to know, as in [`Recovered::remarks`].
     pub remarks: Vec<String>,
     /// What a person can do about it.
@@ -37,7 +38,7 @@ impl Interrupted {
     }
 }
 
-fn reason(why: &Why, remarks: &[String]) -> String {
+fn reason(why: &RecoveryReason, remarks: &[String]) -> String {
     let mut reason = why.to_string();
     for remark in remarks {
         reason.push_str("; ");
@@ -48,6 +49,7 @@ fn reason(why: &Why, remarks: &[String]) -> String {
 
 /// A file of a transaction that was interrupted, or is running.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct InterruptedFile {
     /// The path, relative to the workspace.
     pub path: PathBuf,
@@ -121,7 +123,7 @@ impl fmt::Display for RecoveryAction {
 /// The reason for what a recovery does with a transaction. [`Display`](fmt::Display) is a clause about the transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Why {
+pub enum RecoveryReason {
     /// Another process is at work on it, or it is gone.
     AtWork {
         /// That process, where it can be named.
@@ -160,13 +162,14 @@ pub enum Why {
         /// The state of its journal.
         mark: Mark,
         /// How many files are in which class.
-        progress: Progress,
+        progress: RecoveryProgress,
     },
 }
 
 /// How far an interrupted transaction had come with its files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Progress {
+#[non_exhaustive]
+pub struct RecoveryProgress {
     /// Files of the transaction.
     pub files: usize,
     /// Those that are swapped.
@@ -179,7 +182,7 @@ pub struct Progress {
     pub torn: usize,
 }
 
-impl Progress {
+impl RecoveryProgress {
     /// The progress that these classes show.
     pub(crate) fn of(classes: &[Class]) -> Self {
         let count = |wanted: &[Class]| classes.iter().filter(|class| wanted.contains(class)).count();
@@ -193,7 +196,7 @@ impl Progress {
     }
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for RecoveryReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::AtWork { holder: Some(holder) } => write!(f, "{holder} is at work on it: wait for it, or end it"),
@@ -213,7 +216,7 @@ impl fmt::Display for Why {
     }
 }
 
-impl fmt::Display for Progress {
+impl fmt::Display for RecoveryProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { files, swapped, ready, changed, torn } = self;
         write!(f, "{swapped} of {files} swapped, {ready} not, {changed} changed by another program")?;
@@ -237,6 +240,7 @@ const fn state_of(mark: Mark) -> &'static str {
 
 /// What a recovery did, or would do, with one transaction.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Recovered {
     /// The transaction.
     pub id: String,
@@ -245,7 +249,7 @@ pub struct Recovered {
     /// True if a person must decide.
     pub required: bool,
     /// Why.
-    pub why: Why,
+    pub why: RecoveryReason,
     /// What else there is to know: files that are not new, or not old, and why; what stands in the way.
     pub remarks: Vec<String>,
     /// What a person can do about it.
@@ -258,7 +262,7 @@ pub struct Recovered {
 
 impl Recovered {
     /// One about whose files nothing is known.
-    pub(crate) fn new(id: &str, action: RecoveryAction, why: Why) -> Self {
+    pub(crate) fn new(id: &str, action: RecoveryAction, why: RecoveryReason) -> Self {
         Self {
             id: id.to_owned(),
             action,

@@ -36,12 +36,12 @@ struct Call<'a> {
     #[serde(borrow)]
     method: &'a RawValue,
     #[serde(borrow)]
-    params: Params<'a>,
+    params: MessageParams<'a>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Params<'a> {
+struct MessageParams<'a> {
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     _meta: Option<&'a RawValue>,
     #[serde(borrow)]

@@ -16,7 +16,7 @@ pub(in crate::wire) fn from_arguments(
     arguments: Map<String, Value>,
     paths: PathRule,
 ) -> Result<crate::request::Request> {
-    let mut faults = Faults::default();
+    let mut faults = ArgumentFaults::default();
     let request = faults.request(arguments);
     let mut shape = Findings::new();
     let request = request.convert(&mut shape);
@@ -29,9 +29,9 @@ pub(in crate::wire) fn from_arguments(
 /// The faults found so far. An entry that cannot be read is replaced by an empty one, so that the others keep their
 /// index.
 #[derive(Default)]
-struct Faults(Findings);
+struct ArgumentFaults(Findings);
 
-impl Faults {
+impl ArgumentFaults {
     fn request(&mut self, mut fields: Map<String, Value>) -> RequestJson {
         let files = self.take_list(&mut fields, "files", Vec::new());
         let request: RequestJson<IgnoredAny> = self.read(Value::Object(fields), Vec::new());

@@ -119,7 +119,7 @@ fn check_class(record: &Record, observed: &Observed, class: Class) {
         (RecordedChange::Edit { .. }, Class::Same) => assert!(target && slot),
         (RecordedChange::Edit { .. } | RecordedChange::Create { .. }, Class::Before) => assert!(slot && !target),
         (RecordedChange::Create { .. } | RecordedChange::Folder { .. }, Class::Ready) => {
-            assert!(slot && missing(observed.target))
+            assert!(slot && missing(observed.target));
         }
         (RecordedChange::Create { .. }, Class::Done) => assert!(target && missing(observed.slot)),
         (RecordedChange::Folder { .. }, Class::Done) => assert!(target),
