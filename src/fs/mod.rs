@@ -43,7 +43,7 @@ pub(crate) mod output;
 #[cfg(not(feature = "testing"))]
 #[cfg_attr(
     not(any(feature = "cli", feature = "testing")),
-    expect(dead_code, reason = "only `txedit doctor` asks for all guarantees")
+    expect(dead_code, reason = "only the command line asks for all guarantees")
 )]
 pub(crate) mod probe;
 #[cfg(feature = "testing")]

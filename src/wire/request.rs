@@ -18,6 +18,7 @@ pub(super) use arguments::from_arguments;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
+#[serde(rename = "Request")]
 pub struct RequestJson<F = FileRequestJson> {
     /// One entry for each file.
     #[cfg_attr(feature = "mcp", schemars(required))]
@@ -46,6 +47,7 @@ pub struct RequestJson<F = FileRequestJson> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
+#[serde(rename = "File")]
 pub struct FileRequestJson<E = EditJson> {
     /// The path of the file, absolute.
     #[cfg_attr(feature = "mcp", schemars(required))]
@@ -77,6 +79,7 @@ pub struct FileRequestJson<E = EditJson> {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
+#[serde(rename = "Edit")]
 pub struct EditJson {
     /// The text to look for, to the byte.
     #[cfg_attr(feature = "mcp", schemars(required))]

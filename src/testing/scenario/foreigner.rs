@@ -125,24 +125,10 @@ impl Foreigners {
         let moved = changed.iter().filter_map(|path| before.files.get(*path));
         self.fresh.extend(moved.flat_map(|entry| marks(&String::from_utf8_lossy(&entry.content))));
         // Two empty folders look the same, and are others; and so does a file whose time alone is another.
-        let leaves_no_trace = matches!(
-            deed,
-            ScenarioDeed::Hold(..)
-                | ScenarioDeed::Late(..)
-                | ScenarioDeed::Move(..)
-                | ScenarioDeed::Exchange(..)
-                | ScenarioDeed::Forge(..)
-        );
-        let is_seen = !changed.is_empty() || leaves_no_trace;
+        let is_seen = !changed.is_empty() || leaves_no_trace(deed);
         let mut paths: BTreeSet<PathBuf> = deed.paths().into_iter().map(PathBuf::from).collect();
         // Through a symlink they have what it leads to in hand, also where that looks the same afterwards.
-        if matches!(
-            deed,
-            ScenarioDeed::Chmod(..)
-                | ScenarioDeed::Chown(..)
-                | ScenarioDeed::SetAttribute(..)
-                | ScenarioDeed::RemoveAttribute(..)
-        ) {
+        if changes_permissions(deed) {
             paths.extend(
                 deed.paths().into_iter().map(|path| relative(Path::new(&path), Path::new(ROOT), &before.files)),
             );
@@ -283,4 +269,26 @@ impl Checker for ScenarioChecker {
         let verdict = if passes { Verdict::Passed } else { Verdict::Failed("exit status: 1".to_owned()) };
         Ok(Ended { verdict, tail: String::new(), took: Duration::ZERO })
     }
+}
+
+/// True if the files may look the same after a deed that did something.
+const fn leaves_no_trace(deed: &ScenarioDeed) -> bool {
+    matches!(
+        deed,
+        ScenarioDeed::Hold(..)
+            | ScenarioDeed::Late(..)
+            | ScenarioDeed::Move(..)
+            | ScenarioDeed::Exchange(..)
+            | ScenarioDeed::Forge(..)
+    )
+}
+
+const fn changes_permissions(deed: &ScenarioDeed) -> bool {
+    matches!(
+        deed,
+        ScenarioDeed::Chmod(..)
+            | ScenarioDeed::Chown(..)
+            | ScenarioDeed::SetAttribute(..)
+            | ScenarioDeed::RemoveAttribute(..)
+    )
 }

@@ -355,8 +355,7 @@ impl ScenarioWorld {
                 return Err(told(format!("left behind: {:?}", look.interrupted)));
             }
             // What could not be put away is left to the next command.
-            let tainted = self.touched_by(act);
-            let now = Arc::clone(&look.files);
+            let (tainted, now) = (self.touched_by(act), Arc::clone(&look.files));
             let allowed = doing.or_clean(&now);
             self.interrupted(allowed, now, tainted, false).map_err(&told)?;
         }

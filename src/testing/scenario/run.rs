@@ -269,10 +269,7 @@ impl ScenarioWorld {
         let token = CancelToken::from(Arc::clone(&wish.to_stop));
         let run = Run::default().cancelled_by(&token);
         match act {
-            ScenarioAct::Apply(asks, terms) => {
-                let request = request(asks, terms);
-                engine.apply(&request, run).map(ScenarioAnswer::Report)
-            }
+            ScenarioAct::Apply(asks, terms) => engine.apply(&request(asks, terms), run).map(ScenarioAnswer::Report),
             ScenarioAct::Undo(back) => {
                 let Some(id) = self.id_of(*back) else { return Ok(ScenarioAnswer::Idle) };
                 engine.undo(id.as_deref(), false, run).map(ScenarioAnswer::Report)
