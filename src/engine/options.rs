@@ -183,7 +183,7 @@ pub enum Decision {
 /// let engine = Engine::open(root)?;
 /// // Nothing is done yet: the plan says what would be.
 /// for plan in engine.recover(None, RecoverOptions::new().plan_only(true))? {
-///     println!("{}: {}, since {}", plan.id, plan.action, plan.reason);
+///     println!("{}: {}, since {}", plan.id, plan.action, plan.reason());
 ///     if plan.required {
 ///         engine.recover(Some(&plan.id), RecoverOptions::new().decision(Decision::Back))?;
 ///     }
