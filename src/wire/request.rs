@@ -18,7 +18,7 @@ pub(super) use arguments::from_arguments;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-#[serde(rename = "Request")]
+#[serde(rename = "Request", expecting = "an object that holds a request")]
 pub struct RequestJson<F = FileRequestJson> {
     /// One entry for each file.
     #[cfg_attr(feature = "mcp", schemars(required))]
@@ -47,7 +47,7 @@ pub struct RequestJson<F = FileRequestJson> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-#[serde(rename = "File")]
+#[serde(rename = "File", expecting = "an object that holds a file")]
 pub struct FileRequestJson<E = EditJson> {
     /// The path of the file, absolute.
     #[cfg_attr(feature = "mcp", schemars(required))]
@@ -79,7 +79,7 @@ pub struct FileRequestJson<E = EditJson> {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-#[serde(rename = "Edit")]
+#[serde(rename = "Edit", expecting = "an object that holds an edit")]
 pub struct EditJson {
     /// The text to look for, to the byte.
     #[cfg_attr(feature = "mcp", schemars(required))]

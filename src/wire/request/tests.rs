@@ -74,7 +74,7 @@ fn what_is_not_json_is_told_with_its_place() {
     expect("{\"files\": [\n  {]}", &[(V, "files/0", "not JSON: key must be a string at line 2, column 4")]);
     expect("", &[(V, "", "not JSON: EOF while parsing a value at line 1, column 0")]);
     expect("{\"files\": []} x", &[(V, "", "not JSON: trailing characters at line 1, column 15")]);
-    expect("[]", &[(V, "", "invalid length 0, expected struct Request with 7 elements at line 1, column 2")]);
+    expect("[]", &[(V, "", "invalid length 0, expected an object that holds a request at line 1, column 2")]);
 }
 
 #[test]

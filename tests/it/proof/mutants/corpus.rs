@@ -290,11 +290,12 @@ const NOTICED: [Noticed; 31] = [
 ];
 
 /// The others, each with the test that misses its mend, or why none does.
-const OTHERS: [(&str, &str); 27] = [
+const OTHERS: [(&str, &str); 28] = [
     ("a_file_that_was_exchanged_back_before_a_crash_is_as_it_was", "none: a sentence"),
     ("a_folder_is_back_where_a_file_had_come_before_a_kill", "none: a sentence"),
     ("a_folder_that_cannot_be_looked_at_may_be_left", "warnings_that_are_not_true_are_seen"),
     ("a_folder_that_is_gone_in_spite_of_an_error_is_not_said_to_stay", "warnings_that_are_not_true_are_seen"),
+    ("a_folder_that_comes_while_paths_are_resolved_is_not_taken_for_missing", "none: a path, before the protocol"),
     ("a_folder_that_is_dropped_is_gone", "none: a deletion that a person asks for"),
     ("a_folder_that_an_undo_leaves_is_named_truly", "warnings_that_are_not_true_are_seen"),
     ("a_key_after_an_undo_says_what_is_true_now", "none: an answer is made of what stands in the files"),

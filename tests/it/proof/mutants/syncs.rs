@@ -249,7 +249,9 @@ const SYNCS: [(&str, &str, &str); 30] = [
 /// The functions in a source that sync, themselves or by another's name.
 fn that_sync(source: &str) -> BTreeSet<String> {
     let calls = [
-        "fs.sync(",
+        "fs().sync(",
+        "workspace.sync(",
+        "workspace().sync(",
         "barrier::pass(",
         ".sync_everything(",
         "sync_all(",
