@@ -15,6 +15,7 @@ use super::look::{ContentMarks, Look, alike, differences, marks};
 use crate::check::{CheckCall, Checker, Ended, Verdict};
 use crate::fs::FileKind;
 use crate::fs::sim::{self, SimEntry, SimFs};
+use crate::path::STATE_FOLDER;
 use crate::testing::run::lock;
 use crate::testing::script::ROOT;
 use crate::testing::world::UserFiles;
@@ -35,6 +36,9 @@ pub(super) struct Foreigners {
     pub(super) touched: BTreeSet<PathBuf>,
     /// Those at which one of them opened a file that was not there before the act.
     opened_new: BTreeSet<PathBuf>,
+    /// The file of the trash that the engine is about to unlink: it was verified, and what is written from then on goes with
+    /// it, which docs/recovery.md says.
+    unlinked_next: Option<PathBuf>,
     /// What stood at those paths before and after the last of them that came one upon the other.
     pub(super) left: BTreeMap<PathBuf, [Option<SimEntry>; 2]>,
     /// A folder was moved.
@@ -71,6 +75,7 @@ impl Foreigners {
             done: Vec::new(),
             touched: BTreeSet::new(),
             opened_new: BTreeSet::new(),
+            unlinked_next: None,
             left: BTreeMap::new(),
             moved_folder: false,
             moved_before_swap: false,
@@ -114,7 +119,11 @@ impl Foreigners {
         let (had, left) = (before.in_files(), after.in_files());
         self.alive.retain(|mark| left.contains(mark) || !had.contains(mark));
         let have = after.anywhere();
-        let new: ContentMarks = deed.text().map(marks).unwrap_or_default().intersection(&have).copied().collect();
+        let mut new: ContentMarks = deed.text().map(marks).unwrap_or_default().intersection(&have).copied().collect();
+        if let Some(Ok(content)) = self.unlinked_next.as_ref().map(|path| machine.read(path)) {
+            let unlinked = marks(&String::from_utf8_lossy(&content));
+            new.retain(|mark| !unlinked.contains(mark));
+        }
         self.alive.extend(&new);
         // A power cut may tear the whole file that was written and not synced.
         self.fresh.extend(after.beside(&new));
@@ -214,8 +223,15 @@ impl Foreigners {
         self.done.iter().any(|(deed, _)| deed.dresses() && deed.paths().iter().any(|other| path.starts_with(other)))
     }
 
-    /// The engine is about to make this call.
+    /// The engine is about to make this call; what others do before it comes next.
+    pub(super) fn expect(&mut self, call: &sim::SimCall<'_>) {
+        let is_trash = call.path.starts_with(Path::new(ROOT).join(STATE_FOLDER).join("trash"));
+        self.unlinked_next = (call.verb == "unlink" && is_trash).then(|| call.path.to_owned());
+    }
+
+    /// The engine makes this call now.
     pub(super) fn note(&mut self, call: &sim::SimCall<'_>) {
+        self.unlinked_next = None;
         if swaps(call) {
             self.moved_before_swap |= self.moved_folder;
             self.moved_since.clear();

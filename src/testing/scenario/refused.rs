@@ -272,8 +272,10 @@ impl ScenarioRefusal<'_> {
 
     /// Whether it is old again, and what others left of the new one was the new one: they changed it and changed it back.
     fn is_as_new(&self, path: &PathBuf) -> bool {
+        let at_check = self.at_check.as_ref().and_then(|files| files.get(path));
+        let mut old = [self.base.get(path), at_check].into_iter().flatten();
         self.asked.contains(path)
-            && alike(self.files.get(path), self.base.get(path))
+            && old.any(|old| alike(self.files.get(path), Some(old)))
             && self.foreigners.left.get(path).is_some_and(|[before, after]| alike(before.as_ref(), after.as_ref()))
     }
 
@@ -338,10 +340,12 @@ impl ScenarioRefusal<'_> {
             _ => false,
         };
         let at_check = self.at_check.as_ref().and_then(|files| files.get(path));
+        // The content is theirs, too, where they wrote it through a handle.
+        let is_old = |old: Option<&SimEntry>| matches!((is, old), (Some(is), Some(old)) if is.kind == old.kind && same_dress(is, old));
         becomes_another
-            && (alike(is, old) || at_check.is_some() && alike(is, at_check))
+            && (is_old(old) || is_old(at_check))
             && theirs.map(|it| it.kind) == old.map(|it| it.kind)
-            && content(theirs) == content(old)
+            && content(theirs) == content(is)
     }
 
     /// Whether others moved its folder away with the new content, and the old one is at its own path again. What they put

@@ -369,6 +369,7 @@ impl ScenarioWorld {
         let (mine, wish) = (Arc::clone(&shared), Arc::clone(&self.wish));
         self.machine.set_hook(move |call| {
             let mut action = Action::Continue;
+            lock(&foreigners).expect(call);
             for disturber in lock(&mine).iter_mut() {
                 let wanted = disturber.step(call, call.number - start, &machine, &foreigners);
                 if action == Action::Continue {
