@@ -1,4 +1,4 @@
-//! The matrix and the table, row by row as journal-format.md has them.
+//! The tables of classes and decisions, row by row as in journal-format.md.
 
 use super::*;
 use crate::path::RelPath;
@@ -288,7 +288,7 @@ fn an_original_with_another_mode_owner_or_attributes_is_not_the_original() {
                 (changed, file(NEW, STAGED), Class::Before),
                 (file(NEW, STAGED), changed, Class::Captured),
                 (file(NEW, 9), changed, Class::Unknown),
-                // Of what is new only the content tells: what was changed of it goes with it.
+                // New content is recognised by its digest alone: a change of its metadata is lost with it.
                 (with(NEW, STAGED, mode, access), file(OLD, ORIGINAL), Class::Done),
             ],
         );
