@@ -4,8 +4,8 @@ use regex_syntax::ast::parse::Parser;
 use regex_syntax::ast::{Ast, ClassBracketed, ClassSetItem, Visitor, visit};
 use regex_syntax::hir::{Class, HirKind, translate::Translator};
 
-/// Returns whether a regular expression is about a character: it names it literally; or in a class with exactly one of
-/// it and `without`; or by a named class that has it and not `without`, unless that class has all but a few characters.
+/// Returns whether a regular expression is about a character: it names it literally; or within a class that matches it
+/// or `without`; or it has a class, not a negated one, that matches it and not `without`.
 pub(super) fn names(pattern: &str, character: char, without: char) -> bool {
     let search = NamedGroups { pattern, character, without, named: false, found: false };
     // An invalid pattern names nothing: it is refused elsewhere.

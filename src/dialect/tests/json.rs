@@ -1,4 +1,4 @@
-//! The formats that are JSON.
+//! The JSON formats.
 
 use super::*;
 

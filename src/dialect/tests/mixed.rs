@@ -1,4 +1,4 @@
-//! Answers in more than one format: all of it is applied, or nothing.
+//! Answers in more than one format are applied completely, or not at all.
 
 use super::{Format, check, is_malformed};
 use crate::dialect::{Patch, detect};
