@@ -285,7 +285,7 @@ fn any_file() -> impl Strategy<Value = FileRequestJson> {
     )
 }
 
-/// JSON that now and then uses the names of a request.
+/// JSON that sometimes uses the names of a request.
 fn any_json() -> impl Strategy<Value = serde_json::Value> {
     let leaf = prop_oneof![
         Just(serde_json::Value::Null),
@@ -304,7 +304,7 @@ fn any_json() -> impl Strategy<Value = serde_json::Value> {
     })
 }
 
-/// Whatever comes in, the answer is a request or findings.
+/// For any input the result is a request or findings.
 fn answers(json: &[u8]) {
     if let Err(error) = parse(json).and_then(|request| request.into_request(PathRule::AbsoluteOrRelative)) {
         assert!(matches!(error.details(), Detail::Findings(findings) if !findings.is_empty()));
