@@ -10,7 +10,7 @@ fn lines(max_bytes: usize) -> (DuplexStream, LineTransport<tokio::io::ReadHalf<D
     (client, LineTransport::new(input, output, max_bytes))
 }
 
-/// What is answered to `text` before the message that is passed on, if any.
+/// The answers to `text` before the message that is passed on, if any.
 async fn answers(text: &[u8], max_bytes: usize) -> (Vec<Value>, Option<ClientJsonRpcMessage>) {
     let (mut client, mut lines) = lines(max_bytes);
     client.write_all(text).await.unwrap();
