@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_is_found_in_whatever_stands_around_it() {
+    fn a_patch_is_found_within_other_text() {
         let envelope = "I did:\n```\n*** Begin Patch\n*** Add File: a\n+x\n*** End Patch\n```\nand\n\n  *** Begin \
                         Patch\n*** Delete File: b\n*** End Patch\nDone.";
         assert_eq!(paths(envelope), ["a", "b"]);

@@ -145,7 +145,7 @@ a warning that is no message
     }
 
     #[test]
-    fn what_is_cut_or_no_text_is_no_answer() {
+    fn incomplete_or_binary_output_is_no_answer() {
         assert_eq!(read(b"{\"role\":\"assistant\",\"content\":\"a\"}\n{\"role\":\"assis"), Err(Flaw::Cut));
         assert_eq!(read(b"{\"role\":\"assistant\",\"content\":\"a"), Err(Flaw::Cut));
         assert_eq!(read(b"\xff\xfe\x00\x01garbage"), Err(Flaw::Garbage));

@@ -85,7 +85,7 @@ fn is_malformed(format: Format, patch: &str, words: &str) {
 }
 
 #[test]
-fn a_git_diff_of_every_kind_of_change() {
+fn a_git_diff_applies_every_kind_of_change() {
     let patch = "From 1234 Mon Sep 17\nSubject: [PATCH] a\n\n- a list\n---\n 5 files changed\n\n\
         diff --git a/edit b/edit\nold mode 100644\nnew mode 100755\nindex 1..2\n--- a/edit\n+++ b/edit\n\
         @@ -1,3 +1,3 @@ fn x()\n a\n-b\n+B\n c\n@@ -9 +9,2 @@\n-i\n\\ No newline at end of file\n+i\n+j\n\
@@ -113,7 +113,7 @@ fn a_git_diff_of_every_kind_of_change() {
 }
 
 #[test]
-fn plain_diffs_and_those_of_chats() {
+fn plain_diffs_and_diffs_in_chats_are_read() {
     let plain = "--- old/x y\t2020-01-01 10:00:00\n+++ new/x y\t2020-01-02\n@@ -1 +1 @@\n-a\n+b\n";
     check(Format::Unified, &[("x y", "a\n")], plain, &[("x y", "b\n")]);
     let chat =
@@ -273,7 +273,7 @@ fn a_new_file_keeps_its_carriage_returns() {
 }
 
 #[test]
-fn what_an_envelope_must_not_be() {
+fn invalid_envelopes_are_refused() {
     let bad = |patch: &str, words: &str| is_malformed(Format::Envelope, patch, words);
     bad("*** Begin Patch\n*** End Patch\n", "line 2, column 1: expected `*** Add File:`");
     bad("*** Begin Patch\n*** Add File: x\ntext\n", "line 3, column 1: expected a line with +, not `text`");
@@ -370,7 +370,7 @@ fn a_sentence_in_front_of_a_block_names_no_new_file() {
 }
 
 #[test]
-fn a_file_is_deleted_by_the_first_moment_of_all_times_only() {
+fn only_the_epoch_as_its_time_deletes_a_file() {
     let patch = |time: &str| format!("--- x\t2020-01-01 10:00:00\n+++ x\t{time}\n@@ -1 +0,0 @@\n-a\n");
     for first in ["1970-01-01 00:00:00.000000000 +0000", "1970-01-01 01:00:00 +0100", "1969-12-31 19:00:00.0 -0500"] {
         check(Format::Unified, &[("x", "a\n")], &patch(first), &[]);
@@ -382,7 +382,7 @@ fn a_file_is_deleted_by_the_first_moment_of_all_times_only() {
 }
 
 #[test]
-fn what_blocks_must_not_be() {
+fn invalid_blocks_are_refused() {
     let bad = |patch: &str, words: &str| is_malformed(Format::SearchReplace, patch, words);
     bad("<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", "line 1, column 1: expected the name of the file");
     bad("x\n<<<<<<< SEARCH\na\n=======\nb\n", "expected `>>>>>>> REPLACE` that ends what line 4 starts");
@@ -393,7 +393,7 @@ fn what_blocks_must_not_be() {
 }
 
 #[test]
-fn a_byte_order_mark_is_no_part_of_a_patch() {
+fn a_byte_order_mark_is_not_part_of_a_patch() {
     for (format, patch) in [
         (Format::Unified, "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"),
         (
@@ -406,7 +406,7 @@ fn a_byte_order_mark_is_no_part_of_a_patch() {
 }
 
 #[test]
-fn what_is_none_of_them_is_told() {
+fn an_unknown_format_is_reported() {
     assert_eq!(detect(br#"{"files": []}"#), None);
     assert_eq!(detect(b"hello\n---\nworld"), None);
     let error = Patch::read(b"hello", None, None).unwrap_err();

@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_few_are_to_be_had() {
+    fn a_few_threads_can_be_started() {
         assert!(may_start(0) && may_start(3));
     }
 }

@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_glob_that_is_none_is_refused() {
+    fn an_invalid_glob_is_refused() {
         for glob in
             ["[a", "a[]", "[[:letter:]]", "[z-a]", "a\\", "{a", "{a,{b}", "[!]", "{1,2}{1,2}{1,2}".repeat(4).as_str()]
         {

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_at_the_end() {
+    fn a_comment_at_the_end_is_recognised() {
         for (pattern, ends) in [("(?x)a # c", true), ("(?x)a # c\n", false), ("a # c", false), ("(?x:a # c\n)", false)]
         {
             assert_eq!(ends_in_comment(pattern), ends, "{pattern}");

@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_order_mark_is_no_part_of_the_first_line() {
+    fn a_byte_order_mark_is_not_part_of_the_first_line() {
         becomes(&query("^", "> ", true, false), "\u{feff}one\n", "\u{feff}> one\n", 1);
         becomes(&query("^.", "X", true, false), "\u{feff}one\n", "\u{feff}Xne\n", 1);
         becomes(&query("^one", "1", true, false), "\u{feff}one\none\n", "\u{feff}1\n1\n", 2);
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_refused() {
+    fn invalid_replacements_are_refused() {
         let refused = |pattern: &str, replacement: &str, words: &str| {
             let error = Pattern::new(&query(pattern, replacement, true, true)).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidPattern);

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn splices_that_touch_are_one_and_idle_ones_are_none() {
+    fn adjacent_splices_are_joined_and_those_without_effect_dropped() {
         let splices =
             Splices::new(b"abcdef", vec![splice(0..1, "x"), splice(1..2, "y"), splice(3..4, "d"), splice(6..6, "!")]);
         let splices = splices.unwrap();
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn splices_that_cancel_each_other_are_none() {
+    fn splices_that_cancel_each_other_are_dropped() {
         let splices = Splices::new(b"aa", vec![splice(0..1, ""), splice(1..1, "a")]).unwrap();
         assert!(splices.is_empty());
         assert_eq!(splices.pieces(2).collect::<Vec<_>>(), [Piece::Old(0..2)]);

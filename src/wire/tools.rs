@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn edit_file_hears_of_its_own_fields() {
+    fn errors_of_edit_file_name_its_own_fields() {
         let error = parse_edit_file(arguments(json!({"file": "a", "old_string": ""})), ANY).unwrap_err();
         let mut failure = failure(&error, None, Shape::Single, NextStep::to_string);
         place_in_edit_file(&mut failure);

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_that_a_git_line_has_twice() {
+    fn a_git_line_has_its_name_twice() {
         assert_eq!(git("a/x b/x").as_deref(), Some("x"));
         assert_eq!(git("a/x y b/x y").as_deref(), Some("x y"));
         assert_eq!(git("a/x b/x b/x b/x").as_deref(), Some("x b/x"));

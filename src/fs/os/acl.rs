@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_acl_is_refused() {
+    fn an_invalid_acl_is_refused() {
         for bytes in [&b""[..], b"\x02\0\0", b"\x03\0\0\0", b"\x02\0\0\0\x01\0\x07"] {
             assert!(access(bytes, 0o666).is_err(), "{bytes:?}");
         }

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_only_reading_shows_is_copied_too() {
+    fn content_that_only_reading_shows_is_copied() {
         // Files of /proc have no size; copy_file_range takes them for empty or refuses them.
         let from = File::open("/proc/self/stat").unwrap();
         let to = tempfile::tempfile().unwrap();

@@ -186,7 +186,7 @@ fn however_its_bytes_come_it_is_the_same_journal() {
 }
 
 #[test]
-fn bytes_that_do_not_come_are_no_corruption() {
+fn a_read_error_is_not_corruption() {
     let bytes = encode(&journal(&PATHS));
     for length in 0..=bytes.len() {
         let drops = Drops { rest: &bytes[..length], size: 40, fails: true };

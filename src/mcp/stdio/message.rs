@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_exactly_a_call_is_left_to_rmcp() {
+    fn anything_but_a_call_is_left_to_rmcp() {
         for line in [
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":[]}}"#,
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":5,"arguments":{}}}"#,

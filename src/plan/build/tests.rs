@@ -151,7 +151,7 @@ fn edits_and_whole_contents_keep_the_mode_and_not_the_time() {
 }
 
 #[test]
-fn what_changes_nothing_is_folded_away() {
+fn entries_without_an_effect_are_dropped() {
     assert_eq!(plan(vec![at(0, write(b"alpha")), at(1, Asked::Mode)]), [""; 0]);
 }
 

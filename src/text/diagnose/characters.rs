@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_seen_is_spelled_out() {
+    fn invisible_characters_are_escaped() {
         assert_eq!(list(b"    a\n    b", b"\ta\r\n    b\r\n"), [one(5, "    ", "\\t")]);
         assert_eq!(list(b"a\nsay(\"x\")", "a\nsay(“x”)\n".as_bytes()), [one(6, "\"x\"", "\\u{201c}x\\u{201d}")]);
         assert_eq!(list(b"a b", "a\u{a0}b".as_bytes()), [one(5, " ", "\\u{a0}")]);

@@ -53,7 +53,7 @@ fn check(base: &str, old: &str, cause: MismatchCause, suggestion: &str) {
 }
 
 #[test]
-fn white_space() {
+fn a_difference_in_white_space_is_recognised() {
     check(FILE, "let list = vec![1,2,3];", MismatchCause::WhiteSpace, "let list = vec![1, 2, 3];");
     check(FILE, "use std::fmt; \n\n/// Says", MismatchCause::WhiteSpace, "use std::fmt;\n\n/// Says");
     check(FILE, "fn main() {\n  let list", MismatchCause::WhiteSpace, "fn main() {\n    let list");
@@ -68,13 +68,13 @@ fn a_suggestion_takes_the_indentation_that_the_anchor_brought() {
 }
 
 #[test]
-fn tabs_against_spaces() {
+fn tabs_against_spaces_are_recognised() {
     let old = "String {\n    let greeting = format!(";
     check(FILE, old, MismatchCause::TabsAgainstSpaces, "String {\n\tlet greeting = format!(");
 }
 
 #[test]
-fn look_alikes() {
+fn look_alikes_are_recognised() {
     check(FILE, "/// Says \"hello\" to", MismatchCause::LookAlike, "/// Says “hello” to");
     check(FILE, "somebody - politely", MismatchCause::LookAlike, "somebody – politely");
     check(FILE, "\"it ends\"", MismatchCause::LookAlike, "\"it\u{a0}ends\"");
@@ -123,7 +123,7 @@ fn line_numbers() {
 }
 
 #[test]
-fn already_applied() {
+fn an_edit_that_was_applied_already_is_recognised() {
     let (found, message) = diagnosis(FILE, "let list = vec![4];", "let list = vec![1, 2, 3];");
     assert_eq!((found.cause, found.line, found.suggestion), (Some(MismatchCause::AlreadyApplied), 10, None));
     assert!(message.contains("new_string is there already"), "{message}");

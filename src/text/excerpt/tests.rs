@@ -42,7 +42,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 4096, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_edited_in_an_excerpt_is_what_is_edited_in_the_whole(
+    fn an_excerpt_gives_the_same_edits_as_the_whole_content(
         base in content(), edits in edits(), around in 0_usize..6, chunk in 1_usize..40,
     ) {
         prop_assume!(!base.is_empty());

@@ -60,7 +60,7 @@ fn as_hunk(edit: Edit) -> Hunk {
 }
 
 #[test]
-fn a_mark_is_no_part_of_a_tolerant_match() {
+fn a_mark_is_not_part_of_a_tolerant_match() {
     let base = format!("{MARK}one\ntwo\n");
     for (old, new, after) in [
         ("  one\n  two", "  zero\n  one\n  two", "zero\none\ntwo\n"),

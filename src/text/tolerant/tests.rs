@@ -31,7 +31,7 @@ fn is_refused(base: &str, old: &str, new: &str, kind: ErrorKind) {
 }
 
 #[test]
-fn white_space_at_the_ends_of_lines() {
+fn white_space_at_the_ends_of_lines_is_ignored() {
     use MatchKind::{Exact, TrailingSpace};
     check(&[
         ("a\nb\n", "a\nb\n", "x\n", "x\n", Exact),
@@ -143,7 +143,7 @@ fn a_replacement_of_which_nothing_tells_the_indentation_is_refused() {
 }
 
 #[test]
-fn punctuation_that_looks_the_same() {
+fn punctuation_that_looks_the_same_matches() {
     use MatchKind::LookAlikes;
     check(&[
         ("say(“it’s”)\n", "say(\"it's\")", "say(no)", "say(no)\n", LookAlikes),

@@ -23,7 +23,7 @@ fn answer(error: &Error, request: &Request, shape: Shape) -> Value {
 }
 
 #[test]
-fn no_match_in_one_file() {
+fn a_missing_match_in_one_file_is_explained() {
     let diagnosis = Diagnosis {
         snippet: "7: old  1".into(),
         line: 7,
@@ -53,7 +53,7 @@ fn no_match_in_one_file() {
 }
 
 #[test]
-fn several_matches_in_one_file_of_several() {
+fn several_matches_are_listed_with_their_places() {
     let places =
         MatchPlaces { total: 9, shown: vec![MatchPlace { line: 4, snippet: "4: old 0".into(), unique: None }] };
     let error =
@@ -94,7 +94,7 @@ fn a_rollback_lists_what_it_restored_and_what_it_kept() {
 }
 
 #[test]
-fn what_a_rollback_did_not_make_old_again_is_named() {
+fn paths_that_a_rollback_did_not_restore_are_named() {
     let not_old = |file: usize, on_top| NotOld {
         path: format!("/w/f{file}").into(),
         file: Some(file),

@@ -70,7 +70,7 @@ fn a_request_becomes_what_it_asks() {
 }
 
 #[test]
-fn what_is_not_json_is_told_with_its_place() {
+fn invalid_json_is_reported_with_its_place() {
     expect("{\"files\": [\n  {]}", &[(V, "files/0", "not JSON: key must be a string at line 2, column 4")]);
     expect("", &[(V, "", "not JSON: EOF while parsing a value at line 1, column 0")]);
     expect("{\"files\": []} x", &[(V, "", "not JSON: trailing characters at line 1, column 15")]);

@@ -121,7 +121,7 @@ const NO_STRINGS: [&str; 7] = [
 ];
 
 #[test]
-fn what_is_no_string_hides_no_head() {
+fn text_that_looks_like_a_string_hides_no_head() {
     for line in NO_STRINGS {
         for pair in [("void a() {", "}\n\n", "int b() {", "}\n"), ("void a()\n{", "}\n\n", "int b()\n{", "}\n")] {
             let own = format!("  own\n{line}");
