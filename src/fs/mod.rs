@@ -382,7 +382,7 @@ pub trait Fs: fmt::Debug + Send + Sync {
     fn now(&self) -> Timestamp;
 
     /// Makes a folder with exactly this mode, without a set-group-id bit that the parent would pass on. A default ACL
-    /// of the parent is passed on all the same.
+    /// of the parent is passed on nevertheless.
     fn make_folder(&self, name: Name<'_>, mode: u32) -> io::Result<()>;
     /// Makes a file with exactly these permission bits, open for reading and writing, and reads its metadata; the name
     /// must be free. The folder may pass attributes on to it.
@@ -418,17 +418,17 @@ pub trait Fs: fmt::Debug + Send + Sync {
     fn sync_file_system(&self, folder: &Handle) -> io::Result<()>;
 
     /// A path by which this process and its children reach an open folder, whatever its name is by now, as long as the
-    /// handle is held; where there is none, the path that it was opened at.
+    /// handle is held; if there is none, the path at which it was opened.
     fn path_to(&self, folder: &Handle) -> PathBuf {
         folder.path().to_owned()
     }
 
-    /// Asks all file systems of the machine to make everything durable, those below others among them, and waits for it.
-    /// Nobody is told what failed.
+    /// Asks all file systems of the machine to make everything durable, including those below others, and waits for it.
+    /// Failures are not reported.
     fn sync_machine(&self);
 
-    /// Takes the advisory lock of an open folder; `false` where somebody has it. It belongs to this opening of the
-    /// folder: clones of the handle share it, and the same folder opened anew in the same process is locked out.
+    /// Takes the advisory lock of an open folder; `false` if it is held already. It belongs to this opening of
+    /// the folder: clones of the handle share it, and the same folder opened once more in the same process is locked out.
     fn try_lock(&self, folder: &Handle) -> io::Result<bool>;
     /// A descriptor of this same opening of a folder, for a process that is to hold its lock as well; `None` where
     /// there are no descriptors.

@@ -1,6 +1,6 @@
 //! The recovery decision: a pure function of the records and the observed files.
 //!
-//! The two tables here are those of `journal-format.md`; a counterexample stands behind each of their rows.
+//! The two tables here are those of `journal-format.md`; each row has a counterexample that requires it.
 
 mod adopt;
 

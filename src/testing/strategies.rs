@@ -1,4 +1,4 @@
-//! Strategies for `proptest`: requests by chance that fit files of the caller's own.
+//! Strategies for `proptest`: random requests that fit the caller's files.
 //!
 //! ```
 //! use proptest::prelude::*;

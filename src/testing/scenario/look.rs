@@ -40,7 +40,7 @@ pub(super) struct Look {
     journals: Vec<(PathBuf, Vec<u8>)>,
     /// The folders in `txn/` of transactions that have their final name.
     pub(super) interrupted: Vec<PathBuf>,
-    /// Entries of a section that have the name of a transaction but are none.
+    /// Entries of a section that are named like a transaction but are not one.
     pub(super) strangers: Vec<PathBuf>,
     /// Transactions without a final name: the next command removes them.
     pub(super) unnamed: Vec<PathBuf>,

@@ -98,7 +98,7 @@ fn two_places_of_a_block_are_ambiguous_whatever_stands_between_them() {
 #[test]
 fn where_a_block_ends_is_not_guessed() {
     let change = |header: &str| beneath(&[header], "-    a\n+    n\n");
-    // Nothing opens another block in front of the second.
+    // Nothing opens another block before the second.
     assert_eq!(run("def f\n    a\nend\n    a\n", [change("def f")]), TWO);
     assert_eq!(run("void f() {\n    a\n}\n    a\n}\n", [change("void f() {")]), TWO);
     assert_eq!(run("mod m {\n    a\nfn f() {\n    a\n}\nfn g() {\n}\n}\n", [change("mod m {")]), TWO);
