@@ -85,7 +85,7 @@ pub const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 /// Open files that a transaction, its revert and its recovery may need, besides one for each folder that they touch.
 pub const SPARE_OPEN_FILES: u64 = 24;
 
-/// Files up to which syncing each is quicker than syncing the file system, where that is ever so (ext4).
+/// Files up to which syncing each is quicker than syncing the file system, on file systems where it can be (ext4).
 pub const SYNC_EACH_UP_TO: usize = 8;
 
 /// Attempts of a request while other programs write its files, within the time that it would wait for a lock.

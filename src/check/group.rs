@@ -64,7 +64,7 @@ pub enum Stream {
 /// How a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgramEnd {
-    /// By itself.
+    /// It exited by itself.
     Exited(ExitStatus),
     /// It exceeded its time limit, and was stopped.
     TimedOut,

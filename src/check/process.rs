@@ -41,7 +41,7 @@ impl Checker for Processes {
         };
         let verdict = match (verdict, left.is_empty()) {
             (Verdict::Passed, false) => {
-                Verdict::Failed(format!("left what could not be ended: {}; end it yourself", left.join(", ")))
+                Verdict::Failed(format!("left processes that could not be ended: {}; end it yourself", left.join(", ")))
             }
             (verdict, _) => verdict,
         };

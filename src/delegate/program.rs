@@ -104,7 +104,9 @@ pub(super) fn run(settings: &DelegateSettings, command: &[OsString], folder: &Pa
     let fate = FailedRun { settings, errors: errors.text() };
     let Ran { end, left } = ran.map_err(|error| fate.not_started(&error))?;
     if !left.is_empty() {
-        return Err(fate.error(&format!("left what could not be ended: {}; end it yourself", left.join(", "))));
+        return Err(
+            fate.error(&format!("left processes that could not be ended: {}; end it yourself", left.join(", ")))
+        );
     }
     match end {
         ProgramEnd::Exited(status) if status.success() => reader.finish().map_err(|flaw| fate.flawed(flaw)),

@@ -129,7 +129,7 @@ impl Patch {
             // The only file whose whole content is in a diff.
             (Format::Unified, ErrorKind::HashMismatch) => {
                 let path = error.path().map(|path| path.display().to_string()).unwrap_or_default();
-                error.reworded(|_| format!("{path} is not what the patch deletes: its content is another"))
+                error.reworded(|_| format!("{path} is not what the patch deletes: its content differs"))
             }
             _ => error,
         };

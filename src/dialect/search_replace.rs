@@ -48,7 +48,7 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<PatchFiles> {
     let mut numbering = Numbering::default();
     while at < lines.len() {
         if is_end(lines[at]) {
-            return Err(malformed(at + 1, 1, "`<<<<<<< SEARCH` and `=======` in front of this"));
+            return Err(malformed(at + 1, 1, "`<<<<<<< SEARCH` and `=======` before this"));
         }
         if !is_head(lines[at]) {
             mark::check_passed(&lines, at, &fences)?;
@@ -58,9 +58,9 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<PatchFiles> {
         }
         let head = at;
         name = name::before(&told.lines, name.as_ref())?.or(name);
-        let Named { name, is_doubtful } = name.as_ref().ok_or_else(|| {
-            malformed(head + 1, 1, "the name of the file, on a line of its own in front of the block")
-        })?;
+        let Named { name, is_doubtful } = name
+            .as_ref()
+            .ok_or_else(|| malformed(head + 1, 1, "the name of the file, on a line of its own before the block"))?;
         let end = end_of(&lines, head)?;
         let divider = divider_of(&lines, head, end)?;
         let (search, replace) = (&lines[head + 1..divider], &lines[divider + 1..end]);

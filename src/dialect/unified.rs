@@ -34,12 +34,12 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<PatchFiles> {
         } else if line.starts_with(b"diff --cc ") || line.starts_with(b"diff --combined ") {
             return Err(malformed(reader.number(), 1, "a diff of two versions; a combined diff of a merge has three"));
         } else if Ranges::parse(line).is_some() {
-            let expected = "the names of the file, `--- a/NAME` and `+++ b/NAME`, in front of its hunks";
+            let expected = "the names of the file, `--- a/NAME` and `+++ b/NAME`, before its hunks";
             return Err(malformed(reader.number(), 1, expected));
         } else if is_binary(line) {
             return Err(binary(reader.number(), &excerpt(line)));
         } else if header::is_stray(line, reader.after(1)) {
-            let expected = format!("`diff --git a/NAME b/NAME` in front of {}", excerpt(line));
+            let expected = format!("`diff --git a/NAME b/NAME` before {}", excerpt(line));
             return Err(malformed(reader.number(), 1, expected));
         } else if is_commit(line) {
             reader.at += message::len(&reader.lines[reader.at..]);

@@ -55,7 +55,7 @@ fn read(path: &Path, room: &mut u64) -> Result<Vec<u8>> {
     let mut content = Vec::new();
     file.take(*room + 1).read_to_end(&mut content).map_err(|e| Error::io("read", path, e))?;
     let Some(rest) = room.checked_sub(content.len() as u64) else {
-        let message = format!("{} does not fit into what may be read of its folder", path.display());
+        let message = format!("{} exceeds what may be read from its folder", path.display());
         return Err(Error::new(ErrorKind::RequestTooLarge, message).at(path));
     };
     *room = rest;

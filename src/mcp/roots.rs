@@ -65,7 +65,7 @@ pub(super) async fn settle(shared: &ServerState, context: &RequestContext<RoleSe
                     opened = Some(engine);
                     break;
                 }
-                Err(error) => tracing::warn!("the client's root {} is passed over: {error}", root.display()),
+                Err(error) => tracing::warn!("the client's root {} is skipped: {error}", root.display()),
             }
         }
         let engine = match opened {

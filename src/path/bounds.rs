@@ -140,7 +140,7 @@ fn why_nothing_fits(glob: &str) -> Option<&'static str> {
     }
 }
 
-const VARIABLE: &str = "variables are not read here: write the path itself, or a \\ in front of the sign";
+const VARIABLE: &str = "variables are not read here: write the path itself, or a \\ before the sign";
 
 /// The reason for which a text is a list of globs instead of one, or would be to a shell.
 fn why_not_one(glob: &str) -> Option<&'static str> {
@@ -167,12 +167,10 @@ fn why_not_one(glob: &str) -> Option<&'static str> {
             '}' | ']' => depth = depth.saturating_sub(1),
             '%' if is_variable(&chars.clone().collect::<String>()) => return Some(VARIABLE),
             ',' | ';' | ':' if depth == 0 => {
-                return Some("it is a list: give each glob by itself, or a \\ in front of the sign");
+                return Some("it is a list: give each glob by itself, or a \\ before the sign");
             }
             ' ' if chars.peek().is_none_or(|next| "./*~! ".contains(*next)) => {
-                return Some(
-                    "it is a list, or ends with a blank: give each glob by itself, or a \\ in front of the blank",
-                );
+                return Some("it is a list, or ends with a blank: give each glob by itself, or a \\ before the blank");
             }
             _ => {}
         }

@@ -99,7 +99,7 @@ impl ReplaceGuard {
         if matches == 0 && self.expected_matches.is_none() {
             // The path is not named: the caller must not learn whether the file exists, either.
             if let Some(why) = found.why_barred.as_ref().filter(|_| found.searched + found.binary == 0) {
-                let error = Error::new(ErrorKind::PathDenied, format!("nothing was searched: what is there {why}"));
+                let error = Error::new(ErrorKind::PathDenied, format!("nothing was searched: the place {why}"));
                 return Err(error.with_next(NextStep::to_allow(why)));
             }
             let mut message = format!(

@@ -76,7 +76,7 @@ impl Pattern {
         let kind = if query.regex {
             // Compiled alone first, so that an error does not show what is put around it.
             Regex::new(&query.pattern)
-                .map_err(|error| refuse(format!("the pattern is no regular expression: {error}")))?;
+                .map_err(|error| refuse(format!("the pattern is not a regular expression: {error}")))?;
             PatternKind::Regex(build(&query.pattern).map_err(|error| refuse(error.to_string()))?)
         } else if query.word {
             PatternKind::Word(build(&regex::escape(&query.pattern)).map_err(|error| refuse(error.to_string()))?)
@@ -210,7 +210,7 @@ fn unescaped(replacement: &str) -> Result<String> {
                 let is_group = escape.bytes().any(|byte| byte.is_ascii_digit());
                 let hint =
                     if is_group { format!("${{{escape}}} for a group") } else { r"\\ for a backslash".to_owned() };
-                let message = format!(r"the replacement has \{escape}, which stands for nothing: write {hint}");
+                let message = format!(r"the replacement has \{escape}, which is not an escape: write {hint}");
                 return Err(Error::new(ErrorKind::InvalidPattern, message));
             }
         });

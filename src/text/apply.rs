@@ -384,11 +384,11 @@ impl<'a> Editor<'a> {
                 let message = match bad {
                     BadPosition::Line(lines) => format!(
                         "the position {line}:{character} is not in the file, which has {lines} lines there: \
-                         make the edit anew from what the file is now"
+                         make the edit again for the current file"
                     ),
                     BadPosition::Inside => format!(
                         "the position {line}:{character} is in the middle of a character: \
-                         check the position encoding, and make the edit anew"
+                         check the position encoding, and make the edit again"
                     ),
                 };
                 refused(index, ErrorKind::MatchNotFound, message, Detail::None)
@@ -396,7 +396,7 @@ impl<'a> Editor<'a> {
         };
         let range = of(start, false)?..of(end, true)?;
         if range.start > range.end {
-            let message = "the edit ends before it starts: make it anew from what the file is now";
+            let message = "the edit ends before it starts: make it again for the current file";
             return Err(refused(index, ErrorKind::MatchNotFound, message, Detail::None));
         }
         Ok(range)
@@ -407,7 +407,7 @@ impl<'a> Editor<'a> {
         let len = self.content.len();
         let message = if range.start > range.end || range.end > len {
             format!(
-                "the range {}..{} is not in the file, which has {len} bytes there: read the file again and make the edit anew",
+                "the range {}..{} is not in the file, which has {len} bytes there: read the file again and make the edit again",
                 range.start, range.end
             )
         } else if *self.content.bytes(range.clone()) == *expected {
@@ -415,8 +415,8 @@ impl<'a> Editor<'a> {
         } else {
             let line = self.content.line_at(range.start);
             format!(
-                "the text expected at line {line} (bytes {}..{}) is not what stands there: \
-                 read the file again and make the edit anew",
+                "the text expected at line {line} (bytes {}..{}) is not there: \
+                 read the file again and make the edit again",
                 range.start, range.end
             )
         };

@@ -24,7 +24,7 @@ pub enum BadSplices {
     #[error("the range {0:?} is not in the content")]
     OutOfBounds(Range<usize>),
     /// A range that starts before the previous one ends.
-    #[error("the range {0:?} overlaps the one before it, or stands in front of it")]
+    #[error("the range {0:?} overlaps the one before it, or comes before it")]
     Unsorted(Range<usize>),
 }
 

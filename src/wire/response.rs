@@ -212,7 +212,7 @@ fn file_success(report: &Report, file: &FileReport, asked: Option<&FileRequest>)
     let final_content = file.extras.content.as_deref().map(|bytes| {
         let text = String::from_utf8_lossy(bytes);
         if matches!(text, std::borrow::Cow::Owned(_)) {
-            warnings.push("final_content is not the file to the byte: what is not UTF-8 stands as U+FFFD".to_owned());
+            warnings.push("final_content is not the exact file: bytes that are not UTF-8 appear as U+FFFD".to_owned());
         }
         text.into_owned()
     });

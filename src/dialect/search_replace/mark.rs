@@ -25,7 +25,7 @@ pub(super) fn check_end(lines: &[&[u8]]) -> Result<()> {
     let Some(at) = lines.iter().rposition(|line| !line.trim_ascii().is_empty()) else { return Ok(()) };
     let last = lines[at];
     if last.iter().all(|byte| *byte == b'<') || name::is_alone(last) {
-        return Err(malformed(at + 1, 1, format!("a block behind {}: send the whole answer", excerpt(last))));
+        return Err(malformed(at + 1, 1, format!("a block after {}: send the whole answer", excerpt(last))));
     }
     Ok(())
 }

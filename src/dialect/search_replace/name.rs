@@ -110,7 +110,7 @@ fn is_title_like_a_name(line: &[u8]) -> bool {
 
 fn unclear(number: usize, line: &[u8]) -> crate::error::Error {
     let expected = format!(
-        "the name of the file that the block is for: the path alone on a line of its own right in front of it, not {}",
+        "the name of the file that the block is for: the path alone on a line of its own directly before it, not {}",
         excerpt(line)
     );
     malformed(number, 1, expected)

@@ -20,7 +20,7 @@ pub(super) fn path(uri: &str) -> Result<PathBuf, String> {
         return Err(format!("files of this machine, not {uri}"));
     }
     let path = rest.split(['?', '#']).next().unwrap_or_default();
-    let bytes = decoded(path).ok_or_else(|| format!("two hex digits behind each % of {uri}"))?;
+    let bytes = decoded(path).ok_or_else(|| format!("two hex digits after each % of {uri}"))?;
     Ok(files::path(&bytes))
 }
 

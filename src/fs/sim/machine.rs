@@ -83,7 +83,7 @@ pub(super) struct Machine {
     next_number: u64,
     pub(super) boot: u64,
     pub(super) settings: SimSettings,
-    /// By device.
+    /// The volume of each device.
     volumes: BTreeMap<u64, Volume>,
     /// The device of each mount.
     mounts: BTreeMap<u64, u64>,

@@ -216,7 +216,7 @@ impl SimState {
         }
     }
 
-    /// Truncates a file, as opening it to write it anew does.
+    /// Truncates a file, as opening it for a new content does.
     pub(super) fn truncate(&mut self, id: Id) -> Result<(), Errno> {
         let bytes = self.store.node(id)?.bytes().ok_or(Errno::ISDIR)?;
         let blocks = bytes.len().div_ceil(BLOCK);

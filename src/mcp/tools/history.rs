@@ -63,7 +63,7 @@ pub(super) static UNDO_TRANSACTION: Definition = Definition {
         schema::output(&[
             ("dry_run", PropertyKind::Flag, "Whether nothing was written."),
             ("transaction_id", PropertyKind::Text, "The transaction that did the undoing."),
-            ("reverts", PropertyKind::Text, "The transaction that it takes back."),
+            ("reverts", PropertyKind::Text, "The transaction that it reverts."),
             ("owner", PropertyKind::Text, "Who committed that one."),
             ("label", PropertyKind::Text, "Its label, if it has one."),
             ("files_edited", PropertyKind::Count, "Files that were put back."),

@@ -45,7 +45,7 @@ fn pattern(globs: &[String]) -> Result<Regex, String> {
 fn told(error: &regex::Error) -> String {
     match error {
         regex::Error::CompiledTooBig(_) => "it is too long: give several globs".to_owned(),
-        _ => "it has a class that is none: write [abc], [a-z], [!a-z] or [[:digit:]]".to_owned(),
+        _ => "it has an invalid class: write [abc], [a-z], [!a-z] or [[:digit:]]".to_owned(),
     }
 }
 
@@ -107,7 +107,7 @@ impl Token {
     }
 }
 
-const OPEN_END: &str = "it ends with a backslash, which stands in front of a sign";
+const OPEN_END: &str = "it ends with a backslash, which must come before a character";
 
 fn tokens(glob: &str) -> Result<Vec<Token>, String> {
     let (mut tokens, mut chars) = (Vec::new(), glob.chars());
@@ -153,7 +153,7 @@ pub(super) fn class(text: &str) -> Result<(BracketClass, &str), String> {
     while class.signs.is_empty() || !rest.starts_with(']') {
         if let Some((name, behind)) = rest.strip_prefix("[:").and_then(|named| named.split_once(":]")) {
             if !NAMED.contains(&name) {
-                return Err(format!("it has a class [:{name}:], which is none: there are {}", NAMED.join(", ")));
+                return Err(format!("it has an unknown class [:{name}:]: there are {}", NAMED.join(", ")));
             }
             class.signs.extend(["[:", name, ":]"]);
             (before, rest) = (None, behind);

@@ -12,8 +12,8 @@ impl Editor<'_> {
     pub(super) fn untold(&self, index: usize, text: &[u8], replacement: &[u8]) -> RefusedEdit {
         let diagnosis = diagnose::diagnose(&self.content.bytes(0..self.content.len()), text, replacement);
         let message = format!(
-            "the old text stands at line {} in another indentation or spelling, and nothing tells whether the new text \
-             has that of the file: write both as the file is",
+            "the old text is at line {} in another indentation or spelling, and it is not clear whether the new text has \
+             the file's: write both as in the file",
             diagnosis.line
         );
         refused(index, ErrorKind::MatchNotFound, message, Detail::NoMatch(Box::new(diagnosis)))
