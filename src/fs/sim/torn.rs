@@ -68,12 +68,12 @@ pub(super) fn variants(node: &Node, versions: &[Version], limit: usize, random: 
         is_complete &= product <= most;
         for way in 0..product.min(most) {
             let mut rest = way;
-            let content = choices.iter().flat_map(|choice| {
+            let blocks = choices.iter().map(|choice| {
                 let pick = if product <= most { rest % choice.len() } else { random.below(choice.len()) };
                 rest /= choice.len();
-                choice[pick].iter().copied()
+                &choice[pick][..]
             });
-            list.add(content.collect());
+            list.add(blocks.collect::<Vec<_>>().concat());
         }
     }
     (list.found, is_complete)
