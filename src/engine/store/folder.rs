@@ -1,6 +1,6 @@
 //! A transaction's folder with its journal: the handle that commit, rollback and recovery share.
 //!
-//! `observe` classifies its entries, `swap` exchanges slots and targets, `leftovers` lists what stays.
+//! `observe` classifies its entries, `swap` exchanges slots and targets, `leftovers` lists the contents to keep.
 
 mod leftovers;
 mod observe;
@@ -33,23 +33,23 @@ pub(crate) struct TransactionFolder<'a> {
     pub folder: Handle,
     pub journal: Journal,
     pub mark: Mark,
-    /// It was interrupted while it was contended: what its edits hold may be other than the journal says.
+    /// True if it was interrupted while contended: its edits may hold other contents than the journal says.
     pub uncertain: bool,
-    /// The folders of the targets, by their path in the workspace; what is not there has none.
+    /// The folders of the targets, by their path in the workspace; a missing folder is not in it.
     pub parents: HashMap<PathBuf, (Identity, Handle)>,
-    /// Which of them, by their path, were found by their names alone and may be somebody else's: what is in them is not
-    /// ours to replace unseen.
+    /// Those of `parents`, by path, that were found by name alone and may belong to another program: what is in them
+    /// must not be replaced without a check.
     pub strange: BTreeSet<PathBuf>,
-    /// True if all of them were found by their names: a recovery does not know what was opened before.
+    /// True if all of them were found by name: a recovery does not know which folders were opened before.
     pub is_recovery: bool,
-    /// Entries whose slot held, before a recovery touched anything, what a power loss left of their new content.
+    /// Entries whose slot held, before recovery changed anything, new content that a power loss left incomplete.
     pub incomplete: BTreeSet<usize>,
-    /// The folders that it takes away; found out when the journal is complete.
+    /// The folders that it removes; computed once the journal is complete.
     pub leaving: OnceLock<Leaving>,
 }
 
 impl<'a> TransactionFolder<'a> {
-    /// One whose folders of targets were opened by this process.
+    /// A transaction whose target folders were opened by this process.
     pub(crate) fn new(
         state: &'a StateFolder,
         folder: Handle,
@@ -96,7 +96,7 @@ impl<'a> TransactionFolder<'a> {
 
     /// Renames the journal: its name is its state.
     pub(crate) fn set_mark(&mut self, mark: Mark) -> Result<()> {
-        // A protocol that a test has broken is to be noticed by what becomes of the files.
+        // A test that breaks the protocol must see the effect on the files, not this assertion.
         let is_broken = !std::ptr::eq(self.workspace().protocol, &raw const PROTOCOL);
         assert!(is_broken || may_become(self.mark, mark), "no journal goes from {:?} to {mark:?}", self.mark);
         let from = Name::new(&self.folder, self.mark.file_name());
@@ -106,7 +106,7 @@ impl<'a> TransactionFolder<'a> {
         Ok(())
     }
 
-    /// Verifies that the journal is where its state says.
+    /// Verifies that the journal has the name of its state.
     pub(crate) fn verify_mark(&self) -> Result<()> {
         let name = Name::new(&self.folder, self.mark.file_name());
         if self.workspace().stat(name)?.is_some() {
@@ -122,21 +122,21 @@ impl<'a> TransactionFolder<'a> {
         write_new_by(self.workspace(), name, |to| record::write(&self.journal, to))
     }
 
-    /// Writes the journal again, as it has become.
+    /// Writes the journal again, with what changed since.
     pub(crate) fn rewrite_journal(&self) -> Result<Handle> {
-        // It may have been written before what failed.
+        // It may have been written already, before a later step failed.
         self.workspace().fs().unlink(Name::new(&self.folder, journal::HIDDEN_NAME)).ok();
         self.write_journal()
     }
 
-    /// Writes a journal that a person vouched for in the place of the one that came from elsewhere.
+    /// Replaces a journal from elsewhere by the one that a person vouched for.
     pub(crate) fn write_adopted(&self) -> Result<()> {
         self.rewrite_journal()?;
         self.sync_everything()?;
         self.exchange_journal()
     }
 
-    /// Puts the journal that was written again, and whose bytes are durable, in the place of the first.
+    /// Replaces the first journal by the one written again, whose bytes must be durable.
     pub(crate) fn replace_journal(&self) -> Result<()> {
         assert_eq!(self.mark, Mark::Contended, "only what is contended changes after its swaps");
         self.exchange_journal()
@@ -154,7 +154,7 @@ impl<'a> TransactionFolder<'a> {
         self.state.noting(synced)
     }
 
-    /// A barrier: everything that a recovery rests on, and that a report tells of, is durable after it.
+    /// A barrier: everything that a recovery depends on, and that a report mentions, is durable after it.
     pub(crate) fn sync_everything(&self) -> Result<()> {
         barrier::pass(self.state, &self.workspace().root, |each| {
             each.with_content(&self.folder)?;
@@ -181,7 +181,7 @@ impl<'a> TransactionFolder<'a> {
     }
 }
 
-/// True if a journal in the first state may get the second. Nothing leads from an undo: a recovery could go forward again.
+/// Returns whether a journal may go from one state to another. None follows an undo: a recovery could go forward again.
 const fn may_become(from: Mark, to: Mark) -> bool {
     matches!(
         (from, to),

@@ -2,8 +2,8 @@
 
 use crate::identity::Timestamp;
 
-/// A new id: the UTC time to the microsecond, so that ids sort by time, and 16 random hex digits. Where that would not
-/// be later than `newest`, a microsecond after that.
+/// A new id: the UTC time to the microsecond, so that ids sort by time, and 16 random hex digits. If that is not later
+/// than `newest`, the time is a microsecond after `newest`.
 #[must_use]
 pub(crate) fn after(now: Timestamp, newest: Option<&str>) -> String {
     let microsecond = jiff::SignedDuration::from_micros(1);
@@ -12,14 +12,14 @@ pub(crate) fn after(now: Timestamp, newest: Option<&str>) -> String {
     format!("{}-{}", time_part(time), random_hex(16))
 }
 
-/// A time of the file system's clock.
+/// Converts a time of the file system.
 #[must_use]
 pub(crate) fn instant(time: Timestamp) -> jiff::Timestamp {
     let nanoseconds = i32::try_from(time.nanos()).unwrap_or_default();
     jiff::Timestamp::new(time.seconds, nanoseconds).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
 }
 
-/// The beginning of all ids of that time: earlier ids sort before it, later ones behind.
+/// The beginning of all ids of that time: earlier ids sort before it, later ones after it.
 #[must_use]
 pub(crate) fn time_part(time: jiff::Timestamp) -> String {
     time.strftime("%Y%m%dT%H%M%S.%6fZ").to_string()
@@ -38,7 +38,7 @@ pub(crate) fn instant_of(id: &str) -> Option<jiff::Timestamp> {
     civil.to_zoned(jiff::tz::TimeZone::UTC).ok().map(|zoned| zoned.timestamp())
 }
 
-/// Random hex digits, an even number of them.
+/// Random hex digits; `digits` must be even.
 #[must_use]
 pub(crate) fn random_hex(digits: usize) -> String {
     use std::fmt::Write as _;

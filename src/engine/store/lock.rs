@@ -9,18 +9,18 @@ use crate::cancel::CancelToken;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Stat};
 
-/// Locks on folders. A lock dies with its process; before that it is released when the last handle of its folder is
-/// dropped, so whoever releases locks drops the handles that were locked along with them.
+/// Locks on folders. The system releases a lock when the last handle of its folder is closed, at the latest when the
+/// process ends. So whoever releases locks also drops the handles that were locked with them.
 #[derive(Debug)]
 #[must_use = "dropping releases the locks"]
 pub(crate) struct Locks {
     held: BTreeMap<(u64, u64), Handle>,
 }
 
-/// The limit of a wait for locks, and the flag that cancels it.
+/// The time limit of a wait for locks, and the flag that cancels it.
 #[derive(Clone, Copy)]
 pub(crate) struct Patience<'a> {
-    /// `None` where that is later than the clock can tell: for ever.
+    /// `None` if the clock cannot represent the time: no limit.
     until: Option<Instant>,
     pub timeout: Duration,
     pub cancel: &'a CancelToken,
@@ -35,12 +35,12 @@ impl<'a> Patience<'a> {
         check_cancelled(self.cancel)
     }
 
-    /// The time that is left of it.
+    /// The time left.
     fn left(&self) -> Duration {
         self.until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()))
     }
 
-    /// Pauses before another try; fails where the time is up.
+    /// Pauses before another try; an error if the time is up.
     pub(crate) fn pause(&self, waiting_for: &Path) -> Result<()> {
         self.check_cancelled()?;
         if self.left().is_zero() {
@@ -58,7 +58,7 @@ impl<'a> Patience<'a> {
 
 impl Locks {
     /// Takes the locks of all `folders`, each once, in ascending order of device and inode, so that no two processes
-    /// wait for each other. The handles must have been opened for this: a lock belongs to its open file.
+    /// deadlock. The handles must have been opened for this: a lock belongs to its open file.
     pub(crate) fn acquire(workspace: &Workspace, folders: Vec<(Stat, Handle)>, patience: Patience<'_>) -> Result<Self> {
         let mut wanted = BTreeMap::new();
         for (stat, handle) in folders {
@@ -76,13 +76,13 @@ impl Locks {
         Ok(locks)
     }
 
-    /// True if this folder is locked.
+    /// Returns whether this folder is locked.
     pub(crate) fn holds(&self, stat: &Stat) -> bool {
         self.held.contains_key(&(stat.device, stat.identity.inode))
     }
 }
 
-/// Fails if the caller wants to stop; asked only as long as nothing was swapped.
+/// An error if the caller cancelled; called only while nothing is swapped.
 pub(crate) fn check_cancelled(cancel: &CancelToken) -> Result<()> {
     if cancel.is_cancelled() {
         return Err(Error::new(ErrorKind::Cancelled, "cancelled before anything was changed"));
@@ -93,7 +93,7 @@ pub(crate) fn check_cancelled(cancel: &CancelToken) -> Result<()> {
 const SHORTEST_PAUSE: Duration = Duration::from_micros(200);
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
-/// Pauses between one look and the next at what somebody else has, each longer than the one before.
+/// Pauses between tries, each longer than the one before.
 #[derive(Debug)]
 pub(crate) struct Pauses(Duration);
 
@@ -102,7 +102,7 @@ impl Pauses {
         Self(SHORTEST_PAUSE)
     }
 
-    /// The next one, no longer than what is `left`.
+    /// Sleeps for the next pause, at most for the time that is `left`.
     pub(crate) fn sleep(&mut self, left: Duration) {
         std::thread::sleep(jittered(self.0).min(left));
         self.0 = (self.0 * 2).min(LONGEST_PAUSE);
@@ -131,7 +131,7 @@ fn wait_for(workspace: &Workspace, folder: &Handle, patience: Patience<'_>) -> R
     }
 }
 
-/// Waiters that woke together do not stay together.
+/// Keeps waiters that woke together from trying together again.
 fn jittered(pause: Duration) -> Duration {
     let mut random = [0];
     getrandom::fill(&mut random).ok();

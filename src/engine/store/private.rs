@@ -1,7 +1,7 @@
-//! True if an open folder belongs to this user alone.
+//! Opens a folder and verifies that it is private to this user.
 //!
-//! Whoever may rename in a folder may exchange a name between a look and the opening. So a folder is opened first, and
-//! what was opened is judged; everything in it is reached through that handle.
+//! Whoever may rename in a folder can replace a name between a check and the opening. So a folder is opened first, and
+//! the open folder is checked; everything in it is reached through that handle.
 
 use std::fmt;
 use std::path::Path;
@@ -16,24 +16,24 @@ use crate::fs::{Handle, Name, Stat};
 /// The result of opening a folder.
 #[derive(Debug)]
 pub(crate) enum Opening {
-    /// It is this user's alone.
+    /// It is private to this user.
     Ours(Handle, Stat),
-    /// There is nothing.
+    /// It does not exist.
     Missing,
-    /// It is never acted on.
+    /// It must not be used.
     Refused(Refusal),
 }
 
-/// The reason for not acting on a folder. Displayed it is what follows its name.
+/// Why a folder is not used. Displayed as a clause that follows its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// It is no folder.
+    /// It is not a folder.
     NoFolder,
-    /// It belongs to another user than the one who looks.
+    /// It belongs to another user.
     Foreign { owner: u32, user: u32 },
     /// Others can write to it; its mode.
     Shared(u32),
-    /// It is this user's, and cannot be opened.
+    /// It is this user's, but cannot be opened.
     Shut,
 }
 
@@ -48,12 +48,12 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Opens a folder in the state folder, and judges what was opened.
+/// Opens a folder in the state folder, and checks it.
 pub(crate) fn open(workspace: &Workspace, name: Name<'_>) -> Result<Opening> {
     open_by(workspace, name, &PROTOCOL)
 }
 
-/// Opens a folder, and judges what was opened by a protocol.
+/// Opens a folder, and checks it by a protocol.
 pub(crate) fn open_by(workspace: &Workspace, name: Name<'_>, protocol: &Protocol) -> Result<Opening> {
     let folder = match workspace.fs().open_beneath(name.folder, name.name.as_ref()) {
         Ok(folder) => folder,
@@ -72,7 +72,7 @@ pub(crate) fn open_by(workspace: &Workspace, name: Name<'_>, protocol: &Protocol
     Ok(Opening::Refused(refused(&stat, user)))
 }
 
-/// The refusal of what needs a folder that is not acted on.
+/// The error of an operation that needs a refused folder.
 pub(crate) fn to_be_mended(path: &Path, refusal: Refusal) -> Error {
     let advice = match refusal {
         Refusal::Shut => "give yourself all rights to it, or move it away",
@@ -82,12 +82,12 @@ pub(crate) fn to_be_mended(path: &Path, refusal: Refusal) -> Error {
     Error::new(ErrorKind::PermissionDenied, message).at(path)
 }
 
-/// The reason why a folder is not this user's alone.
+/// Why a folder is not private to this user.
 fn refused(stat: &Stat, user: u32) -> Refusal {
     if stat.user == user { Refusal::Shared(stat.mode) } else { Refusal::Foreign { owner: stat.user, user } }
 }
 
-/// The reason why a folder cannot be opened, by its name: it is not acted on, so this need not be true for long.
+/// Why a folder cannot be opened, by its name. It is not used, so the answer need not stay true.
 fn barred(workspace: &Workspace, name: Name<'_>) -> Result<Opening> {
     let (stat, user) = (workspace.stat(name)?, workspace.host()?.user);
     Ok(match stat {
@@ -96,7 +96,7 @@ fn barred(workspace: &Workspace, name: Name<'_>) -> Result<Opening> {
     })
 }
 
-/// True if somebody else may exchange the names in a folder, this user's among them.
+/// Returns whether another user may rename in a folder, this user's names included.
 pub(crate) fn is_shared(folder: &Stat, user: u32) -> bool {
     let sticky = folder.mode & 0o1000 != 0;
     ![0, user].contains(&folder.user) || folder.mode & 0o022 != 0 && !sticky

@@ -1,6 +1,6 @@
-//! Folders that a transaction removes, since a file takes their place.
+//! Folders that a transaction removes because a file takes their place.
 //!
-//! Their contents are removed by entries of their own, before them. Nothing else may be in one, and only a listing tells.
+//! Their contents are removed first, by entries of their own. Nothing else may be in them; only a listing shows that.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -12,12 +12,12 @@ use crate::identity::Identity;
 use crate::journal::recover::Seen;
 use crate::journal::{Record, slot_name};
 
-/// The entries of a journal that are about folders that go.
+/// The entries of a journal about folders that are removed.
 #[derive(Debug, Default)]
 pub(crate) struct Leaving {
-    /// The folders, by their paths, with their entries.
+    /// The folders, by path, with their entries.
     pub folders: HashMap<PathBuf, usize>,
-    /// The entries that are about a name in one of them.
+    /// The entries about a name in one of them, by path.
     inside: HashMap<PathBuf, usize>,
 }
 
@@ -36,17 +36,18 @@ impl Leaving {
 }
 
 impl TransactionFolder<'_> {
-    /// The folders that it takes away. Asked for only once all entries are known.
+    /// The folders that the transaction removes. Must be called only once all entries are known.
     pub(crate) fn leaving(&self) -> &Leaving {
         self.leaving.get_or_init(|| Leaving::of(&self.journal.entries))
     }
 
-    /// A folder that an entry takes away, and whether there is anything in it but what is still to be taken out of it.
+    /// Observes a folder that an entry removes: `Filled` if it holds anything but what the transaction still has to
+    /// remove.
     pub(crate) fn look_into(&self, entry: usize, name: Name<'_>, folder: Identity) -> Result<Seen> {
         let there = self.workspace().open_beneath(name.folder, name.name)?;
         for inner in self.workspace().list(&there)? {
             let own = self.leaving().inside.get(&self.record(entry).path.as_path().join(inner));
-            // With its slot taken it was taken out before: this is another one.
+            // If its slot is occupied, its content was moved out before, and this is another file.
             let is_own = match own {
                 Some(&own) => self.slot_stat(own)?.is_none(),
                 None => false,
@@ -58,8 +59,8 @@ impl TransactionFolder<'_> {
         Ok(Seen::Folder(folder))
     }
 
-    /// True if a name stands for the folder that an entry takes away, and nothing is in that but what is still to be taken
-    /// out.
+    /// Returns whether a name leads to the folder that an entry removes, and it holds nothing but what the transaction
+    /// still has to remove.
     pub(crate) fn is_clear(&self, entry: usize, name: Name<'_>) -> Result<bool> {
         let Some(folder) = self.record(entry).change.folder_before() else { return Ok(false) };
         let stat = self.workspace().stat(name)?;
@@ -69,7 +70,8 @@ impl TransactionFolder<'_> {
         Ok(self.look_into(entry, name, *folder)? == Seen::Folder(*folder))
     }
 
-    /// True if the folder of an entry is there, and one that goes where it was: into one that cannot come back nothing is put.
+    /// Returns whether an entry's folder is there and, if the transaction removes it, still at its path: nothing is put
+    /// into a folder that cannot come back.
     pub(crate) fn has_its_folder(&self, entry: usize) -> Result<bool> {
         let path = self.record(entry).path.parent();
         match self.parents.get(path) {

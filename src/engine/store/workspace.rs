@@ -1,7 +1,7 @@
-//! The folder that an engine works in: its root, the file system that it is on, and the protocol that is followed there.
+//! The folder that an engine works in: its root, the file system that it is on, and the protocol in use.
 //!
-//! The methods are those of [`Fs`], with an error that says what was tried and where: the verb and the path are added here
-//! and nowhere else. Callers that act on the number of an error, or name another path than that of the call, ask
+//! The methods are those of [`Fs`], with an error that says what was tried and where: the verb and the path are added
+//! here and nowhere else. Callers that depend on an error number, or name another path than that of the call, use
 //! [`Workspace::fs`].
 
 use std::ffi::OsString;
@@ -20,7 +20,7 @@ pub(crate) struct Workspace {
     fs: Arc<dyn Fs>,
     /// The root, open: its path may lead elsewhere by now.
     pub root: Handle,
-    /// The protocol that is followed in it.
+    /// The protocol in use.
     pub protocol: &'static Protocol,
 }
 
@@ -34,12 +34,12 @@ impl Workspace {
         Self { root, ..self.clone() }
     }
 
-    /// The file system, whose errors are the system's own.
+    /// The file system; its errors are those of the operating system.
     pub(crate) fn fs(&self) -> &dyn Fs {
         &*self.fs
     }
 
-    /// The whole path of a folder or file of the workspace; that of the root where `path` is empty.
+    /// The whole path of a folder or file of the workspace; the root if `path` is empty.
     pub(crate) fn path_of(&self, path: impl AsRef<Path>) -> PathBuf {
         joined(&self.root, path.as_ref())
     }
@@ -49,7 +49,7 @@ impl Workspace {
         self.fs.open_beneath(folder, path).map_err(|e| Error::io("open", joined(folder, path), e))
     }
 
-    /// The folder at a path beneath another, without following a symlink; `None` where there is no folder.
+    /// The folder at a path beneath another, without following a symlink; `None` if no folder is there.
     pub(crate) fn find_folder(&self, folder: &Handle, path: impl AsRef<Path>) -> Result<Option<Handle>> {
         let path = path.as_ref();
         match self.fs.open_beneath(folder, path) {
@@ -99,7 +99,7 @@ impl Workspace {
         self.fs.host().map_err(|e| Error::io("ask who runs in", self.root.path(), e))
     }
 
-    /// What the system would give to a new file, or folder, in `folder`.
+    /// The metadata that the system would give to a new file, or folder, in `folder`.
     pub(crate) fn inherited(&self, folder: &Handle, is_folder: bool) -> Result<Metadata> {
         self.fs.inherited(folder, is_folder).map_err(|e| Error::io("ask what would be inherited in", folder.path(), e))
     }
@@ -162,7 +162,7 @@ impl Workspace {
     }
 }
 
-/// A path in a folder, the folder's own where it is empty.
+/// A path in a folder; the folder's own if it is empty.
 fn joined(folder: &Handle, path: &Path) -> PathBuf {
     if path.as_os_str().is_empty() { folder.path().to_owned() } else { folder.path().join(path) }
 }

@@ -1,4 +1,4 @@
-//! Reads the targets of a transaction and its slots, and classifies the entries. Nothing is changed here.
+//! Reads the targets and slots of a transaction, and classifies the entries. Changes nothing.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::journal::{Journal, Mark, RecordedChange, slot_name};
 use crate::plan::Access;
 
 impl TransactionFolder<'_> {
-    /// Reads the file at a name to the end, even if the call was cancelled: something was swapped.
+    /// Reads the file at a name to the end, even if the call was cancelled: some entries are swapped already.
     pub(crate) fn see(&self, name: Name<'_>) -> Result<Seen> {
         see(self.workspace(), name, &NEVER)
     }
@@ -31,7 +31,7 @@ impl TransactionFolder<'_> {
         let record = self.record(entry);
         let target = match self.parents.get(record.path.parent()) {
             Some((_, parent)) => see(self.workspace(), Name::new(parent, record.path.name()), cancel)?,
-            // Nothing can be put there any more: that is somebody's doing.
+            // The folder of the target is gone, so nothing can be created there: another program removed it.
             None if slot != Seen::Missing && matches!(record.change, RecordedChange::Create { .. }) => Seen::Other,
             None => Seen::Missing,
         };
@@ -68,12 +68,12 @@ impl TransactionFolder<'_> {
         (0..self.journal.entries.len()).map(class).collect()
     }
 
-    /// A folder that its path does not lead to any more: it was moved, with all that was swapped in it.
+    /// A target folder that is no longer at its path: it was moved, with everything that was swapped in it.
     pub(crate) fn moved_folder(&self) -> Result<Option<PathBuf>> {
         let mut folders: Vec<_> = self.parents.iter().collect();
         folders.sort_unstable_by_key(|(path, _)| *path);
         for (path, (identity, held)) in folders {
-            // What came out of the swap of one that goes was verified.
+            // A folder that is removed was verified when its swap was.
             if !self.leaving().folders.contains_key(path) && !self.leads_to_held(path, identity, held)? {
                 return Ok(Some(self.workspace().root.path().join(path)));
             }
@@ -81,8 +81,8 @@ impl TransactionFolder<'_> {
         Ok(None)
     }
 
-    /// True if a path of the workspace still leads to a folder that is held, and had this identity when it was opened: an
-    /// overlay gives it another one when something in it is changed for the first time.
+    /// Returns whether a path of the workspace still leads to a held folder, which had this identity when it was
+    /// opened: an overlay gives a folder another one when something in it changes for the first time.
     pub(crate) fn leads_to_held(&self, path: &Path, identity: &Identity, held: &Handle) -> Result<bool> {
         if self.leads_to(path, identity)? {
             return Ok(true);
@@ -91,19 +91,19 @@ impl TransactionFolder<'_> {
         Ok(now.identity != *identity && self.leads_to(path, &now.identity)?)
     }
 
-    /// True if the path of an entry still leads into the folder that is held for it.
+    /// Returns whether the path of an entry still leads into the folder that is held for it.
     pub(super) fn has_its_place(&self, entry: usize) -> Result<bool> {
         let folder = self.record(entry).path.parent();
         let held = self.parents.get(folder);
         held.map_or(Ok(true), |(identity, held)| self.leads_to_held(folder, identity, held))
     }
 
-    /// True if a path of the workspace still leads to this folder.
+    /// Returns whether a path of the workspace leads to this folder.
     pub(crate) fn leads_to(&self, path: &Path, folder: &Identity) -> Result<bool> {
         let there = self.workspace().fs().open_beneath(&self.workspace().root, path);
         match there.and_then(|there| self.workspace().fs().stat_handle(&there)) {
             Ok(there) => Ok(there.identity == *folder),
-            // Nothing stands there, or what is no folder.
+            // Nothing is there, or something other than a folder.
             Err(e) if matches!(errno::of(&e), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(false),
             Err(e) => Err(Error::io("look at", self.workspace().root.path().join(path), e)),
         }
@@ -113,12 +113,12 @@ impl TransactionFolder<'_> {
         is_empty_folder(self.workspace(), &self.folder, Path::new(&slot_name(entry)))
     }
 
-    /// True if the slot holds verified new content, or nothing.
+    /// Returns whether the slot holds verified new content, or nothing.
     pub(crate) fn slot_is_ours(&self, entry: usize) -> Result<bool> {
         let seen = self.see(Name::new(&self.folder, &slot_name(entry)))?;
         Ok(match seen {
             Seen::Missing => true,
-            // A power cut can take the folder's swap and leave what somebody had put into it since.
+            // A power loss can undo the folder's swap but keep what another program had put into it since.
             Seen::Folder(_) => {
                 (self.workspace().protocol.is_new)(self.record(entry), seen) && self.slot_folder_is_empty(entry)?
             }
@@ -126,12 +126,12 @@ impl TransactionFolder<'_> {
         })
     }
 
-    /// True if what came back into the slot of an entry is what was staged for it.
+    /// Returns whether the slot of an entry holds again what was staged for it.
     pub(crate) fn slot_came_back(&self, entry: usize) -> Result<bool> {
         if !self.uncertain || !matches!(self.record(entry).change, RecordedChange::Edit { .. }) {
             return self.slot_is_ours(entry);
         }
-        // Its content cannot be compared: whatever it is stays, and is told.
+        // Its content cannot be compared: whatever it is stays, and is reported.
         let seen = self.see(Name::new(&self.folder, &slot_name(entry)))?;
         Ok(self.record(entry).change.staged().is_some_and(|staged| is(seen, staged)))
     }
@@ -148,7 +148,7 @@ impl TransactionFolder<'_> {
         Ok(incomplete)
     }
 
-    /// True if what is in the slot may be deleted.
+    /// Returns whether the content of the slot may be deleted.
     pub(super) fn slot_may_go(&self, entry: usize) -> Result<bool> {
         if self.slot_is_ours(entry)? {
             return Ok(true);
@@ -174,7 +174,7 @@ pub(crate) fn see(workspace: &Workspace, name: Name<'_>, cancel: &CancelToken) -
     }
 }
 
-/// True if the slot of an entry holds what a power loss left of its new content, in a file that was never swapped.
+/// Returns whether a power loss left the new content in an entry's slot incomplete, in a file that was never swapped.
 pub(crate) fn is_incomplete(
     workspace: &Workspace,
     folder: &Handle,
@@ -185,7 +185,7 @@ pub(crate) fn is_incomplete(
     let slot = Name::new(folder, &slot);
     let seen = see(workspace, slot, &NEVER)?;
     if mark == Mark::Contended {
-        // It was written anew after its journal, so that times tell nothing; but an empty file is nobody's work.
+        // The file was written after its journal, so times prove nothing; but nobody loses work with an empty file.
         let is_staged = journal.entries[entry].change.staged().is_some_and(|staged| is(seen, staged));
         return Ok(is_staged && matches!(seen, Seen::File { digest, .. } if digest == Digest::of(&[])));
     }
@@ -194,7 +194,7 @@ pub(crate) fn is_incomplete(
         return Ok(false);
     };
     let host = workspace.host()?;
-    // Not by when it was modified: a moved file keeps that time, which a clock that was set back puts in the future.
+    // Not the time of modification: a moved file keeps it, and it is in the future if the clock was set back since.
     let ages = Ages { same_boot: journal.header.boot == host.boot, touched: slot.changed, sealed: sealed.modified };
     Ok((workspace.protocol.is_incomplete)(&journal.entries[entry], seen, ages))
 }

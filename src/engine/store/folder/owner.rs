@@ -1,4 +1,4 @@
-//! The folders of transactions, each with the one process that owns it: made, opened and locked.
+//! The folders of transactions, each owned by one process: makes, opens and locks them.
 
 use crate::engine::store::state::open_transaction;
 use crate::engine::store::workspace::Workspace;
@@ -6,10 +6,10 @@ use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Name, Rename, Stat};
 
-/// The number of tries to make the folder where a sweeper removes it before it is locked.
+/// The number of tries to make the folder, if a sweeper removes it before it is locked.
 const TRIES: usize = 16;
 
-/// Opens and locks `txn/<id>`; `None` where it is not there, is not ours, or its owner is alive.
+/// Opens and locks `txn/<id>`; `None` if it is missing or not ours, or if its owner is alive.
 pub(crate) fn lock_folder(workspace: &Workspace, section: &Handle, id: &str) -> Result<Option<(Handle, Stat)>> {
     match open_transaction(workspace, section, id)? {
         Some(folder) => lock(workspace, section, id, folder),
@@ -33,7 +33,7 @@ pub(crate) fn lock(
     Ok(there.filter(|there| there.identity == stat.identity).map(|_| (folder, stat)))
 }
 
-/// Makes `txn/.<id>`, locks it and only then gives it its name: what has its name has had an owner.
+/// Makes `txn/.<id>`, locks it and only then renames it to its id: so a folder with an id has had an owner.
 pub(crate) fn make_folder(
     workspace: &Workspace,
     section: &Handle,

@@ -1,4 +1,4 @@
-//! Exchanges a slot and its target, forward and back.
+//! Swaps a slot and its target, forward and back.
 
 use std::io;
 
@@ -17,7 +17,7 @@ enum Direction {
 }
 
 impl TransactionFolder<'_> {
-    /// Exchanges slot and target, or moves the one that is there.
+    /// Exchanges slot and target, or moves the one that exists to the other.
     pub(crate) fn swap(&self, entry: usize) -> Result<()> {
         let parent = self.parent(entry)?;
         self.rename(entry, parent, Direction::Forward).map_err(|e| self.swap_failed(entry, e))
@@ -51,7 +51,7 @@ impl TransactionFolder<'_> {
     fn swap_failed(&self, entry: usize, error: io::Error) -> Error {
         let path = self.path(entry);
         match errno::of(&error) {
-            // A name that came or went between the re-check and the swap: somebody else's doing.
+            // Another program made or removed the name between the last verification and the swap.
             Some(Errno::EXIST | Errno::NOENT) => snapshot::changed(&path, "appeared or vanished"),
             Some(Errno::INVAL) => {
                 let message = format!("{} is on a file system that cannot exchange names", path.display());
