@@ -9,10 +9,10 @@ use crate::plan::FileState;
 use crate::text::diff;
 
 impl Engine {
-    /// The diff of a committed transaction as git writes it, every byte as it is. Nothing is changed.
+    /// The diff of a committed transaction in the format of git, byte for byte. Changes nothing.
     ///
-    /// It has all of the transaction or is refused: where a content is no longer known, or is not text. Of permissions
-    /// it has what git knows: whether a file can be executed.
+    /// It has the whole transaction; an error if a content is no longer known or is not text. Of the permissions it has
+    /// only what git records: whether a file is executable.
     pub fn git_patch(&self, id: &str) -> Result<Vec<u8>> {
         let (state, loaded) = self.committed(&self.found()?, id)?;
         let mut text = Vec::new();
