@@ -44,15 +44,15 @@ pub struct Engine {
     workspace: Workspace,
     settings: Settings,
     checker: Arc<dyn Checker>,
-    /// Runs on every commit.
+    /// Checks every commit.
     check: Option<Check>,
     allows_checks: bool,
     allows_set_id: bool,
-    /// Whether the root is in what git takes for a repository.
+    /// True if the root is in a folder that git takes for a repository.
     is_in_repository: bool,
     bounds: Bounds,
     inside: Option<String>,
-    /// How many files this process may have open.
+    /// The number of files that this process may have open.
     open_files: u64,
     attempts: usize,
     contended_after: usize,
@@ -64,7 +64,7 @@ impl Engine {
         Self::open_with(root, Settings::default())
     }
 
-    /// The same with settings.
+    /// The same with other settings.
     pub fn open_with(root: impl AsRef<Path>, settings: Settings) -> Result<Self> {
         Self::with_fs(Arc::new(OsFs::new()), root.as_ref(), settings)
     }
@@ -93,53 +93,54 @@ impl Engine {
         })
     }
 
-    /// The same engine for a program that runs as the check of a transaction, or was started by one: what would wait for
-    /// that transaction's locks is refused at once instead of waiting for itself.
+    /// The same engine for a program that is the check of a transaction, or was started by one: a call that would wait
+    /// for that transaction's locks fails at once, instead of waiting for itself.
     #[must_use]
     pub fn inside_of(self, transaction: Option<String>) -> Self {
         Self { inside: transaction, ..self }
     }
 
-    /// The same engine, trying a request so often at most while other programs write its files.
+    /// The same engine with a limit on the attempts of a request while other programs write its files.
     #[must_use]
     pub fn with_attempts(self, attempts: usize) -> Self {
         Self { attempts, ..self }
     }
 
-    /// The same engine, which after so many attempts no longer makes new contents durable before it swaps them: the way
-    /// through beside a program that is quicker than a sync. See `journal.contended` in journal-format.md.
+    /// The same engine, which after so many attempts swaps new contents before they are durable: otherwise another
+    /// program that writes faster than a sync could hold up a request for ever. See `journal.contended` in
+    /// journal-format.md.
     #[must_use]
     pub fn contended_after(self, attempts: usize) -> Self {
         Self { contended_after: attempts, ..self }
     }
 
-    /// The same engine with a check that decides on every commit, before the one that a call names.
+    /// The same engine with a check for every commit, before the check of a call.
     #[must_use]
     pub fn with_check(self, check: Option<Check>) -> Self {
         Self { check, ..self }
     }
 
-    /// The same engine running the checks that calls and requests name, which it refuses otherwise: each is a command with
-    /// all rights of this process, and a request may be somebody else's.
+    /// The same engine, which runs the checks of calls and requests instead of refusing them. Each is a command with
+    /// all rights of this process, and a request may come from someone else.
     #[must_use]
     pub fn allowing_checks(self) -> Self {
         Self { allows_checks: true, ..self }
     }
 
-    /// The same engine refusing to make a file set-user-id or set-group-id that is not.
+    /// The same engine, which refuses to make a file set-user-id or set-group-id that is not.
     #[must_use]
     pub fn refusing_set_id(self) -> Self {
         Self { allows_set_id: false, ..self }
     }
 
-    /// The same engine with other bounds: what of the workspace is neither read nor written for anybody.
+    /// The same engine with other bounds: the paths that no caller may read or write.
     #[must_use]
     pub fn with_bounds(self, bounds: Bounds) -> Self {
         let bounds = bounds.within(self.workspace.root.path(), self.is_in_repository);
         Self { bounds, ..self }
     }
 
-    /// What of the workspace is neither read nor written.
+    /// The paths that no caller may read or write.
     #[must_use]
     pub fn bounds(&self) -> &Bounds {
         &self.bounds
@@ -149,13 +150,13 @@ impl Engine {
         Resolver::new(&self.workspace, &self.bounds)
     }
 
-    /// The same engine with somebody else who runs its checks, which allows them.
+    /// The same engine with another runner of its checks, which allows them.
     #[must_use]
     pub fn with_checker(self, checker: Arc<dyn Checker>) -> Self {
         Self { checker, ..self }.allowing_checks()
     }
 
-    /// The same engine with another protocol: one that a test has broken, to see that it is noticed.
+    /// The same engine with another protocol: a test breaks one to see that it is noticed.
     #[cfg(feature = "testing")]
     #[must_use]
     pub fn with_protocol(mut self, protocol: &'static Protocol) -> Self {
@@ -169,7 +170,7 @@ impl Engine {
         self.workspace.root.path()
     }
 
-    /// What is going on: interrupted transactions, kept contents. Nothing is changed.
+    /// The state of the workspace: interrupted transactions, kept contents. Changes nothing.
     pub fn status(&self) -> Result<Status> {
         let state = match StateFolder::find(&self.workspace)? {
             StateLookup::State(state) => state,
@@ -182,15 +183,15 @@ impl Engine {
         status::status(&state, self.settings.lock_timeout)
     }
 
-    /// Recovers one interrupted transaction, or all. What cannot be recovered is left as it is and says why; on
-    /// failure a later recovery finds everything that it needs.
+    /// Recovers one interrupted transaction, or all. One that cannot be recovered is left as it is, with the reason in
+    /// the result; on failure a later recovery finds everything that it needs.
     pub fn recover(&self, id: Option<&str>, options: RecoverOptions) -> Result<Vec<Recovered>> {
         self.recover_with(id, options, &mut |_| {})
     }
 
-    /// The same, telling `planned` what was decided about each transaction before it is carried out, while its locks are
-    /// held: what it is told is what is done. Where another program keeps writing, a transaction is decided anew, and told
-    /// anew. Of a plan alone nothing is told.
+    /// The same with a callback: `planned` gets the decision about each transaction before it is carried out, while its
+    /// locks are held, so that the decision is what happens. While another program keeps writing, a transaction is
+    /// decided again, and `planned` called again. With `plan_only` it is not called.
     pub fn recover_with(
         &self,
         id: Option<&str>,
@@ -225,8 +226,8 @@ impl Engine {
         Ok(recovered)
     }
 
-    /// Recovers whatever is interrupted in this workspace before something else is written. What cannot be recovered
-    /// blocks only those whose files it touches.
+    /// Recovers whatever is interrupted in this workspace before something else is written. A transaction that cannot
+    /// be recovered blocks only calls that touch its files.
     fn recover_own(&self, found: &StateLookup, warnings: &mut Vec<String>, run: Run<'_>) -> Result<recovery::InFront> {
         let failure = self.try_to_recover(found, warnings, run)?;
         let in_front = recovery::InFront::of(failure.as_ref());
@@ -236,7 +237,7 @@ impl Engine {
         Ok(in_front)
     }
 
-    /// Recovers what is interrupted; answers why, if that failed.
+    /// Recovers whatever is interrupted; returns the error if that failed.
     fn try_to_recover(&self, found: &StateLookup, warnings: &mut Vec<String>, run: Run<'_>) -> Result<Option<Error>> {
         let StateLookup::State(state) = found else { return Ok(None) };
         open::sweep(state)?;
@@ -257,7 +258,7 @@ impl Engine {
         }
     }
 
-    /// Who acts, for the log and for messages.
+    /// The name of the program that acts, for the log and for messages.
     #[must_use]
     pub fn program(&self, run: Run<'_>) -> String {
         match run.observer.client() {
@@ -266,7 +267,7 @@ impl Engine {
         }
     }
 
-    /// A path in the workspace, lexically.
+    /// A path in the workspace, resolved lexically.
     fn rel_path(&self, path: &Path) -> Result<RelPath> {
         let rel = path.strip_prefix(self.root()).unwrap_or(path);
         if rel.is_absolute() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::check::Check;
 use crate::limits;
 
-/// How durable a commit is when it is acknowledged.
+/// The durability of a commit when it is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Durability {
@@ -16,20 +16,20 @@ pub enum Durability {
     Process,
 }
 
-/// How much history is kept. What exceeds one of the bounds is pruned, oldest first.
+/// The limits of the history. What exceeds one of them is pruned, oldest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Retention {
-    /// Transactions.
+    /// The number of transactions.
     pub count: usize,
-    /// Bytes of their originals.
+    /// The bytes of their originals.
     pub bytes: u64,
-    /// Time since the commit.
+    /// The time since the commit.
     pub age: Duration,
 }
 
 impl Default for Retention {
-    /// The bounds that the command line has: [`limits::HISTORY_COUNT`], [`limits::HISTORY_BYTES`],
+    /// The limits of the command line: [`limits::HISTORY_COUNT`], [`limits::HISTORY_BYTES`],
     /// [`limits::HISTORY_AGE`].
     fn default() -> Self {
         Self { count: limits::HISTORY_COUNT, bytes: limits::HISTORY_BYTES, age: limits::HISTORY_AGE }
@@ -37,26 +37,26 @@ impl Default for Retention {
 }
 
 impl Retention {
-    /// Keeps so many transactions at most.
+    /// Keeps at most so many transactions.
     #[must_use]
     pub const fn count(self, count: usize) -> Self {
         Self { count, ..self }
     }
 
-    /// Keeps so many bytes of originals at most.
+    /// Keeps at most so many bytes of originals.
     #[must_use]
     pub const fn bytes(self, bytes: u64) -> Self {
         Self { bytes, ..self }
     }
 
-    /// Keeps a transaction for so long at most.
+    /// Keeps a transaction at most for so long.
     #[must_use]
     pub const fn age(self, age: Duration) -> Self {
         Self { age, ..self }
     }
 }
 
-/// Settings of an engine; the default is what the command line has.
+/// Settings of an engine; the default is that of the command line.
 ///
 /// ```
 /// use std::time::Duration;
@@ -77,18 +77,18 @@ impl Retention {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Settings {
-    /// How durable a commit is when it is acknowledged.
+    /// The durability of a commit when it is acknowledged.
     pub durability: Durability,
-    /// How long to wait for locks.
+    /// The longest wait for locks.
     pub lock_timeout: Duration,
-    /// How much history is kept.
+    /// The limits of the history.
     pub retention: Retention,
     /// The program that runs the engine, for messages and the log: `txedit 0.1.0`.
     pub program: String,
 }
 
 impl Default for Settings {
-    /// Safe against power loss, the limits that the command line has, and this crate as the program.
+    /// Safe against power loss, the limits of the command line, and this crate as the program.
     fn default() -> Self {
         Self {
             durability: Durability::Power,
@@ -100,38 +100,38 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// How durable a commit is when it is acknowledged.
+    /// Sets the durability of a commit when it is acknowledged.
     #[must_use]
     pub fn durability(self, durability: Durability) -> Self {
         Self { durability, ..self }
     }
 
-    /// How long to wait for locks; zero fails at once where one is held.
+    /// Sets the longest wait for locks; with zero, a call fails at once if one is held.
     #[must_use]
     pub fn lock_timeout(self, lock_timeout: Duration) -> Self {
         Self { lock_timeout, ..self }
     }
 
-    /// How much history is kept.
+    /// Sets the limits of the history.
     #[must_use]
     pub fn retention(self, retention: Retention) -> Self {
         Self { retention, ..self }
     }
 
-    /// The program that runs the engine, with its version, for messages and the log.
+    /// Sets the program that runs the engine, with its version, for messages and the log.
     #[must_use]
     pub fn program(self, program: impl Into<String>) -> Self {
         Self { program: program.into(), ..self }
     }
 }
 
-/// How to undo or redo a transaction.
+/// Options of undo and redo.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct UndoOptions {
-    /// Report what would be done; write nothing.
+    /// Reports what would be done, and writes nothing.
     pub dry_run: bool,
-    /// Revert also in files that changed since, as long as they changed in other lines only.
+    /// Also reverts in files that changed since, if only other lines changed.
     pub rebase: bool,
     /// Decides, with the old contents in place, whether they stay.
     pub check: Option<Check>,
@@ -144,13 +144,13 @@ impl UndoOptions {
         Self { dry_run, ..self }
     }
 
-    /// Reverts also in files that changed since, as long as they changed in other lines only.
+    /// Also reverts in files that changed since, if only other lines changed.
     #[must_use]
     pub fn rebase(self, rebase: bool) -> Self {
         Self { rebase, ..self }
     }
 
-    /// Has a program decide, with the old contents in place, whether they stay.
+    /// Sets a program that decides, with the old contents in place, whether they stay.
     #[must_use]
     pub fn check(self, check: impl Into<Option<Check>>) -> Self {
         Self { check: check.into(), ..self }
@@ -168,11 +168,11 @@ pub enum Decision {
     Forward,
     /// Roll it back.
     Back,
-    /// Put its folder aside, files as they are.
+    /// Put its folder aside; the files stay as they are.
     Discard,
 }
 
-/// How to recover.
+/// Options of a recovery.
 ///
 /// ```
 /// use txedit::{Decision, Engine, RecoverOptions};
@@ -196,22 +196,22 @@ pub enum Decision {
 pub struct RecoverOptions {
     /// The decision.
     pub decision: Decision,
-    /// Report what would be done; do nothing.
+    /// Reports what would be done, and does nothing.
     pub plan_only: bool,
-    /// Act on a journal that was not born where it is.
+    /// Uses a journal that was not written in its folder.
     pub trust_journal: bool,
-    /// Act on a journal of another machine.
+    /// Uses a journal of another machine.
     pub other_host: bool,
 }
 
 impl RecoverOptions {
-    /// Recovers as the recovery table says, only what was interrupted on this machine and in this place.
+    /// Recovers as the recovery table says, and only what was interrupted on this machine and in this folder.
     #[must_use]
     pub const fn new() -> Self {
         Self { decision: Decision::Table, plan_only: false, trust_journal: false, other_host: false }
     }
 
-    /// Decides on the transaction; one that is named only.
+    /// Sets the decision about the transaction; only for one that is named.
     #[must_use]
     pub const fn decision(self, decision: Decision) -> Self {
         Self { decision, ..self }
@@ -223,13 +223,13 @@ impl RecoverOptions {
         Self { plan_only, ..self }
     }
 
-    /// Acts on a journal that was not born where it is.
+    /// Uses a journal that was not written in its folder.
     #[must_use]
     pub const fn trust_journal(self, trust_journal: bool) -> Self {
         Self { trust_journal, ..self }
     }
 
-    /// Acts on a journal of another machine.
+    /// Uses a journal of another machine.
     #[must_use]
     pub const fn other_host(self, other_host: bool) -> Self {
         Self { other_host, ..self }

@@ -1,4 +1,4 @@
-//! What the engine answers.
+//! The answers of the engine.
 
 mod interrupted;
 
@@ -15,38 +15,38 @@ pub use interrupted::{
     Interrupted, InterruptedFile, Recovered, RecoveryAction, RecoveryProgress, RecoveryReason, Untrusted,
 };
 
-/// A request that was done, or would be.
+/// The result of a request, or of its dry run.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Report {
-    /// The transaction; `None` for a dry run, and where nothing had to be changed.
+    /// The transaction; `None` for a dry run, and if nothing had to be changed.
     pub transaction: Option<String>,
-    /// Whether nothing was written because nothing should be.
+    /// True if nothing was written because the caller asked for that.
     pub dry_run: bool,
     /// One for each file of the request, in its order.
     pub files: Vec<FileReport>,
-    /// What the caller should know.
+    /// Warnings for the caller.
     pub warnings: Vec<String>,
-    /// The check that it passed.
+    /// The check that passed.
     pub check: Option<CheckRun>,
-    /// Whether nothing had to be done, since the same request was committed before. What is told of its files is true
-    /// now: see [`Extra::in_place`].
+    /// True if nothing had to be done because the same request was committed before. The reports of its files then
+    /// describe the present: see [`Extra::in_place`].
     pub already_applied: bool,
-    /// The transaction that undid it since, where the same request was committed before.
+    /// The transaction that reverted it since, if the same request was committed before.
     pub undone_by: Option<String>,
-    /// What it takes back, where it is an undo.
+    /// The transaction that this one reverts, if it is an undo.
     pub reverts: Option<Box<Reverted>>,
-    /// How often it was tried, where another program was writing the files meanwhile; 0 where it cannot be.
+    /// The number of attempts while another program was writing the files; 0 if it cannot be retried.
     pub attempts: usize,
 }
 
-/// A transaction that another one takes back.
+/// A transaction that another one reverts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reverted {
     /// Its id.
     pub id: String,
-    /// Who committed it, as it said of itself.
+    /// The program that committed it, by its own account.
     pub owner: String,
     /// Its label.
     pub label: Option<String>,
@@ -58,20 +58,20 @@ pub struct Reverted {
 pub struct FileReport {
     /// The path as the caller wrote it.
     pub path: AskedPath,
-    /// What was done.
+    /// What was done with it.
     pub operation: Operation,
     /// One for each edit.
     pub edits: Vec<Applied>,
-    /// The digest before; `None` for a file that was not there.
+    /// The digest before; `None` if the file did not exist.
     pub hash_before: Option<Digest>,
-    /// The digest after; `None` for a file that is gone. Of a request that was committed before: the digest now.
+    /// The digest after; `None` if the file was removed. The present digest, if the request was committed before.
     pub hash_after: Option<Digest>,
     /// The rest, which few files have.
     pub extras: Extras,
 }
 
 impl FileReport {
-    /// How many of the edits changed something; a text that is replaced by itself is found, and that is all.
+    /// The number of edits that changed something; a text replaced by itself counts as found, not as changed.
     #[must_use]
     pub fn edits_that_changed(&self) -> usize {
         self.edits.iter().filter(|edit| edit.replaced > 0).count()
@@ -79,7 +79,7 @@ impl FileReport {
 }
 
 impl Report {
-    /// The same with absolute paths, for callers that name files by nothing else.
+    /// The same with absolute paths, for callers that use no others.
     #[must_use]
     pub fn in_root(mut self, root: &Path) -> Self {
         for file in &mut self.files {
@@ -95,7 +95,7 @@ impl Report {
     }
 }
 
-/// What there is to tell of few files only, [`Extra`] as a value: it takes one word until something is told.
+/// The parts of a report that few files have: an [`Extra`] that takes one word while it is empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Extras(Option<Box<Extra>>);
 
@@ -120,11 +120,11 @@ impl DerefMut for Extras {
     }
 }
 
-/// What there is to tell of few files only.
+/// The parts of a report that few files have.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Extra {
-    /// Where it was moved.
+    /// The path to which it was moved.
     pub renamed_to: Option<AskedPath>,
     /// The copy of the old content.
     pub backup: Option<PathBuf>,
@@ -134,14 +134,14 @@ pub struct Extra {
     pub diff: Option<String>,
     /// What another program had changed in the file before the staged edits were carried over to it, as a diff.
     pub rebased: Option<String>,
-    /// Whether it is still as the request left it; told where the request was committed before.
+    /// True if it is still as the request left it; only if the request was committed before.
     pub in_place: Option<bool>,
-    /// What the caller should know of this file.
+    /// Warnings about this file.
     pub warnings: Vec<String>,
 }
 
 impl Extra {
-    /// Nothing at all.
+    /// The empty value.
     pub const NONE: Self = Self {
         renamed_to: None,
         backup: None,
@@ -157,11 +157,11 @@ impl Extra {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Staged {
-    /// The open transaction; `None` where it was only tried.
+    /// The open transaction; `None` for a dry run.
     pub id: Option<String>,
-    /// When it lapses if nothing more is staged: RFC 3339, UTC.
+    /// The time when it expires if nothing more is staged: RFC 3339, UTC.
     pub expires: Option<String>,
-    /// What was staged now, as it will be on top of what was staged before.
+    /// What was staged now, on top of what was staged before.
     pub report: Report,
     /// Other open transactions that touch the same files.
     pub overlaps: Vec<Overlap>,
@@ -173,7 +173,7 @@ pub struct Staged {
 pub struct Overlap {
     /// The other one.
     pub id: String,
-    /// Who opened it.
+    /// The program that opened it.
     pub owner: String,
     /// The file, relative to the workspace.
     pub path: PathBuf,
@@ -185,9 +185,9 @@ pub struct Overlap {
 pub struct Preview {
     /// The open transaction.
     pub id: String,
-    /// When it lapses.
+    /// The time when it expires.
     pub expires: String,
-    /// The hash over everything that would be done, for the commit.
+    /// A hash of everything that would be done, to be passed to the commit.
     pub plan_hash: Digest,
     /// The files, with their diffs and hashes.
     pub report: Report,
@@ -199,13 +199,13 @@ pub struct Preview {
 pub struct OpenTransaction {
     /// Its id.
     pub id: String,
-    /// When it was opened: RFC 3339, UTC.
+    /// The time when it was opened: RFC 3339, UTC.
     pub opened: String,
-    /// When it lapses.
+    /// The time when it expires.
     pub expires: String,
-    /// Whether it has.
+    /// True if it has expired.
     pub is_expired: bool,
-    /// Who opened it.
+    /// The program that opened it.
     pub owner: String,
     /// Its label.
     pub label: Option<String>,
@@ -213,11 +213,11 @@ pub struct OpenTransaction {
     pub files: Vec<(PathBuf, String)>,
 }
 
-/// The content of a file, and the digest that a request may expect of it.
+/// The content of a file, and the digest by which a request can expect it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileContent {
-    /// Where it is, relative to the root and without symlinks.
+    /// Its path, relative to the root and without symlinks.
     pub path: PathBuf,
     /// All of its bytes.
     pub bytes: Vec<u8>,
@@ -231,11 +231,11 @@ pub struct FileContent {
 pub enum Operation {
     /// Some bytes were replaced.
     Edit,
-    /// It is new.
+    /// It was created.
     Create,
-    /// It has a whole new content.
+    /// It got a whole new content.
     Replace,
-    /// It is gone.
+    /// It was deleted.
     Delete,
     /// It was moved, perhaps with edits.
     Rename,
@@ -271,30 +271,30 @@ impl Operation {
 pub struct Logged {
     /// Its id.
     pub id: String,
-    /// When it was committed: RFC 3339, UTC.
+    /// The time of its commit: RFC 3339, UTC.
     pub time: String,
-    /// Who committed it, as it said of itself.
+    /// The program that committed it, by its own account.
     pub owner: String,
     /// Its label.
     pub label: Option<String>,
-    /// The transaction that it undid.
+    /// The transaction that it reverts.
     pub reverts: Option<String>,
-    /// The transaction that undid it.
+    /// The transaction that reverts it.
     pub reverted_by: Option<String>,
     /// The open transaction that it was before its commit.
     pub opened: Option<String>,
-    /// The check that it passed.
+    /// The check that passed.
     pub check: Option<CheckRun>,
-    /// What it did to which file, relative to the workspace: `("edit", "src/a.rs")`.
+    /// Each file, relative to the workspace, with what was done: `("edit", "src/a.rs")`.
     pub files: Vec<(String, PathBuf)>,
-    /// What is odd about it: originals that changed since.
+    /// Warnings: originals that changed since.
     pub warnings: Vec<String>,
-    /// Why nothing is known of it but its id: its journal does not verify, or was not written here.
+    /// Why only its id is known: its journal does not verify, or was not written here.
     pub unreadable: Option<String>,
 }
 
 impl Logged {
-    /// One of which nothing is known but its id.
+    /// A transaction of which only the id is known.
     pub(super) fn unreadable(id: String, why: String) -> Self {
         Self {
             time: super::store::id::time_of(&id),
@@ -330,13 +330,13 @@ pub struct ShownFile {
     pub kind: String,
     /// The path, relative to the workspace.
     pub path: PathBuf,
-    /// Lines added and removed, as far as both contents are known and may be told.
+    /// Lines added and removed, if both contents are known and may be shown.
     pub lines: Option<(usize, usize)>,
-    /// The unified diff; where a content is no longer there or may not be told, says so.
+    /// The unified diff; if a content is lost or may not be shown, it says so.
     pub diff: String,
 }
 
-/// What is going on in a workspace.
+/// The state of a workspace.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Status {
@@ -370,18 +370,18 @@ pub struct Unreadable {
 pub struct Kept {
     /// The transaction.
     pub id: String,
-    /// Its contents that belong to somebody.
+    /// Its contents that belong to other programs.
     pub contents: Vec<crate::error::KeptContent>,
 }
 
-/// What pruning removed.
+/// The result of pruning.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Pruned {
-    /// The transactions.
+    /// The transactions that were removed.
     pub ids: Vec<String>,
     /// The bytes of their originals.
     pub bytes: u64,
-    /// Those that were left since somebody wrote into their originals.
+    /// Those that were kept because another program wrote into their originals.
     pub left: Vec<String>,
 }

@@ -12,18 +12,18 @@ pub enum Phase {
     Read,
     /// Writing new contents into the transaction's folder.
     Stage,
-    /// Exchanging them with the targets.
+    /// Swapping them with the targets.
     Swap,
     /// Running the check.
     Check,
-    /// Putting targets back.
+    /// Rolling back.
     Undo,
 }
 
-/// Follows a call: how far it is, and what its check prints.
+/// Follows the progress of a call, and the output of its check.
 ///
-/// Where it panics, the call ends with that panic, once everything that was swapped is rolled back; behind the last swap the
-/// transaction stays committed.
+/// If it panics, everything that was swapped is rolled back, then the call ends with that panic; after the last swap
+/// the transaction stays committed.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicUsize, Ordering};
@@ -52,13 +52,13 @@ pub enum Phase {
 /// # }
 /// ```
 pub trait Observer: Sync {
-    /// Called before each file: `done` of `total` files are through `phase`.
+    /// Called before each file: `done` of `total` files have passed `phase`.
     fn progress(&self, phase: Phase, done: usize, total: usize);
 
-    /// Called with what the check prints, as it comes.
+    /// Called with the output of the check, as it comes.
     fn check_output(&self, _bytes: &[u8]) {}
 
-    /// The program that asked for the work, where that is another than the one that does it: an MCP client.
+    /// The program that asked for the work, if it is not the one that does it: an MCP client.
     fn client(&self) -> Option<&str> {
         None
     }
@@ -101,7 +101,7 @@ impl<'a> Run<'a> {
         Self { cancel: token, ..self }
     }
 
-    /// Tells the observer how far the work is.
+    /// Reports the progress to this observer.
     pub const fn observed_by(self, observer: &'a dyn Observer) -> Self {
         Self { observer, ..self }
     }

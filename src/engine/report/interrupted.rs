@@ -16,7 +16,7 @@ pub struct Interrupted {
     pub id: String,
     /// True if its owner is alive.
     pub running: bool,
-    /// Who owns it, as it said of itself.
+    /// The program that owns it, by its own account.
     pub owner: String,
     /// Its files, relative to the workspace.
     pub files: Vec<InterruptedFile>,
@@ -24,14 +24,14 @@ pub struct Interrupted {
     pub action: RecoveryAction,
     /// Why.
     pub why: RecoveryReason,
-    /// What else there is to know, as in [`Recovered::remarks`].
+    /// Further facts, as in [`Recovered::remarks`].
     pub remarks: Vec<String>,
     /// What a person can do about it.
     pub next_steps: Vec<NextStep>,
 }
 
 impl Interrupted {
-    /// Why, with the remarks, in a sentence.
+    /// The reason, with the remarks, as a sentence.
     #[must_use]
     pub fn reason(&self) -> String {
         reason(&self.why, &self.remarks)
@@ -53,11 +53,11 @@ fn reason(why: &RecoveryReason, remarks: &[String]) -> String {
 pub struct InterruptedFile {
     /// The path, relative to the workspace.
     pub path: PathBuf,
-    /// How far the transaction came with it; `None` where that was not observed, since nobody here may act on it.
+    /// The class of its entry; `None` if it was not observed, since the transaction cannot be recovered here.
     pub class: Option<Class>,
 }
 
-/// What a recovery does with a transaction: the first six of a plan, the others of what was done.
+/// The action of a recovery: the first six in a plan, the others in a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecoveryAction {
@@ -67,32 +67,32 @@ pub enum RecoveryAction {
     Back,
     /// It would be dropped: none of its files was swapped.
     Drop,
-    /// Its folder would be put aside, files as they are.
+    /// Its folder would be put aside; the files stay as they are.
     Discard,
     /// A person must decide.
     Wait,
-    /// Nothing: it is at work, or nobody here may act on it.
+    /// Nothing: it is running, or cannot be recovered here.
     Leave,
     /// All files are new.
     Committed,
-    /// All files are new but for those that the remarks name.
+    /// All files are new except those that the remarks name.
     PartlyCommitted,
     /// All files are old.
     RolledBack,
-    /// All files are old but for those that the remarks name.
+    /// All files are old except those that the remarks name.
     PartlyRolledBack,
     /// None of its files was swapped.
     Dropped,
-    /// Its folder was put aside, files as they are.
+    /// Its folder was put aside; the files stayed as they are.
     Discarded,
-    /// Nothing: another process is at work on it.
+    /// Nothing: another process owns it.
     Running,
     /// Nothing: the reason says why.
     Left,
 }
 
 impl RecoveryAction {
-    /// Its word in answers.
+    /// The word in answers.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -124,66 +124,66 @@ impl fmt::Display for RecoveryAction {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecoveryReason {
-    /// Another process is at work on it, or it is gone.
+    /// Another process owns it, or it is gone.
     AtWork {
-        /// That process, where it can be named.
+        /// That process, if it can be named.
         holder: Option<String>,
     },
-    /// Its folder is not this user's alone, or no folder, so that it is never acted on.
+    /// Its folder is not private to this user, or is not a folder, so it is never used.
     Refused {
         /// The folder.
         folder: PathBuf,
-        /// What is wrong with it, as it follows its path.
+        /// The problem, as a clause that follows its path.
         problem: String,
-        /// What can be done about it at a shell, where no call of this library does it.
+        /// What can be done about it at a shell; empty if a call of this library does it.
         remedy: String,
     },
     /// It has no journal yet: none of its files was swapped.
     NoJournal,
     /// Its journal cannot be read, or does not verify.
     Damaged {
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
-    /// It came to its end, but its record in history is damaged.
+    /// It was finished, but its record in history is damaged.
     DamagedInHistory {
-        /// What is wrong with it, as it follows its path.
+        /// The problem, as a clause that follows its path.
         problem: String,
     },
-    /// Its journal is not acted on without a person's word.
+    /// Its journal is used only if a person says so.
     Untrusted {
         /// Why not.
         untrusted: Untrusted,
         /// True if its journal names more files than are listed.
         has_more_files: bool,
     },
-    /// It was interrupted, and this is how far it had come.
+    /// It was interrupted.
     Interrupted {
         /// The state of its journal.
         mark: Mark,
-        /// How many files are in which class.
+        /// The number of files in each class.
         progress: RecoveryProgress,
     },
 }
 
-/// How far an interrupted transaction had come with its files.
+/// The progress of an interrupted transaction, in files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct RecoveryProgress {
     /// Files of the transaction.
     pub files: usize,
-    /// Those that are swapped.
+    /// Files that are swapped.
     pub swapped: usize,
-    /// Those that are not, and could be.
+    /// Files that are not swapped yet, but can be.
     pub ready: usize,
-    /// Those that another program changed.
+    /// Files that another program changed.
     pub changed: usize,
-    /// Those whose new content never reached the disk whole.
+    /// Files whose new content was not written completely.
     pub torn: usize,
 }
 
 impl RecoveryProgress {
-    /// The progress that these classes show.
+    /// The progress by these classes.
     pub(crate) fn of(classes: &[Class]) -> Self {
         let count = |wanted: &[Class]| classes.iter().filter(|class| wanted.contains(class)).count();
         Self {
@@ -238,30 +238,30 @@ const fn state_of(mark: Mark) -> &'static str {
     }
 }
 
-/// What a recovery did, or would do, with one transaction.
+/// The result of a recovery, or its plan, for one transaction.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Recovered {
     /// The transaction.
     pub id: String,
-    /// What was done; of a plan, what would be done.
+    /// What was done; in a plan, what would be done.
     pub action: RecoveryAction,
     /// True if a person must decide.
     pub required: bool,
     /// Why.
     pub why: RecoveryReason,
-    /// What else there is to know: files that are not new, or not old, and why; what stands in the way.
+    /// Further facts: which files are not new, or not old, and why; what blocks a recovery.
     pub remarks: Vec<String>,
     /// What a person can do about it.
     pub next_steps: Vec<NextStep>,
     /// The files, relative to the workspace.
     pub files: Vec<InterruptedFile>,
-    /// What was put aside.
+    /// The contents that were put aside.
     pub kept: Vec<KeptContent>,
 }
 
 impl Recovered {
-    /// One about whose files nothing is known.
+    /// A report without any files.
     pub(crate) fn new(id: &str, action: RecoveryAction, why: RecoveryReason) -> Self {
         Self {
             id: id.to_owned(),
@@ -275,7 +275,7 @@ impl Recovered {
         }
     }
 
-    /// Why, with the remarks, in a sentence.
+    /// The reason, with the remarks, as a sentence.
     #[must_use]
     pub fn reason(&self) -> String {
         reason(&self.why, &self.remarks)
