@@ -1,7 +1,7 @@
-//! Adopts a journal that was not written in the folder that it is in, on a person's word: it becomes one of this folder.
+//! Adopts a journal that was not written in its folder, if a person says so: it becomes one of this folder.
 //!
-//! In a copy all inodes are others: txedit's own new files would count as somebody else's. From here on the journal names
-//! those that are here, so that all of it can be taken back or finished, and what is finished can be undone.
+//! In a copy all inodes differ: txedit's own new files would count as another program's. The adopted journal records
+//! the inodes that are here, so that everything can be rolled back or finished, and a finished transaction undone.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ pub(super) struct FoundFolder<'a> {
     pub mark: Mark,
 }
 
-/// The journal as it would have been written here; `None` where it was.
+/// The journal as it would have been written here; `None` if it was written here.
 pub(super) fn adopt(
     state: &StateFolder,
     found: &FoundFolder<'_>,
@@ -61,8 +61,8 @@ pub(super) fn adopt(
     Ok(Some(journal))
 }
 
-/// Observes the target of an entry and its slot, by their names alone. `made` has the entries of the folders that the
-/// transaction makes.
+/// Observes the target of an entry and its slot, by name alone. `made` maps the folders that the transaction makes to
+/// their entries.
 fn observe(
     state: &StateFolder,
     folder: &Handle,
@@ -74,7 +74,7 @@ fn observe(
     let path = &record.path;
     let parent = match state.workspace.find_folder(&state.workspace.root, path.parent())? {
         Some(parent) => Some(parent),
-        // Not there yet, or no more.
+        // Not swapped yet, or removed since.
         None => match made.get(path.parent()) {
             Some(made) => state.workspace.find_folder(folder, slot_name(*made))?,
             None => None,

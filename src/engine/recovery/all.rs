@@ -16,12 +16,12 @@ use crate::journal::recover::Class;
 #[derive(Debug)]
 pub(crate) struct Recoveries {
     pub recovered: Vec<Recovered>,
-    /// The first that failed. The others are through all the same.
+    /// The first failure. The other transactions were recovered nevertheless.
     pub failed: Option<Error>,
 }
 
 impl Recoveries {
-    /// All of them, or the failure with what is to be told of the others.
+    /// All results, or the failure with the reports about the others.
     pub(crate) fn whole(self) -> Result<Vec<Recovered>> {
         match self.failed {
             None => Ok(self.recovered),
@@ -37,7 +37,7 @@ impl Recoveries {
 }
 
 /// Recovers everything in `txn/` of a workspace that can be recovered, sweeps what is unfinished, and empties the
-/// trash. One that fails does not keep the others from their recovery, unless it failed to sync.
+/// trash. A failure does not stop the recovery of the others, unless a sync failed.
 pub(crate) fn recover_all(
     state: &StateFolder,
     options: RecoverOptions,
@@ -48,17 +48,17 @@ pub(crate) fn recover_all(
     sweep::sweep_unfinished(state)?;
     let mut recovered = Vec::new();
     let mut failed = None;
-    // A power cut may have left the trash without the section that its folders came from.
+    // A power loss may have left the trash but not the section that its folders came from.
     let ids =
         state.section(Section::Transactions)?.map_or(Ok(Vec::new()), |section| list_ids(&state.workspace, &section))?;
     for id in ids {
         match recover_one(state, &id, options, patience, run, planned) {
             Ok(report) => recovered.push(report),
-            // Another process was quicker, or is at it: then it is no failure of this one.
+            // Another process recovered it first, or is doing so: no failure of this one.
             Err(_) if state.may_sync() && is_settled(state, &id) => {}
             Err(error) => failed = failed.or(Some(error.of_transaction(&id))),
         }
-        // A second sync may succeed and prove nothing: the others wait for the next process.
+        // A second sync may succeed and prove nothing, so the others are left to the next process.
         if !state.may_sync() {
             break;
         }
@@ -70,12 +70,12 @@ pub(crate) fn recover_all(
     Ok(Recoveries { recovered, failed })
 }
 
-/// True if a transaction is gone, or has an owner that is alive.
+/// Returns whether a transaction is gone, or has a live owner.
 fn is_settled(state: &StateFolder, id: &str) -> bool {
     matches!(interrupted::examine(state, id, &|_| false), Ok((JournalStatus::Running, _)))
 }
 
-/// The plan for each transaction; nothing is touched.
+/// The plan for each transaction; changes nothing.
 pub(crate) fn plan_all(
     state: &StateFolder,
     options: RecoverOptions,
@@ -87,7 +87,7 @@ pub(crate) fn plan_all(
     ids.iter().map(|id| recover_one(state, id, options, patience, run, &mut |_| {})).collect()
 }
 
-/// Those that were dropped, and nobody has been at them: nobody has had their files open.
+/// Transactions that were dropped and that no other program changed: no program can have their files open.
 pub(super) fn unswapped(recovered: &[Recovered]) -> Vec<String> {
     let is_untouched = |one: &&Recovered| {
         one.action == RecoveryAction::Dropped && one.files.iter().all(|file| file.class == Some(Class::Ready))

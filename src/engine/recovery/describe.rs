@@ -11,7 +11,7 @@ use crate::error::{Error, NextStep, Result};
 use crate::journal::recover::Class;
 use crate::journal::{Beginning, Record};
 
-/// Why a transaction is left as it is, before any of its files is looked at.
+/// Why a transaction is left as it is, before any of its files is observed.
 pub(super) enum Left {
     Running,
     Refused(Refusal),
@@ -45,12 +45,12 @@ impl Left {
     }
 }
 
-/// The reason of one that somebody is at work on: its owner, or what the check of an owner that is gone has left behind.
+/// The reason for one that a process owns: the transaction's own, or one that its check has left behind.
 pub(in crate::engine) fn at_work(state: &StateFolder, id: &str) -> Result<RecoveryReason> {
     Ok(RecoveryReason::AtWork { holder: interrupted::holder(state, id)? })
 }
 
-/// The files of a journal at which nobody has looked.
+/// The files of a journal that were not observed.
 pub(in crate::engine) fn unobserved(entries: &[Record]) -> Vec<InterruptedFile> {
     let file = |record: &Record| InterruptedFile { path: record.path.as_path().to_owned(), class: None };
     entries.iter().map(file).collect()
@@ -77,7 +77,7 @@ pub(super) fn describe(transaction: &TransactionFolder<'_>, classes: &[Class], a
     }
 }
 
-/// The report of one that has nowhere to go, since something is in the way.
+/// The report of a transaction that cannot be moved, since its destination is taken.
 pub(super) fn blocked_by(transaction: &TransactionFolder<'_>, classes: &[Class], taken: &Error) -> Recovered {
     let mut report = describe(transaction, classes, RecoveryAction::Left);
     report.required = true;
@@ -86,7 +86,7 @@ pub(super) fn blocked_by(transaction: &TransactionFolder<'_>, classes: &[Class],
     report
 }
 
-/// The report of a rollback: what it did not make old again is named.
+/// The report of a rollback, with the files that it did not make old again.
 pub(super) fn rolled_back(transaction: &TransactionFolder<'_>, undone: Undone, mut report: Recovered) -> Recovered {
     report.kept = undone.kept;
     for odd in undone.odd.iter().filter(|odd| odd.on_top) {

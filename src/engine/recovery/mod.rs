@@ -1,6 +1,6 @@
 //! Recovery of one interrupted transaction: observe, decide, carry out, report.
 //!
-//! Architecture invariant: nothing here stages anything, and nothing is touched before a decision is made about all entries.
+//! Architecture invariant: nothing here stages anything, and nothing is changed before all entries are decided about.
 
 mod adopt;
 mod all;
@@ -36,14 +36,14 @@ pub(crate) use named::{left_in_history, recover_named, unknown};
 use targets::lock_targets;
 pub(crate) use warnings::{InFront, not_recovered, tell, tell_once};
 
-/// Decisions that are taken at most where another program keeps writing.
+/// The largest number of decisions while another program keeps writing.
 const TRIES: usize = 8;
 
-/// Is told what a recovery has decided about a transaction, before it is carried out and while all locks are held. Where
-/// another program keeps writing, it is decided anew, and told anew.
+/// Called with the decision about a transaction, before it is carried out and while all locks are held. While another
+/// program keeps writing, it is decided again, and this is called again.
 pub(crate) type Planned<'p> = &'p mut dyn FnMut(&Recovered);
 
-/// Recovers one transaction. What cannot be recovered is left as it is, and the answer says why.
+/// Recovers one transaction. If it cannot be recovered it is left as it is, and the report says why.
 pub(crate) fn recover_one(
     state: &StateFolder,
     id: &str,
@@ -57,14 +57,14 @@ pub(crate) fn recover_one(
         planned(&report);
         Ok(report)
     };
-    // Without the locks of its targets, only to know which they are: the lock on its folder comes last, as in a commit.
+    // Without the locks of its targets, only to find them: the lock on its folder comes last, as in a commit.
     let journal = match examine(state, id, options, run)? {
         Ok(Actionable { journal, .. }) => journal,
         Err(left) => return leave(left, planned),
     };
     let (locks, parents) = lock_targets(state, id, &journal, patience)?;
     let Actionable { folder, journal, mark, is_adopted } = match examine(state, id, options, run)? {
-        // The folders that are locked are those that were found first.
+        // The locked folders are those of the first journal.
         Ok(now) if now.is_adopted && now.journal != journal => return Err(keeps_writing(id)),
         Ok(now) => now,
         Err(left) => return leave(left, planned),
@@ -76,8 +76,8 @@ pub(crate) fn recover_one(
         return Ok(decided.report);
     }
     if is_adopted {
-        // What stands in its way is said before anything is touched. The decision itself is taken below: whether a slot is
-        // incomplete is told by the time of the journal, which is another one once it is adopted.
+        // A blocked recovery is reported before anything is changed. The decision itself is made below, from the
+        // adopted journal: whether a slot is incomplete depends on the journal's time, which adopting changes.
         let decided = decide(&transaction, options.decision, run.cancel)?;
         if decided.is_blocked {
             planned(&decided.report);
@@ -85,14 +85,14 @@ pub(crate) fn recover_one(
         }
         transaction.write_adopted().map_err(required)?;
     }
-    // What is seen must be what is on the disk: else a decision could rest on pages that the next power cut takes.
+    // Everything observed must be durable: else a decision could depend on pages that the next power loss takes.
     transaction.sync_everything().map_err(required)?;
     let report = decide_and_act(&mut transaction, options.decision, run, planned);
     drop(locks);
     report.map_err(|e| required(e).of_transaction(id))
 }
 
-/// An interrupted transaction that can be acted on.
+/// An interrupted transaction that can be recovered.
 struct Actionable {
     folder: Handle,
     journal: Journal,
@@ -101,7 +101,7 @@ struct Actionable {
     is_adopted: bool,
 }
 
-/// Examines the folder of a transaction in `txn/`; the lock on it is held by what is answered.
+/// Examines the folder of a transaction in `txn/`; the result holds its lock.
 fn examine(
     state: &StateFolder,
     id: &str,
@@ -126,7 +126,7 @@ fn examine(
     };
     let is_adopted = adopted.is_some();
     journal = adopted.unwrap_or(journal);
-    // Of one that is only put aside it can be another one.
+    // The journal of a folder that is only put aside can have another id.
     id.clone_into(&mut journal.header.id);
     Ok(Ok(Actionable { folder, journal, mark, is_adopted }))
 }
@@ -135,17 +135,17 @@ fn required(error: Error) -> Error {
     error.outcome_is(Outcome::RecoveryRequired)
 }
 
-/// True if a person said that the journal is to be acted on all the same.
+/// Returns whether a person said that the journal may be used nevertheless.
 fn is_trusted(options: RecoverOptions, untrusted: Untrusted) -> bool {
     match untrusted {
-        // A folder that is only put aside is not acted on.
+        // The journal of a folder that is only put aside is not used.
         _ if options.decision == Wish::Discard => true,
         Untrusted::Copied => options.trust_journal,
         Untrusted::OtherHost => options.other_host,
     }
 }
 
-/// The decision about a transaction: the recovery table's, unless a person wishes another one that can be had.
+/// The decision about a transaction: that of the recovery table, unless a person wishes another that is possible.
 fn choose(transaction: &TransactionFolder<'_>, classes: &[Class], wish: Wish) -> Result<RecoveryDecision> {
     let table = (transaction.workspace().protocol.decide)(transaction.mark, transaction.journal.back_on_crash, classes);
     let cannot_finish = |why: &str| {
@@ -166,17 +166,17 @@ fn choose(transaction: &TransactionFolder<'_>, classes: &[Class], wish: Wish) ->
     }
 }
 
-/// The decision about a transaction, and what it rests on.
+/// The decision about a transaction, and its basis.
 struct Decided {
     classes: Vec<Class>,
     decision: RecoveryDecision,
-    /// True if something is in the way, so that nothing is done.
+    /// True if something blocks it, so that nothing is done.
     is_blocked: bool,
     /// The plan: what would be done.
     report: Recovered,
 }
 
-/// Observes every entry and decides. Nothing is touched.
+/// Observes every entry and decides. Changes nothing.
 fn decide(transaction: &TransactionFolder<'_>, wish: Wish, cancel: &CancelToken) -> Result<Decided> {
     let classes = transaction.classes(cancel)?;
     let decision = choose(transaction, &classes, wish)?;
@@ -207,7 +207,7 @@ fn decide_and_act(
     for attempt in 0..TRIES {
         let decided = decide(transaction, wish, run.cancel)?;
         if attempt == 0 {
-            // Before anything is touched: a swap changes the times by which this is told.
+            // Before anything is changed: a swap changes the times by which this is decided.
             transaction.incomplete = transaction.incomplete(&decided.classes)?;
         }
         planned(&decided.report);
@@ -221,7 +221,7 @@ fn decide_and_act(
     Err(keeps_writing(&transaction.journal.header.id))
 }
 
-/// Carries out what was decided; `None` where another program came in between, so that it must be decided anew.
+/// Carries out a decision; `None` if another program interfered, so that it must be made again.
 fn act(
     transaction: &mut TransactionFolder<'_>,
     decided: &Decided,
@@ -234,7 +234,7 @@ fn act(
         transaction.sync_everything()?;
         return Ok(Some(describe(transaction, classes, RecoveryAction::Discarded)));
     }
-    // Described before it is touched: the report says what was found, not what is there by then.
+    // Described before anything is changed: the report says what was found.
     Ok(Some(match decided.decision {
         RecoveryDecision::Forward => {
             let ready: Vec<usize> = (0..classes.len()).filter(|&entry| classes[entry] == Class::Ready).collect();

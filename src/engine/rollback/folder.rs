@@ -1,4 +1,4 @@
-//! The folder of an entry, where a check moved it away, removed it, or put something else in its place.
+//! Finds the folder of an entry if a check moved or removed it, or put something else in its place.
 
 use std::path::{Path, PathBuf};
 
@@ -8,11 +8,11 @@ use crate::fs::{Handle, Metadata, Name, Rename, Stat};
 use crate::journal::{Record, kept_name, slot_name};
 
 impl TransactionFolder<'_> {
-    /// From here on the folder of the entry is what its path leads to, not what was opened there before the check. Where
-    /// nothing is there it is made again, if an original is to go back into it.
+    /// From here on the folder of the entry is the one at its path, not the one opened there before the check. If there
+    /// is none, it is made again if an original must go back into it.
     pub(crate) fn find_folder(&mut self, entry: usize) -> Result<()> {
         let path = self.record(entry).path.parent().to_owned();
-        // One that is missing in the moment of a rename is there a moment later: only what is missing twice is gone.
+        // During a rename it can be missing for a moment: only a folder that is missing twice is gone.
         let there = match self.open_there(&path)? {
             Some(there) => Some(there),
             None => self.open_there(&path)?,
@@ -28,10 +28,10 @@ impl TransactionFolder<'_> {
                 }
                 return Ok(());
             }
-            // Whoever owns the workspace may have put another's folder there: what was opened before stays the one.
+            // The workspace's owner may have put another user's folder there: the one opened before is kept.
             (Some(there), Some(_)) if !self.is_of_the_workspace(&there)? => return Ok(()),
             (Some(there), _) => Some(there),
-            // A power cut took its name, and not those in it.
+            // A power loss took its name, but not the names in it.
             (None, Some((stat, _))) if self.is_in_its_slot(&path, stat)? => return Ok(()),
             (None, _) if self.has_original(entry)? => self.make_folder_again(entry, &path, before.as_ref())?,
             (None, _) => None,
@@ -48,13 +48,13 @@ impl TransactionFolder<'_> {
         Ok(())
     }
 
-    /// True if a folder that is known by its name alone is one of the workspace's.
+    /// Returns whether a folder that is known by name alone belongs to the workspace's owner.
     fn is_of_the_workspace(&self, folder: &Handle) -> Result<bool> {
         let [folder, root] = [self.look_at(folder)?, self.look_at(&self.workspace().root)?];
         Ok((self.workspace().protocol.is_of_owner)(folder.user, root.user))
     }
 
-    /// True if a folder that the transaction made stands in its slot.
+    /// Returns whether a folder that the transaction made is in its slot.
     fn is_in_its_slot(&self, path: &Path, folder: &Stat) -> Result<bool> {
         let is_it =
             |record: &Record| record.path.as_path() == path && record.change.folder_after() == Some(&folder.identity);
@@ -65,7 +65,7 @@ impl TransactionFolder<'_> {
         Ok(stat.is_some_and(|stat| stat.identity == folder.identity))
     }
 
-    /// Makes the way to a folder durable: what goes into one whose name a power cut takes is lost.
+    /// Makes the path of a folder durable: if a power loss takes a folder's name, its contents are lost.
     fn sync_way(&self, path: &Path) -> Result<()> {
         for at in path.ancestors() {
             let Some(folder) = self.open_there(at)? else { continue };
@@ -87,8 +87,8 @@ impl TransactionFolder<'_> {
         self.workspace().stat_handle(folder)
     }
 
-    /// Makes a folder again, and what is missing above it. It is as it was, as far as that is known; else as its parent
-    /// makes new ones. `None` where it would be made in another's folder.
+    /// Makes a folder again, and those missing above it. It gets its former metadata if they are known, else those that
+    /// its parent gives to new folders. `None` if it would be made in another user's folder.
     fn make_folder_again(
         &mut self,
         entry: usize,
@@ -128,7 +128,7 @@ impl TransactionFolder<'_> {
         let name = Name::new(parent, at.file_name().unwrap_or_default());
         let workspace = self.workspace();
         if workspace.stat(name)?.is_some() {
-            // No folder, or it would have been opened: what the check put there is kept.
+            // Not a folder, or it would have been opened: what the check put there is kept.
             let target = self.record(entry).path.as_path().ancestors();
             let kept = kept_name(entry, target.take_while(|above| *above != at).count());
             workspace.rename(name, Name::new(&self.folder, &kept), Rename::NoReplace)?;
@@ -143,10 +143,11 @@ impl TransactionFolder<'_> {
             },
             None => workspace.inherited(parent, true)?,
         };
-        // A power cut may take what is given later, owner and attributes, but not this.
+        // A power loss may take owner and attributes, which are set later, but not the mode.
         workspace.make_folder(name, dress.mode)?;
         let made = workspace.open_beneath(parent, name.name)?;
-        // Nobody else begins in it before this is through. Whoever was quicker is no worse than one without locks.
+        // No other process starts in it before it is complete. One that was quicker does no more harm than one without
+        // locks.
         workspace.try_lock(&made)?;
         let stat = self.look_at(&made)?;
         let attributes = workspace.attributes(&made)?;
