@@ -1,4 +1,4 @@
-//! The settings file of the user, as far as every command needs it. Its table about delegates is read where they are used.
+//! The user's settings file, as far as every command needs it. Its table about delegates is read where they are used.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -14,13 +14,13 @@ use crate::delegate::Table as DelegateTable;
 use crate::error::Result;
 use crate::fs::input;
 
-/// Bytes of a configuration.
+/// The largest size of a configuration file.
 const FILE_BYTES: u64 = 1 << 20;
 
-/// Symlinks on the way to it: beyond so many the system does not go.
+/// The largest number of symlinks followed to it, as in the operating system.
 const LINKS: usize = 40;
 
-/// An unknown key may be one of these misspelled, and is refused.
+/// An unknown key may be a misspelled one of these, so it is an error.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ConfigFile {
@@ -31,9 +31,9 @@ struct ConfigFile {
     delegate: DelegateTable,
 }
 
-/// The globs that the user denies. A file that cannot be read denies more than is known, so it is an error.
+/// The globs that the user denies. An unreadable file may deny more, so it is an error.
 pub(super) fn denied() -> Result<Vec<String>> {
-    // In a folder that this user may not enter it is somebody else's: $HOME outlives a change of the user.
+    // A file in a folder that this user may not enter is another user's: $HOME outlives a change of the user.
     let path = user_file()?;
     if path.symlink_metadata().is_err() {
         return Ok(Vec::new());
@@ -49,8 +49,8 @@ pub(super) fn denied() -> Result<Vec<String>> {
     Ok(file.deny)
 }
 
-/// Its own name, and each that the symlinks on the way lead to, also to what is not there yet: what a caller makes there
-/// would be the settings of the next command.
+/// Its own path, and those that the symlinks on the way lead to, even if nothing is there yet: a caller who created a
+/// file there would write the settings of the next command.
 pub(super) fn names() -> Result<Vec<PathBuf>> {
     let path = user_file()?;
     let parts = |path: &Path| path.iter().rev().map(OsStr::to_owned).collect::<Vec<_>>();

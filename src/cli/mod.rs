@@ -1,7 +1,7 @@
-//! The command line: what is typed becomes one call of the engine, and its answer is printed once.
+//! The command line: turns what is typed into one call of the engine, and prints its answer once.
 //!
-//! `args` is what was typed, `options` what every command needs of it, checked once; each command is a file in
-//! `commands` and answers a value; only here and in `output` is anything printed.
+//! `args` is what was typed, `options` the part that every command needs, checked once; each command is a file in
+//! `commands` and returns a value; only this module and `output` print anything.
 //!
 //! Architecture invariant: this is a front-end. It knows the engine and the wire types, no other front-end, and
 //! nothing in the library knows it. Only it reads the environment.
@@ -34,10 +34,10 @@ use failure::Failure;
 use options::CommonOptions;
 use output::Answer;
 
-/// Runs the program: reads the arguments and the environment, answers with the exit status.
+/// Runs the program: reads the arguments and the environment, returns the exit status.
 #[must_use]
 pub fn main() -> ExitCode {
-    // Where it cannot be had, the signal ends the program: what it leaves is recovered.
+    // If this fails, the signal ends the program: what it leaves is recovered.
     signals::survive_file_limits().ok();
     let words: Vec<OsString> = env::args_os().collect();
     let status = match CommandLine::try_parse_from(&words) {
@@ -69,7 +69,7 @@ fn print_answer(answer: &Answer, options: &CommonOptions) -> u8 {
         None => output::result(&answer.human),
     };
     match (printed, &answer.done) {
-        // Whoever asked for a change needs to know of it, whatever became of its reader.
+        // The caller of a change must learn of it, even if its answer could not be printed.
         (Err(error), Some(done)) => {
             output::note(format!("{done}, but the answer could not be written: {error}"));
             if answer.status == exit::DONE { exit::UNTOLD } else { answer.status }
@@ -90,7 +90,7 @@ fn print_failure(failure: &Failure, json: bool, options: Option<&CommonOptions>)
     }
 }
 
-/// The status, unless the result could not be printed. A reader that has seen enough is no failure.
+/// The status, unless the result could not be printed. A reader that closes the pipe is no failure.
 fn printed_or(status: u8, printed: io::Result<()>) -> u8 {
     match printed {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -101,7 +101,7 @@ fn printed_or(status: u8, printed: io::Result<()>) -> u8 {
     }
 }
 
-/// Help and version are results; anything else that the parser has to say is a mistake.
+/// Prints help and version as results, and anything else from the parser as an error.
 fn explain(misuse: &clap::Error, words: &[OsString]) -> u8 {
     let text = misuse.render().ansi().to_string();
     if matches!(misuse.kind(), Misuse::DisplayHelp | Misuse::DisplayVersion) {
@@ -116,7 +116,7 @@ fn explain(misuse: &clap::Error, words: &[OsString]) -> u8 {
     exit::USAGE
 }
 
-/// Returns true if a line that could not be parsed asks for JSON.
+/// Returns whether a line that could not be parsed asks for JSON.
 fn asks_for_json(words: &[OsString], variable: Option<&OsStr>) -> bool {
     let mut options = words.iter().take_while(|word| *word != "--");
     let no = ["", "0", "f", "false", "n", "no", "off"];

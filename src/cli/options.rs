@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Finding, Result};
 use crate::path::STATE_FOLDER;
 use crate::path::bounds::VCS_FOLDERS;
 
-/// The common options, valid.
+/// The common options, validated.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct CommonOptions {
@@ -51,7 +51,7 @@ pub(crate) struct CommonOptions {
 }
 
 impl CommonOptions {
-    /// Checks what was typed.
+    /// Validates what was typed.
     pub(crate) fn new(common: &Common) -> Result<Self> {
         let current = env::current_dir().map_err(|e| Error::io("find", "the current folder", e))?;
         let unfit = unfit_folders();
@@ -66,7 +66,7 @@ impl CommonOptions {
             args::DurabilityArg::Power => Durability::Power,
             args::DurabilityArg::Process => Durability::Process,
         };
-        // A quiet run may be asked for by a script around one that is verbose by its environment.
+        // A script may ask for a quiet run although its environment asks for a verbose one.
         let verbose = common.verbose && !common.quiet;
         Ok(Self {
             root,
@@ -94,7 +94,7 @@ impl CommonOptions {
         }
     }
 
-    /// True if the workspace was named, or has a state folder or a folder of version control.
+    /// Returns whether the workspace was named, or has a state folder or a folder of version control.
     #[cfg(feature = "mcp")]
     pub(crate) fn is_certain(&self) -> bool {
         matches!(self.root, Root::Certain(_))
@@ -105,7 +105,7 @@ impl CommonOptions {
         self.engine_at(self.root()?)
     }
 
-    /// Opens the engine of a folder that nobody named here, a client perhaps.
+    /// Opens the engine of a folder that was not named on the command line, perhaps by a client.
     #[cfg(feature = "mcp")]
     pub(crate) fn engine_of_client(&self, root: &Path) -> Result<Engine> {
         let real = root.canonicalize().map_err(|e| Error::io("find", root, e))?;
@@ -135,12 +135,12 @@ impl CommonOptions {
         }
     }
 
-    /// A path of the command line, which starts at the current folder.
+    /// Makes a path of the command line absolute; it starts at the current folder.
     pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
         self.current.join(path)
     }
 
-    /// A path as a person at the current folder would write it.
+    /// A path as seen from the current folder.
     pub(crate) fn shown<'a>(&self, path: &'a Path) -> &'a Path {
         match path.strip_prefix(&self.current) {
             Ok(rest) if !rest.as_os_str().is_empty() => rest,
@@ -153,14 +153,14 @@ fn seconds(option: &str, seconds: f64) -> Result<Duration> {
     Duration::try_from_secs_f64(seconds).map_err(|_| usage(option, "a time must be a number of seconds, 0 or more"))
 }
 
-/// A mistake on the command line.
+/// The error for a wrong argument.
 pub(crate) fn usage(argument: &str, message: impl Into<String>) -> Error {
     let finding =
         Finding { kind: ErrorKind::ValidationFailed, message: message.into(), path: vec![argument.to_owned()] };
     Error::findings(vec![finding])
 }
 
-/// The command of whoever starts the program. One that is empty would check nothing, where a variable was forgotten.
+/// The check given by the caller of the program. An empty one is an error: a forgotten variable would check nothing.
 fn check(command: &OsString, limit: Duration) -> Result<Check> {
     if command.as_bytes().trim_ascii().is_empty() {
         let message = "--check (or TXEDIT_CHECK) is empty and would check nothing: give a command, or leave it out";
@@ -172,7 +172,7 @@ fn check(command: &OsString, limit: Duration) -> Result<Check> {
 /// The option that names the root.
 const OPTION: &str = "--root";
 
-/// The root that somebody named, and what named it. An empty variable is none.
+/// The root that was given, and by which option or variable. An empty variable does not count.
 fn root_asked_for(root: Option<&PathBuf>, project: Option<OsString>) -> Option<(&'static str, PathBuf)> {
     if let Some(root) = root {
         return Some((OPTION, root.clone()));
@@ -180,7 +180,7 @@ fn root_asked_for(root: Option<&PathBuf>, project: Option<OsString>) -> Option<(
     project.filter(|p| !p.is_empty()).map(|p| ("CLAUDE_PROJECT_DIR", PathBuf::from(p)))
 }
 
-/// A client sets the variable to where it was started, be it the home folder: only the option names that.
+/// A client sets the variable to the folder where it was started, even the home folder: that needs the option.
 fn root_named(name: &str, folder: PathBuf, unfit: &[PathBuf]) -> Result<Root> {
     let real = folder.canonicalize().map_err(|e| Error::io("find", &folder, e))?;
     Ok(if name != OPTION && unfit.contains(&real) { Root::Unfit(real) } else { Root::Certain(folder) })
@@ -196,14 +196,14 @@ fn named_folder(name: &str, folder: &Path) -> Result<PathBuf> {
     ))
 }
 
-/// The workspace, and how sure that is.
+/// The workspace, and how certain it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Root {
-    /// Somebody named it, or a state folder or version control marks it.
+    /// It was named, or a state folder or version control marks it.
     Certain(PathBuf),
-    /// Nothing speaks for the current folder but that it is the current one.
+    /// It is only the current folder.
     Current(PathBuf),
-    /// The current folder is no workspace unless it is named.
+    /// The current folder is a workspace only if it is named.
     Unfit(PathBuf),
 }
 
@@ -215,8 +215,8 @@ fn unfit(folder: &Path) -> Error {
     usage("--root", message)
 }
 
-/// The nearest folder upwards with a state folder or a VCS folder, else `current` itself. What stands in an unfit folder
-/// marks nothing.
+/// The nearest folder upwards with a state folder or a VCS folder, else `current` itself. Such folders in an unfit
+/// folder do not count.
 fn root_around(current: &Path, unfit: &[PathBuf]) -> Root {
     let marked = |folder: &&Path| {
         let is_marked = folder.join(STATE_FOLDER).is_dir()

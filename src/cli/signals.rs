@@ -1,4 +1,4 @@
-//! SIGINT, SIGTERM and SIGHUP stop a call before its first swap, and wait for its end from there on.
+//! SIGINT, SIGTERM and SIGHUP cancel a call before its first swap; after it they wait for its end.
 
 use std::io;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use crate::fs::os;
 
 /// The token that these signals cancel, from now to the end of the program.
 ///
-/// A second signal cancels it once more and does nothing else: a commit in its swap is never cut off by impatience, nor by a
-/// terminal that closes. Commands that only read do not call this, so that they end at once; neither does anything that
+/// A second signal cancels it again and does nothing else: neither impatience nor a closed terminal interrupts a commit
+/// that is swapping. Commands that only read do not call this, so that they end at once; neither does anything that
 /// waits for stdin.
 pub(crate) fn cancel_token() -> Result<CancelToken> {
     let cancel = CancelToken::new();
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // Whoever said `nohup` wants the terminal to close without an effect.
+        // Under `nohup` a closed terminal must have no effect.
         if signal != SIGHUP || !os::ignores_hang_up() {
             flag::register(signal, cancel.flag()).map_err(|e| Error::io("watch", "the signals", e))?;
         }
@@ -26,7 +26,7 @@ pub(crate) fn cancel_token() -> Result<CancelToken> {
     Ok(cancel)
 }
 
-/// From now on a file that may not become so large is an error of the write, which is answered, not the end of the program.
+/// From now on a write beyond the file size limit fails with an error instead of ending the program.
 pub(crate) fn survive_file_limits() -> io::Result<()> {
     flag::register(SIGXFSZ, Arc::default()).map(drop)
 }

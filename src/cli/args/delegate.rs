@@ -94,7 +94,7 @@ pub(crate) struct VerifyArgs {
     pub(crate) transaction: Option<String>,
 }
 
-// No doc: it would be the first line of the command whose options these are.
+// Without a doc comment, which would become the first line of the command that has these options.
 #[cfg(feature = "mcp")]
 #[derive(Debug, Args)]
 pub(crate) struct ServerDelegateArgs {

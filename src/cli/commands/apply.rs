@@ -46,7 +46,7 @@ impl Input {
     }
 }
 
-/// The failure in the words of the patch, where it was one.
+/// The failure in terms of the patch, if it was one.
 pub(super) fn explained(failure: Failure, patch: Option<&Patch>) -> Failure {
     match patch {
         Some(patch) => Failure { error: patch.explain(failure.error), ..failure },
@@ -54,7 +54,7 @@ pub(super) fn explained(failure: Failure, patch: Option<&Patch>) -> Failure {
     }
 }
 
-/// The format of a patch; `None` for a request of our own.
+/// The format of a patch; `None` for a request in txedit's own format.
 fn format_of(bytes: &[u8], forced: Option<PatchFormat>) -> Result<Option<Format>> {
     let forced = match forced {
         None => dialect::detect(bytes),
@@ -74,7 +74,7 @@ fn format_of(bytes: &[u8], forced: Option<PatchFormat>) -> Result<Option<Format>
     Ok(forced)
 }
 
-/// Reads a plan; relative paths in it start at the root, wherever the plan itself and the current folder are.
+/// Reads a plan; relative paths in it start at the root, not at the plan's folder or the current one.
 pub(super) fn read_plan(plan: &Path, options: &CommonOptions) -> Result<Request> {
     request(&read_input(plan, options)?, None)
 }

@@ -74,16 +74,16 @@ struct DoctorJson<'a> {
     commit_steps: &'a [String],
 }
 
-/// One thing that was tried.
+/// A property that was tested.
 #[derive(Serialize)]
 struct Fact {
     name: &'static str,
     holds: bool,
-    /// True if nothing can be committed without it.
+    /// True if no commit is possible without it.
     needed: bool,
     #[serde(skip)]
     what: &'static str,
-    /// The consequence where it does not hold.
+    /// The consequence if it does not hold.
     #[serde(skip)]
     without: &'static str,
 }

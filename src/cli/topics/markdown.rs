@@ -1,4 +1,4 @@
-//! Markdown as a list of blocks: what the pages of docs/ consist of, without links and nesting.
+//! Markdown as a list of blocks: the parts of the pages in docs/, without links and nesting.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
@@ -29,7 +29,7 @@ pub(super) enum MarkdownSpan {
     Code(String),
 }
 
-/// The letters of a text, with `backticks` around code.
+/// The characters of a text, with `backticks` around code.
 pub(super) fn plain(text: &[MarkdownSpan]) -> String {
     text.iter().map(MarkdownSpan::plain).collect()
 }
@@ -43,7 +43,7 @@ impl MarkdownSpan {
     }
 }
 
-/// The blocks of a page. Of a link only its text stays, and of a quotation its paragraphs.
+/// The blocks of a page. A link is reduced to its text, a quotation to its paragraphs.
 pub(super) fn parse(markdown: &str) -> Vec<MarkdownBlock> {
     let mut page = Page::default();
     for event in Parser::new_ext(markdown, Options::ENABLE_TABLES) {
@@ -55,7 +55,7 @@ pub(super) fn parse(markdown: &str) -> Vec<MarkdownBlock> {
 #[derive(Default)]
 struct Page {
     blocks: Vec<MarkdownBlock>,
-    /// The text of the block that is open.
+    /// The text of the current block.
     text: Text,
     strong: bool,
     code: Option<String>,

@@ -9,10 +9,10 @@ pub(crate) mod roff;
 
 use markdown::MarkdownBlock;
 
-/// A page of docs/ that the program carries.
+/// A page of docs/ that is part of the program.
 #[derive(Debug)]
 pub(crate) struct Topic {
-    /// The word for it: `txedit help NAME`, `man txedit-NAME`.
+    /// Its name: `txedit help NAME`, `man txedit-NAME`.
     pub(crate) name: &'static str,
     /// Its content in one line, for lists.
     pub(crate) about: &'static str,
@@ -49,7 +49,7 @@ pub(crate) const TOPICS: [Topic; 4] = [
     },
 ];
 
-/// The line of links that stands above each page of docs/.
+/// The line of links above each page of docs/.
 const NAVIGATION: &str = "README · ";
 
 impl Topic {

@@ -7,7 +7,7 @@ use clap_mangen::roff::{Inline, Roff, bold, roman};
 use super::Topic;
 use super::markdown::{MarkdownBlock, MarkdownSpan, Text, plain};
 
-/// The manual that all pages belong to.
+/// The manual to which all pages belong.
 pub(crate) const MANUAL: &str = "txedit manual";
 /// The program and its version, at the foot of each page.
 pub(crate) const SOURCE: &str = concat!("txedit ", env!("CARGO_PKG_VERSION"));
@@ -33,7 +33,7 @@ pub(crate) fn see_also(page: &mut Roff, others: &[String]) {
     page.control("SH", ["SEE ALSO"]).text([roman(others.join(", "))]);
 }
 
-/// The lines of an example, as they are.
+/// The lines of an example, unchanged.
 pub(crate) fn example<'a>(page: &mut Roff, lines: impl IntoIterator<Item = &'a str>) {
     page.control("RS", ["4"]).control("EX", []);
     for line in lines {
@@ -64,7 +64,7 @@ fn push(page: &mut Roff, block: &MarkdownBlock) {
     }
 }
 
-/// The first cell is the tag of the others; of a table with more than two columns each cell says which it is of.
+/// The first cell is the tag of the others; in a table with more than two columns each cell names its column.
 fn push_row(page: &mut Roff, head: &[Text], row: &[Text]) {
     let Some((first, others)) = row.split_first() else { return };
     page.control("TP", []).text(inline(first));

@@ -1,4 +1,4 @@
-//! The transactions of the torture: the process that is killed and the one that kills it work them out alike.
+//! The transactions of the torture: the killed process and its parent compute the same ones.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use crate::fs::scratch;
 use crate::request::edit::{Anchor, Count, Edit, Matching};
 use crate::request::{Change, FileRequest, IfExists, Request};
 
-/// The files; some are in folders that come with them.
+/// The files; some are in folders that are created with them.
 const NAMES: [&str; 14] = [
     "one",
     "two",
@@ -27,10 +27,10 @@ const NAMES: [&str; 14] = [
     "f/eight",
 ];
 
-/// The contents of the files that are there.
+/// The contents of the existing files.
 pub(super) type TortureFiles = BTreeMap<&'static str, String>;
 
-/// Chance that both processes share: `SplitMix64`.
+/// The random numbers that both processes share: `SplitMix64`.
 #[derive(Debug, Clone)]
 pub(super) struct SplitMix64(u64);
 
@@ -54,14 +54,14 @@ pub(super) fn look(workspace: &Path) -> Result<TortureFiles> {
     let mut files = TortureFiles::new();
     for name in NAMES {
         if let Some(content) = scratch::read(&workspace.join(name))? {
-            // What is no text is none of these contents, and will be told as such.
+            // Contents that are not text equal none of the expected ones, and are reported.
             files.insert(name, String::from_utf8_lossy(&content).into_owned());
         }
     }
     Ok(files)
 }
 
-/// The next transaction: two files or more, edited, replaced, created, deleted. `files` becomes what it leaves.
+/// The next transaction: at least two files, edited, replaced, created or deleted. `files` becomes the state after it.
 pub(super) fn next(files: &mut TortureFiles, dice: &mut SplitMix64) -> Request {
     let count = 2 + dice.below(6);
     let mut changes = BTreeMap::new();
@@ -95,7 +95,7 @@ fn change(name: &'static str, files: &mut TortureFiles, dice: &mut SplitMix64) -
     }
 }
 
-/// Lines of which no two are alike; a few, or some ten thousand bytes.
+/// Lines that are all different; a few, or some ten thousand bytes.
 fn content(dice: &mut SplitMix64) -> String {
     let most = 1 << dice.below(12);
     let lines = 1 + dice.below(most);

@@ -14,7 +14,7 @@ use crate::wire::Shape;
 /// The line that the child prints at its stop.
 pub(super) const READY: &str = "ready\n";
 
-/// The stop is before the third file, so that some files are through and some are not.
+/// It stops before the third file, so that some files are swapped and some are not.
 const THROUGH: usize = 2;
 
 /// Applies the plan.
@@ -26,7 +26,7 @@ pub(in crate::cli::commands) fn run(args: &TourChildArgs, options: &CommonOption
     Ok(transact::answer(&report, &request, Shape::Multi, "committed", options)?)
 }
 
-/// Waits for its end at one point.
+/// Waits at one point to be killed.
 struct Stop(StopAt);
 
 impl Observer for Stop {
@@ -36,7 +36,7 @@ impl Observer for Stop {
             StopAt::Swap => Phase::Swap,
         };
         if phase == wanted && done == THROUGH && output::plain_result(READY).is_ok() {
-            // Nothing ever comes; but should the parent be gone first, its end of the pipe is, and this goes on.
+            // No line ever comes; but if the parent dies first, the pipe is closed, and this continues.
             let _ = io::stdin().read_line(&mut String::new());
         }
     }
