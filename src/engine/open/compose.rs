@@ -1,4 +1,4 @@
-//! One request made of what is staged and what comes on top of it: edits see what the edits before them left.
+//! Composes one request of what is staged and what is added: each edit applies to the result of those before it.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -9,13 +9,13 @@ use crate::request::validate::{Findings, at_file};
 use crate::request::{Change, FileRequest, IfExists, RenameTo, Request};
 use crate::text;
 
-/// Two requests as one.
+/// Two requests combined into one.
 #[derive(Debug)]
 pub(super) struct Composed {
     pub request: Request,
-    /// For each file of it, what of the second request is in it.
+    /// For each of its files, the part that the second request added.
     pub origins: Vec<Option<AddedEntry>>,
-    /// For each file of it, the entry of the first request that it was. A path can have two: one that leaves it, and one
+    /// For each of its files, the entry of the first request. A path can have two entries: one that leaves it, and one
     /// that takes it.
     pub staged: Vec<Option<usize>>,
 }
@@ -23,20 +23,20 @@ pub(super) struct Composed {
 /// The part of a file entry that was just added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct AddedEntry {
-    /// The entry of the request that was added.
+    /// The entry of the added request.
     pub file: usize,
-    /// Edits that were there before.
+    /// The number of edits before those added.
     pub edits_before: usize,
 }
 
-/// Adds a request to what is staged. `is_there` says whether a path was there before anything was staged. Paths are all
-/// written in the same way.
+/// Adds a request to what is staged. `is_there` returns whether a path existed before anything was staged. All paths
+/// must be written in the same form.
 pub(super) fn compose(staged: Request, added: &Request, is_there: &dyn Fn(&Path) -> bool) -> Result<Composed> {
     let origins = vec![None; staged.files.len()];
     let indices = (0..staged.files.len()).map(Some).collect();
     let mut composed = Composed { request: staged, origins, staged: indices };
     let mut findings = Findings::new();
-    // Entries of one request know nothing of each other: only what was staged before is under them.
+    // Entries of one request do not build on each other, only on what was staged before.
     let results =
         composed.request.files.iter().filter_map(|entry| entry.result().map(|path| path.to_path_buf())).collect();
     for (file, entry) in added.files.iter().enumerate() {
@@ -128,7 +128,7 @@ fn touches(entry: &FileRequest, path: &Path) -> bool {
     entry.path.as_path() == path || entry.result().is_some_and(|result| result.as_path() == path)
 }
 
-/// `new` on the result of `old`.
+/// Applies `new` to the result of `old`.
 fn merge(old: &FileRequest, new: &FileRequest, file: usize, is_there: &dyn Fn(&Path) -> bool) -> Result<Merged> {
     let mode = new.mode.or(old.mode);
     let expected_hash = old.expected_hash.or(new.expected_hash);
@@ -193,7 +193,7 @@ fn merge(old: &FileRequest, new: &FileRequest, file: usize, is_there: &dyn Fn(&P
     }
 }
 
-/// A move that leads back to where the file was is none.
+/// The destination, unless the move leads back to where the file was.
 fn home(old: &FileRequest, to: Option<&RenameTo>) -> Option<RenameTo> {
     to.filter(|to| to.path != old.path).cloned()
 }
@@ -232,7 +232,7 @@ mod tests {
         Change::Rename(RenameTo { path: to.into(), if_exists: IfExists::Fail })
     }
 
-    /// One on top of the other; the path and the change of each file.
+    /// Composes two requests of one file each; the path and the change of each resulting file.
     fn both(first: FileRequest, second: FileRequest) -> Result<Vec<String>> {
         let of = |file| Request { files: vec![file], ..Request::default() };
         let composed = compose(of(first), &of(second), &|path| path.starts_with("there"))?;

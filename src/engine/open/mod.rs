@@ -1,8 +1,8 @@
 //! Open transactions: edits are staged over several calls, previewed as a whole, and committed or rolled back.
 //!
-//! Nothing but `open/<id>/` is written before the commit. What is staged is one request that grows; with it stands what
-//! each file was, so that a file that another program changed meanwhile is noticed, and the edits carried over to it
-//! only where no line that they touch was touched.
+//! Before the commit only `open/<id>/` is written. What is staged is one request that grows, with the state of each
+//! file when it was staged. So a file that another program changed meanwhile is noticed, and the edits are carried over
+//! to it if the lines that they touch did not change.
 
 mod compose;
 mod rollback;
@@ -32,19 +32,19 @@ use crate::request::{Change, IfExists, Request};
 use store::OpenedFolder;
 use stored::StoredBase;
 
-/// One of the attempts to commit an open transaction.
+/// One attempt to commit an open transaction.
 #[derive(Clone, Copy)]
 struct CommitAttempt<'c> {
     /// The plan that was previewed.
     plan_hash: Option<Digest>,
-    /// Set when the files were found to be what the staged edits fit.
+    /// Set once the staged edits were found to fit the files.
     is_settled: &'c Cell<bool>,
-    /// True if another program has come in between before.
+    /// True if another program interfered with an earlier attempt.
     again: bool,
 }
 
-/// Closes what is committed. A failure of that changes nothing of the commit: it is told, and the open transaction
-/// lapses, or is closed when it is committed once more.
+/// Closes an open transaction after its commit. A failure of that is only a warning: the open transaction expires, or
+/// is closed when it is committed again.
 fn closed(state: &StateFolder, opened: OpenedFolder, mut report: Report) -> Report {
     let id = opened.id.clone();
     if let Err(error) = close(state, opened) {
@@ -61,7 +61,7 @@ fn close(state: &StateFolder, opened: OpenedFolder) -> Result<()> {
 }
 
 impl Engine {
-    /// The changes that a commit would make now, and the hash over all of them. Nothing is written.
+    /// The changes that a commit would make now, and a hash of them all. Writes nothing.
     pub fn preview(&self, id: &str, run: Run<'_>) -> Result<Preview> {
         let mut found = self.found()?;
         let (_, opened) = self.still_open(&found, id, run)?;
@@ -79,8 +79,8 @@ impl Engine {
     }
 
     /// Commits exactly what is staged, or, with a `plan_hash`, exactly the plan that a preview showed. Edits of a file
-    /// that changed elsewhere meanwhile are carried over, unless the hash forbids it. On failure it is still open.
-    /// Committing it once more gives the same answer again.
+    /// that changed meanwhile are carried over, unless the hash forbids it. On failure the transaction stays open.
+    /// Committing it again gives the same answer again.
     pub fn commit_staged(
         &self,
         id: &str,
@@ -115,11 +115,11 @@ impl Engine {
             other => other?,
         };
         if let Some(report) = again(found, false)? {
-            // The process died between its commit and this.
+            // The process died after its commit, before it closed the open transaction.
             return Ok(closed(&state, opened, report));
         }
         let staged = Request { check, ..request_of(&opened)? };
-        // What stands against the staged edits, or is not what was previewed, does not go away by itself.
+        // If the staged edits do not fit, or are not what was previewed, a retry does not help.
         let is_settled = Cell::new(false);
         let attempt = |attempt| {
             let commit_attempt = CommitAttempt { plan_hash, is_settled: &is_settled, again: attempt > 1 };
@@ -129,7 +129,7 @@ impl Engine {
         Ok(closed(&state, opened, report))
     }
 
-    /// Tries it once.
+    /// Makes one attempt.
     fn commit_once(
         &self,
         opened: &OpenedFolder,
@@ -148,7 +148,7 @@ impl Engine {
             locked.stat_again(&self.workspace)?;
         }
         let LockedTargets { places, parents, locks } = locked;
-        // The edits may be others now; the paths are the same.
+        // The edits may have been carried over; the paths are the same.
         let (mut prepared, mut files) = self.prepare(&request, paths, places, parents, run)?;
         if let Err(error) = check_plan(plan_hash, prepared.plan.hash(), rebased.iter().any(Option::is_some)) {
             is_settled.set(false);
@@ -176,12 +176,12 @@ impl Engine {
         Patience::new(self.settings.lock_timeout, run.cancel)
     }
 
-    /// The same request with every path as the workspace knows it, so that one file has one name.
+    /// The same request with every path as the workspace knows it, so that each file has only one name.
     fn in_root(&self, request: &Request) -> Request {
         let mut resolver = self.resolver();
         let mut name = |path: &mut AskedPath, follows_link: bool| match resolver.place(path) {
             Ok(place) if follows_link || !place.is_link => *path = place.path.asked(),
-            // What is wrong with it, if anything is, is told where it is tried.
+            // An invalid path is reported when the request is tried.
             _ => {
                 if let Ok(rel) = RelPath::normalised(path.strip_prefix(self.root()).unwrap_or(path)) {
                     *path = rel.asked();
@@ -190,8 +190,8 @@ impl Engine {
         };
         let mut request = request.clone();
         for file in &mut request.files {
-            // Of a symlink only what it leads to can be changed; to move or delete it is refused by its own name, and so
-            // is a new file there, which what it leads to may have made free by then.
+            // A symlink can only be edited through, so its target is named. To move or delete it is refused under its own
+            // name; so is a new file there, since the staged edits may have freed the target by then.
             let is_new = matches!(file.change, Change::Write { if_exists: IfExists::Fail, .. });
             let stays = !file.vacates() && !is_new;
             name(&mut file.path, stays);
@@ -211,7 +211,7 @@ impl Engine {
     }
 }
 
-/// True if there is no open transaction of an id any more.
+/// Returns whether there is no open transaction of an id any more.
 fn is_gone(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::UnknownTransaction | ErrorKind::TransactionExpired)
 }
@@ -221,18 +221,18 @@ fn unreadable(opened: &OpenedFolder, what: &str) -> Error {
     Error::new(ErrorKind::UnknownTransaction, message).of_transaction(&opened.id)
 }
 
-/// The request that is staged. Its paths are validated like those of any request.
+/// The staged request. Its paths are validated like those of any request.
 fn request_of(opened: &OpenedFolder) -> Result<Request> {
     let request = opened.stored.request().map_err(|what| unreadable(opened, what))?;
     if request.files.is_empty() {
-        // What was staged last took back what was staged first.
+        // The last staged change reverted the first.
         return Ok(request);
     }
     crate::request::validate::check(&request, crate::request::validate::PathRule::AbsoluteOrRelative)?;
     Ok(request)
 }
 
-/// The content that each entry was staged upon.
+/// The content to which each entry was staged.
 fn bases_of(opened: &OpenedFolder) -> Result<Vec<StoredBase>> {
     opened.stored.bases().map_err(|what| unreadable(opened, what))
 }
@@ -265,10 +265,10 @@ pub(super) fn list(state: &StateFolder) -> Result<Vec<OpenTransaction>> {
     Ok(listed.collect())
 }
 
-/// Drops those that lapsed.
+/// Moves expired ones to the trash.
 pub(super) fn sweep(state: &StateFolder) -> Result<()> {
     for (id, _) in store::list(state)?.into_iter().filter(|(_, stored)| store::is_expired(&state.workspace, stored)) {
-        // Somebody else may sweep it in the same moment.
+        // Another process may sweep it at the same time.
         state.move_transaction(&id, Section::Open, Section::Trash).ok();
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Staging: new edits come on top of what is staged, are tried, and are written down.
+//! Staging: adds new edits to what is staged, tries them, and stores them.
 
 use super::compose::{Composed, compose};
 use super::settle;
@@ -28,14 +28,14 @@ impl Before {
         Ok(Self { request: request_of(opened)?, bases: bases_of(opened)? })
     }
 
-    /// True if a file was at this path when something was staged for it.
+    /// Returns whether a file was at this path when something was staged for it.
     fn was_there(&self, path: &std::path::Path) -> bool {
         let mut entries = self.request.files.iter().zip(&self.bases);
         entries.any(|(file, base)| file.path == path.into() && base.digest.is_some())
     }
 }
 
-/// All of it together, tried out.
+/// The composed request, after a dry run.
 struct Tried {
     composed: Composed,
     /// The bases of the entries that were staged before.
@@ -44,8 +44,8 @@ struct Tried {
 }
 
 impl Engine {
-    /// Opens a transaction, or adds to one. Edits see what the edits before them left; no file is changed. On failure
-    /// what was staged before is as it was. A request that is a dry run is only tried.
+    /// Opens a transaction, or adds to one. Edits apply to the result of the edits before them; no file is changed. On
+    /// failure what was staged before stays as it was. A request for a dry run is not stored.
     pub fn stage(&self, request: &Request, id: Option<&str>, run: Run<'_>) -> Result<Staged> {
         check_stageable(request)?;
         let (mut found, mut warnings) = (self.found()?, Vec::new());
@@ -102,7 +102,7 @@ impl Engine {
         Ok(Staged { id: Some(opened.id.clone()), expires: Some(opened.expires()), report, overlaps })
     }
 
-    /// Verifies that the paths of a request still are those that it was tried with: they were resolved one after the other.
+    /// Verifies that the paths of a request resolve as when it was tried: they were resolved one after another.
     fn look_at_paths_again(&self, request: &Request, added: &Request) -> Result<()> {
         let now = self.in_root(request);
         for (now, before) in now.files.iter().zip(&added.files) {
@@ -113,8 +113,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Puts `added` on top of what is staged, and tries all of it. What was staged before stands at its base, or is
-    /// carried over to what its file is now.
+    /// Adds `added` to what is staged, and tries all of it. What was staged before applies to its base, or is carried
+    /// over to the present content of its file.
     fn try_out(
         &self,
         opened: Option<&OpenedFolder>,
@@ -137,7 +137,7 @@ impl Engine {
         Ok(Tried { composed, bases, files })
     }
 
-    /// The entries as they are written down, the contents that they stand upon kept.
+    /// The entries to be stored; keeps the contents to which they apply.
     fn written(&self, opened: &OpenedFolder, tried: &Tried, pinned: &[bool], run: Run<'_>) -> Result<Vec<StoredFile>> {
         let mut written = Vec::with_capacity(tried.files.len());
         for (at, entry) in tried.composed.request.files.iter().enumerate() {
@@ -151,8 +151,8 @@ impl Engine {
         Ok(written)
     }
 
-    /// What a `hash_after` of an earlier stage is expected to be, it must be; then nothing is left for the commit to
-    /// compare but the base. Answers which entries were pinned.
+    /// Verifies the expected hashes against the `hash_after` of earlier stages; then the commit has only the base to
+    /// compare. Returns which entries are pinned.
     fn check_staged_hashes(
         &self,
         opened: Option<&OpenedFolder>,
@@ -178,7 +178,7 @@ impl Engine {
 }
 
 impl Tried {
-    /// The reports of what was added, as it will be on top of the rest.
+    /// The reports of what was added, as the result of all edits.
     fn added(&self) -> Vec<FileReport> {
         let both = self.composed.origins.iter().zip(&self.files);
         both.filter_map(|(origin, file)| {
@@ -190,7 +190,7 @@ impl Tried {
 }
 
 impl Composed {
-    /// An error about the whole, in the words of what was just added.
+    /// An error about the whole request, in terms of what was just added.
     fn name(&self, error: Error) -> Error {
         let Some(origin) = error.file().and_then(|file| *self.origins.get(file)?) else { return error.in_no_file() };
         let edit = error.edit().and_then(|edit| edit.checked_sub(origin.edits_before));

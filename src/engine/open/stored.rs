@@ -1,4 +1,4 @@
-//! An open transaction as it is written down: what was asked, and what the files were then.
+//! An open transaction as it is stored: the request, and the state of the files then.
 //!
 //! It is untrusted when it is read: its paths are checked like those of any request, and its bases are only compared.
 
@@ -11,17 +11,17 @@ use crate::identity::Identity;
 use crate::request::edit::{Anchor, Count, Edit, Matching};
 use crate::request::{Change, FileRequest, IfExists, Mode, RenameTo, Request};
 
-/// The file.
+/// The content of the file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Stored {
     /// The version of this format.
     pub open: u32,
-    /// The folder that it was written into: a copy of it is not acted on.
+    /// The folder that it was written into: a copy of it is not used.
     pub folder: StoredFolder,
     /// The program and process that opened it.
     pub owner: String,
-    /// When it lapses, in seconds since 1970.
+    /// The time when it expires, in seconds since 1970.
     pub expires: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
@@ -33,7 +33,7 @@ pub(super) struct Stored {
 pub(super) struct StoredBase {
     /// The digest of the file when it was staged; `None` if there was no file.
     pub digest: Option<Digest>,
-    /// True if the caller said which content it must be: then edits are never carried over to another.
+    /// True if the caller gave the expected content: then edits are never carried over to another.
     pub is_pinned: bool,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct StoredFile {
     path: StoredBytes,
     /// The digest of the file when it was staged; `None` if there was no file.
     base: Option<String>,
-    /// True if the caller said which content it must be: then edits are never carried over to another.
+    /// True if the caller gave the expected content: then edits are never carried over to another.
     #[serde(default)]
     pinned: bool,
     change: StoredChange,
@@ -69,7 +69,7 @@ pub(super) struct StoredFile {
     mode: Option<StoredMode>,
 }
 
-/// Bytes as text where they are, else as hex digits.
+/// Bytes as text if they are UTF-8, else as hex digits.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum StoredBytes {
@@ -152,7 +152,7 @@ const fn if_exists(replace: bool) -> IfExists {
 }
 
 impl StoredEdit {
-    /// `None` of an edit by lines, which should have been turned into places before.
+    /// `None` for an edit by lines, which should have been turned into a range before.
     fn of(edit: &Edit) -> Option<Self> {
         let new = StoredBytes::of(&edit.replacement);
         Some(match &edit.anchor {
@@ -197,7 +197,7 @@ impl StoredEdit {
 }
 
 impl StoredFile {
-    /// `None` of an entry with edits by lines that could not be placed.
+    /// `None` for an entry with edits by lines that could not be placed.
     pub(super) fn of(entry: &FileRequest, base: StoredBase) -> Option<Self> {
         let edits = |edits: &[Edit]| edits.iter().map(StoredEdit::of).collect::<Option<Vec<_>>>();
         let change = match &entry.change {
@@ -248,13 +248,13 @@ impl StoredFile {
 }
 
 impl Stored {
-    /// The bytes with which the file begins that was written into `folder`.
+    /// The beginning of the file, if it was written into `folder`.
     pub(super) fn start(folder: &StoredFolder) -> Vec<u8> {
         let folder = serde_json::to_string(folder).expect("numbers and strings are JSON");
         format!(r#"{{"open":{VERSION},"folder":{folder},"#).into_bytes()
     }
 
-    /// The request that is staged.
+    /// The staged request.
     pub(super) fn request(&self) -> Result<Request, StoredDefect> {
         let files = self.files.iter().cloned().map(StoredFile::read).collect::<Result<Vec<_>, _>>()?;
         Ok(Request { files, label: self.label.clone(), ..Request::default() })
@@ -283,7 +283,7 @@ mod tests {
         FileRequest { path: path.into(), expected_hash: None, change, mode: Some(Mode::Bits(0o755)) }
     }
 
-    /// Written down and read again.
+    /// Stored and read again.
     fn again(entry: &FileRequest, base: StoredBase) -> (FileRequest, StoredBase) {
         let file = StoredFile::of(entry, base).unwrap();
         let folder = StoredFolder { inode: 1, born: None };

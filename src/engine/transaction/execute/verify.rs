@@ -1,4 +1,4 @@
-//! Verifies what is in the way of a swap, and what a swap brought out.
+//! Verifies the target before a swap, and what the swap brought out.
 
 use super::CommitWalk;
 use crate::cancel::NEVER;
@@ -9,13 +9,13 @@ use crate::journal::recover::Class;
 use crate::journal::slot_name;
 
 impl CommitWalk<'_> {
-    /// Verifies that the target, and its folder, are still what was read.
+    /// Verifies that the target, and its folder, are still as they were read.
     pub(super) fn recheck(&self, entry: usize) -> Result<()> {
         let transaction = self.transaction();
         let record = transaction.record(entry);
         let changed = |how| self.name_edit(snapshot::changed(&transaction.path(entry), how), entry);
         let io = |e| Error::io("look at", transaction.path(entry), e);
-        // Mostly those of one folder follow each other: one look at it is enough for them.
+        // Entries of one folder mostly follow each other: it is verified once for them.
         let folder = record.path.parent();
         let is_another = entry == 0 || transaction.record(entry - 1).path.parent() != folder;
         if let Some((stat, held)) = self.prepared.parents.get(folder).filter(|_| is_another)
@@ -38,7 +38,7 @@ impl CommitWalk<'_> {
         }
     }
 
-    /// True if the slot holds what was read of the target.
+    /// Returns whether the slot holds what was read of the target.
     pub(crate) fn holds_original(&self, entry: usize) -> Result<bool> {
         let transaction = self.transaction();
         let slot = slot_name(entry);
@@ -60,21 +60,22 @@ impl CommitWalk<'_> {
             return Ok(false);
         }
         let is_told_by_time = transaction.workspace().protocol.is_told_by_time;
-        // The change time, which nobody can set back, was moved by the rename.
+        // The change time, which nobody can set back, was set by the rename.
         if is_same && is_told_by_time(stat.size, snapshot.stat.modified, self.read_at) {
             return Ok(true);
         }
         Ok(snapshot::digest(transaction.workspace(), &file, stat.size, &NEVER)? == snapshot.digest)
     }
 
-    /// Looks at what a swap brought out. The file that came out is what was there: no check before it could tell.
+    /// Verifies what a swap brought out: that file was at the target at the moment of the swap; no earlier check can
+    /// know it.
     pub(super) fn look(&self, entry: usize) -> Result<()> {
         if self.holds_original(entry)? {
             return Ok(());
         }
         let transaction = self.transaction();
         let path = transaction.path(entry);
-        // At once, before anybody misses it. The undo that follows says what came of it.
+        // At once, before another program misses it. The rollback that follows reports the result.
         transaction.take_back_swapped(entry, Class::Captured)?;
         Err(snapshot::changed(&path, "was written in the moment of the swap"))
     }

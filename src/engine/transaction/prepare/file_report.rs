@@ -73,7 +73,7 @@ impl AskedFile<'_> {
     }
 }
 
-/// The bytes of a new content, from the old one.
+/// The bytes of a new content, made from the old.
 fn rendered(new: &New, old: &[u8]) -> Vec<u8> {
     match &new.content {
         NewContent::Bytes(bytes) => bytes.clone(),

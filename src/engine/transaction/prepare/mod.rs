@@ -1,4 +1,4 @@
-//! From a request to what a commit needs: paths resolved, targets locked, files read and edited.
+//! Prepares a request for its commit: resolves paths, locks targets, reads and edits files.
 //!
 //! Architecture invariant: nothing is written here.
 

@@ -1,4 +1,4 @@
-//! A prepared: what is decided and read before anything is staged.
+//! A prepared transaction: what was decided and read before anything is staged.
 
 use std::collections::HashMap;
 use std::ops::Index;
@@ -14,59 +14,59 @@ use crate::path::RelPath;
 use crate::plan::{Plan, SourceId};
 use crate::request::edit::Edit;
 
-/// A transaction that is decided and read, under locks, and not yet staged.
+/// A transaction that is decided and read, under locks, but not yet staged.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub plan: Plan,
-    /// The files that new contents are made from.
+    /// The files from which new contents are made.
     pub sources: Sources,
     /// The file at the target of each entry.
     pub targets: Vec<Option<Arc<Snapshot>>>,
-    /// The folders of the targets that are there, by their path in the workspace.
+    /// The existing folders of the targets, by their path in the workspace.
     pub parents: HashMap<PathBuf, (Stat, Handle)>,
-    /// The metadata of new folders, where that is not what their folder gives them.
+    /// The metadata of new folders that do not get those that their parent gives.
     pub dresses: HashMap<RelPath, Metadata>,
-    /// When reading began.
+    /// The time when reading began.
     pub read_at: Instant,
     pub marks: JournalMarks,
     /// The checks that decide whether the new files stay.
     pub gate: Option<Gate>,
-    /// True if another program came in between when this was tried before.
+    /// True if another program interfered with an earlier attempt.
     pub again: bool,
-    /// The entries whose content is made anew where another program is quicker than a sync, with their edits.
+    /// The entries whose content is made again while another program is faster than a sync, with their edits.
     pub contended: Option<HashMap<usize, Vec<Edit>>>,
 }
 
 impl Prepared {
-    /// The bytes that history will take.
+    /// The size of the originals in history.
     pub(crate) fn bytes_before(&self) -> u64 {
         self.targets.iter().flatten().map(|snapshot| snapshot.stat.size).sum()
     }
 }
 
-/// The fields of a journal's header that tell of its transaction.
+/// The fields of a journal's header about its transaction.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct JournalMarks {
-    /// The transaction that it undoes.
+    /// The transaction that it reverts.
     pub reverts: Option<String>,
     /// The open transaction that it was.
     pub opened: Option<String>,
-    /// The caller's key, by which a retry is known.
+    /// The caller's idempotency key, which identifies a retry.
     pub key: Option<String>,
-    /// The fingerprint of the request, by which a repetition is known.
+    /// The fingerprint of the request, which identifies a repetition.
     pub request: Option<Digest>,
     /// A text for the log.
     pub label: Option<String>,
 }
 
-/// A file that new content is made from.
+/// A file from which new content is made.
 #[derive(Debug)]
 pub(crate) struct SourceFile {
     pub folder: Handle,
     /// Its last name is the name in the folder.
     pub path: RelPath,
     pub snapshot: Arc<Snapshot>,
-    /// Its content, where there was room to keep it.
+    /// Its content, if there was room to keep it.
     pub bytes: Option<Box<[u8]>>,
 }
 
@@ -76,7 +76,7 @@ impl SourceFile {
     }
 }
 
-/// The files that new contents are made from, by the numbers that a plan gives them.
+/// The files from which new contents are made, by their numbers in the plan.
 #[derive(Debug, Default)]
 pub(crate) struct Sources(Vec<Option<SourceFile>>);
 
@@ -93,7 +93,7 @@ impl Sources {
         self.0.get_mut(id.0)?.as_mut()
     }
 
-    /// Answers what was there.
+    /// Returns the file with that number before.
     pub(crate) fn insert(&mut self, id: SourceId, source: SourceFile) -> Option<SourceFile> {
         if self.0.len() <= id.0 {
             self.0.resize_with(id.0 + 1, || None);

@@ -1,4 +1,4 @@
-//! Reads and edits the files of a request, one after the other.
+//! Reads and edits the files of a request, one after another.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::plan::build::{Base, Builder};
 use crate::request::{Change, FileRequest, Request};
 
-/// The files of a request, one after the other.
+/// The files of a request, one after another.
 pub(super) struct FileReading<'d, 'a> {
     pub request: &'d Request,
     pub resolved: &'d ResolvedRequest,
@@ -36,13 +36,13 @@ impl FileReading<'_, '_> {
         Ok(reports)
     }
 
-    /// Reads one file and edits it.
+    /// Reads and edits one file.
     fn one(&mut self, file: usize, builder: &mut Builder) -> Result<FileReport> {
         let (request, entry, target_ids) = (self.request, &self.request.files[file], self.resolved.target_ids[file]);
         let subject = target_ids.subject;
         let named = |e: Error| e.in_file(file);
         let shows = request.dry_run || request.include_content;
-        // What leaves a path is no business of the new file that takes it.
+        // A file that leaves a path does not matter to the new file that takes it.
         let is_new =
             matches!(entry.change, Change::Write { .. } | Change::Copy { .. }) && self.vacated.contains_key(&subject);
         let large = match &entry.change {
@@ -51,7 +51,7 @@ impl FileReading<'_, '_> {
         };
         let bytes = match &entry.change {
             _ if is_new || large.is_some() => Vec::new(),
-            // Another file may have become a copy of it.
+            // It may have been read already, as the origin of a copy.
             Change::Edit { .. } => self.reader.read_again(subject).map_err(named)?,
             _ if shows => self.reader.read_again(subject).map_err(named)?,
             _ => self.reader.look(subject).map(|()| Vec::new()).map_err(named)?,

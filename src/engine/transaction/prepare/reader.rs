@@ -25,7 +25,7 @@ pub(crate) struct TargetReader<'a> {
     parents: &'a Parents,
     cancel: &'a CancelToken,
     sources: Sources,
-    /// Bytes that may still be kept in memory.
+    /// The number of bytes that may still be kept in memory.
     room: u64,
     ahead: Option<Ahead<'a>>,
 }
@@ -48,7 +48,7 @@ impl<'a> TargetReader<'a> {
         }
     }
 
-    /// Has another thread read the contents of these targets, which will be asked for in this order.
+    /// Makes another thread read the contents of these targets, which will be needed in this order.
     pub(crate) fn read_ahead<'s>(&mut self, scope: &'s Scope<'s, '_>, targets: impl Iterator<Item = usize>)
     where
         'a: 's,
@@ -79,17 +79,17 @@ impl<'a> TargetReader<'a> {
         self.sources.get(SourceId(target))
     }
 
-    /// Bytes of a target; none where it is not there.
+    /// The size of a target; 0 if it does not exist.
     pub(crate) fn size(&self, target: usize) -> u64 {
         self.places[target].stat.as_ref().map_or(0, |stat| stat.size)
     }
 
-    /// Looks at a target, its content included.
+    /// Reads a target, including its content.
     pub(crate) fn look(&mut self, target: usize) -> Result<()> {
         self.read(target, false).map(drop)
     }
 
-    /// The content of a target, where it is wanted and the target is there and was not read before.
+    /// The content of a target, if it is wanted and the target exists and was not read before.
     fn read(&mut self, target: usize, wanted: bool) -> Result<Vec<u8>> {
         let place = &self.places[target];
         let Some(stat) = &place.stat else { return Ok(Vec::new()) };
@@ -130,7 +130,7 @@ impl<'a> TargetReader<'a> {
         self.sources.insert(SourceId(target), source);
     }
 
-    /// Reads every target that was not read yet, also those that no entry names as its own.
+    /// Reads every target that was not read yet, including those that no entry names as its own.
     pub(crate) fn look_at_all(&mut self, builder: &mut Builder) -> Result<()> {
         for target in 0..self.places.len() {
             self.look(target)?;
@@ -141,7 +141,7 @@ impl<'a> TargetReader<'a> {
         Ok(())
     }
 
-    /// The content of a target that may have been read before: the very same content.
+    /// The content of a target that may have been read before; it must be unchanged.
     pub(crate) fn read_again(&mut self, target: usize) -> Result<Vec<u8>> {
         let Some(before) = self.sources.remove(SourceId(target)) else { return self.read(target, true) };
         if let Some(bytes) = before.bytes.clone() {
@@ -158,7 +158,7 @@ impl<'a> TargetReader<'a> {
         Ok(bytes)
     }
 
-    /// Keeps a content for staging, as long as there is room.
+    /// Keeps a content for staging, while there is room.
     pub(crate) fn keep(&mut self, target: usize, bytes: Vec<u8>) {
         let size = bytes.len() as u64;
         if size == 0 || size > self.room {

@@ -1,14 +1,14 @@
-//! Modes that make a program run as its owner or its group, whoever starts it.
+//! Refuses modes that make a program run as its owner or its group, whoever starts it.
 
 use super::request_paths::ResolvedRequest;
 use crate::error::{ErrorKind, NextStep, Result};
 use crate::request::validate::{Findings, at_file};
 use crate::request::{Mode, Request};
 
-/// Set-user-id and set-group-id.
+/// The set-user-id and set-group-id bits.
 const SET_ID: u32 = 0o6000;
 
-/// Refuses to give a file such a bit that it does not have.
+/// Refuses to give a file such a bit that it does not have yet.
 pub(crate) fn check(request: &Request, resolved: &ResolvedRequest) -> Result<()> {
     let mut findings = Findings::new();
     for (file, (entry, target_ids)) in request.files.iter().zip(&resolved.target_ids).enumerate() {

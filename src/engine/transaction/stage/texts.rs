@@ -1,4 +1,4 @@
-//! The texts of a transaction's folder: its journal, and the report beside it.
+//! Writes the texts of a transaction's folder: its journal, and the report beside it.
 
 use std::io;
 
@@ -36,7 +36,7 @@ impl Staging<'_> {
         Ok(())
     }
 
-    /// Writes what was done, for the log. No decision ever rests on it.
+    /// Writes what was done, for the log. No decision depends on it.
     pub(crate) fn write_report(&mut self, tell: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> Result<()> {
         let name = Name::new(&self.transaction.folder, stored_report::FILE_NAME);
         self.report = Some(write_new_by(self.transaction.workspace(), name, tell)?);
