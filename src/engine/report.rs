@@ -58,7 +58,7 @@ pub struct Reverted {
 pub struct FileReport {
     /// The path as the caller wrote it.
     pub path: AskedPath,
-    /// What was done with it.
+    /// The operation.
     pub operation: Operation,
     /// One for each edit.
     pub edits: Vec<Applied>,
@@ -132,7 +132,7 @@ pub struct Extra {
     pub content: Option<Vec<u8>>,
     /// A bounded unified diff, for a dry run.
     pub diff: Option<String>,
-    /// What another program had changed in the file before the staged edits were carried over to it, as a diff.
+    /// Another program's changes to the file, over which the staged edits were carried, as a diff.
     pub rebased: Option<String>,
     /// True if it is still as the request left it; only if the request was committed before.
     pub in_place: Option<bool>,
@@ -161,7 +161,7 @@ pub struct Staged {
     pub id: Option<String>,
     /// The time when it expires if nothing more is staged: RFC 3339, UTC.
     pub expires: Option<String>,
-    /// What was staged now, on top of what was staged before.
+    /// The report of the edits staged now, which apply to the result of those staged before.
     pub report: Report,
     /// Other open transactions that touch the same files.
     pub overlaps: Vec<Overlap>,
@@ -179,7 +179,7 @@ pub struct Overlap {
     pub path: PathBuf,
 }
 
-/// What the commit of an open transaction would do.
+/// The effect that the commit of an open transaction would have.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Preview {
@@ -225,7 +225,7 @@ pub struct FileContent {
     pub digest: Digest,
 }
 
-/// What was done with a file.
+/// An operation on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Operation {
@@ -360,7 +360,7 @@ pub struct Unreadable {
     pub id: String,
     /// Why.
     pub reason: String,
-    /// What a person can do about it.
+    /// The steps that a person can take.
     pub next_steps: Vec<NextStep>,
 }
 

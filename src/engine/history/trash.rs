@@ -38,7 +38,7 @@ impl Trash {
     }
 }
 
-/// What is deleted besides transactions without a journal, or forgotten before their first swap.
+/// The folders to delete, besides those without a journal, or forgotten before their first swap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Goes<'a> {
     /// These, without verifying them: a recovery found that none of their entries was swapped.

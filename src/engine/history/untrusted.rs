@@ -92,7 +92,7 @@ impl Doubtful {
         self.refused("and cannot be undone", ": ").with_next(self.next_steps())
     }
 
-    /// What to do at a shell so that it no longer blocks; `None` if [`next_steps`](Self::next_steps) says it.
+    /// The remedy at a shell after which it no longer blocks; `None` if [`next_steps`](Self::next_steps) says it.
     pub(crate) fn remedy(&self) -> Option<String> {
         match self.cause {
             DoubtfulCause::Refused(refusal) => remedy(refusal, self.section),
@@ -139,7 +139,7 @@ pub(crate) fn refused_in_txn(state: &StateFolder, id: &str, refusal: Refusal) ->
     RecoveryReason::Refused { folder, problem: refusal.to_string(), remedy }
 }
 
-/// What to do at a shell so that a folder is no longer refused; `None` if it can be put aside.
+/// The remedy at a shell after which a folder is no longer refused; `None` if it can be put aside.
 fn remedy(refusal: Refusal, section: Section) -> Option<String> {
     match (refusal, section) {
         (Refusal::Shut, _) => Some("give yourself all rights to it, or move it away".to_owned()),

@@ -20,13 +20,13 @@ pub struct Interrupted {
     pub owner: String,
     /// Its files, relative to the workspace.
     pub files: Vec<InterruptedFile>,
-    /// What recovery would do.
+    /// The action that recovery would take.
     pub action: RecoveryAction,
     /// Why.
     pub why: RecoveryReason,
     /// Further facts, as in [`Recovered::remarks`].
     pub remarks: Vec<String>,
-    /// What a person can do about it.
+    /// The steps that a person can take.
     pub next_steps: Vec<NextStep>,
 }
 
@@ -135,7 +135,7 @@ pub enum RecoveryReason {
         folder: PathBuf,
         /// The problem, as a clause that follows its path.
         problem: String,
-        /// What can be done about it at a shell; empty if a call of this library does it.
+        /// The remedy at a shell; empty if a call of this library can do it.
         remedy: String,
     },
     /// It has no journal yet: none of its files was swapped.
@@ -244,7 +244,7 @@ const fn state_of(mark: Mark) -> &'static str {
 pub struct Recovered {
     /// The transaction.
     pub id: String,
-    /// What was done; in a plan, what would be done.
+    /// The action; in a plan, the one that would be taken.
     pub action: RecoveryAction,
     /// True if a person must decide.
     pub required: bool,
@@ -252,7 +252,7 @@ pub struct Recovered {
     pub why: RecoveryReason,
     /// Further facts: which files are not new, or not old, and why; what blocks a recovery.
     pub remarks: Vec<String>,
-    /// What a person can do about it.
+    /// The steps that a person can take.
     pub next_steps: Vec<NextStep>,
     /// The files, relative to the workspace.
     pub files: Vec<InterruptedFile>,

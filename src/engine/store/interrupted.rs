@@ -49,7 +49,7 @@ impl Untrusted {
         }
     }
 
-    /// What a person can do to have it recovered nevertheless.
+    /// The step by which a person can have it recovered nevertheless.
     #[must_use]
     pub fn next_step(self, id: &str) -> NextStep {
         let id = id.to_owned();

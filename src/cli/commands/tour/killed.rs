@@ -104,7 +104,7 @@ fn kill_when_ready(child: &mut Child) -> Result<()> {
     Ok(())
 }
 
-/// Whether each file is new; each must be old or new to the byte.
+/// True for each new file; each must be old or new to the byte.
 fn look(stage: &Stage<'_>) -> Result<Vec<bool>> {
     let mut new = Vec::with_capacity(OLD.len());
     for ((name, before), (_, after)) in OLD.iter().zip(NEW) {
