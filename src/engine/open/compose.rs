@@ -104,7 +104,7 @@ impl Composed {
             return Ok(());
         };
         if self.origins[at].is_some() {
-            let message = format!("{} stands in this request twice", entry.path.display());
+            let message = format!("{} is in this request twice", entry.path.display());
             refuse(findings, "file_path", ErrorKind::DuplicateFilePath, message);
             return Ok(());
         }

@@ -33,13 +33,13 @@ const IN_THE_WAY: TakenBack = TakenBack::Left("another program made a file there
 const NOT_HANDED_OVER: TakenBack =
     TakenBack::Left("another program changed its mode, owner or attributes, and the original cannot be given them");
 const NOT_HANDED_ON: TakenBack = TakenBack::Left(
-    "another program wrote it while it was taken back, and changed the mode, owner or attributes of what is kept",
+    "another program wrote it while it was rolled back, and changed the mode, owner or attributes of what is kept",
 );
 const NO_FOLDER: TakenBack = TakenBack::Left("its folder is gone");
 const STRANGE: TakenBack =
     TakenBack::Left("a folder of another owner than the workspace's is in the place of its folder");
 const FILLED: TakenBack = TakenBack::Left("another program put something into the folder that took its place");
-const WRITTEN: TakenBack = TakenBack::Left("another program wrote it while it was taken back");
+const WRITTEN: TakenBack = TakenBack::Left("another program wrote it while it was rolled back");
 const ASIDE: &str = "the check, or another program, wrote it";
 
 /// The result for an entry that is not touched.

@@ -277,7 +277,7 @@ impl<'a> CommitWalk<'a> {
                 error.rolled_back_but(not_old.collect()).keeping(undone.kept)
             }
             Err(second) => {
-                let message = format!("{error}; and taking it back: {second}");
+                let message = format!("{error}; and its rollback failed: {second}");
                 let mut worse = Error::new(ErrorKind::RecoveryRequired, message).outcome_is(Outcome::RecoveryRequired);
                 if let Some(path) = error.path() {
                     worse = worse.at(path);

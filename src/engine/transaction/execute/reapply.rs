@@ -37,7 +37,7 @@ impl CommitWalk<'_> {
                 Err(error) => return Err(error),
             }
         }
-        Err(snapshot::changed(&self.transaction().path(entry), "is written again and again"))
+        Err(snapshot::changed(&self.transaction().path(entry), "keeps changing"))
     }
 
     /// The flag that cancels. After the first swap there is none: the others follow, as in every commit.
