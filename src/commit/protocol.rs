@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::step::{Step, StepPhase, Terms};
+use super::step::{DropStep, FinishStep, StepPhase, Terms, UndoStep};
 use super::{backward, forward};
 use crate::identity::{Identity, Timestamp};
 use crate::journal::recover::{self, Ages, Class, Observed, RecoveryDecision, Seen};
@@ -20,11 +20,11 @@ pub struct Protocol {
     /// The steps of a commit: [`forward::commit`].
     pub commit: fn(usize, Terms) -> Vec<StepPhase>,
     /// The steps that finish an interrupted transaction: [`forward::finish`].
-    pub finish: fn(&[usize], Mark) -> Vec<Step>,
+    pub finish: fn(&[usize], Mark) -> Vec<FinishStep>,
     /// The steps that take one back: [`backward::undo`].
-    pub undo: fn(usize, Mark, bool) -> Vec<Step>,
+    pub undo: fn(usize, Mark, bool) -> Vec<UndoStep>,
     /// The steps that drop one that was never swapped: [`backward::drop_unswapped`].
-    pub drop_unswapped: fn(Mark) -> Vec<Step>,
+    pub drop_unswapped: fn(Mark) -> Vec<DropStep>,
     /// How far an entry is: [`recover::classify`].
     pub classify: fn(&Record, &Observed) -> Class,
     /// The same in a contended transaction: [`recover::classify_contended`].

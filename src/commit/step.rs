@@ -1,10 +1,12 @@
-//! The steps of the protocol, and what a failure in each phase means.
+//! The steps of the protocol, and what a failure in each phase of a commit means.
+//!
+//! Each way through it has steps of its own, so that whoever walks one performs every step there is.
 
 use crate::journal::Mark;
 
-/// One action of the protocol. Numbers are entries of the plan.
+/// A step of a commit. Numbers are entries of the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Step {
+pub enum CommitStep {
     /// Fill the entry's slot.
     Stage(usize),
     /// Write the journal under its hidden name, sealed; that of a contended transaction once more, as it has become.
@@ -26,7 +28,7 @@ pub enum Step {
     /// Look, exchange and look, with the content of an edit made anew as often as another program is quicker.
     Contend(usize),
     /// Put the journal that was written anew in the place of the first one.
-    Replace,
+    ReplaceJournal,
     /// Run the check.
     Check,
     /// Look at the slot once more, after the check.
@@ -37,20 +39,67 @@ pub enum Step {
     VerifyFolders,
     /// Rename the journal.
     Mark(Mark),
+    /// Make the names in the transaction's folder durable.
+    SyncFolder,
+    /// Remove the folders whose removal was asked for, as far as they are empty.
+    Tidy,
+    /// Make the removal of those folders durable.
+    SyncTidied,
+    /// Move the transaction's folder to where it ends: history.
+    Archive,
+}
+
+/// A step that finishes an interrupted transaction. Nothing is staged or verified anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FinishStep {
+    /// Exchange slot and target.
+    Swap(usize),
+    /// Look at what came out; put it back where it is not the original.
+    Look(usize),
+    /// Look whether the paths of all folders still lead to those in which names were swapped.
+    VerifyFolders,
+    /// Rename the journal to `journal.done`.
+    MarkDone,
+    /// Make every name that was swapped, and the done mark, durable.
+    Sync,
+    /// Remove the folders whose removal was asked for, as far as they are empty.
+    Tidy,
+    /// Make the removal of those folders durable.
+    SyncTidied,
+    /// Move the transaction's folder to where it ends: history.
+    Archive,
+}
+
+/// A step of a rollback, at run time and in recovery alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum UndoStep {
     /// Look whether the journal has the name that it was given last: a rename that failed may have taken effect.
     VerifyMark,
+    /// Rename the journal.
+    Mark(Mark),
     /// Make the names in the transaction's folder durable.
     SyncFolder,
     /// Find the entry's folder by its path: a check may have moved it away, or removed it.
     FindFolder(usize),
     /// Classify the entry, and take it back where it was swapped.
     TakeBack(usize),
-    /// Remove the folders that the undone transaction had made, as far as they are empty.
-    Tidy,
-    /// Make the removal of those folders durable.
-    SyncTidied,
-    /// Move the transaction's folder to where it ends: history.
-    Archive,
+    /// Write the journal of a contended transaction anew under its hidden name, as it has become.
+    WriteJournal,
+    /// Make everything that was taken back durable.
+    Sync,
+    /// Put the journal that was written anew in the place of the first one.
+    ReplaceJournal,
+    /// Move the transaction's folder to the trash, or to `kept/` where it holds what is not ours to delete.
+    Drop,
+}
+
+/// A step that drops an interrupted transaction that was never swapped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DropStep {
+    /// Rename the journal.
+    Mark(Mark),
+    /// Make the names in the transaction's folder durable.
+    SyncFolder,
     /// Move the transaction's folder to the trash, or to `kept/` where it holds what is not ours to delete.
     Drop,
 }
@@ -71,7 +120,7 @@ pub struct Terms {
     pub contended: bool,
 }
 
-/// A point where everything before is durable.
+/// A point of a commit where everything before is durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Barrier {
     /// Before the first swap: staged files, originals, journal.
@@ -82,8 +131,6 @@ pub enum Barrier {
     Checked,
     /// Before the acknowledgement: every name that was swapped, and the done mark.
     Second,
-    /// After a take-back, before its report.
-    Undone,
 }
 
 /// Steps between which a failure means the same.
@@ -92,7 +139,7 @@ pub struct StepPhase {
     /// What to do where a step fails.
     pub on_failure: OnFailure,
     /// The steps, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<CommitStep>,
 }
 
 /// What a failure in a phase means.

@@ -23,7 +23,7 @@ use super::store::lock::Patience;
 use super::store::state::{Section, StateFolder};
 use super::{Decision as Wish, RecoverOptions, Run};
 use crate::cancel::CancelToken;
-use crate::commit::step::Step;
+use crate::commit::step::DropStep;
 use crate::error::{Error, ErrorKind, NextStep, Outcome, Result};
 use crate::fs::Handle;
 use crate::journal::recover::{Class, RecoveryDecision};
@@ -270,10 +270,9 @@ fn drop_unswapped(transaction: &mut TransactionFolder<'_>) -> Result<Vec<crate::
     let mut kept = Vec::new();
     for step in (transaction.workspace().protocol.drop_unswapped)(transaction.mark) {
         match step {
-            Step::Mark(mark) => transaction.set_mark(mark)?,
-            Step::SyncFolder => transaction.sync_folder()?,
-            Step::Drop => kept = walk::drop_folder(transaction, &HashMap::new(), true)?,
-            _ => unreachable!("nothing was swapped"),
+            DropStep::Mark(mark) => transaction.set_mark(mark)?,
+            DropStep::SyncFolder => transaction.sync_folder()?,
+            DropStep::Drop => kept = walk::drop_folder(transaction, &HashMap::new(), true)?,
         }
     }
     Ok(kept)

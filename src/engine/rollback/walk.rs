@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::TakenBack;
 use super::panic_guard::Sheltered;
-use crate::commit::step::Step;
+use crate::commit::step::UndoStep;
 use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::state::Section;
 use crate::engine::{Observer as _, Phase as Progress, Run};
@@ -61,38 +61,38 @@ impl WayBack {
         let total = transaction.journal.entries.len();
         for step in (transaction.workspace().protocol.undo)(total, transaction.mark, durable) {
             match step {
-                Step::Mark(mark) => transaction.set_mark(mark)?,
-                Step::VerifyMark => transaction.verify_mark()?,
-                Step::FindFolder(entry) | Step::TakeBack(entry) if self.must_wait(&transaction.record(entry).path) => {}
-                Step::SyncFolder => transaction.sync_folder()?,
-                Step::FindFolder(entry) => {
+                UndoStep::Mark(mark) => transaction.set_mark(mark)?,
+                UndoStep::VerifyMark => transaction.verify_mark()?,
+                UndoStep::FindFolder(entry) | UndoStep::TakeBack(entry)
+                    if self.must_wait(&transaction.record(entry).path) => {}
+                UndoStep::SyncFolder => transaction.sync_folder()?,
+                UndoStep::FindFolder(entry) => {
                     if let Err(error) = transaction.find_folder(entry) {
                         self.first_error = self.first_error.or(Some(error));
                     }
                 }
-                Step::TakeBack(entry) => {
+                UndoStep::TakeBack(entry) => {
                     observer.progress(Progress::Undo, total - entry - 1, total);
                     let taken_back = transaction.take_back(entry);
                     self.note(transaction, entry, taken_back);
                 }
-                Step::Barrier(_) => {
+                UndoStep::Sync => {
                     self.look_again(transaction);
                     transaction.sync_everything()?;
                 }
                 // What is verified in the trash rests on it. Where it fails, more than needed goes to kept/.
-                Step::WriteJournal => {
+                UndoStep::WriteJournal => {
                     self.is_rewritten = !transaction.uncertain && transaction.rewrite_journal().is_ok();
                 }
-                Step::Replace if self.is_rewritten => drop(transaction.replace_journal()),
-                Step::Replace => {}
-                Step::Drop => {
+                UndoStep::ReplaceJournal if self.is_rewritten => drop(transaction.replace_journal()),
+                UndoStep::ReplaceJournal => {}
+                UndoStep::Drop => {
                     if let Some(error) = self.first_error.take() {
                         return Err(error);
                     }
                     self.look_again(transaction);
                     self.undone.kept = drop_folder(transaction, &self.conflicts, durable)?;
                 }
-                _ => unreachable!("an undo only goes backward"),
             }
         }
         self.undone.odd.reverse();
