@@ -1,6 +1,7 @@
 //! The way back: what was swapped is taken back, in reverse.
 
 use super::step::{DropStep, UndoStep};
+use crate::index::EntryIndex;
 use crate::journal::Mark;
 
 /// The steps that take back a transaction of `entries` entries. The same at run time and in recovery: each entry is
@@ -19,7 +20,7 @@ pub fn undo(entries: usize, mark: Mark, durable: bool) -> Vec<UndoStep> {
         // Also where the mark is there already: it may have been renamed by a process that died before its sync.
         steps.extend(durable.then_some(UndoStep::SyncFolder));
     }
-    for entry in (0..entries).rev() {
+    for entry in EntryIndex::first(entries).rev() {
         steps.extend(is_checked.then_some(UndoStep::FindFolder(entry)));
         steps.push(UndoStep::TakeBack(entry));
     }

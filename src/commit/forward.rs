@@ -1,6 +1,7 @@
 //! The way forward: a plan becomes phases of steps.
 
 use super::step::{Barrier, CommitStep, FinishStep, OnFailure, StepPhase, Terms};
+use crate::index::EntryIndex;
 use crate::journal::Mark;
 
 /// The steps of a commit of `entries` entries.
@@ -10,9 +11,9 @@ pub fn commit(entries: usize, terms: Terms) -> Vec<StepPhase> {
         return contended(entries, terms.keyed);
     }
     let Terms { durable, checked, again, keyed, .. } = terms;
-    let recheck = || (0..entries).map(CommitStep::Recheck);
+    let recheck = || EntryIndex::first(entries).map(CommitStep::Recheck);
     let mut prepare = Vec::with_capacity(2 * entries + 4);
-    prepare.extend((0..entries).map(CommitStep::Stage));
+    prepare.extend(EntryIndex::first(entries).map(CommitStep::Stage));
     prepare.extend(recheck().filter(|_| again && durable));
     prepare.push(CommitStep::WriteJournal);
     // The name must not become durable before the bytes: a journal that has its name and does not verify is corrupt.
@@ -28,7 +29,7 @@ pub fn commit(entries: usize, terms: Terms) -> Vec<StepPhase> {
         |sync| if durable { leave(sync) } else { StepPhase { on_failure: OnFailure::Leave, steps: Vec::new() } };
     let mut phases = vec![StepPhase { on_failure: OnFailure::Forget, steps: prepare }];
     let mut swap = Vec::with_capacity(2 * entries + 2);
-    swap.extend((0..entries).flat_map(|entry| [CommitStep::Swap(entry), CommitStep::Look(entry)]));
+    swap.extend(EntryIndex::first(entries).flat_map(|entry| [CommitStep::Swap(entry), CommitStep::Look(entry)]));
     if checked {
         // A folder that was moved before its files were swapped is found while the way back is through its handle: after
         // the check mark it is by the path, and the new content would stay where the folder is now.
@@ -38,7 +39,7 @@ pub fn commit(entries: usize, terms: Terms) -> Vec<StepPhase> {
         // and it must be there before the name that makes it count.
         phases.push(leave(CommitStep::Barrier(Barrier::Checked)));
         // A check takes its time: somebody may have written into an original through an old handle.
-        swap = (0..entries).map(CommitStep::LookAgain).collect();
+        swap = EntryIndex::first(entries).map(CommitStep::LookAgain).collect();
     }
     // The done mark only after every swap was looked at: else a late writer after the acknowledgement would make
     // recovery take the transaction back.
@@ -51,13 +52,13 @@ pub fn commit(entries: usize, terms: Terms) -> Vec<StepPhase> {
 /// The same beside a program that is quicker than a sync: no edit waits between reading and swap until its content is
 /// durable. The journal says so by its name, with which a crash always takes everything back.
 fn contended(entries: usize, keyed: bool) -> Vec<StepPhase> {
-    let mut prepare: Vec<CommitStep> = (0..entries).map(CommitStep::Stage).collect();
+    let mut prepare: Vec<CommitStep> = EntryIndex::first(entries).map(CommitStep::Stage).collect();
     prepare.extend([CommitStep::WriteJournal, CommitStep::SyncJournal, CommitStep::NameJournal]);
     prepare.extend(keyed.then_some(CommitStep::LookForKey));
     prepare.push(CommitStep::Barrier(Barrier::First));
     // Until here a slot that is not whole was never swapped; from here on it can hold what somebody wrote into it.
     prepare.extend([CommitStep::Mark(Mark::Contended), CommitStep::SyncFolder]);
-    let mut swap: Vec<CommitStep> = (0..entries).map(CommitStep::Contend).collect();
+    let mut swap: Vec<CommitStep> = EntryIndex::first(entries).map(CommitStep::Contend).collect();
     swap.extend([CommitStep::WriteReport, CommitStep::WriteJournal]);
     vec![
         StepPhase { on_failure: OnFailure::Forget, steps: prepare },
@@ -91,7 +92,7 @@ fn end(durable: bool) -> StepPhase {
 /// The steps that finish an interrupted transaction, of whose entries those in `ready` are still to be swapped.
 /// Everything that is seen was made durable before.
 #[must_use]
-pub fn finish(ready: &[usize], mark: Mark) -> Vec<FinishStep> {
+pub fn finish(ready: &[EntryIndex], mark: Mark) -> Vec<FinishStep> {
     let mut steps: Vec<FinishStep> =
         ready.iter().flat_map(|&entry| [FinishStep::Swap(entry), FinishStep::Look(entry)]).collect();
     if mark != Mark::Done {

@@ -4,6 +4,7 @@
 //! [`PROTOCOL`]; but a test can change a step or a decision in a copy and see the promise break, which shows that the test
 //! would have noticed.
 
+use crate::index::EntryIndex;
 use std::path::Path;
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ pub struct Protocol {
     /// The steps of a commit: [`forward::commit`].
     pub commit: fn(usize, Terms) -> Vec<StepPhase>,
     /// The steps that finish an interrupted transaction: [`forward::finish`].
-    pub finish: fn(&[usize], Mark) -> Vec<FinishStep>,
+    pub finish: fn(&[EntryIndex], Mark) -> Vec<FinishStep>,
     /// The steps that take one back: [`backward::undo`].
     pub undo: fn(usize, Mark, bool) -> Vec<UndoStep>,
     /// The steps that drop one that was never swapped: [`backward::drop_unswapped`].

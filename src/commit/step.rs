@@ -2,13 +2,14 @@
 //!
 //! Each way through it has steps of its own, so that whoever walks one performs every step there is.
 
+use crate::index::EntryIndex;
 use crate::journal::Mark;
 
 /// A step of a commit. Numbers are entries of the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CommitStep {
     /// Fill the entry's slot.
-    Stage(usize),
+    Stage(EntryIndex),
     /// Write the journal under its hidden name, sealed; that of a contended transaction once more, as it has become.
     WriteJournal,
     /// Make the journal's bytes durable.
@@ -20,19 +21,19 @@ pub enum CommitStep {
     /// Make everything before durable.
     Barrier(Barrier),
     /// Look whether the target is still what was read.
-    Recheck(usize),
+    Recheck(EntryIndex),
     /// Exchange slot and target.
-    Swap(usize),
+    Swap(EntryIndex),
     /// Look at what came out; put it back where it is not what was read.
-    Look(usize),
+    Look(EntryIndex),
     /// Look, exchange and look, with the content of an edit made anew as often as another program is quicker.
-    Contend(usize),
+    Contend(EntryIndex),
     /// Put the journal that was written anew in the place of the first one.
     ReplaceJournal,
     /// Run the check.
     Check,
     /// Look at the slot once more, after the check.
-    LookAgain(usize),
+    LookAgain(EntryIndex),
     /// Write `report.json`.
     WriteReport,
     /// Look whether the paths of all folders still lead to those in which names were swapped.
@@ -53,9 +54,9 @@ pub enum CommitStep {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FinishStep {
     /// Exchange slot and target.
-    Swap(usize),
+    Swap(EntryIndex),
     /// Look at what came out; put it back where it is not the original.
-    Look(usize),
+    Look(EntryIndex),
     /// Look whether the paths of all folders still lead to those in which names were swapped.
     VerifyFolders,
     /// Rename the journal to `journal.done`.
@@ -80,9 +81,9 @@ pub enum UndoStep {
     /// Make the names in the transaction's folder durable.
     SyncFolder,
     /// Find the entry's folder by its path: a check may have moved it away, or removed it.
-    FindFolder(usize),
+    FindFolder(EntryIndex),
     /// Classify the entry, and take it back where it was swapped.
-    TakeBack(usize),
+    TakeBack(EntryIndex),
     /// Write the journal of a contended transaction anew under its hidden name, as it has become.
     WriteJournal,
     /// Make everything that was taken back durable.

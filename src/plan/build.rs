@@ -220,7 +220,7 @@ impl Builder {
                     (file, PlannedChange::FolderToFile(new))
                 }
                 (None, Some((file, new)), _) => {
-                    folders.extend(target.missing.into_iter().map(|path| (path, file)));
+                    folders.extend(target.missing.into_iter().map(|path| (path, Some(file))));
                     (file, PlannedChange::Create(new))
                 }
                 (Some(before), Some((file, new)), _) if new.state != before => (file, PlannedChange::Edit(before, new)),
@@ -245,15 +245,15 @@ pub(crate) fn removed((path, asked_by): (RelPath, Option<usize>)) -> Entry {
 impl Plan {
     /// Puts folders that appear first, parents before children, and those that go last, children before parents; refuses
     /// a path that would be a folder and a file.
-    pub(crate) fn assemble(folders: BTreeSet<(RelPath, usize)>, mut files: Vec<Entry>) -> Result<Self, Error> {
+    pub(crate) fn assemble(folders: BTreeSet<(RelPath, Option<usize>)>, mut files: Vec<Entry>) -> Result<Self, Error> {
         put_leaving_last(&mut files);
         if folders.is_empty() {
-            return Ok(Self { entries: files });
+            return Ok(Self { entries: files.into() });
         }
         let mut entries: Vec<Entry> = Vec::with_capacity(folders.len() + files.len());
-        for (path, file) in folders {
+        for (path, asked_by) in folders {
             if entries.last().is_none_or(|last| last.path != path) {
-                entries.push(Entry { path, change: PlannedChange::Folder, asked_by: Some(file) });
+                entries.push(Entry { path, change: PlannedChange::Folder, asked_by });
             }
         }
         let index: HashMap<RelPath, usize> =
@@ -275,7 +275,7 @@ impl Plan {
             });
         }
         entries.append(&mut files);
-        Ok(Self { entries })
+        Ok(Self { entries: entries.into() })
     }
 }
 

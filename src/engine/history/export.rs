@@ -16,7 +16,7 @@ impl Engine {
     pub fn git_patch(&self, id: &str) -> Result<Vec<u8>> {
         let (state, loaded) = self.committed(&self.found()?, id)?;
         let mut text = Vec::new();
-        for (entry, record) in loaded.journal.entries.iter().enumerate() {
+        for (entry, record) in loaded.journal.entries.numbered() {
             if matches!(record.change, RecordedChange::Folder { .. } | RecordedChange::RemoveFolder { .. }) {
                 continue;
             }

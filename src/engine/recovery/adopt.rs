@@ -8,6 +8,7 @@ use crate::engine::store::folder::see;
 use crate::engine::store::state::StateFolder;
 use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::{Handle, Name};
+use crate::index::{EntryIndex, IndexVec};
 use crate::journal::recover::{Observed, Seen, adopted};
 use crate::journal::{Journal, Mark, Record, slot_name};
 
@@ -43,7 +44,7 @@ pub(super) fn adopt(
     id.clone_into(&mut journal.header.id);
     journal.header.folder = stat.identity.to_record(state.file_system()?.keeps_numbers);
     journal.header.boot = state.workspace.host()?.boot;
-    for entry in 0..journal.entries.len() {
+    for entry in journal.entries.indices() {
         let observed = observe(state, folder, (&journal.entries, entry), cancel)?;
         journal.entries[entry] = adopted(&journal.entries[entry], &observed);
     }
@@ -54,18 +55,17 @@ pub(super) fn adopt(
 fn observe(
     state: &StateFolder,
     folder: &Handle,
-    (entries, entry): (&[Record], usize),
+    (entries, entry): (&IndexVec<EntryIndex, Record>, EntryIndex),
     cancel: &CancelToken,
 ) -> Result<Observed> {
     let slot = see(&state.workspace, Name::new(folder, &slot_name(entry)), cancel)?;
     let path = &entries[entry].path;
     let is_made = |record: &Record| record.path.as_path() == path.parent() && record.change.folder_after().is_some();
-    let parent =
-        match (state.workspace.find_folder(&state.workspace.root, path.parent())?, entries.iter().position(is_made)) {
-            // Not there yet, or no more.
-            (None, Some(made)) => state.workspace.find_folder(folder, slot_name(made))?,
-            (parent, _) => parent,
-        };
+    let parent = match (state.workspace.find_folder(&state.workspace.root, path.parent())?, entries.position(is_made)) {
+        // Not there yet, or no more.
+        (None, Some(made)) => state.workspace.find_folder(folder, slot_name(made))?,
+        (parent, _) => parent,
+    };
     let target = match parent {
         Some(parent) => see(&state.workspace, Name::new(&parent, path.name()), cancel)?,
         None => Seen::Missing,

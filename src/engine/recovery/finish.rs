@@ -8,6 +8,7 @@ use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::snapshot;
 use crate::engine::store::state::Section;
 use crate::error::Result;
+use crate::index::EntryIndex;
 use crate::journal::Mark;
 use crate::journal::recover::{Class, RecoveryDecision};
 
@@ -16,7 +17,7 @@ use crate::journal::recover::{Class, RecoveryDecision};
 /// person's word (`insisted`) overrides that.
 pub(super) fn finish(
     transaction: &mut TransactionFolder<'_>,
-    ready: &[usize],
+    ready: &[EntryIndex],
     insisted: bool,
 ) -> Result<Option<Vec<String>>> {
     let mut tidied = Tidied::default();
@@ -58,7 +59,7 @@ pub(super) fn finish(
 }
 
 /// True if what a swap of recovery brought out is the original, by its digest. Nothing comes out of a create.
-fn came_out_old(transaction: &TransactionFolder<'_>, entry: usize) -> Result<bool> {
+fn came_out_old(transaction: &TransactionFolder<'_>, entry: EntryIndex) -> Result<bool> {
     if transaction.record(entry).change.original().is_none() {
         return Ok(true);
     }

@@ -13,6 +13,7 @@ mod named;
 mod targets;
 pub(super) mod warnings;
 
+use crate::index::{EntryIndex, IndexVec};
 use std::collections::HashMap;
 
 use super::report::{Recovered, RecoveryAction};
@@ -168,7 +169,7 @@ fn choose(transaction: &TransactionFolder<'_>, classes: &[Class], wish: Wish) ->
 
 /// The decision about a transaction, and what it rests on.
 struct Decided {
-    classes: Vec<Class>,
+    classes: IndexVec<EntryIndex, Class>,
     decision: RecoveryDecision,
     /// True if something is in the way, so that nothing is done.
     is_blocked: bool,
@@ -237,7 +238,8 @@ fn act(
     // Described before it is touched: the report says what was found, not what is there by then.
     Ok(Some(match decided.decision {
         RecoveryDecision::Forward => {
-            let ready: Vec<usize> = (0..classes.len()).filter(|&entry| classes[entry] == Class::Ready).collect();
+            let ready: Vec<EntryIndex> =
+                classes.numbered().filter(|(_, class)| **class == Class::Ready).map(|(entry, _)| entry).collect();
             let mut report = describe(transaction, classes, RecoveryAction::Committed);
             if forward::tell(transaction, classes, &mut report) {
                 report.action = RecoveryAction::PartlyCommitted;

@@ -1,5 +1,6 @@
 //! Undo of files that changed since: the transaction's changes are taken out where nobody touched them.
 
+use crate::index::EntryIndex;
 use std::path::Path;
 
 use crate::cancel::CancelToken;
@@ -28,7 +29,7 @@ impl Engine {
         &self,
         state: &StateFolder,
         loaded: &Loaded,
-        entry: usize,
+        entry: EntryIndex,
         found: FileState,
         run: Run<'_>,
     ) -> Result<Option<Carried>> {
@@ -73,7 +74,7 @@ impl Engine {
     ) -> Result<Option<Vec<u8>>> {
         for other in history(state)? {
             let other = other?;
-            let entry = other.journal.entries.iter().position(|record| {
+            let entry = other.journal.entries.position(|record| {
                 record.path == *path && record.change.before().is_some_and(|before| before.digest == digest)
             });
             let content = match entry {
@@ -115,7 +116,7 @@ impl Engine {
 
     fn explained(&self, path: &Path, state: &StateFolder, loaded: &Loaded, run: Run<'_>) -> Result<Conflict> {
         let mut conflict = Conflict { path: path.to_owned(), ..Conflict::default() };
-        let Some(entry) = loaded.journal.entries.iter().position(|record| record.path.as_path() == path) else {
+        let Some(entry) = loaded.journal.entries.position(|record| record.path.as_path() == path) else {
             return Ok(conflict);
         };
         let record = &loaded.journal.entries[entry];

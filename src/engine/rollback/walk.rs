@@ -1,5 +1,6 @@
 //! Rolls back every entry that was swapped, at run time and in recovery alike.
 
+use crate::index::EntryIndex;
 use std::collections::HashMap;
 
 use super::TakenBack;
@@ -23,7 +24,7 @@ pub(crate) struct Undone {
 /// An entry at whose target the old content is not.
 #[derive(Debug)]
 pub(crate) struct Odd {
-    pub entry: usize,
+    pub entry: EntryIndex,
     /// True if another program came on top of the new content.
     pub on_top: bool,
     pub reason: &'static str,
@@ -42,7 +43,7 @@ pub(crate) fn undo(transaction: &mut TransactionFolder<'_>, durable: bool, run: 
 #[derive(Debug, Default)]
 struct WayBack {
     /// Entries of which something is kept or stays, and why.
-    conflicts: HashMap<usize, &'static str>,
+    conflicts: HashMap<EntryIndex, &'static str>,
     undone: Undone,
     /// Entries that could not be taken back. What is above or beneath one waits for the recovery with it: a folder that
     /// stays gone is not to be made again for what was in it, and one that is still full is not to be put aside.
@@ -72,7 +73,7 @@ impl WayBack {
                     }
                 }
                 UndoStep::TakeBack(entry) => {
-                    observer.progress(Progress::Undo, total - entry - 1, total);
+                    observer.progress(Progress::Undo, total - entry.0 - 1, total);
                     let taken_back = transaction.take_back(entry);
                     self.note(transaction, entry, taken_back);
                 }
@@ -115,7 +116,7 @@ impl WayBack {
         self.failed.iter().any(|failed| path.touches(failed))
     }
 
-    fn note(&mut self, transaction: &TransactionFolder<'_>, entry: usize, taken_back: Result<TakenBack>) {
+    fn note(&mut self, transaction: &TransactionFolder<'_>, entry: EntryIndex, taken_back: Result<TakenBack>) {
         const THEIRS: &str = "another program changed it meanwhile";
         match taken_back {
             Ok(TakenBack::Old) => {}
@@ -138,10 +139,10 @@ impl WayBack {
 
     /// Forgets the entries in a new folder that went aside with it when a file took its place again: the folder tells of
     /// them.
-    fn gone_aside(&mut self, transaction: &TransactionFolder<'_>, folder: usize) {
+    fn gone_aside(&mut self, transaction: &TransactionFolder<'_>, folder: EntryIndex) {
         let RecordedChange::FileToFolder { .. } = transaction.record(folder).change else { return };
         let path = &transaction.record(folder).path;
-        let stays = |entry: usize| entry == folder || !transaction.record(entry).path.touches(path);
+        let stays = |entry: EntryIndex| entry == folder || !transaction.record(entry).path.touches(path);
         self.undone.odd.retain(|odd| stays(odd.entry));
         self.conflicts.retain(|entry, _| stays(*entry));
     }
@@ -150,7 +151,7 @@ impl WayBack {
 /// Moves the folder to the trash; to `kept/`, durably, where it holds what is not ours to delete.
 pub(crate) fn drop_folder(
     transaction: &TransactionFolder<'_>,
-    conflicts: &HashMap<usize, &'static str>,
+    conflicts: &HashMap<EntryIndex, &'static str>,
     durable: bool,
 ) -> Result<Vec<KeptContent>> {
     let kept = transaction.foreign_slots(conflicts)?;

@@ -1,5 +1,6 @@
 //! Contents that a rollback after a check set aside, found by their names in the transaction's folder.
 
+use crate::index::EntryIndex;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -22,8 +23,8 @@ pub(crate) fn asides<'j>(
     workspace: &Workspace,
     folder: &Handle,
     journal: &'j Journal,
-) -> Result<BTreeMap<usize, Vec<Aside<'j>>>> {
-    let mut found: BTreeMap<usize, Vec<_>> = BTreeMap::new();
+) -> Result<BTreeMap<EntryIndex, Vec<Aside<'j>>>> {
+    let mut found: BTreeMap<EntryIndex, Vec<_>> = BTreeMap::new();
     for name in workspace.list(folder)? {
         let Some((name, (entry, above))) = name.to_str().and_then(|name| Some((name, journal::kept_place(name)?)))
         else {

@@ -3,6 +3,7 @@
 pub(in crate::engine) mod reapply;
 pub(in crate::engine) mod verify;
 
+use crate::index::EntryIndex;
 use std::panic::{self, AssertUnwindSafe};
 use std::thread::Builder;
 
@@ -170,7 +171,7 @@ impl<'a> CommitWalk<'a> {
         match step {
             CommitStep::Stage(entry) => {
                 check_cancelled(self.run.cancel)?;
-                self.run.observer.progress(Progress::Stage, entry, total);
+                self.run.observer.progress(Progress::Stage, entry.0, total);
                 self.staging.stage(entry, self.prepared, self.run.cancel)
             }
             CommitStep::WriteJournal => {
@@ -188,12 +189,12 @@ impl<'a> CommitWalk<'a> {
                 self.recheck(entry)
             }
             CommitStep::Swap(entry) => {
-                self.run.observer.progress(Progress::Swap, entry, total);
+                self.run.observer.progress(Progress::Swap, entry.0, total);
                 self.transaction().swap(entry).map_err(|e| self.name_edit(e, entry))
             }
             CommitStep::Look(entry) => self.look(entry).map_err(|e| self.name_edit(e, entry)),
             CommitStep::Contend(entry) => {
-                self.run.observer.progress(Progress::Swap, entry, total);
+                self.run.observer.progress(Progress::Swap, entry.0, total);
                 self.contend(entry).map_err(|e| self.name_edit(e, entry))
             }
             CommitStep::ReplaceJournal => self.transaction().replace_journal(),
@@ -225,7 +226,7 @@ impl<'a> CommitWalk<'a> {
         self.staging.transaction()
     }
 
-    fn name_edit(&self, error: Error, entry: usize) -> Error {
+    fn name_edit(&self, error: Error, entry: EntryIndex) -> Error {
         error.asked_by(self.prepared.plan.entries[entry].asked_by)
     }
 

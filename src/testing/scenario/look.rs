@@ -3,6 +3,7 @@
 //! Every content that somebody writes has a mark that nobody else writes, such as `F7`. Whoever looks for a content looks
 //! for its mark, wherever it may have gone and whatever was edited around it.
 
+use crate::index::EntryIndex;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -203,8 +204,8 @@ impl Look {
             let slots = self.history.iter().chain(&self.pruned).filter(|(path, _)| path.starts_with(folder));
             // One with other names was copied: whoever writes to it finds it there.
             for (path, entry) in slots.filter(|(_, entry)| entry.names < 2) {
-                let slot = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse::<usize>().ok());
-                let before = slot.and_then(|slot| journal.entries.get(slot)?.change.before());
+                let slot = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse().ok());
+                let before = slot.and_then(|slot| journal.entries.get(EntryIndex(slot))?.change.before());
                 if before.is_some_and(|before| before.digest != Digest::of(&entry.content)) {
                     late.insert(path.clone());
                 }

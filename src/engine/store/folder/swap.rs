@@ -5,11 +5,12 @@ use crate::engine::store::snapshot;
 use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Name, Rename};
+use crate::index::EntryIndex;
 use crate::journal::{RecordedChange, slot_name};
 
 impl TransactionFolder<'_> {
     /// Exchanges slot and target, or moves the one that is there.
-    pub(crate) fn swap(&self, entry: usize) -> Result<()> {
+    pub(crate) fn swap(&self, entry: EntryIndex) -> Result<()> {
         let slot = slot_name(entry);
         let slot = Name::new(&self.folder, &slot);
         let target = Name::new(self.parent(entry)?, self.record(entry).path.name());
@@ -24,7 +25,7 @@ impl TransactionFolder<'_> {
     }
 
     /// The reverse of [`swap`](Self::swap).
-    pub(crate) fn swap_back(&self, entry: usize) -> Result<()> {
+    pub(crate) fn swap_back(&self, entry: EntryIndex) -> Result<()> {
         let slot = slot_name(entry);
         let slot = Name::new(&self.folder, &slot);
         let target = Name::new(self.parent(entry)?, self.record(entry).path.name());
@@ -38,7 +39,7 @@ impl TransactionFolder<'_> {
         self.workspace().fs().rename(from, to, how).map_err(|e| Error::io("put back", self.path(entry), e))
     }
 
-    fn swap_failed(&self, entry: usize, error: std::io::Error) -> Error {
+    fn swap_failed(&self, entry: EntryIndex, error: std::io::Error) -> Error {
         let path = self.path(entry);
         match errno::of(&error) {
             // A name that came or went between the re-check and the swap: somebody else's doing.

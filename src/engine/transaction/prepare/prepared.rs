@@ -1,5 +1,6 @@
 //! A prepared: what is decided and read before anything is staged.
 
+use crate::index::{EntryIndex, IndexVec};
 use std::collections::HashMap;
 use std::ops::Index;
 use std::path::PathBuf;
@@ -21,7 +22,7 @@ pub(crate) struct Prepared {
     /// The files that new contents are made from.
     pub sources: Sources,
     /// The file at the target of each entry.
-    pub targets: Vec<Option<Arc<Snapshot>>>,
+    pub targets: IndexVec<EntryIndex, Option<Arc<Snapshot>>>,
     /// The folders of the targets that are there, by their path in the workspace.
     pub parents: HashMap<PathBuf, (Stat, Handle)>,
     /// The metadata of new folders, where that is not what their folder gives them.
@@ -34,7 +35,7 @@ pub(crate) struct Prepared {
     /// True if another program came in between when this was tried before.
     pub again: bool,
     /// The entries whose content is made anew where another program is quicker than a sync, with their edits.
-    pub contended: Option<HashMap<usize, Vec<Edit>>>,
+    pub contended: Option<HashMap<EntryIndex, Vec<Edit>>>,
 }
 
 impl Prepared {

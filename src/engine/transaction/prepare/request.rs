@@ -1,5 +1,6 @@
 //! Reads the files of a request, and decides what will be done.
 
+use crate::index::{EntryIndex, IndexVec};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -132,7 +133,7 @@ fn check_readable(plan: &Plan, user: u32) -> Result<()> {
 }
 
 /// The file at the target of each entry of a plan, as it was read.
-fn snapshots(plan: &Plan, paths: &[RelPath], sources: &Sources) -> Vec<Option<Arc<Snapshot>>> {
+fn snapshots(plan: &Plan, paths: &[RelPath], sources: &Sources) -> IndexVec<EntryIndex, Option<Arc<Snapshot>>> {
     let index: HashMap<&RelPath, usize> = paths.iter().enumerate().map(|(target, path)| (path, target)).collect();
     let snapshot_of = |path: &RelPath| {
         let source = sources.get(SourceId(*index.get(path)?))?;

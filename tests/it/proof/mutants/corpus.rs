@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
+use txedit::journal::EntryIndex;
 
 use txedit::commit::protocol::{PROTOCOL, Protocol};
 use txedit::commit::step::{CommitStep, FinishStep, UndoStep};
@@ -200,7 +201,7 @@ fn with_files_that_have_no_entry() -> Player {
 }
 
 fn with_recoveries_that_leave_folders() -> Player {
-    let finish = |ready: &[usize], mark| without(forward::finish(ready, mark), |s| s == FinishStep::Tidy);
+    let finish = |ready: &[EntryIndex], mark| without(forward::finish(ready, mark), |s| s == FinishStep::Tidy);
     by(Protocol { finish, ..PROTOCOL })
 }
 

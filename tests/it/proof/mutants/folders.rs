@@ -53,8 +53,8 @@ fn folders_taken_back_before_what_is_in_them_are_noticed() {
         let (before, rest) = steps.split_at(first);
         let (mut back, after): (Vec<UndoStep>, Vec<UndoStep>) = rest.iter().partition(|step| is_back(step));
         back.sort_by_key(|step| match step {
-            UndoStep::FindFolder(entry) => (*entry, 0),
-            UndoStep::TakeBack(entry) => (*entry, 1),
+            UndoStep::FindFolder(entry) => (entry.0, 0),
+            UndoStep::TakeBack(entry) => (entry.0, 1),
             _ => (n, 2),
         });
         before.iter().copied().chain(back).chain(after).collect()

@@ -58,6 +58,7 @@
 //!   takes it along. With both left out it is noticed.
 
 use std::sync::{Arc, Mutex};
+use txedit::journal::EntryIndex;
 
 use txedit::commit::protocol::{PROTOCOL, Protocol};
 use txedit::commit::step::{Barrier, CommitStep, FinishStep, StepPhase, Terms, UndoStep};
@@ -212,7 +213,7 @@ fn a_folder_dropped_before_the_undo_is_synced_is_noticed() {
 
 #[test]
 fn a_recovery_without_its_last_sync_is_noticed() {
-    let finish = |ready: &[usize], mark| without(forward::finish(ready, mark), |s| s == FinishStep::Sync);
+    let finish = |ready: &[EntryIndex], mark| without(forward::finish(ready, mark), |s| s == FinishStep::Sync);
     is_caught(&scripts::three().protocol(broken(Protocol { finish, ..PROTOCOL })));
 }
 

@@ -1,6 +1,7 @@
 //! The mutants that it takes a scene to show.
 
 use std::sync::Arc;
+use txedit::journal::EntryIndex;
 
 use txedit::commit::Protocol;
 use txedit::commit::protocol::PROTOCOL;
@@ -47,7 +48,7 @@ fn an_undo_that_becomes_done_is_noticed() {
         Mark::Undo => recover::decide(Mark::Done, back, classes),
         _ => recover::decide(mark, back, classes),
     };
-    let finish = |ready: &[usize], mark| match mark {
+    let finish = |ready: &[EntryIndex], mark| match mark {
         Mark::Undo => forward::finish(ready, Mark::Sealed),
         _ => forward::finish(ready, mark),
     };
@@ -60,7 +61,7 @@ fn an_undo_mark_that_is_taken_for_none_is_harmless() {
         Mark::Undo => recover::decide(Mark::Sealed, back, classes),
         _ => recover::decide(mark, back, classes),
     };
-    let finish = |ready: &[usize], mark| match mark {
+    let finish = |ready: &[EntryIndex], mark| match mark {
         Mark::Undo => forward::finish(ready, Mark::Sealed),
         _ => forward::finish(ready, mark),
     };
@@ -72,7 +73,8 @@ fn an_undo_mark_that_is_taken_for_none_is_harmless() {
 
 #[test]
 fn a_recovery_that_does_not_look_at_its_swaps_is_noticed() {
-    let finish = |ready: &[usize], mark| without(forward::finish(ready, mark), |s| matches!(s, FinishStep::Look(_)));
+    let finish =
+        |ready: &[EntryIndex], mark| without(forward::finish(ready, mark), |s| matches!(s, FinishStep::Look(_)));
     tells_apart(scenes::written_before_the_last_swap, Protocol { finish, ..PROTOCOL });
 }
 

@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
+use txedit::journal::EntryIndex;
 
 use txedit::check::{Check, CheckCall, Checker, Ended, Verdict};
 use txedit::commit::forward;
@@ -62,13 +63,13 @@ fn moves(machine: &SimFs) -> impl Fn(&FaultCall) + Send + Sync + use<> {
 
 #[test]
 fn folders_that_a_recovery_leaves_are_noticed() {
-    let finish = |ready: &[usize], mark| without(forward::finish(ready, mark), |s| s == FinishStep::Tidy);
+    let finish = |ready: &[EntryIndex], mark| without(forward::finish(ready, mark), |s| s == FinishStep::Tidy);
     is_caught(&scripts::folder().undo().protocol(broken(Protocol { finish, ..PROTOCOL })));
 }
 
 #[test]
 fn folders_that_a_recovery_removed_and_did_not_sync_are_noticed() {
-    let finish = |ready: &[usize], mark| without(forward::finish(ready, mark), |s| s == FinishStep::SyncTidied);
+    let finish = |ready: &[EntryIndex], mark| without(forward::finish(ready, mark), |s| s == FinishStep::SyncTidied);
     is_caught(&scripts::folder().undo().protocol(broken(Protocol { finish, ..PROTOCOL })));
 }
 
@@ -151,6 +152,6 @@ fn is_committed_elsewhere(protocol: &'static Protocol) -> bool {
 #[test]
 fn a_recovery_that_does_not_verify_folders_is_noticed() {
     assert!(!is_committed_elsewhere(&PROTOCOL));
-    let finish = |ready: &[usize], mark| without(forward::finish(ready, mark), |s| s == FinishStep::VerifyFolders);
+    let finish = |ready: &[EntryIndex], mark| without(forward::finish(ready, mark), |s| s == FinishStep::VerifyFolders);
     assert!(is_committed_elsewhere(broken(Protocol { finish, ..PROTOCOL })), "it was not noticed");
 }
