@@ -124,6 +124,11 @@ mod identity;
 #[cfg(feature = "testing")]
 #[doc(hidden)]
 pub mod identity;
+#[cfg(not(feature = "testing"))]
+mod index;
+#[cfg(feature = "testing")]
+#[doc(hidden)]
+pub mod index;
 #[cfg(all(feature = "mcp", feature = "testing"))]
 #[doc(hidden)]
 pub mod mcp;

@@ -53,7 +53,7 @@ fn committed() -> Journal {
 /// The same journal with so many entries like the one that it has.
 fn extended(real: &Journal, entries: usize) -> Journal {
     let path = |entry: usize| RelPath::new(format!("part{:04}/file{entry:06}.rs", entry / 100)).unwrap();
-    let change = real.entries[0].change;
+    let change = real.entries[txedit::journal::EntryIndex(0)].change;
     let entries = (0..entries).map(|entry| Record { path: path(entry), change });
     Journal { entries: entries.collect(), ..real.clone() }
 }

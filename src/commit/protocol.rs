@@ -7,9 +7,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::step::{Step, StepPhase, Terms};
+use super::step::{DropStep, FinishStep, StepPhase, Terms, UndoStep};
 use super::{backward, forward};
 use crate::identity::{Identity, Timestamp};
+use crate::index::EntryIndex;
 use crate::journal::recover::{self, Ages, Class, Observed, RecoveryDecision, Seen};
 use crate::journal::{Header, Mark, Record};
 use crate::limits;
@@ -20,11 +21,11 @@ pub struct Protocol {
     /// The steps of a commit: [`forward::commit`].
     pub commit: fn(usize, Terms) -> Vec<StepPhase>,
     /// The steps that finish an interrupted transaction: [`forward::finish`].
-    pub finish: fn(&[usize], Mark) -> Vec<Step>,
+    pub finish: fn(&[EntryIndex], Mark) -> Vec<FinishStep>,
     /// The steps of a rollback: [`backward::undo`].
-    pub undo: fn(usize, Mark, bool) -> Vec<Step>,
+    pub undo: fn(usize, Mark, bool) -> Vec<UndoStep>,
     /// The steps that drop a transaction without any swap: [`backward::drop_unswapped`].
-    pub drop_unswapped: fn(Mark) -> Vec<Step>,
+    pub drop_unswapped: fn(Mark) -> Vec<DropStep>,
     /// The class of an entry: [`recover::classify`].
     pub classify: fn(&Record, &Observed) -> Class,
     /// The same in a contended transaction: [`recover::classify_contended`].

@@ -219,7 +219,7 @@ impl Builder {
                     (file, PlannedChange::FolderToFile(new))
                 }
                 (None, Some((file, new)), _) => {
-                    folders.extend(target.missing.into_iter().map(|path| (path, file)));
+                    folders.extend(target.missing.into_iter().map(|path| (path, Some(file))));
                     (file, PlannedChange::Create(new))
                 }
                 (Some(before), Some((file, new)), _) if new.state != before => (file, PlannedChange::Edit(before, new)),
@@ -244,15 +244,15 @@ pub(crate) fn removed((path, asked_by): (RelPath, Option<usize>)) -> Entry {
 impl Plan {
     /// Puts new folders first, parents before children, and removed ones last, children before parents; refuses a path
     /// that would be both a folder and a file.
-    pub(crate) fn assemble(folders: BTreeSet<(RelPath, usize)>, mut files: Vec<Entry>) -> Result<Self, Error> {
+    pub(crate) fn assemble(folders: BTreeSet<(RelPath, Option<usize>)>, mut files: Vec<Entry>) -> Result<Self, Error> {
         put_leaving_last(&mut files);
         if folders.is_empty() {
-            return Ok(Self { entries: files });
+            return Ok(Self { entries: files.into() });
         }
         let mut entries: Vec<Entry> = Vec::with_capacity(folders.len() + files.len());
-        for (path, file) in folders {
+        for (path, asked_by) in folders {
             if entries.last().is_none_or(|last| last.path != path) {
-                entries.push(Entry { path, change: PlannedChange::Folder, asked_by: Some(file) });
+                entries.push(Entry { path, change: PlannedChange::Folder, asked_by });
             }
         }
         let index: HashMap<RelPath, usize> =
@@ -274,7 +274,7 @@ impl Plan {
             });
         }
         entries.append(&mut files);
-        Ok(Self { entries })
+        Ok(Self { entries: entries.into() })
     }
 }
 

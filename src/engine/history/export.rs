@@ -18,7 +18,7 @@ impl Engine {
         let (state, loaded) = self.committed(&self.found()?, id)?;
         let past = PathHistory::new(self, &state, &loaded);
         let mut text = Vec::new();
-        for (entry, record) in loaded.journal.entries.iter().enumerate() {
+        for (entry, record) in loaded.journal.entries.numbered() {
             if matches!(record.change, RecordedChange::Folder { .. } | RecordedChange::RemoveFolder { .. }) {
                 continue;
             }

@@ -170,7 +170,7 @@ fn contents<'j>(
     let stat = state.workspace.stat_handle(folder)?;
     let is_born_here = journal.header.folder.is_record_of(&stat.identity);
     let aside = asides(&state.workspace, folder, journal)?;
-    for (entry, record) in journal.entries.iter().enumerate() {
+    for (entry, record) in journal.entries.numbered() {
         for aside in aside.get(&entry).into_iter().flatten() {
             found.push((aside.path, kept(aside.path, &aside.name, "what a check, or another program, wrote")));
         }

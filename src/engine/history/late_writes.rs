@@ -15,6 +15,7 @@ use crate::engine::store::workspace::Workspace;
 use crate::error::Result;
 use crate::fs::{FileKind, Handle, Name, Stat};
 use crate::identity::Timestamp;
+use crate::index::EntryIndex;
 use crate::journal::recover::{Seen, is_new, is_original};
 use crate::journal::{Journal, Mark, Record, RecordedChange, original_name, slot_name};
 
@@ -83,7 +84,7 @@ impl<'a> Slots<'a> {
     }
 
     /// Examines the slot of an entry.
-    pub(crate) fn look(&self, entry: usize) -> Result<SlotContent> {
+    pub(crate) fn look(&self, entry: EntryIndex) -> Result<SlotContent> {
         let slot = slot_name(entry);
         let name = Name::new(self.folder, &slot);
         let Some(stat) = self.workspace.stat(name)? else {
@@ -125,7 +126,7 @@ impl<'a> Slots<'a> {
 
     /// True if a file that was written since has other names, through which its writer finds it; to be told of it as a
     /// loss, its original must be without a copy.
-    fn is_elsewhere(&self, entry: usize, slot: &Stat) -> Result<bool> {
+    fn is_elsewhere(&self, entry: EntryIndex, slot: &Stat) -> Result<bool> {
         if self.mark != Mark::Done || slot.kind != FileKind::File || slot.links < 2 {
             return Ok(false);
         }
@@ -152,9 +153,9 @@ impl<'a> Slots<'a> {
     }
 
     /// The entries whose file was written since, or is gone though it should be there.
-    fn odd(&self) -> Result<Vec<(usize, SlotContent)>> {
+    fn odd(&self) -> Result<Vec<(EntryIndex, SlotContent)>> {
         let mut odd = Vec::new();
-        for (entry, record) in self.journal.entries.iter().enumerate() {
+        for (entry, record) in self.journal.entries.numbered() {
             if matches!(record.change, RecordedChange::Folder { .. }) {
                 continue;
             }
@@ -171,7 +172,7 @@ impl<'a> Slots<'a> {
         Ok(odd)
     }
 
-    fn slot_path(&self, entry: usize) -> PathBuf {
+    fn slot_path(&self, entry: EntryIndex) -> PathBuf {
         self.folder.path().join(slot_name(entry))
     }
 }
@@ -179,7 +180,7 @@ impl<'a> Slots<'a> {
 /// The sentences about the originals of a transaction that were written since.
 pub(crate) fn warnings(workspace: &Workspace, loaded: &Loaded) -> Result<Vec<String>> {
     let slots = Slots::new(workspace, &loaded.folder, &loaded.journal, Mark::Done, false)?;
-    let told = |(entry, found): &(usize, SlotContent)| {
+    let told = |(entry, found): &(EntryIndex, SlotContent)| {
         let (path, slot) = (&loaded.journal.entries[*entry].path, slots.slot_path(*entry));
         match found {
             SlotContent::Nothing => format!("the original of {path} is gone from {}", slot.display()),

@@ -31,6 +31,7 @@ use crate::engine::store::workspace::Workspace;
 use crate::errno;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{FileKind, Handle, Name, Stat};
+use crate::index::EntryIndex;
 use crate::journal::{self, Extract, Header, Journal, Mark, RecordedChange, original_name, slot_name};
 use crate::limits;
 use crate::path::RelPath;
@@ -199,9 +200,9 @@ impl Loaded {
     }
 
     /// The entries of whose original there is a copy, since its inode had other names.
-    pub(crate) fn copied(&self, workspace: &Workspace) -> Result<HashSet<usize>> {
+    pub(crate) fn copied(&self, workspace: &Workspace) -> Result<HashSet<EntryIndex>> {
         let names = workspace.list(&self.folder)?;
-        let entry = |name: &OsString| name.to_str()?.strip_suffix(journal::ORIGINAL)?.parse().ok();
+        let entry = |name: &OsString| journal::entry_of_original(name.to_str()?);
         Ok(names.iter().filter_map(entry).collect())
     }
 }
@@ -270,7 +271,7 @@ impl Engine {
         let undone = reverted(&state)?;
         let past = PathHistory::new(self, &state, &loaded);
         let mut files = Vec::new();
-        for (entry, record) in loaded.journal.entries.iter().enumerate() {
+        for (entry, record) in loaded.journal.entries.numbered() {
             if let Some(why) = self.bounds.bars(record.path.as_path()) {
                 let (kind, path) = (record.change.kind().to_owned(), record.path.as_path().to_owned());
                 files.push(ShownFile { kind, path, lines: None, diff: format!("({} {why})\n", record.path) });
@@ -283,7 +284,7 @@ impl Engine {
     }
 
     /// What an entry of a transaction was and became, as far as both are still known; empty where there was no file.
-    pub(crate) fn contents(&self, past: &PathHistory<'_>, entry: usize) -> Result<OldAndNew> {
+    pub(crate) fn contents(&self, past: &PathHistory<'_>, entry: EntryIndex) -> Result<OldAndNew> {
         let loaded = past.loaded;
         let record = &loaded.journal.entries[entry];
         let old = match record.change.before() {
@@ -344,7 +345,7 @@ impl Engine {
 
     /// What was at the target of an entry: in its slot or, where that inode had other names through which it was
     /// written since, in the copy.
-    pub(crate) fn original(&self, loaded: &Loaded, entry: usize, cancel: &CancelToken) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn original(&self, loaded: &Loaded, entry: EntryIndex, cancel: &CancelToken) -> Result<Option<Vec<u8>>> {
         let slot = self.content(Name::new(&loaded.folder, &slot_name(entry)), cancel)?;
         let before = loaded.journal.entries[entry].change.before().map(|before| before.digest);
         let is_it = |content: &Vec<u8>| Some(Digest::of(content)) == before;

@@ -11,6 +11,7 @@ use crate::digest::Digest;
 use crate::engine::Engine;
 use crate::engine::store::state::StateFolder;
 use crate::error::Result;
+use crate::index::EntryIndex;
 use crate::path::RelPath;
 use crate::plan::FileState;
 
@@ -31,7 +32,7 @@ pub(crate) struct PathHistory<'a> {
 #[derive(Debug)]
 pub(crate) struct PathChange {
     pub id: Arc<str>,
-    entry: usize,
+    entry: EntryIndex,
     pub before: Option<FileState>,
     pub after: Option<FileState>,
 }
@@ -59,7 +60,7 @@ impl<'a> PathHistory<'a> {
         for other in history(self.state)? {
             let other = other?;
             let id: Arc<str> = other.id().into();
-            for (entry, record) in other.journal.entries.iter().enumerate() {
+            for (entry, record) in other.journal.entries.numbered() {
                 if let Some(of_path) = changes.get_mut(&record.path) {
                     let (before, after) = (record.change.before().copied(), record.change.after().copied());
                     of_path.push(PathChange { id: Arc::clone(&id), entry, before, after });

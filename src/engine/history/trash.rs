@@ -161,7 +161,7 @@ fn unlink_verified(state: &StateFolder, folder: &Handle) -> Result<Option<String
     };
     let slots = Slots::new(&state.workspace, folder, &journal, mark, true)?;
     let mut written = Vec::new();
-    for (entry, record) in journal.entries.iter().enumerate() {
+    for (entry, record) in journal.entries.numbered() {
         let slot = slot_name(entry);
         let name = Name::new(folder, &slot);
         let is_gone = match slots.look(entry)? {
@@ -203,7 +203,7 @@ fn is_folder(record: &Record, mark: Mark) -> bool {
 
 /// True if a file is the copy of an original that txedit made itself.
 fn is_copy(workspace: &Workspace, folder: &Handle, journal: &Journal, name: &OsStr) -> Result<bool> {
-    let entry = name.to_str().and_then(|name| name.strip_suffix(journal::ORIGINAL)?.parse::<usize>().ok());
+    let entry = name.to_str().and_then(journal::entry_of_original);
     let before = entry.and_then(|entry| journal.entries.get(entry)?.change.before());
     let Some(before) = before else { return Ok(false) };
     Ok(matches!(see(workspace, Name::new(folder, name), &NEVER)?, Seen::File { digest, .. } if digest == before.digest))

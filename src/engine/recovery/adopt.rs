@@ -11,6 +11,7 @@ use crate::engine::store::folder::see;
 use crate::engine::store::state::StateFolder;
 use crate::error::{Error, ErrorKind, NextStep, Result};
 use crate::fs::{Handle, Name};
+use crate::index::EntryIndex;
 use crate::journal::recover::{Observed, Seen, adopted};
 use crate::journal::{Journal, Mark, Record, slot_name};
 
@@ -46,15 +47,14 @@ pub(super) fn adopt(
     id.clone_into(&mut journal.header.id);
     journal.header.folder = stat.identity.to_record(state.file_system()?.keeps_numbers);
     journal.header.boot = state.workspace.host()?.boot;
-    let is_made = |(_, record): &(usize, &Record)| record.change.folder_after().is_some();
-    let made: HashMap<PathBuf, usize> = journal
+    let is_made = |(_, record): &(EntryIndex, &Record)| record.change.folder_after().is_some();
+    let made: HashMap<PathBuf, EntryIndex> = journal
         .entries
-        .iter()
-        .enumerate()
+        .numbered()
         .filter(is_made)
         .map(|(entry, record)| (record.path.as_path().to_owned(), entry))
         .collect();
-    for (entry, record) in journal.entries.iter_mut().enumerate() {
+    for (entry, record) in journal.entries.numbered_mut() {
         let observed = observe(state, folder, (entry, record), &made, cancel)?;
         *record = adopted(record, &observed);
     }
@@ -66,8 +66,8 @@ pub(super) fn adopt(
 fn observe(
     state: &StateFolder,
     folder: &Handle,
-    (entry, record): (usize, &Record),
-    made: &HashMap<PathBuf, usize>,
+    (entry, record): (EntryIndex, &Record),
+    made: &HashMap<PathBuf, EntryIndex>,
     cancel: &CancelToken,
 ) -> Result<Observed> {
     let slot = see(&state.workspace, Name::new(folder, &slot_name(entry)), cancel)?;

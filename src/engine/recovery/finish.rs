@@ -1,13 +1,15 @@
 //! Finishes an interrupted transaction: what is not swapped yet is swapped, and the folder becomes history.
 
 use crate::cancel::NEVER;
-use crate::commit::step::Step;
+use crate::commit::step::FinishStep;
 use crate::engine::history::made_folders::Tidied;
 use crate::engine::store::barrier::sync_all;
 use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::snapshot;
 use crate::engine::store::state::Section;
 use crate::error::Result;
+use crate::index::EntryIndex;
+use crate::journal::Mark;
 use crate::journal::recover::{Class, RecoveryDecision};
 
 /// Finishes the swaps of an interrupted transaction; answers what is to be told of folders that stay. `None` where what
@@ -15,20 +17,20 @@ use crate::journal::recover::{Class, RecoveryDecision};
 /// person's word (`insisted`) overrides that.
 pub(super) fn finish(
     transaction: &mut TransactionFolder<'_>,
-    ready: &[usize],
+    ready: &[EntryIndex],
     insisted: bool,
 ) -> Result<Option<Vec<String>>> {
     let mut tidied = Tidied::default();
     for step in (transaction.workspace().protocol.finish)(ready, transaction.mark) {
         match step {
-            Step::Swap(entry) => transaction.swap(entry)?,
-            Step::Look(entry) => {
+            FinishStep::Swap(entry) => transaction.swap(entry)?,
+            FinishStep::Look(entry) => {
                 if !came_out_old(transaction, entry)? {
                     transaction.swap_back(entry)?;
                     return Ok(None);
                 }
             }
-            Step::VerifyFolders => {
+            FinishStep::VerifyFolders => {
                 let Some(folder) = transaction.moved_folder()? else { continue };
                 // Through the folders that are held: what this recovery has done goes with them otherwise.
                 for &entry in ready.iter().rev() {
@@ -36,7 +38,7 @@ pub(super) fn finish(
                 }
                 return Err(snapshot::changed(&folder, "was moved while files in it were recovered"));
             }
-            Step::Mark(mark) => {
+            FinishStep::MarkDone => {
                 // Every entry once more: a late writer must not end up under a done mark unseen.
                 let classes = transaction.classes(&NEVER)?;
                 if !insisted
@@ -45,20 +47,19 @@ pub(super) fn finish(
                 {
                     return Ok(None);
                 }
-                transaction.set_mark(mark)?;
+                transaction.set_mark(Mark::Done)?;
             }
-            Step::Tidy => tidied = transaction.tidy(),
-            Step::SyncTidied => sync_all(transaction.workspace(), tidied.folders.values())?,
-            Step::Barrier(_) => transaction.sync_everything()?,
-            Step::Archive => transaction.move_to(Section::History)?,
-            _ => unreachable!("a recovery stages nothing"),
+            FinishStep::Tidy => tidied = transaction.tidy(),
+            FinishStep::SyncTidied => sync_all(transaction.workspace(), tidied.folders.values())?,
+            FinishStep::Sync => transaction.sync_everything()?,
+            FinishStep::Archive => transaction.move_to(Section::History)?,
         }
     }
     Ok(Some(tidied.warnings))
 }
 
 /// True if what a swap of recovery brought out is the original, by its digest. Nothing comes out of a create.
-fn came_out_old(transaction: &TransactionFolder<'_>, entry: usize) -> Result<bool> {
+fn came_out_old(transaction: &TransactionFolder<'_>, entry: EntryIndex) -> Result<bool> {
     if transaction.record(entry).change.original().is_none() {
         return Ok(true);
     }

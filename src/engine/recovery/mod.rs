@@ -23,9 +23,10 @@ use super::store::lock::Patience;
 use super::store::state::{Section, StateFolder};
 use super::{Decision as Wish, RecoverOptions, Run};
 use crate::cancel::CancelToken;
-use crate::commit::step::Step;
+use crate::commit::step::DropStep;
 use crate::error::{Error, ErrorKind, NextStep, Outcome, Result};
 use crate::fs::Handle;
+use crate::index::{EntryIndex, IndexVec};
 use crate::journal::recover::{Class, RecoveryDecision};
 use crate::journal::{Journal, Mark};
 
@@ -168,7 +169,7 @@ fn choose(transaction: &TransactionFolder<'_>, classes: &[Class], wish: Wish) ->
 
 /// The decision about a transaction, and what it rests on.
 struct Decided {
-    classes: Vec<Class>,
+    classes: IndexVec<EntryIndex, Class>,
     decision: RecoveryDecision,
     /// True if something is in the way, so that nothing is done.
     is_blocked: bool,
@@ -237,7 +238,8 @@ fn act(
     // Described before it is touched: the report says what was found, not what is there by then.
     Ok(Some(match decided.decision {
         RecoveryDecision::Forward => {
-            let ready: Vec<usize> = (0..classes.len()).filter(|&entry| classes[entry] == Class::Ready).collect();
+            let ready: Vec<EntryIndex> =
+                classes.numbered().filter(|(_, class)| **class == Class::Ready).map(|(entry, _)| entry).collect();
             let mut report = describe(transaction, classes, RecoveryAction::Committed);
             if forward::tell(transaction, classes, &mut report) {
                 report.action = RecoveryAction::PartlyCommitted;
@@ -270,10 +272,9 @@ fn drop_unswapped(transaction: &mut TransactionFolder<'_>) -> Result<Vec<crate::
     let mut kept = Vec::new();
     for step in (transaction.workspace().protocol.drop_unswapped)(transaction.mark) {
         match step {
-            Step::Mark(mark) => transaction.set_mark(mark)?,
-            Step::SyncFolder => transaction.sync_folder()?,
-            Step::Drop => kept = walk::drop_folder(transaction, &HashMap::new(), true)?,
-            _ => unreachable!("nothing was swapped"),
+            DropStep::Mark(mark) => transaction.set_mark(mark)?,
+            DropStep::SyncFolder => transaction.sync_folder()?,
+            DropStep::Drop => kept = walk::drop_folder(transaction, &HashMap::new(), true)?,
         }
     }
     Ok(kept)

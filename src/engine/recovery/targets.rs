@@ -74,7 +74,7 @@ fn each_parent(
         add(parent, state.workspace.find_folder(&state.workspace.root, parent)?)?;
     }
     let slot = |entry| Path::new(Section::Transactions.name()).join(id).join(slot_name(entry));
-    for (index, record) in journal.entries.iter().enumerate() {
+    for (index, record) in journal.entries.numbered() {
         if record.change.folder_after().is_none() {
             continue;
         }
@@ -88,7 +88,7 @@ fn each_parent(
     }
     let mut places: HashMap<&Path, (&Handle, PathBuf)> = HashMap::new();
     // Parents before what is in them: one that went took them along.
-    for (index, record) in journal.entries.iter().enumerate().rev() {
+    for (index, record) in journal.entries.numbered().rev() {
         let Some(original) = record.change.folder_before() else { continue };
         let path = record.path.as_path();
         let at_target = match places.get(record.path.parent()) {

@@ -10,6 +10,7 @@ use crate::engine::store::lock::check_cancelled;
 use crate::engine::{Engine, Run};
 use crate::error::{Conflict, Detail, Error, Result};
 use crate::fs::Name;
+use crate::index::EntryIndex;
 use crate::journal::RecordedChange;
 use crate::journal::recover::Seen;
 use crate::journal::reverse::{Carried, is_as_left};
@@ -26,7 +27,7 @@ impl Engine {
     pub(crate) fn carry_back(
         &self,
         past: &PathHistory<'_>,
-        entry: usize,
+        entry: EntryIndex,
         found: FileState,
         run: Run<'_>,
     ) -> Result<Option<Carried>> {
@@ -62,8 +63,9 @@ impl Engine {
     /// Adds to a conflict what changed the files since.
     pub(crate) fn explain_conflicts(&self, error: Error, past: &PathHistory<'_>, run: Run<'_>) -> Error {
         let Detail::Conflicts(conflicts) = error.details() else { return error };
-        let entries = past.loaded.journal.entries.iter().enumerate();
-        let entries: HashMap<&Path, usize> = entries.map(|(entry, record)| (record.path.as_path(), entry)).collect();
+        let entries = past.loaded.journal.entries.numbered();
+        let entries: HashMap<&Path, EntryIndex> =
+            entries.map(|(entry, record)| (record.path.as_path(), entry)).collect();
         let conflicts = conflicts.iter().map(|conflict| match entries.get(&*conflict.path) {
             Some(entry) => self.explained(past, *entry, run),
             None => Ok(Conflict { path: conflict.path.clone(), ..Conflict::default() }),
@@ -88,7 +90,7 @@ impl Engine {
         })
     }
 
-    fn explained(&self, past: &PathHistory<'_>, entry: usize, run: Run<'_>) -> Result<Conflict> {
+    fn explained(&self, past: &PathHistory<'_>, entry: EntryIndex, run: Run<'_>) -> Result<Conflict> {
         check_cancelled(run.cancel)?;
         let loaded = past.loaded;
         let record = &loaded.journal.entries[entry];

@@ -160,7 +160,7 @@ impl Engine {
         let past = PathHistory::new(self, &state, &loaded);
         let mut targets = HashMap::new();
         let mut now = Vec::new();
-        for (entry, (record, place)) in loaded.journal.entries.iter().zip(&places).enumerate() {
+        for ((entry, record), place) in loaded.journal.entries.numbered().zip(&places) {
             let mut snapshot = self.snapshot_of(&record.path, place, &parents, run)?;
             if let Some(snapshot) = snapshot.as_mut().filter(|_| places.len() > limits::SYNC_EACH_UP_TO) {
                 snapshot.file = None;
@@ -302,12 +302,12 @@ impl Engine {
         run: Run<'_>,
     ) -> Result<Sources> {
         let mut sources = self.originals(loaded, run)?;
-        for (entry, (record, now)) in loaded.journal.entries.iter().zip(now).enumerate() {
+        for ((entry, record), now) in loaded.journal.entries.numbered().zip(now) {
             let (Some(_), Some(Some(snapshot))) = (&now.carried, targets.get(&record.path)) else { continue };
             let (_, folder) = &parents[record.path.parent()];
             let path = record.path.clone();
             let source = SourceFile { folder: folder.clone(), path, snapshot: snapshot.clone(), bytes: None };
-            sources.insert(SourceId(entry), source);
+            sources.insert(SourceId::from(entry), source);
         }
         Ok(sources)
     }
@@ -316,7 +316,7 @@ impl Engine {
     fn originals(&self, loaded: &Loaded, run: Run<'_>) -> Result<Sources> {
         let mut sources = Sources::default();
         let copied = loaded.copied(&self.workspace)?;
-        for (entry, record) in loaded.journal.entries.iter().enumerate() {
+        for (entry, record) in loaded.journal.entries.numbered() {
             let Some(before) = record.change.before() else { continue };
             let slot = if copied.contains(&entry) { original_name(entry) } else { slot_name(entry) };
             let name = Name::new(&loaded.folder, &slot);
@@ -341,7 +341,7 @@ impl Engine {
                 snapshot: Arc::new(snapshot),
                 bytes: None,
             };
-            sources.insert(SourceId(entry), source);
+            sources.insert(SourceId::from(entry), source);
         }
         Ok(sources)
     }
@@ -349,7 +349,7 @@ impl Engine {
     /// What the folders wore that a transaction took away.
     fn dresses(&self, loaded: &Loaded) -> Result<HashMap<RelPath, Metadata>> {
         let mut dresses = HashMap::new();
-        for (entry, record) in loaded.journal.entries.iter().enumerate() {
+        for (entry, record) in loaded.journal.entries.numbered() {
             if record.change.folder_before().is_none() {
                 continue;
             }
@@ -371,7 +371,7 @@ impl Engine {
         run: Run<'_>,
     ) -> Result<Vec<FileReport>> {
         let mut reports = Vec::new();
-        for (entry, (record, now)) in loaded.journal.entries.iter().zip(now).enumerate() {
+        for ((entry, record), now) in loaded.journal.entries.numbered().zip(now) {
             let operation = match record.change {
                 RecordedChange::Edit { before, after, .. } if before.digest == after.digest => Operation::Mode,
                 RecordedChange::Edit { .. } => Operation::Replace,

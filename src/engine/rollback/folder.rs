@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use crate::engine::store::folder::TransactionFolder;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Metadata, Name, Rename, Stat};
+use crate::index::EntryIndex;
 use crate::journal::{Record, kept_name, slot_name};
 
 impl TransactionFolder<'_> {
     /// From here on the folder of the entry is what its path leads to, not what was opened there before the check. Where
     /// nothing is there it is made again, if an original is to go back into it.
-    pub(crate) fn find_folder(&mut self, entry: usize) -> Result<()> {
+    pub(crate) fn find_folder(&mut self, entry: EntryIndex) -> Result<()> {
         let path = self.record(entry).path.parent().to_owned();
         // One that is missing in the moment of a rename is there a moment later: only what is missing twice is gone.
         let there = match self.open_there(&path)? {
@@ -58,7 +59,7 @@ impl TransactionFolder<'_> {
     fn is_in_its_slot(&self, path: &Path, folder: &Stat) -> Result<bool> {
         let is_it =
             |record: &Record| record.path.as_path() == path && record.change.folder_after() == Some(&folder.identity);
-        let Some(entry) = self.journal.entries.iter().position(is_it) else { return Ok(false) };
+        let Some(entry) = self.journal.entries.position(is_it) else { return Ok(false) };
         let slot = slot_name(entry);
         let slot = Name::new(&self.folder, &slot);
         let stat = self.workspace().stat(slot)?;
@@ -75,7 +76,7 @@ impl TransactionFolder<'_> {
         Ok(())
     }
 
-    fn has_original(&self, entry: usize) -> Result<bool> {
+    fn has_original(&self, entry: EntryIndex) -> Result<bool> {
         let Some(original) = self.record(entry).change.original() else { return Ok(false) };
         let slot = slot_name(entry);
         let slot = Name::new(&self.folder, &slot);
@@ -91,7 +92,7 @@ impl TransactionFolder<'_> {
     /// makes new ones. `None` where it would be made in another's folder.
     fn make_folder_again(
         &mut self,
-        entry: usize,
+        entry: EntryIndex,
         path: &Path,
         before: Option<&(Stat, Handle)>,
     ) -> Result<Option<Handle>> {
@@ -120,7 +121,7 @@ impl TransactionFolder<'_> {
 
     fn make_one_again(
         &self,
-        entry: usize,
+        entry: EntryIndex,
         at: &Path,
         parent: &Handle,
         before: Option<&(Stat, Handle)>,

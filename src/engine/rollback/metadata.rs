@@ -8,6 +8,7 @@ use crate::errno;
 use crate::error::{Error, Result};
 use crate::fs::{FileKind, Metadata, Name};
 use crate::identity::Identity;
+use crate::index::EntryIndex;
 use crate::journal::{RecordedChange, slot_name};
 use crate::plan::FileState;
 
@@ -42,7 +43,7 @@ pub(crate) enum Handed {
 impl TransactionFolder<'_> {
     /// Gives to what goes back, the original or what came out in its place, what somebody changed of mode, owner and
     /// attributes of the new file, since that was staged, or since it was handed over `before`.
-    pub(crate) fn hand_over(&self, entry: usize, place: NewFileAt<'_>, before: Handed) -> Result<Handed> {
+    pub(crate) fn hand_over(&self, entry: EntryIndex, place: NewFileAt<'_>, before: Handed) -> Result<Handed> {
         let record = self.record(entry);
         let RecordedChange::Edit { before: old, after, staged, .. } = &record.change else {
             return Ok(Handed::AsStaged);
@@ -90,7 +91,7 @@ impl TransactionFolder<'_> {
     }
 
     /// The content of a slot before it goes back to the target.
-    pub(crate) fn returning(&self, entry: usize) -> Result<Returned> {
+    pub(crate) fn returning(&self, entry: EntryIndex) -> Result<Returned> {
         let slot = slot_name(entry);
         let stat = self.workspace().fs().stat(Name::new(&self.folder, &slot));
         let stat = stat.map_err(|e| Error::io("look at", self.path(entry), e))?;
@@ -98,7 +99,7 @@ impl TransactionFolder<'_> {
     }
 
     /// What the content of a slot wears that an edit is about to put back; `None` where there is none.
-    fn worn_in_slot(&self, entry: usize) -> Result<Option<Metadata>> {
+    fn worn_in_slot(&self, entry: EntryIndex) -> Result<Option<Metadata>> {
         let slot = slot_name(entry);
         let slot = Name::new(&self.folder, &slot);
         let io = |verb: &'static str| move |e| Error::io(verb, self.path(entry), e);
@@ -112,7 +113,7 @@ impl TransactionFolder<'_> {
 
     /// Gives to the target what somebody changed of mode, owner and attributes of what is in the slot, since it wore
     /// `before`; `false` where it cannot be given that.
-    pub(crate) fn hand_on(&self, entry: usize, before: &Metadata) -> Result<bool> {
+    pub(crate) fn hand_on(&self, entry: EntryIndex, before: &Metadata) -> Result<bool> {
         let Some(found) = self.worn_in_slot(entry)? else { return Ok(true) };
         let is_alike = |one: &Metadata, other: &Metadata| (one.mode, one.access()) == (other.mode, other.access());
         if is_alike(&found, before) {

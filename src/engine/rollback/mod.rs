@@ -12,6 +12,7 @@ use crate::cancel::NEVER;
 use crate::errno;
 use crate::error::{Error, Result};
 use crate::fs::{Name, Rename};
+use crate::index::EntryIndex;
 use crate::journal::recover::{Class, Observed, Seen, is, is_original};
 use crate::journal::{Mark, Record, RecordedChange, kept_name, slot_name};
 use metadata::{Handed, NewFileAt};
@@ -80,14 +81,14 @@ fn is_to_go_aside(change: &RecordedChange, class: Class, observed: Observed) -> 
 
 impl TransactionFolder<'_> {
     /// True if nothing is there of a new file.
-    pub(crate) fn is_created_and_gone(&self, entry: usize) -> Result<bool> {
+    pub(crate) fn is_created_and_gone(&self, entry: EntryIndex) -> Result<bool> {
         let is_created = matches!(self.record(entry).change, RecordedChange::Create { .. });
         Ok(is_created && is_gone(self.observe(entry, &NEVER)?))
     }
 
     /// Takes an entry back where it was swapped. Classified just before it is touched; what returns to the slot is
     /// looked at, and goes out again where it is not verified new content.
-    pub(crate) fn take_back(&self, entry: usize) -> Result<TakenBack> {
+    pub(crate) fn take_back(&self, entry: EntryIndex) -> Result<TakenBack> {
         let is_folder = matches!(self.record(entry).change, RecordedChange::Folder { .. });
         if self.mark == Mark::CheckUndo && !is_folder {
             return self.take_back_checked(entry);
@@ -106,7 +107,7 @@ impl TransactionFolder<'_> {
 
     /// The reverse of a swap. What returns to the slot is looked at, and goes out again where it is not verified new
     /// content.
-    pub(crate) fn take_back_swapped(&self, entry: usize, class: Class) -> Result<TakenBack> {
+    pub(crate) fn take_back_swapped(&self, entry: EntryIndex, class: Class) -> Result<TakenBack> {
         let makes_folder = self.record(entry).change.folder_after().is_some();
         if makes_folder && !self.target_folder_is_empty(entry)? {
             return Ok(FILLED);
@@ -143,7 +144,7 @@ impl TransactionFolder<'_> {
     }
 
     /// The same after a check began: then every entry was swapped, and what a check wrote over it goes as well.
-    fn take_back_checked(&self, entry: usize) -> Result<TakenBack> {
+    fn take_back_checked(&self, entry: EntryIndex) -> Result<TakenBack> {
         let record = self.record(entry);
         let observed = self.observe(entry, &NEVER)?;
         let class = self.class_of(entry, &observed);
@@ -187,13 +188,13 @@ impl TransactionFolder<'_> {
         }
     }
 
-    fn is_in_strange_folder(&self, entry: usize) -> bool {
+    fn is_in_strange_folder(&self, entry: EntryIndex) -> bool {
         self.strange.contains(self.record(entry).path.parent())
     }
 
     /// Moves what stands at the target out of the way, to where it is kept. Never an exchange: what is not txedit's
     /// must not be in a slot.
-    fn set_aside(&self, entry: usize, observed: Observed) -> Result<TakenBack> {
+    fn set_aside(&self, entry: EntryIndex, observed: Observed) -> Result<TakenBack> {
         let kept = kept_name(entry, 0);
         let kept = Name::new(&self.folder, &kept);
         let is_kept = self.workspace().stat(kept)?.is_some();
@@ -209,7 +210,7 @@ impl TransactionFolder<'_> {
     }
 
     /// The original goes back to its name, which was made free.
-    fn swap_into_place(&self, entry: usize) -> Result<()> {
+    fn swap_into_place(&self, entry: EntryIndex) -> Result<()> {
         let slot = slot_name(entry);
         let target = Name::new(self.parent(entry)?, self.record(entry).path.name());
         let moved = self.workspace().fs().rename(Name::new(&self.folder, &slot), target, Rename::NoReplace);
@@ -217,7 +218,7 @@ impl TransactionFolder<'_> {
     }
 
     /// Builds would trust what they made of the rejected content if its original were older than that.
-    fn touch_original(&self, entry: usize, slot: Seen) {
+    fn touch_original(&self, entry: EntryIndex, slot: Seen) {
         if matches!(slot, Seen::File { .. }) {
             self.touch(Name::new(&self.folder, &slot_name(entry)));
         }
@@ -230,7 +231,7 @@ impl TransactionFolder<'_> {
         }
     }
 
-    fn take_back_folder(&self, entry: usize) -> Result<TakenBack> {
+    fn take_back_folder(&self, entry: EntryIndex) -> Result<TakenBack> {
         // What is in it is somebody else's, and so is the folder then.
         const NOT_EMPTY: TakenBack = TakenBack::Aside("the new folder is not empty; it stays");
         if !self.target_folder_is_empty(entry)? {
@@ -245,7 +246,7 @@ impl TransactionFolder<'_> {
         Ok(NOT_EMPTY)
     }
 
-    fn target_folder_is_empty(&self, entry: usize) -> Result<bool> {
+    fn target_folder_is_empty(&self, entry: EntryIndex) -> Result<bool> {
         is_empty_folder(self.workspace(), self.parent(entry)?, Path::new(self.record(entry).path.name()))
     }
 }

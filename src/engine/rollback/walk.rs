@@ -4,11 +4,12 @@ use std::collections::HashMap;
 
 use super::TakenBack;
 use super::panic_guard::Sheltered;
-use crate::commit::step::Step;
+use crate::commit::step::UndoStep;
 use crate::engine::store::folder::TransactionFolder;
 use crate::engine::store::state::Section;
 use crate::engine::{Observer as _, Phase as Progress, Run};
 use crate::error::{Error, KeptContent, Result};
+use crate::index::EntryIndex;
 use crate::journal::RecordedChange;
 use crate::path::RelPath;
 
@@ -23,7 +24,7 @@ pub(crate) struct Undone {
 /// An entry at whose target the old content is not.
 #[derive(Debug)]
 pub(crate) struct Odd {
-    pub entry: usize,
+    pub entry: EntryIndex,
     /// True if another program came on top of the new content.
     pub on_top: bool,
     pub reason: &'static str,
@@ -42,7 +43,7 @@ pub(crate) fn undo(transaction: &mut TransactionFolder<'_>, durable: bool, run: 
 #[derive(Debug, Default)]
 struct WayBack {
     /// Entries of which something is kept or stays, and why.
-    conflicts: HashMap<usize, &'static str>,
+    conflicts: HashMap<EntryIndex, &'static str>,
     undone: Undone,
     /// Entries that could not be taken back. What is above or beneath one waits for the recovery with it: a folder that
     /// stays gone is not to be made again for what was in it, and one that is still full is not to be put aside.
@@ -61,38 +62,38 @@ impl WayBack {
         let total = transaction.journal.entries.len();
         for step in (transaction.workspace().protocol.undo)(total, transaction.mark, durable) {
             match step {
-                Step::Mark(mark) => transaction.set_mark(mark)?,
-                Step::VerifyMark => transaction.verify_mark()?,
-                Step::FindFolder(entry) | Step::TakeBack(entry) if self.must_wait(&transaction.record(entry).path) => {}
-                Step::SyncFolder => transaction.sync_folder()?,
-                Step::FindFolder(entry) => {
+                UndoStep::Mark(mark) => transaction.set_mark(mark)?,
+                UndoStep::VerifyMark => transaction.verify_mark()?,
+                UndoStep::FindFolder(entry) | UndoStep::TakeBack(entry)
+                    if self.must_wait(&transaction.record(entry).path) => {}
+                UndoStep::SyncFolder => transaction.sync_folder()?,
+                UndoStep::FindFolder(entry) => {
                     if let Err(error) = transaction.find_folder(entry) {
                         self.first_error = self.first_error.or(Some(error));
                     }
                 }
-                Step::TakeBack(entry) => {
-                    observer.progress(Progress::Undo, total - entry - 1, total);
+                UndoStep::TakeBack(entry) => {
+                    observer.progress(Progress::Undo, total - entry.0 - 1, total);
                     let taken_back = transaction.take_back(entry);
                     self.note(transaction, entry, taken_back);
                 }
-                Step::Barrier(_) => {
+                UndoStep::Sync => {
                     self.look_again(transaction);
                     transaction.sync_everything()?;
                 }
                 // What is verified in the trash rests on it. Where it fails, more than needed goes to kept/.
-                Step::WriteJournal => {
+                UndoStep::WriteJournal => {
                     self.is_rewritten = !transaction.uncertain && transaction.rewrite_journal().is_ok();
                 }
-                Step::Replace if self.is_rewritten => drop(transaction.replace_journal()),
-                Step::Replace => {}
-                Step::Drop => {
+                UndoStep::ReplaceJournal if self.is_rewritten => drop(transaction.replace_journal()),
+                UndoStep::ReplaceJournal => {}
+                UndoStep::Drop => {
                     if let Some(error) = self.first_error.take() {
                         return Err(error);
                     }
                     self.look_again(transaction);
                     self.undone.kept = drop_folder(transaction, &self.conflicts, durable)?;
                 }
-                _ => unreachable!("an undo only goes backward"),
             }
         }
         self.undone.odd.reverse();
@@ -115,7 +116,7 @@ impl WayBack {
         self.failed.iter().any(|failed| path.touches(failed))
     }
 
-    fn note(&mut self, transaction: &TransactionFolder<'_>, entry: usize, taken_back: Result<TakenBack>) {
+    fn note(&mut self, transaction: &TransactionFolder<'_>, entry: EntryIndex, taken_back: Result<TakenBack>) {
         const THEIRS: &str = "another program changed it meanwhile";
         match taken_back {
             Ok(TakenBack::Old) => {}
@@ -138,10 +139,10 @@ impl WayBack {
 
     /// Forgets the entries in a new folder that went aside with it when a file took its place again: the folder tells of
     /// them.
-    fn gone_aside(&mut self, transaction: &TransactionFolder<'_>, folder: usize) {
+    fn gone_aside(&mut self, transaction: &TransactionFolder<'_>, folder: EntryIndex) {
         let RecordedChange::FileToFolder { .. } = transaction.record(folder).change else { return };
         let path = &transaction.record(folder).path;
-        let stays = |entry: usize| entry == folder || !transaction.record(entry).path.touches(path);
+        let stays = |entry: EntryIndex| entry == folder || !transaction.record(entry).path.touches(path);
         self.undone.odd.retain(|odd| stays(odd.entry));
         self.conflicts.retain(|entry, _| stays(*entry));
     }
@@ -150,7 +151,7 @@ impl WayBack {
 /// Moves the folder to the trash; to `kept/`, durably, where it holds what is not ours to delete.
 pub(crate) fn drop_folder(
     transaction: &TransactionFolder<'_>,
-    conflicts: &HashMap<usize, &'static str>,
+    conflicts: &HashMap<EntryIndex, &'static str>,
     durable: bool,
 ) -> Result<Vec<KeptContent>> {
     let kept = transaction.foreign_slots(conflicts)?;

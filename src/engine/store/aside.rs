@@ -6,6 +6,7 @@ use std::path::Path;
 use super::workspace::Workspace;
 use crate::error::Result;
 use crate::fs::Handle;
+use crate::index::EntryIndex;
 use crate::journal::{self, Journal};
 
 /// A content that was set aside when an entry was rolled back.
@@ -22,8 +23,8 @@ pub(crate) fn asides<'j>(
     workspace: &Workspace,
     folder: &Handle,
     journal: &'j Journal,
-) -> Result<BTreeMap<usize, Vec<Aside<'j>>>> {
-    let mut found: BTreeMap<usize, Vec<_>> = BTreeMap::new();
+) -> Result<BTreeMap<EntryIndex, Vec<Aside<'j>>>> {
+    let mut found: BTreeMap<EntryIndex, Vec<_>> = BTreeMap::new();
     for name in workspace.list(folder)? {
         let Some((name, (entry, above))) = name.to_str().and_then(|name| Some((name, journal::kept_place(name)?)))
         else {

@@ -20,6 +20,7 @@ use crate::commit::protocol::PROTOCOL;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Name, Rename};
 use crate::identity::Identity;
+use crate::index::EntryIndex;
 use crate::journal::{self, Journal, Mark, Record, record};
 
 pub(crate) use leftovers::UNCERTAIN;
@@ -43,7 +44,7 @@ pub(crate) struct TransactionFolder<'a> {
     /// True if all of them were found by their names: a recovery does not know what was opened before.
     pub is_recovery: bool,
     /// Entries whose slot held, before a recovery touched anything, what a power loss left of their new content.
-    pub incomplete: BTreeSet<usize>,
+    pub incomplete: BTreeSet<EntryIndex>,
     /// The folders that it takes away; found out when the journal is complete.
     pub leaving: OnceLock<Leaving>,
 }
@@ -77,16 +78,16 @@ impl<'a> TransactionFolder<'a> {
         &self.state.workspace
     }
 
-    pub(crate) fn record(&self, entry: usize) -> &Record {
+    pub(crate) fn record(&self, entry: EntryIndex) -> &Record {
         &self.journal.entries[entry]
     }
 
-    pub(crate) fn path(&self, entry: usize) -> PathBuf {
+    pub(crate) fn path(&self, entry: EntryIndex) -> PathBuf {
         self.workspace().root.path().join(self.record(entry).path.as_path())
     }
 
     /// The folder of the entry's target.
-    pub(crate) fn parent(&self, entry: usize) -> Result<&Handle> {
+    pub(crate) fn parent(&self, entry: EntryIndex) -> Result<&Handle> {
         let path = &self.record(entry).path;
         self.parents.get(path.parent()).map(|(_, folder)| folder).ok_or_else(|| {
             let message = format!("the folder of {path} is gone");

@@ -9,6 +9,7 @@ use super::folder::TransactionFolder;
 use crate::error::Result;
 use crate::fs::{Name, Stat};
 use crate::identity::Identity;
+use crate::index::{EntryIndex, IndexVec};
 use crate::journal::recover::Seen;
 use crate::journal::{Record, slot_name};
 
@@ -16,17 +17,17 @@ use crate::journal::{Record, slot_name};
 #[derive(Debug, Default)]
 pub(crate) struct Leaving {
     /// The folders, by their paths, with their entries.
-    pub folders: HashMap<PathBuf, usize>,
+    pub folders: HashMap<PathBuf, EntryIndex>,
     /// The entries that are about a name in one of them.
-    inside: HashMap<PathBuf, usize>,
+    inside: HashMap<PathBuf, EntryIndex>,
 }
 
 impl Leaving {
-    fn of(records: &[Record]) -> Self {
+    fn of(records: &IndexVec<EntryIndex, Record>) -> Self {
         let path = |record: &Record| record.path.as_path().to_owned();
-        let entries = || records.iter().enumerate();
+        let entries = || records.numbered();
         let folders = entries().filter(|(_, record)| record.change.folder_before().is_some());
-        let folders: HashMap<PathBuf, usize> = folders.map(|(entry, record)| (path(record), entry)).collect();
+        let folders: HashMap<PathBuf, EntryIndex> = folders.map(|(entry, record)| (path(record), entry)).collect();
         if folders.is_empty() {
             return Self::default();
         }
@@ -42,7 +43,7 @@ impl TransactionFolder<'_> {
     }
 
     /// A folder that an entry takes away, and whether there is anything in it but what is still to be taken out of it.
-    pub(crate) fn look_into(&self, entry: usize, name: Name<'_>, folder: Identity) -> Result<Seen> {
+    pub(crate) fn look_into(&self, entry: EntryIndex, name: Name<'_>, folder: Identity) -> Result<Seen> {
         let there = self.workspace().open_beneath(name.folder, name.name)?;
         for inner in self.workspace().list(&there)? {
             let own = self.leaving().inside.get(&self.record(entry).path.as_path().join(inner));
@@ -60,7 +61,7 @@ impl TransactionFolder<'_> {
 
     /// True if a name stands for the folder that an entry takes away, and nothing is in that but what is still to be taken
     /// out.
-    pub(crate) fn is_clear(&self, entry: usize, name: Name<'_>) -> Result<bool> {
+    pub(crate) fn is_clear(&self, entry: EntryIndex, name: Name<'_>) -> Result<bool> {
         let Some(folder) = self.record(entry).change.folder_before() else { return Ok(false) };
         let stat = self.workspace().stat(name)?;
         if stat.is_none_or(|stat| stat.identity != *folder) {
@@ -70,7 +71,7 @@ impl TransactionFolder<'_> {
     }
 
     /// True if the folder of an entry is there, and one that goes where it was: into one that cannot come back nothing is put.
-    pub(crate) fn has_its_folder(&self, entry: usize) -> Result<bool> {
+    pub(crate) fn has_its_folder(&self, entry: EntryIndex) -> Result<bool> {
         let path = self.record(entry).path.parent();
         match self.parents.get(path) {
             Some((identity, held)) if self.leaving().folders.contains_key(path) => {
@@ -81,7 +82,7 @@ impl TransactionFolder<'_> {
         }
     }
 
-    fn slot_stat(&self, entry: usize) -> Result<Option<Stat>> {
+    fn slot_stat(&self, entry: EntryIndex) -> Result<Option<Stat>> {
         let slot = slot_name(entry);
         let slot = Name::new(&self.folder, &slot);
         self.workspace().stat(slot)

@@ -12,6 +12,7 @@ use crate::engine::report::FileReport;
 use crate::engine::store::snapshot;
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::fs::Name;
+use crate::index::EntryIndex;
 use crate::journal::RecordedChange;
 use crate::journal::recover::Seen;
 use crate::path::RelPath;
@@ -117,7 +118,7 @@ impl CommitWalk<'_> {
     }
 
     /// Somebody may have written into an original through a handle from before the swap.
-    pub(crate) fn look_again(&self, entry: usize) -> Result<()> {
+    pub(crate) fn look_again(&self, entry: EntryIndex) -> Result<()> {
         if self.holds_original(entry)? {
             return Ok(());
         }
@@ -127,7 +128,7 @@ impl CommitWalk<'_> {
     fn rewritten(&self) -> Result<Vec<Rewritten>> {
         let transaction = self.transaction();
         let mut rewritten = Vec::new();
-        for (entry, record) in transaction.journal.entries.iter().enumerate() {
+        for (entry, record) in transaction.journal.entries.numbered() {
             let after = match &record.change {
                 RecordedChange::Edit { after, .. }
                 | RecordedChange::Create { after, .. }

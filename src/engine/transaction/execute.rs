@@ -10,7 +10,7 @@ use super::check_gate::Rewritten;
 use super::prepare::prepared::Prepared;
 use super::stage::Staging;
 use crate::check::CheckRun;
-use crate::commit::step::{Barrier, OnFailure, Step, Terms};
+use crate::commit::step::{Barrier, CommitStep, OnFailure, Terms};
 use crate::engine::history::concurrent_key;
 use crate::engine::history::made_folders::Tidied;
 use crate::engine::history::stored_report::ReportSource;
@@ -27,6 +27,7 @@ use crate::engine::{Phase as Progress, Run, Unobserved};
 use crate::error::{Error, ErrorKind, NotOld, Outcome, Result};
 use crate::fs::Handle;
 use crate::identity::Timestamp;
+use crate::index::EntryIndex;
 
 /// A commit that succeeded.
 #[derive(Debug)]
@@ -165,62 +166,59 @@ impl<'a> CommitWalk<'a> {
         }
     }
 
-    fn perform(&mut self, step: Step) -> Result<()> {
+    fn perform(&mut self, step: CommitStep) -> Result<()> {
         let total = self.prepared.plan.entries.len();
         match step {
-            Step::Stage(entry) => {
+            CommitStep::Stage(entry) => {
                 check_cancelled(self.run.cancel)?;
-                self.run.observer.progress(Progress::Stage, entry, total);
+                self.run.observer.progress(Progress::Stage, entry.0, total);
                 self.staging.stage(entry, self.prepared, self.run.cancel)
             }
-            Step::WriteJournal => {
+            CommitStep::WriteJournal => {
                 let slots = self.transaction().journal.entries.len();
                 assert_eq!(slots, total, "the journal names a slot for each entry of the plan");
                 self.staging.write_journal()
             }
-            Step::SyncJournal => self.staging.sync_journal(),
-            Step::NameJournal => self.staging.name_journal(),
-            Step::LookForKey => concurrent_key::refuse_another(self.transaction()),
-            Step::Barrier(barrier @ (Barrier::First | Barrier::Contents)) => self.barrier_of_contents(barrier),
-            Step::Barrier(Barrier::Checked | Barrier::Second | Barrier::Undone) => self.later_barrier(),
-            Step::Recheck(entry) => {
+            CommitStep::SyncJournal => self.staging.sync_journal(),
+            CommitStep::NameJournal => self.staging.name_journal(),
+            CommitStep::LookForKey => concurrent_key::refuse_another(self.transaction()),
+            CommitStep::Barrier(barrier @ (Barrier::First | Barrier::Contents)) => self.barrier_of_contents(barrier),
+            CommitStep::Barrier(Barrier::Checked | Barrier::Second) => self.later_barrier(),
+            CommitStep::Recheck(entry) => {
                 check_cancelled(self.run.cancel)?;
                 self.recheck(entry)
             }
-            Step::Swap(entry) => {
-                self.run.observer.progress(Progress::Swap, entry, total);
+            CommitStep::Swap(entry) => {
+                self.run.observer.progress(Progress::Swap, entry.0, total);
                 self.transaction().swap(entry).map_err(|e| self.name_edit(e, entry))
             }
-            Step::Look(entry) => self.look(entry).map_err(|e| self.name_edit(e, entry)),
-            Step::Contend(entry) => {
-                self.run.observer.progress(Progress::Swap, entry, total);
+            CommitStep::Look(entry) => self.look(entry).map_err(|e| self.name_edit(e, entry)),
+            CommitStep::Contend(entry) => {
+                self.run.observer.progress(Progress::Swap, entry.0, total);
                 self.contend(entry).map_err(|e| self.name_edit(e, entry))
             }
-            Step::Replace => self.transaction().replace_journal(),
-            Step::Check => self.check(),
-            Step::LookAgain(entry) => self.look_again(entry).map_err(|e| self.name_edit(e, entry)),
-            Step::WriteReport => {
+            CommitStep::ReplaceJournal => self.transaction().replace_journal(),
+            CommitStep::Check => self.check(),
+            CommitStep::LookAgain(entry) => self.look_again(entry).map_err(|e| self.name_edit(e, entry)),
+            CommitStep::WriteReport => {
                 let check = self.committed.check.as_ref();
                 self.staging.write_report(|to| {
                     self.teller.tell(&self.prepared.plan, self.prepared.marks.label.as_deref(), check, to)
                 })
             }
-            Step::VerifyFolders => match self.transaction().moved_folder()? {
+            CommitStep::VerifyFolders => match self.transaction().moved_folder()? {
                 None => Ok(()),
                 Some(folder) => Err(snapshot::changed(&folder, "was moved while files in it were swapped")),
             },
-            Step::Mark(mark) => self.staging.transaction_mut().set_mark(mark),
-            Step::SyncFolder => self.transaction().sync_folder(),
-            Step::Tidy => {
+            CommitStep::Mark(mark) => self.staging.transaction_mut().set_mark(mark),
+            CommitStep::SyncFolder => self.transaction().sync_folder(),
+            CommitStep::Tidy => {
                 self.tidied = self.transaction().tidy();
                 self.committed.warnings.append(&mut self.tidied.warnings);
                 Ok(())
             }
-            Step::SyncTidied => sync_all(self.transaction().workspace(), self.tidied.folders.values()),
-            Step::Archive => self.transaction().move_to(Section::History),
-            Step::FindFolder(_) | Step::TakeBack(_) | Step::VerifyMark | Step::Drop => {
-                unreachable!("a commit only goes forward")
-            }
+            CommitStep::SyncTidied => sync_all(self.transaction().workspace(), self.tidied.folders.values()),
+            CommitStep::Archive => self.transaction().move_to(Section::History),
         }
     }
 
@@ -228,7 +226,7 @@ impl<'a> CommitWalk<'a> {
         self.staging.transaction()
     }
 
-    fn name_edit(&self, error: Error, entry: usize) -> Error {
+    fn name_edit(&self, error: Error, entry: EntryIndex) -> Error {
         error.asked_by(self.prepared.plan.entries[entry].asked_by)
     }
 

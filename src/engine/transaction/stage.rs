@@ -7,7 +7,6 @@ mod new_folder;
 mod texts;
 
 use std::collections::{HashMap, VecDeque};
-use std::ops::Range;
 
 use super::prepare::prepared::Prepared;
 use super::prepare::project;
@@ -20,6 +19,7 @@ use crate::engine::store::state::{Section, StateFolder};
 use crate::error::{Error, Result};
 use crate::fs::{Attributes, Handle, Name};
 use crate::identity::{Identity, Timestamp};
+use crate::index::EntryIndex;
 use crate::journal::{self, Header, Journal, Mark, Owner, Record, original_name, slot_name};
 use crate::plan::{Entry, FileState, PlannedChange};
 use file::StagedFile;
@@ -30,19 +30,19 @@ pub(crate) struct Staging<'a> {
     transaction: TransactionFolder<'a>,
     section: Handle,
     born: Timestamp,
-    /// Slots that were filled and that no journal names yet.
-    unnamed: Range<usize>,
+    /// How many slots, from the first on, were filled and are named by no journal yet.
+    unnamed: usize,
     /// Files whose turn is still to come, staged by two threads at once.
     ready: VecDeque<Result<StagedFile>>,
     /// Staged files and folders, open, as long as there are few enough to be synced one by one.
     files: Vec<Handle>,
     /// Entries of whose original there is a copy, as long as no journal has its name.
-    copies: Vec<usize>,
+    copies: Vec<EntryIndex>,
     /// The attributes that the transaction's folder hands on to every file that is made in it.
     handed_on: Option<Attributes>,
     hidden: Option<Handle>,
     /// The staged files of a contended transaction, by their entries.
-    open: HashMap<usize, Handle>,
+    open: HashMap<EntryIndex, Handle>,
     report: Option<Handle>,
 }
 
@@ -66,7 +66,7 @@ impl<'a> Staging<'a> {
             request: prepared.marks.request,
             label: prepared.marks.label.clone(),
         };
-        let entries = Vec::with_capacity(prepared.plan.entries.len());
+        let entries = Vec::with_capacity(prepared.plan.entries.len()).into();
         let journal =
             Journal { header, entries, back_on_crash: prepared.gate.is_some() || prepared.contended.is_some() };
         let parents = prepared.parents.iter();
@@ -76,7 +76,7 @@ impl<'a> Staging<'a> {
             transaction: TransactionFolder::new(state, folder, journal, Mark::Sealed, parents),
             section,
             born,
-            unnamed: 0..0,
+            unnamed: 0,
             ready: VecDeque::new(),
             files: Vec::new(),
             copies: Vec::new(),
@@ -114,7 +114,7 @@ impl<'a> Staging<'a> {
     }
 
     /// The staged file of an entry of a contended transaction.
-    pub(crate) fn open(&self, entry: usize) -> Option<Handle> {
+    pub(crate) fn open(&self, entry: EntryIndex) -> Option<Handle> {
         self.open.get(&entry).cloned()
     }
 
@@ -133,10 +133,10 @@ impl<'a> Staging<'a> {
     }
 
     /// Fills the slot of the next entry, and remembers what was staged.
-    pub(crate) fn stage(&mut self, entry: usize, prepared: &Prepared, cancel: &CancelToken) -> Result<()> {
+    pub(crate) fn stage(&mut self, entry: EntryIndex, prepared: &Prepared, cancel: &CancelToken) -> Result<()> {
         assert_eq!(
             entry,
-            self.transaction.journal.entries.len(),
+            self.transaction.journal.entries.next_index(),
             "entries are staged in order, each in a slot of its own"
         );
         let planned = &prepared.plan.entries[entry];
@@ -180,7 +180,7 @@ impl<'a> Staging<'a> {
             }
         };
         self.transaction.journal.entries.push(Record { path: planned.path.clone(), change });
-        self.unnamed.end = entry + 1;
+        self.unnamed = self.transaction.journal.entries.len();
         Ok(())
     }
 
@@ -197,7 +197,7 @@ impl<'a> Staging<'a> {
         for entry in std::mem::take(&mut self.copies) {
             self.transaction.workspace().fs().unlink(Name::new(&self.transaction.folder, &original_name(entry))).ok();
         }
-        for entry in std::mem::take(&mut self.unnamed) {
+        for entry in EntryIndex::first(std::mem::take(&mut self.unnamed)) {
             let change = &self.transaction.record(entry).change;
             if change.after().is_some() {
                 self.transaction.workspace().fs().unlink(Name::new(&self.transaction.folder, &slot_name(entry))).ok();

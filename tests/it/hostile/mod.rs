@@ -151,7 +151,7 @@ fn journal(folder: Option<&Path>, entries: Vec<Record>) -> Journal {
         request: None,
         label: None,
     };
-    Journal { header, entries, back_on_crash: false }
+    Journal { header, entries: entries.into(), back_on_crash: false }
 }
 
 fn state_of(content: &str) -> FileState {

@@ -215,7 +215,7 @@ fn extreme() -> Journal {
         record(b"g/h", RecordedChange::RemoveFolder { original }),
         record(b"g", RecordedChange::FolderToFile { after, staged, original }),
     ];
-    Journal { header, entries, back_on_crash: true }
+    Journal { header, entries: entries.into(), back_on_crash: true }
 }
 
 /// Small chance for the changes below, the same in each run.

@@ -6,6 +6,7 @@ use super::TransactionFolder;
 use crate::engine::store::aside::{Aside, asides};
 use crate::engine::store::state::Section;
 use crate::error::{KeptContent, Result};
+use crate::index::EntryIndex;
 use crate::journal::{Mark, slot_name};
 
 /// The reason for keeping the slot of a contended transaction that was interrupted.
@@ -13,7 +14,7 @@ pub(crate) const UNCERTAIN: &str = "what was made beside another program that wa
 
 impl TransactionFolder<'_> {
     /// The contents of slots that are not txedit's to delete.
-    pub(crate) fn foreign_slots(&self, conflicts: &HashMap<usize, &'static str>) -> Result<Vec<KeptContent>> {
+    pub(crate) fn foreign_slots(&self, conflicts: &HashMap<EntryIndex, &'static str>) -> Result<Vec<KeptContent>> {
         let kept_folder = self.state.folder.path().join(Section::Kept.name()).join(&self.journal.header.id);
         let aside = match self.mark {
             Mark::CheckUndo => asides(self.workspace(), &self.folder, &self.journal)?,
@@ -25,7 +26,7 @@ impl TransactionFolder<'_> {
             reason: "the check, or another program, wrote it".to_owned(),
         };
         let mut kept = Vec::new();
-        for entry in 0..self.journal.entries.len() {
+        for entry in self.journal.entries.indices() {
             let ours = self.slot_may_go(entry)?;
             let before = kept.len();
             kept.extend(aside.get(&entry).into_iter().flatten().map(told));

@@ -14,6 +14,7 @@ use crate::errno::{self, Errno};
 use crate::error::{Error, Result};
 use crate::fs::{FileKind, Handle, Name};
 use crate::identity::Identity;
+use crate::index::{EntryIndex, IndexVec};
 use crate::journal::recover::{Ages, Class, Observed, Seen, is};
 use crate::journal::{Journal, Mark, RecordedChange, slot_name};
 use crate::plan::Access;
@@ -25,7 +26,7 @@ impl TransactionFolder<'_> {
     }
 
     /// Observes the entry's target and its slot.
-    pub(crate) fn observe(&self, entry: usize, cancel: &CancelToken) -> Result<Observed> {
+    pub(crate) fn observe(&self, entry: EntryIndex, cancel: &CancelToken) -> Result<Observed> {
         let slot = slot_name(entry);
         let slot = see(self.workspace(), Name::new(&self.folder, &slot), cancel)?;
         let record = self.record(entry);
@@ -48,12 +49,12 @@ impl TransactionFolder<'_> {
         Ok(Observed { target, slot: filled(slot, Name::new(&self.folder, &slot_name(entry)))? })
     }
 
-    pub(crate) fn classify(&self, entry: usize) -> Result<Class> {
+    pub(crate) fn classify(&self, entry: EntryIndex) -> Result<Class> {
         Ok(self.class_of(entry, &self.observe(entry, &NEVER)?))
     }
 
     /// The class of an entry that was observed.
-    pub(crate) fn class_of(&self, entry: usize, observed: &Observed) -> Class {
+    pub(crate) fn class_of(&self, entry: EntryIndex, observed: &Observed) -> Class {
         let Protocol { classify, classify_contended, classify_checked, .. } = self.workspace().protocol;
         let classify = match self.mark {
             _ if self.uncertain => classify_contended,
@@ -63,9 +64,9 @@ impl TransactionFolder<'_> {
         classify(self.record(entry), observed)
     }
 
-    pub(crate) fn classes(&self, cancel: &CancelToken) -> Result<Vec<Class>> {
+    pub(crate) fn classes(&self, cancel: &CancelToken) -> Result<IndexVec<EntryIndex, Class>> {
         let class = |entry| Ok(self.class_of(entry, &self.observe(entry, cancel)?));
-        (0..self.journal.entries.len()).map(class).collect()
+        (self.journal.entries.indices()).map(class).collect()
     }
 
     /// A folder that its path does not lead to any more: it was moved, with all that was swapped in it.
@@ -92,7 +93,7 @@ impl TransactionFolder<'_> {
     }
 
     /// True if the path of an entry still leads into the folder that is held for it.
-    pub(super) fn has_its_place(&self, entry: usize) -> Result<bool> {
+    pub(super) fn has_its_place(&self, entry: EntryIndex) -> Result<bool> {
         let folder = self.record(entry).path.parent();
         let held = self.parents.get(folder);
         held.map_or(Ok(true), |(identity, held)| self.leads_to_held(folder, identity, held))
@@ -109,12 +110,12 @@ impl TransactionFolder<'_> {
         }
     }
 
-    fn slot_folder_is_empty(&self, entry: usize) -> Result<bool> {
+    fn slot_folder_is_empty(&self, entry: EntryIndex) -> Result<bool> {
         is_empty_folder(self.workspace(), &self.folder, Path::new(&slot_name(entry)))
     }
 
     /// True if the slot holds verified new content, or nothing.
-    pub(crate) fn slot_is_ours(&self, entry: usize) -> Result<bool> {
+    pub(crate) fn slot_is_ours(&self, entry: EntryIndex) -> Result<bool> {
         let seen = self.see(Name::new(&self.folder, &slot_name(entry)))?;
         Ok(match seen {
             Seen::Missing => true,
@@ -127,7 +128,7 @@ impl TransactionFolder<'_> {
     }
 
     /// True if what came back into the slot of an entry is what was staged for it.
-    pub(crate) fn slot_came_back(&self, entry: usize) -> Result<bool> {
+    pub(crate) fn slot_came_back(&self, entry: EntryIndex) -> Result<bool> {
         if !self.uncertain || !matches!(self.record(entry).change, RecordedChange::Edit { .. }) {
             return self.slot_is_ours(entry);
         }
@@ -137,10 +138,10 @@ impl TransactionFolder<'_> {
     }
 
     /// The entries of these classes whose new content a power loss left incomplete, in a file that was never swapped.
-    pub(crate) fn incomplete(&self, classes: &[Class]) -> Result<BTreeSet<usize>> {
-        let torn = (0..classes.len()).filter(|entry| classes[*entry] == Class::Torn);
+    pub(crate) fn incomplete(&self, classes: &IndexVec<EntryIndex, Class>) -> Result<BTreeSet<EntryIndex>> {
+        let torn = classes.numbered().filter(|(_, class)| **class == Class::Torn);
         let mut incomplete = BTreeSet::new();
-        for entry in torn {
+        for (entry, _) in torn {
             if is_incomplete(self.workspace(), &self.folder, &self.journal, (entry, self.mark))? {
                 incomplete.insert(entry);
             }
@@ -149,7 +150,7 @@ impl TransactionFolder<'_> {
     }
 
     /// True if what is in the slot may be deleted.
-    pub(super) fn slot_may_go(&self, entry: usize) -> Result<bool> {
+    pub(super) fn slot_may_go(&self, entry: EntryIndex) -> Result<bool> {
         if self.slot_is_ours(entry)? {
             return Ok(true);
         }
@@ -179,7 +180,7 @@ pub(crate) fn is_incomplete(
     workspace: &Workspace,
     folder: &Handle,
     journal: &Journal,
-    (entry, mark): (usize, Mark),
+    (entry, mark): (EntryIndex, Mark),
 ) -> Result<bool> {
     let slot = slot_name(entry);
     let slot = Name::new(folder, &slot);

@@ -7,6 +7,7 @@ use crate::engine::store::snapshot;
 use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{Handle, Name, Rename};
+use crate::index::EntryIndex;
 use crate::journal::{RecordedChange, slot_name};
 
 /// The direction of a swap.
@@ -18,18 +19,18 @@ enum Direction {
 
 impl TransactionFolder<'_> {
     /// Exchanges slot and target, or moves the one that is there.
-    pub(crate) fn swap(&self, entry: usize) -> Result<()> {
+    pub(crate) fn swap(&self, entry: EntryIndex) -> Result<()> {
         let parent = self.parent(entry)?;
         self.rename(entry, parent, Direction::Forward).map_err(|e| self.swap_failed(entry, e))
     }
 
     /// The reverse of [`swap`](Self::swap).
-    pub(crate) fn swap_back(&self, entry: usize) -> Result<()> {
+    pub(crate) fn swap_back(&self, entry: EntryIndex) -> Result<()> {
         let parent = self.parent(entry)?;
         self.rename(entry, parent, Direction::Back).map_err(|e| Error::io("put back", self.path(entry), e))
     }
 
-    fn rename(&self, entry: usize, parent: &Handle, direction: Direction) -> io::Result<()> {
+    fn rename(&self, entry: EntryIndex, parent: &Handle, direction: Direction) -> io::Result<()> {
         let slot = slot_name(entry);
         let slot = Name::new(&self.folder, &slot);
         let target = Name::new(parent, self.record(entry).path.name());
@@ -48,7 +49,7 @@ impl TransactionFolder<'_> {
         }
     }
 
-    fn swap_failed(&self, entry: usize, error: io::Error) -> Error {
+    fn swap_failed(&self, entry: EntryIndex, error: io::Error) -> Error {
         let path = self.path(entry);
         match errno::of(&error) {
             // A name that came or went between the re-check and the swap: somebody else's doing.

@@ -12,6 +12,7 @@ use crate::engine::store::lock::check_cancelled;
 use crate::engine::store::snapshot::{self, ReadMode, Snapshot};
 use crate::error::{ErrorKind, Result};
 use crate::fs::{FileKind, Name};
+use crate::index::EntryIndex;
 use crate::journal;
 use crate::limits;
 use crate::plan::{FileState, NewContent, PlannedChange};
@@ -20,7 +21,7 @@ use crate::text::{self, Edited};
 impl CommitWalk<'_> {
     /// Swaps an entry whose target is what was read of it. Where another program was quicker, an edit is made anew; what
     /// can be made only once is a conflict.
-    pub(super) fn contend(&mut self, entry: usize) -> Result<()> {
+    pub(super) fn contend(&mut self, entry: EntryIndex) -> Result<()> {
         for _ in 0..limits::CONTENDED_TRIES {
             check_cancelled(self.heeded(entry))?;
             match self.recheck(entry) {
@@ -41,13 +42,13 @@ impl CommitWalk<'_> {
     }
 
     /// Whoever wants to stop it comes too late when the first entry is swapped: the others follow, as in every commit.
-    fn heeded(&self, entry: usize) -> &CancelToken {
-        if entry == 0 { self.run.cancel } else { &NEVER }
+    fn heeded(&self, entry: EntryIndex) -> &CancelToken {
+        if entry == EntryIndex(0) { self.run.cancel } else { &NEVER }
     }
 
     /// Reads the target of an edit again, and writes what comes of it into the slot, which nobody else has seen yet.
     /// `false` where that cannot be.
-    fn make_anew(&mut self, entry: usize) -> Result<bool> {
+    fn make_anew(&mut self, entry: EntryIndex) -> Result<bool> {
         let edits = self.prepared.contended.as_ref().and_then(|contended| contended.get(&entry));
         let (Some(edits), Some(slot)) = (edits, self.staging.open(entry)) else { return Ok(false) };
         let Some((snapshot, bytes)) = self.read_anew(entry)? else { return Ok(false) };
@@ -88,7 +89,7 @@ impl CommitWalk<'_> {
     }
 
     /// The target as it is now; `None` where another content is not all that changed.
-    fn read_anew(&self, entry: usize) -> Result<Option<(Snapshot, Vec<u8>)>> {
+    fn read_anew(&self, entry: EntryIndex) -> Result<Option<(Snapshot, Vec<u8>)>> {
         let transaction = self.transaction();
         let Some(was) = &self.prepared.targets[entry] else { return Ok(None) };
         let name = Name::new(transaction.parent(entry)?, transaction.record(entry).path.name());
@@ -106,12 +107,12 @@ impl CommitWalk<'_> {
 
 impl crate::engine::store::folder::TransactionFolder<'_> {
     /// Deletes what was staged for an entry and never swapped. What cannot be deleted goes with the folder.
-    fn unlink_staged(&self, entry: usize) {
+    fn unlink_staged(&self, entry: EntryIndex) {
         self.workspace().fs().unlink(Name::new(&self.folder, &journal::slot_name(entry))).ok();
     }
 
     /// Notes what the target of an edit is now, and what was staged for it.
-    fn made_anew(&mut self, entry: usize, target: &Snapshot, new: FileState) {
+    fn made_anew(&mut self, entry: EntryIndex, target: &Snapshot, new: FileState) {
         let journal::RecordedChange::Edit { before, after, original, .. } = &mut self.journal.entries[entry].change
         else {
             unreachable!("only edits are made anew")

@@ -5,19 +5,20 @@ use crate::cancel::NEVER;
 use crate::engine::store::snapshot;
 use crate::error::{Error, Result};
 use crate::fs::Name;
+use crate::index::EntryIndex;
 use crate::journal::recover::Class;
 use crate::journal::slot_name;
 
 impl CommitWalk<'_> {
     /// Verifies that the target, and its folder, are still what was read.
-    pub(super) fn recheck(&self, entry: usize) -> Result<()> {
+    pub(super) fn recheck(&self, entry: EntryIndex) -> Result<()> {
         let transaction = self.transaction();
         let record = transaction.record(entry);
         let changed = |how| self.name_edit(snapshot::changed(&transaction.path(entry), how), entry);
         let io = |e| Error::io("look at", transaction.path(entry), e);
         // Mostly those of one folder follow each other: one look at it is enough for them.
         let folder = record.path.parent();
-        let is_another = entry == 0 || transaction.record(entry - 1).path.parent() != folder;
+        let is_another = entry.before().is_none_or(|last| transaction.record(last).path.parent() != folder);
         if let Some((stat, held)) = self.prepared.parents.get(folder).filter(|_| is_another)
             && !transaction.leads_to_held(folder, &stat.identity, held)?
         {
@@ -39,7 +40,7 @@ impl CommitWalk<'_> {
     }
 
     /// True if the slot holds what was read of the target.
-    pub(crate) fn holds_original(&self, entry: usize) -> Result<bool> {
+    pub(crate) fn holds_original(&self, entry: EntryIndex) -> Result<bool> {
         let transaction = self.transaction();
         let slot = slot_name(entry);
         let slot = Name::new(&transaction.folder, &slot);
@@ -68,7 +69,7 @@ impl CommitWalk<'_> {
     }
 
     /// Looks at what a swap brought out. The file that came out is what was there: no check before it could tell.
-    pub(super) fn look(&self, entry: usize) -> Result<()> {
+    pub(super) fn look(&self, entry: EntryIndex) -> Result<()> {
         if self.holds_original(entry)? {
             return Ok(());
         }

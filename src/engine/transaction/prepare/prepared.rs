@@ -10,6 +10,7 @@ use crate::digest::Digest;
 use crate::engine::store::snapshot::Snapshot;
 use crate::engine::transaction::check_gate::Gate;
 use crate::fs::{Handle, Metadata, Name, Stat};
+use crate::index::{EntryIndex, IndexVec};
 use crate::path::RelPath;
 use crate::plan::{Plan, SourceId};
 use crate::request::edit::Edit;
@@ -21,7 +22,7 @@ pub(crate) struct Prepared {
     /// The files that new contents are made from.
     pub sources: Sources,
     /// The file at the target of each entry.
-    pub targets: Vec<Option<Arc<Snapshot>>>,
+    pub targets: IndexVec<EntryIndex, Option<Arc<Snapshot>>>,
     /// The folders of the targets that are there, by their path in the workspace.
     pub parents: HashMap<PathBuf, (Stat, Handle)>,
     /// The metadata of new folders, where that is not what their folder gives them.
@@ -34,7 +35,7 @@ pub(crate) struct Prepared {
     /// True if another program came in between when this was tried before.
     pub again: bool,
     /// The entries whose content is made anew where another program is quicker than a sync, with their edits.
-    pub contended: Option<HashMap<usize, Vec<Edit>>>,
+    pub contended: Option<HashMap<EntryIndex, Vec<Edit>>>,
 }
 
 impl Prepared {

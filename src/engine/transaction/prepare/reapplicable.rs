@@ -6,6 +6,7 @@ use super::prepared::Prepared;
 use crate::commit::Protocol;
 use crate::engine::store::snapshot::Snapshot;
 use crate::engine::transaction::retry::is_by_text;
+use crate::index::EntryIndex;
 use crate::limits;
 use crate::plan::{self, Entry, New, NewContent, SourceId};
 use crate::request::edit::Edit;
@@ -13,7 +14,11 @@ use crate::request::{Change, FileRequest, Request};
 
 /// The edits by their entries; `None` where there is none, or another file of the request gets what one of them is made
 /// from.
-pub(crate) fn edits(protocol: &Protocol, request: &Request, prepared: &Prepared) -> Option<HashMap<usize, Vec<Edit>>> {
+pub(crate) fn edits(
+    protocol: &Protocol,
+    request: &Request,
+    prepared: &Prepared,
+) -> Option<HashMap<EntryIndex, Vec<Edit>>> {
     let is_copied = |file: &FileRequest| matches!(file.change, Change::Copy { .. });
     let asked_by: Vec<_> = prepared.plan.entries.iter().map(|entry| entry.asked_by).collect();
     if prepared.gate.is_some()
@@ -24,13 +29,13 @@ pub(crate) fn edits(protocol: &Protocol, request: &Request, prepared: &Prepared)
     {
         return None;
     }
-    let entries = prepared.plan.entries.iter().enumerate();
+    let entries = prepared.plan.entries.numbered();
     let edits =
         entries.filter_map(|(index, entry)| Some((index, edits_of(request, prepared, (index, entry))?.to_vec())));
     Some(edits.collect::<HashMap<_, _>>()).filter(|edits| !edits.is_empty())
 }
 
-fn edits_of<'r>(request: &'r Request, prepared: &Prepared, (index, entry): (usize, &Entry)) -> Option<&'r [Edit]> {
+fn edits_of<'r>(request: &'r Request, prepared: &Prepared, (index, entry): (EntryIndex, &Entry)) -> Option<&'r [Edit]> {
     let plan::PlannedChange::Edit(_, New { content: NewContent::Spliced(source, _), dressed_as, .. }) = &entry.change
     else {
         return None;

@@ -19,6 +19,7 @@ use crate::engine::store::state::StateLookup;
 use crate::engine::{Engine, Run};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::Handle;
+use crate::index::{EntryIndex, IndexVec};
 use crate::path::RelPath;
 use crate::plan::build::{Builder, Target};
 use crate::plan::{Access, Entry, Plan, PlannedChange as Planned, SourceId};
@@ -132,7 +133,7 @@ fn check_readable(plan: &Plan, user: u32) -> Result<()> {
 }
 
 /// The file at the target of each entry of a plan, as it was read.
-fn snapshots(plan: &Plan, paths: &[RelPath], sources: &Sources) -> Vec<Option<Arc<Snapshot>>> {
+fn snapshots(plan: &Plan, paths: &[RelPath], sources: &Sources) -> IndexVec<EntryIndex, Option<Arc<Snapshot>>> {
     let index: HashMap<&RelPath, usize> = paths.iter().enumerate().map(|(target, path)| (path, target)).collect();
     let snapshot_of = |path: &RelPath| {
         let source = sources.get(SourceId(*index.get(path)?))?;

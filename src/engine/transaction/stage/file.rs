@@ -1,6 +1,7 @@
 //! Stages new files, and copies of originals: made, filled, dressed.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 use std::thread::Builder;
 
@@ -13,6 +14,7 @@ use crate::engine::transaction::prepare::prepared::{Prepared, SourceFile};
 use crate::error::{Error, Result};
 use crate::fs::{Attributes, Handle, Metadata, Name, SlotGuard};
 use crate::identity::Identity;
+use crate::index::EntryIndex;
 use crate::journal::{original_name, slot_name};
 use crate::limits;
 use crate::plan::{Access, Entry, FileState, New, NewContent, PlannedChange};
@@ -36,7 +38,7 @@ impl Staging<'_> {
     /// The staged file of an entry, and with it, where that is quicker, those of the entries after it.
     pub(super) fn stage_file(
         &mut self,
-        entry: usize,
+        entry: EntryIndex,
         new: &New,
         prepared: &Prepared,
         cancel: &CancelToken,
@@ -57,9 +59,9 @@ impl Staging<'_> {
     }
 
     /// Stages the files of a few entries from `entry` on, half of them in another thread.
-    fn stage_some(&self, entry: usize, prepared: &Prepared, cancel: &CancelToken) -> VecDeque<Result<StagedFile>> {
+    fn stage_some(&self, entry: EntryIndex, prepared: &Prepared, cancel: &CancelToken) -> VecDeque<Result<StagedFile>> {
         let entries = &prepared.plan.entries;
-        let one = |entry: usize| match &entries[entry].change {
+        let one = |entry: EntryIndex| match &entries[entry].change {
             PlannedChange::Edit(_, new) | PlannedChange::Create(new) | PlannedChange::FolderToFile(new) => {
                 self.stage_one(entry, &entries[entry], new, prepared, cancel)
             }
@@ -68,15 +70,16 @@ impl Staging<'_> {
         let is_file = |entry: &&Entry| {
             matches!(entry.change, PlannedChange::Edit(..) | PlannedChange::Create(_) | PlannedChange::FolderToFile(_))
         };
-        let count = entries[entry..].iter().take(TOGETHER).take_while(is_file).count();
+        let count = entries.from(entry).iter().take(TOGETHER).take_while(is_file).count();
         // The first one finds out what the folder hands on.
         if self.handed_on.is_none() || count < TOGETHER / 4 || !self.transaction.workspace().is_parallel() {
             return VecDeque::from([one(entry)]);
         }
-        let (half, end) = (entry + count / 2, entry + count);
+        let (first, half, end) = (entry.0, entry.0 + count / 2, entry.0 + count);
+        let all = |range: Range<usize>| range.map(EntryIndex).map(one);
         std::thread::scope(|scope| {
-            let others = Builder::new().spawn_scoped(scope, || (half..end).map(one).collect::<Vec<_>>());
-            let mut staged: VecDeque<_> = (entry..half).map(one).collect();
+            let others = Builder::new().spawn_scoped(scope, || all(half..end).collect::<Vec<_>>());
+            let mut staged: VecDeque<_> = all(first..half).collect();
             // Where there was no thread to be had, their turn comes.
             if let Ok(others) = others {
                 staged.extend(others.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
@@ -87,7 +90,7 @@ impl Staging<'_> {
 
     fn stage_one(
         &self,
-        entry: usize,
+        entry: EntryIndex,
         planned: &Entry,
         new: &New,
         prepared: &Prepared,
@@ -108,7 +111,7 @@ impl Staging<'_> {
     /// A copy of an original that has other names: through them its inode can be written as long as history holds it.
     pub(super) fn copy_original(
         &mut self,
-        entry: usize,
+        entry: EntryIndex,
         planned: &Entry,
         prepared: &Prepared,
         cancel: &CancelToken,

@@ -6,12 +6,13 @@ use crate::engine::transaction::prepare::prepared::Prepared;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::Name;
 use crate::identity::Identity;
+use crate::index::EntryIndex;
 use crate::journal::slot_name;
 use crate::plan::Entry;
 
 impl Staging<'_> {
     /// An empty folder, locked before it appears: nobody can edit beneath it before the commit is through.
-    pub(super) fn stage_folder(&mut self, entry: usize, planned: &Entry, prepared: &Prepared) -> Result<Identity> {
+    pub(super) fn stage_folder(&mut self, entry: EntryIndex, planned: &Entry, prepared: &Prepared) -> Result<Identity> {
         let workspace = self.transaction.workspace();
         let slot = slot_name(entry);
         let name = Name::new(&self.transaction.folder, &slot);

@@ -31,7 +31,7 @@ impl Staging<'_> {
         let from = Name::new(folder, journal::HIDDEN_NAME);
         let to = Name::new(folder, self.transaction.mark.file_name());
         self.transaction.workspace().rename(from, to, Rename::NoReplace)?;
-        self.unnamed = 0..0;
+        self.unnamed = 0;
         self.copies.clear();
         Ok(())
     }

@@ -39,7 +39,7 @@ fn journal() -> Journal {
         original: identity(3),
     };
     let record = Record { path: RelPath::new("src/a.rs").unwrap(), change };
-    Journal { header, entries: vec![record], back_on_crash: false }
+    Journal { header, entries: vec![record].into(), back_on_crash: false }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use txedit::commit::forward;
 use txedit::commit::protocol::{PROTOCOL, Protocol};
-use txedit::commit::step::Step;
+use txedit::commit::step::CommitStep;
 use txedit::engine::{Engine, Run, Settings};
 use txedit::error::Outcome;
 use txedit::fs::sim::{Action, SimFs, SimHeldFile};
@@ -267,7 +267,7 @@ fn swaps_that_are_not_looked_at_lose_some() {
     let commit = |n, durable| {
         let mut phases = forward::commit(n, durable);
         for phase in &mut phases {
-            phase.steps.retain(|step| !matches!(step, Step::Look(_)));
+            phase.steps.retain(|step| !matches!(step, CommitStep::Look(_)));
         }
         phases
     };

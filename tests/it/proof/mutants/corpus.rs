@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
+use txedit::journal::EntryIndex;
 
 use txedit::commit::protocol::{PROTOCOL, Protocol};
-use txedit::commit::step::Step;
+use txedit::commit::step::{CommitStep, FinishStep, UndoStep};
 use txedit::commit::{backward, forward};
 use txedit::fs::Name;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
@@ -37,7 +38,7 @@ fn is_inside(path: &Path) -> bool {
 }
 
 fn without_finding_folders() -> Player {
-    let undo = |n, mark, durable| without(backward::undo(n, mark, durable), |s| matches!(s, Step::FindFolder(_)));
+    let undo = |n, mark, durable| without(backward::undo(n, mark, durable), |s| matches!(s, UndoStep::FindFolder(_)));
     by(Protocol { undo, ..PROTOCOL })
 }
 
@@ -55,7 +56,7 @@ fn without_handing_on() -> Player {
 }
 
 fn without_verified_folders() -> Player {
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::VerifyFolders);
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == CommitStep::VerifyFolders);
     by(Protocol { commit, ..PROTOCOL })
 }
 
@@ -115,7 +116,7 @@ fn without_owners_of_folders() -> Player {
 }
 
 fn without_looks() -> Player {
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, Step::Look(_)));
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, CommitStep::Look(_)));
     by(Protocol { commit, ..PROTOCOL })
 }
 
@@ -200,7 +201,7 @@ fn with_files_that_have_no_entry() -> Player {
 }
 
 fn with_recoveries_that_leave_folders() -> Player {
-    let finish = |ready: &[usize], mark| without(forward::finish(ready, mark), |s| s == Step::Tidy);
+    let finish = |ready: &[EntryIndex], mark| without(forward::finish(ready, mark), |s| s == FinishStep::Tidy);
     by(Protocol { finish, ..PROTOCOL })
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use txedit::commit::Protocol;
 use txedit::commit::forward;
 use txedit::commit::protocol::PROTOCOL;
-use txedit::commit::step::{Step, StepPhase, Terms};
+use txedit::commit::step::{CommitStep, StepPhase, Terms};
 use txedit::engine::Engine;
 use txedit::error::{ErrorKind, Outcome, Result};
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
@@ -198,5 +198,5 @@ fn a_key_of_what_nobody_is_at_is_not_waited_for() {
 }
 
 fn unlooked(entries: usize, terms: Terms) -> Vec<StepPhase> {
-    phases_without(forward::commit(entries, terms), |step| step == Step::LookForKey)
+    phases_without(forward::commit(entries, terms), |step| step == CommitStep::LookForKey)
 }

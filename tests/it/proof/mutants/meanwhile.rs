@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use txedit::commit::forward;
 use txedit::commit::protocol::{PROTOCOL, Protocol};
-use txedit::commit::step::Step;
+use txedit::commit::step::CommitStep;
 use txedit::engine::Run;
 use txedit::fs::Fs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
@@ -20,7 +20,7 @@ use crate::proof::explore::scripts;
 
 #[test]
 fn permissions_that_are_not_looked_at_are_noticed() {
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, Step::Look(_)));
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| matches!(s, CommitStep::Look(_)));
     let files = vec![scripts::replaces("a", "one", "two")];
     let script = scripts::attributed().apply(scripts::request(files));
     for permission in crate::proof::foreign::permissions("/w/a") {
@@ -61,7 +61,7 @@ fn permissions_that_are_not_handed_over_are_noticed() {
 
 #[test]
 fn folders_that_are_not_verified_are_noticed() {
-    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == Step::VerifyFolders);
+    let commit = |n, terms| phases_without(forward::commit(n, terms), |s| s == CommitStep::VerifyFolders);
     let script = scripts::three().protocol(broken(Protocol { commit, ..PROTOCOL }));
     is_caught_with(&script, &[("/w/sub", ForeignDeed::MoveFolder("/w/elsewhere".into()))]);
 }

@@ -184,7 +184,7 @@ pub(crate) fn pruned(wrap: Wrap) -> Scene {
             tree.iter().filter(|(path, _)| path.starts_with("/w/.txedit/history") && path.ends_with("journal.done"));
         for (path, entry) in done {
             let Ok(journal) = txedit::journal::scan(&entry.content) else { continue };
-            let originals = journal.entries.iter().enumerate().filter(|(_, record)| record.change.before().is_some());
+            let originals = journal.entries.numbered().filter(|(_, record)| record.change.before().is_some());
             for (slot, _) in originals {
                 let slot = path.with_file_name(txedit::journal::slot_name(slot));
                 if !tree.contains_key(&slot) {
