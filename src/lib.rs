@@ -62,98 +62,37 @@
     not(feature = "testing"),
     expect(
         unreachable_pub,
-        reason = "most modules are public with `testing` alone: what is `pub` in them is for tests"
+        reason = "with `testing` the closed modules are reached through `testing::internals`: what is `pub` in them is for tests"
     )
 )]
 
 mod cancel;
+mod check;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
+mod commit;
+#[cfg(feature = "delegate")]
+mod delegate;
+mod dialect;
+mod digest;
+mod engine;
+mod errno;
+mod error;
 pub mod fs;
+mod identity;
 pub mod journal;
 pub mod limits;
-#[cfg(feature = "testing")]
-pub mod testing;
-pub mod wire;
-
-// The other modules are public with `testing` alone, for the tests, fuzz targets and benchmarks of this repository. They are
-// written out, since rustfmt finds no module in a macro.
-#[cfg(not(feature = "testing"))]
-mod check;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod check;
-#[cfg(not(feature = "testing"))]
-mod commit;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod commit;
-#[cfg(all(feature = "delegate", feature = "testing"))]
-#[doc(hidden)]
-pub mod delegate;
-#[cfg(all(feature = "delegate", not(feature = "testing")))]
-mod delegate;
-#[cfg(not(feature = "testing"))]
-mod dialect;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod dialect;
-#[cfg(not(feature = "testing"))]
-mod digest;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod digest;
-#[cfg(not(feature = "testing"))]
-mod engine;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod engine;
-#[cfg(not(feature = "testing"))]
-mod errno;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod errno;
-#[cfg(not(feature = "testing"))]
-mod error;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod error;
-#[cfg(not(feature = "testing"))]
-mod identity;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod identity;
-#[cfg(all(feature = "mcp", feature = "testing"))]
-#[doc(hidden)]
-pub mod mcp;
-#[cfg(all(feature = "mcp", not(feature = "testing")))]
+#[cfg(feature = "mcp")]
 mod mcp;
-#[cfg(not(feature = "testing"))]
 mod path;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod path;
-#[cfg(not(feature = "testing"))]
 mod plan;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod plan;
-#[cfg(not(feature = "testing"))]
 mod replace;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod replace;
-#[cfg(not(feature = "testing"))]
 mod request;
 #[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod request;
-#[cfg(not(feature = "testing"))]
+pub mod testing;
 mod text;
-#[cfg(feature = "testing")]
-#[doc(hidden)]
-pub mod text;
+pub mod wire;
 
 pub use cancel::CancelToken;
 pub use check::{Check, CheckCall, CheckRun, Checker, Ended, Verdict};

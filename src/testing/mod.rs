@@ -17,6 +17,8 @@ pub mod check;
 pub mod explore;
 pub mod faults;
 pub mod foreign;
+#[doc(hidden)]
+pub mod internals;
 pub mod pair;
 pub mod scenario;
 pub mod script;

@@ -7,10 +7,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use txedit::engine::{Retention, UndoOptions};
-use txedit::error::{Detail, ErrorKind, Outcome};
 use txedit::fs::sim::SimFs;
 use txedit::testing::{Explorer, ForeignDeed};
+use txedit::{Detail, ErrorKind, Outcome, Retention, UndoOptions};
 
 use crate::proof::explore::{as_on_fuse, explore_once, scripts, seeded};
 use crate::proof::foreign::{creations, deeds, explore};

@@ -4,8 +4,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use txedit::error::{Detail, ErrorKind};
-use txedit::request::validate::PathRule;
+use txedit::{Detail, ErrorKind, PathRule};
 
 use crate::support::workspace::{Workspace, assert_findings};
 

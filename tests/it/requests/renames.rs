@@ -5,8 +5,7 @@ use std::os::unix::fs::symlink;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
-use txedit::engine::report::Operation;
-use txedit::error::ErrorKind;
+use txedit::{ErrorKind, Operation};
 
 use crate::support::workspace::{Node, Workspace};
 

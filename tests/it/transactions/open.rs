@@ -5,12 +5,8 @@ use std::os::unix::fs::symlink;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use txedit::dialect::Patch;
-use txedit::digest::Digest;
-use txedit::engine::report::{Preview, Report, Staged};
-use txedit::error::{Detail, Error, ErrorKind, Outcome, Result};
-use txedit::request::validate::PathRule;
 use txedit::wire::request;
+use txedit::{Detail, Digest, Error, ErrorKind, Outcome, Patch, PathRule, Preview, Report, Result, Staged};
 
 use crate::support::workspace::{Workspace, running};
 

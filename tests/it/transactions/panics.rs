@@ -5,12 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
-use txedit::CancelToken;
-use txedit::check::{Check, CheckCall, Checker, Ended, Verdict};
-use txedit::engine::{Engine, Observer, Phase, Run};
-use txedit::request::Request;
-use txedit::request::validate::PathRule;
-use txedit::wire;
+use txedit::{
+    CancelToken, Check, CheckCall, Checker, Ended, Engine, Observer, PathRule, Phase, Request, Run, Verdict, wire,
+};
 
 use crate::support::workspace::{Workspace, settings};
 

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde_json::json;
 use tempfile::TempDir;
-use txedit::error::{Detail, ErrorKind};
+use txedit::{Detail, ErrorKind};
 
 use super::apply;
 use crate::support::workspace::Workspace;

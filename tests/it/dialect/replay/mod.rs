@@ -11,8 +11,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use tempfile::TempDir;
-use txedit::error::{Detail, Error, ErrorKind};
-use txedit::request::edit::Matching;
+use txedit::{Detail, Error, ErrorKind, Matching};
 
 use super::random::{Random, Repository};
 use super::{Tree, apply_request, has_git, read, variable, write};

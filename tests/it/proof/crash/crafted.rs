@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use txedit::engine::RecoverOptions;
-use txedit::engine::report::RecoveryAction;
 use txedit::journal::record::Chain;
 use txedit::journal::scan;
+use txedit::{RecoverOptions, RecoveryAction};
 
 use super::child::{self, End, Moment, Role, command, killed_at};
 use super::scene::{self, Node, Scene, Tree, names, tree};

@@ -3,9 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use txedit::engine::RecoverOptions;
-use txedit::error::{ErrorKind, NextStep};
 use txedit::journal::{record, scan};
+use txedit::{ErrorKind, NextStep, RecoverOptions};
 
 use super::child::{self, End, Moment, Role, command, killed_at, parse};
 use super::kills::recover_and_look;

@@ -4,13 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use txedit::check::{Check, CheckCall, Checker, Ended, Verdict};
-use txedit::engine::{Decision, Engine, RecoverOptions, Settings};
-use txedit::errno::Errno;
-use txedit::error::ErrorKind;
 use txedit::fs::sim::{Action, SimFs};
 use txedit::journal::Mark;
-use txedit::request::Request;
+use txedit::testing::internals::errno::Errno;
+use txedit::{
+    Check, CheckCall, Checker, Decision, Ended, Engine, ErrorKind, RecoverOptions, Request, Settings, Verdict,
+};
 
 use super::scripts::{self, creates, replaces, request};
 use crate::support::workspace::running;

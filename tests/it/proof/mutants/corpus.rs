@@ -8,13 +8,13 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use txedit::commit::protocol::{PROTOCOL, Protocol};
-use txedit::commit::step::Step;
-use txedit::commit::{backward, forward};
 use txedit::fs::Name;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::journal::recover::{self, Class, Observed};
 use txedit::journal::{Mark, Record, RecordedChange};
+use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
+use txedit::testing::internals::commit::step::Step;
+use txedit::testing::internals::commit::{backward, forward};
 use txedit::testing::scenario::{Player, Scenario, play};
 
 use super::{broken, phases_without, without};

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use txedit::commit::protocol::{PROTOCOL, Protocol};
 use txedit::journal::Record;
 use txedit::journal::recover::{self, Class, Observed};
+use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
 use txedit::testing::{Explorer, ForeignDeed};
 
 use super::{broken, is_caught_with, scenes};

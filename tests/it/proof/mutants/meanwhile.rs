@@ -4,15 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use txedit::commit::forward;
-use txedit::commit::protocol::{PROTOCOL, Protocol};
-use txedit::commit::step::Step;
-use txedit::engine::Run;
+use txedit::Run;
 use txedit::fs::Fs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::sim::{Action, SimFs};
 use txedit::journal::recover::{Observed, Seen};
 use txedit::journal::{Record, recover};
+use txedit::testing::internals::commit::forward;
+use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
+use txedit::testing::internals::commit::step::Step;
 use txedit::testing::{ForeignDeed, Role, Script};
 
 use super::{broken, is_caught_with, phases_without};

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use txedit::commit::Protocol;
-use txedit::commit::protocol::PROTOCOL;
-use txedit::commit::step::Step;
-use txedit::commit::{backward, forward};
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::{Fs, Timestamp};
 use txedit::journal::recover::{self, Ages, Class, Seen};
 use txedit::journal::{Mark, Record};
+use txedit::testing::internals::commit::protocol::PROTOCOL;
+use txedit::testing::internals::commit::step::Step;
+use txedit::testing::internals::commit::{Protocol, backward, forward};
 
 use super::scenes::{self, Scene, Wrap, plain};
 use super::{broken, in_the_way, phases_without, without};

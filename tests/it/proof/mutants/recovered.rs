@@ -4,17 +4,16 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use txedit::check::{Check, CheckCall, Checker, Ended, Verdict};
-use txedit::commit::forward;
-use txedit::commit::protocol::{PROTOCOL, Protocol};
-use txedit::commit::step::Step;
-use txedit::engine::report::RecoveryAction;
-use txedit::engine::{Engine, RecoverOptions, Run};
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::sim::{Action, SimFs};
 use txedit::journal::Mark;
-use txedit::request::{FileRequest, Request};
 use txedit::testing::Script;
+use txedit::testing::internals::commit::forward;
+use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
+use txedit::testing::internals::commit::step::Step;
+use txedit::{
+    Check, CheckCall, Checker, Ended, Engine, FileRequest, RecoverOptions, RecoveryAction, Request, Run, Verdict,
+};
 
 use super::{broken, is_caught, phases_without, without};
 use crate::proof::explore::scripts::{self, replaces, request};
