@@ -2,10 +2,10 @@
 
 mod detail;
 mod diagnosis;
+mod display;
 mod kind;
 mod next_step;
 
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +22,11 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// A failure: what, where, and what is true of the files now.
 ///
 /// Every I/O error carries the verb and the path of the call that failed.
+///
+/// `{error}` is complete, and one line: it names the file, the edit, the findings of a validation, and the files that could
+/// not be put back. It includes what the operating system said, and so [`source`](std::error::Error::source) is `None`: a
+/// chain of errors says nothing twice. [`os_error`](Self::os_error) has it for programs, and [`message`](Self::message) the
+/// sentence alone.
 #[derive(Debug)]
 pub struct Error(Box<Inner>);
 
@@ -41,7 +46,7 @@ struct Inner {
     attempts: usize,
     warnings: Vec<String>,
     next_steps: Vec<NextStep>,
-    source: Option<io::Error>,
+    os_error: Option<io::Error>,
 }
 
 /// What a warning says of a recovery that came before a command, and of nothing else.
@@ -65,7 +70,7 @@ impl Error {
             attempts: 1,
             warnings: Vec::new(),
             next_steps: Vec::new(),
-            source: None,
+            os_error: None,
         }))
     }
 
@@ -80,7 +85,7 @@ impl Error {
         };
         let message = format!("cannot {verb} {}: {source}{advice}", path.display());
         let mut error = Self::new(kind_of(&source), message).at(path);
-        error.0.source = Some(source);
+        error.0.os_error = Some(source);
         error
     }
 
@@ -225,6 +230,12 @@ impl Error {
         self.0.kind
     }
 
+    /// The sentence alone, without the file, the edit and the findings.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
     /// The file, as it was named to the engine.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
@@ -288,21 +299,11 @@ impl Error {
     /// What the operating system said, if it did.
     #[must_use]
     pub fn os_error(&self) -> Option<&io::Error> {
-        self.0.source.as_ref()
+        self.0.os_error.as_ref()
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.message)
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.source.as_ref().map(|e| e as &(dyn std::error::Error + 'static))
-    }
-}
+impl std::error::Error for Error {}
 
 /// The kind that an error of the operating system stands for.
 fn kind_of(error: &io::Error) -> ErrorKind {

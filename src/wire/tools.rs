@@ -295,7 +295,7 @@ fn one_file(arguments: Arguments, paths: PathRule, fields: &[Field], required: &
 /// What was found here, then what was found in the request that is not the same.
 fn joined(mut found: Vec<Finding>, error: &Error, fields: &[Field]) -> Error {
     let Detail::Findings(inner) = error.details() else {
-        return Error::new(error.kind(), error.to_string());
+        return Error::new(error.kind(), error.message().to_owned());
     };
     for finding in inner {
         let named = finding.path.last().map(String::as_str);

@@ -48,7 +48,9 @@ struct CommitAttempt<'c> {
 fn closed(state: &StateFolder, opened: OpenedFolder, mut report: Report) -> Report {
     let id = opened.id.clone();
     if let Err(error) = close(state, opened) {
-        report.warnings.push(format!("committed, but the open transaction {id} could not be closed: {error}"));
+        report
+            .warnings
+            .push(format!("committed, but the open transaction {id} could not be closed: {}", error.message()));
     }
     report
 }

@@ -33,7 +33,7 @@ impl Engine {
             SearchResult::Found(loaded) => {
                 // The process died between its commit and this.
                 if let Err(error) = super::close(&state, opened) {
-                    warnings.push(format!("the open transaction {id} could not be closed: {error}"));
+                    warnings.push(format!("the open transaction {id} could not be closed: {}", error.message()));
                 }
                 Err(was_committed(id, &loaded))
             }

@@ -106,7 +106,8 @@ impl Engine {
         }
         let message = format!(
             "an interrupted transaction could not be recovered, and may be the newest: recover it, or name the transaction \
-             that is meant: {error}"
+             that is meant: {}",
+            error.message()
         );
         let steps = match error.next_steps() {
             [] => vec![NextStep::Recover { id: error.transaction().map(str::to_owned) }],

@@ -102,11 +102,11 @@ impl Engine {
         // Only now: what fails must not have cost any history, and the newest transaction counts among those that stay.
         match self.prune_by_the_way(&state, &committed.id, bytes) {
             Ok(warnings) => committed.warnings.extend(warnings),
-            Err(error) => committed.warnings.push(format!("history could not be pruned: {error}")),
+            Err(error) => committed.warnings.push(format!("history could not be pruned: {}", error.message())),
         }
         match state.tag() {
             Ok(is_first) => committed.warnings.extend(is_first.then(|| keeps_history(self.root()))),
-            Err(error) => committed.warnings.push(format!("the state folder could not be tagged: {error}")),
+            Err(error) => committed.warnings.push(format!("the state folder could not be tagged: {}", error.message())),
         }
         Ok(committed)
     }
