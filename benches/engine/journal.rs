@@ -5,9 +5,9 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use txedit::Durability;
-use txedit::journal::record::encode;
-use txedit::journal::recover::{Class, Observed, Seen, classify, decide};
 use txedit::journal::{Journal, Mark, Record, RecordedChange, scan};
+use txedit::testing::internals::journal::record::encode;
+use txedit::testing::internals::journal::recover::{Class, Observed, Seen, classify, decide};
 use txedit::testing::internals::path::{RelPath, STATE_FOLDER};
 use txedit::testing::internals::plan::FileState;
 

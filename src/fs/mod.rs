@@ -228,7 +228,7 @@ pub struct Metadata {
 impl Metadata {
     /// What is told of it in plans and journals besides the mode.
     #[must_use]
-    pub fn access(&self) -> Access {
+    pub(crate) fn access(&self) -> Access {
         Access { user: self.user, group: self.group, attributes: self.attributes.digest() }
     }
 }

@@ -27,6 +27,16 @@ open! {
     text;
 }
 
+/// What reads and writes a journal, and decides from it.
+pub mod journal {
+    open! {
+        record of journal;
+        recover of journal;
+        reverse of journal;
+        scan of journal;
+    }
+}
+
 /// Those beside the [`Fs`](crate::fs::Fs) trait.
 pub mod fs {
     open! {

@@ -30,6 +30,7 @@ mod together;
 mod walk;
 mod world;
 
+pub use crate::errno::Errno;
 pub use check::Violation;
 pub use explore::{Explored, Explorer};
 pub use faults::{Fault, Injected};

@@ -2,6 +2,7 @@
 //!
 //! What must be there is looked for afterwards, so that one answer can name everything that is missing.
 
+#[cfg(feature = "mcp")]
 mod arguments;
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use crate::request::validate::{Findings, at_edit, at_file};
 
+#[cfg(feature = "mcp")]
 pub(super) use arguments::from_arguments;
 
 /// Many changes of many files. `F` differs from [`FileRequestJson`] only while faults are being listed.

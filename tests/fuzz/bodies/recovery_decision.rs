@@ -1,9 +1,9 @@
 //! What the target `recovery_decision` does with bytes. `tests/it/proof/fuzz_twins.rs` does the same with bytes of its own.
 
 use txedit::Digest;
-use txedit::journal::recover::{Class, Observed, RecoveryDecision, Seen, classify, decide, is_new};
 use txedit::journal::{Mark, Record, RecordedChange};
 use txedit::testing::internals::identity::Identity;
+use txedit::testing::internals::journal::recover::{Class, Observed, RecoveryDecision, Seen, classify, decide, is_new};
 use txedit::testing::internals::path::RelPath;
 use txedit::testing::internals::plan::{Access, FileState};
 

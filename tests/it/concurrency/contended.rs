@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 use txedit::fs::sim::{Action, SimCall, SimFs};
-use txedit::testing::internals::errno::Errno;
+use txedit::testing::Errno;
 use txedit::wire::request;
 use txedit::{CancelToken, Durability, Engine, Error, Outcome, PathRule, Report, Run};
 

@@ -7,7 +7,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 use txedit::fs::sim::{Action, SimFs};
-use txedit::testing::internals::errno::Errno;
+use txedit::testing::Errno;
 use txedit::{Digest, Engine, ErrorKind, Outcome, Result};
 
 use crate::proof::explore::scripts::{replaces, request};

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
-use txedit::testing::internals::errno::Errno;
+use txedit::testing::Errno;
 use txedit::{Detail, Digest, ErrorKind, Outcome, Retention, UndoOptions};
 
 use crate::support::workspace::{Tree, Workspace, running};

@@ -15,7 +15,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultFs, FaultOperation, Rule};
-use txedit::testing::internals::errno::Errno;
+use txedit::testing::Errno;
 use txedit::{Error, RecoverOptions, UndoOptions};
 
 use super::{Place, SOMEBODY, give, is_root, plant};

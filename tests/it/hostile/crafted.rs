@@ -10,10 +10,10 @@ use std::sync::Arc;
 use serde_json::json;
 use txedit::fs::fault::{FaultFs, FaultOperation, Rule};
 use txedit::fs::{Identity, OsFs};
-use txedit::journal::record::encode;
 use txedit::journal::{Record, RecordedChange};
+use txedit::testing::Errno;
 use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
-use txedit::testing::internals::errno::Errno;
+use txedit::testing::internals::journal::record::encode;
 use txedit::testing::internals::path::RelPath;
 use txedit::{Decision, Interrupted, RecoverOptions, RecoveryAction, Result};
 

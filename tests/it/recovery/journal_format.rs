@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use txedit::fs::Attributes;
-use txedit::journal::record::encode;
 use txedit::journal::{Corrupt, Journal, scan, slot_name};
+use txedit::testing::internals::journal::record::encode;
 use txedit::testing::internals::plan::{Access, FileState};
 
 const DOCUMENT: &str = include_str!("../../../journal-format.md");

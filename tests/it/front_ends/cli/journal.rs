@@ -3,9 +3,9 @@
 use std::fs;
 
 use txedit::Digest;
-use txedit::journal::record::encode;
 use txedit::journal::{Header, Journal, Owner, Record, RecordedChange, VERSION};
 use txedit::testing::internals::identity::Identity;
+use txedit::testing::internals::journal::record::encode;
 use txedit::testing::internals::path::RelPath;
 use txedit::testing::internals::plan::{Access, FileState};
 

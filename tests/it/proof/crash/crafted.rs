@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use txedit::journal::record::Chain;
 use txedit::journal::scan;
+use txedit::testing::internals::journal::record::Chain;
 use txedit::{RecoverOptions, RecoveryAction};
 
 use super::child::{self, End, Moment, Role, command, killed_at};

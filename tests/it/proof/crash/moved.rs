@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use txedit::journal::{record, scan};
+use txedit::journal::scan;
+use txedit::testing::internals::journal::record;
 use txedit::{ErrorKind, NextStep, RecoverOptions};
 
 use super::child::{self, End, Moment, Role, command, killed_at, parse};

@@ -1,10 +1,11 @@
 //! The check gate under crashes: until the done mark everything goes back, whatever the check wrote.
 
 use txedit::fs::sim::SimFs;
-use txedit::journal::{Mark, recover};
+use txedit::journal::Mark;
 use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
 use txedit::testing::internals::commit::step::{Barrier, Step, StepPhase, Terms};
 use txedit::testing::internals::commit::{backward, forward};
+use txedit::testing::internals::journal::recover;
 use txedit::testing::{Explorer, Script};
 
 use super::{explore_once, scripts, seeded, so_far};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use txedit::fs::sim::{Action, SimFs};
 use txedit::journal::Mark;
-use txedit::testing::internals::errno::Errno;
+use txedit::testing::Errno;
 use txedit::{
     Check, CheckCall, Checker, Decision, Ended, Engine, ErrorKind, RecoverOptions, Request, Settings, Verdict,
 };

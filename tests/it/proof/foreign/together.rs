@@ -2,8 +2,9 @@
 
 use txedit::Durability;
 use txedit::journal::Record;
-use txedit::journal::recover::{self, Observed, Seen};
 use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
+use txedit::testing::internals::journal::recover;
+use txedit::testing::internals::journal::recover::{Observed, Seen};
 use txedit::testing::{Explored, ForeignDeed, Script, Violation};
 
 use super::{creations, deeds, deeds_of_three, explore, explorer};

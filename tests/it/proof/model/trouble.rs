@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use txedit::fs::sim::{Action as Act, Policy, SimFs};
-use txedit::testing::internals::errno::Errno;
+use txedit::testing::Errno;
 use txedit::{Error, Outcome, Report, Retention};
 
 use super::action::Foreign;

@@ -10,11 +10,12 @@ use std::time::Duration;
 
 use txedit::fs::Name;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
-use txedit::journal::recover::{self, Class, Observed};
 use txedit::journal::{Mark, Record, RecordedChange};
 use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
 use txedit::testing::internals::commit::step::Step;
 use txedit::testing::internals::commit::{backward, forward};
+use txedit::testing::internals::journal::recover;
+use txedit::testing::internals::journal::recover::{Class, Observed};
 use txedit::testing::scenario::{Player, Scenario, play};
 
 use super::{broken, phases_without, without};

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use txedit::journal::Record;
-use txedit::journal::recover::{self, Class, Observed};
 use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
+use txedit::testing::internals::journal::recover;
+use txedit::testing::internals::journal::recover::{Class, Observed};
 use txedit::testing::{Explorer, ForeignDeed};
 
 use super::{broken, is_caught_with, scenes};
