@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 use crate::errno::{self, Errno};
 
+pub use crate::digest::NotADigest;
+pub use crate::path::bounds::{BadGlob, Barred};
 pub use detail::{Conflict, Detail, Diverged, Finding, KeptContent, NotOld, Outcome};
 pub use diagnosis::{Diagnosis, Difference, MatchPlace, MatchPlaces, MismatchCause};
 pub use kind::ErrorKind;
@@ -53,7 +55,7 @@ struct Inner {
 pub(crate) const RECOVERED_FIRST: &str = "was recovered first";
 
 impl Error {
-    /// An error with nothing but its kind and its sentence.
+    /// An error with nothing but its kind and its sentence: also for tests of a program that handles errors.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             kind,
@@ -75,7 +77,7 @@ impl Error {
     }
 
     /// What a call of the operating system answered: `verb` as in "cannot `verb` `path`".
-    pub fn io(verb: &str, path: impl AsRef<Path>, source: io::Error) -> Self {
+    pub(crate) fn io(verb: &str, path: impl AsRef<Path>, source: io::Error) -> Self {
         let path = path.as_ref();
         let advice = match errno::of(&source) {
             Some(Errno::FBIG) => {
@@ -91,21 +93,21 @@ impl Error {
 
     /// All findings of one validation layer; there must be one at least.
     #[must_use]
-    pub fn findings(findings: Vec<Finding>) -> Self {
+    pub(crate) fn findings(findings: Vec<Finding>) -> Self {
         debug_assert!(!findings.is_empty(), "a failed validation has a finding");
         Self::new(ErrorKind::ValidationFailed, "Validation failed").detail(Detail::Findings(findings))
     }
 
     /// Names the file.
     #[must_use]
-    pub fn at(mut self, path: impl Into<PathBuf>) -> Self {
+    pub(crate) fn at(mut self, path: impl Into<PathBuf>) -> Self {
         self.0.path = Some(path.into());
         self
     }
 
     /// Names the file entry of the request, from 0.
     #[must_use]
-    pub fn in_file(mut self, index: usize) -> Self {
+    pub(crate) fn in_file(mut self, index: usize) -> Self {
         self.0.file = Some(index);
         self
     }
@@ -121,56 +123,56 @@ impl Error {
 
     /// Takes the name of the file entry away, and that of the edit: they are none that the caller knows.
     #[must_use]
-    pub fn in_no_file(mut self) -> Self {
+    pub(crate) fn in_no_file(mut self) -> Self {
         (self.0.file, self.0.edit) = (None, None);
         self
     }
 
     /// Names the edit of the file entry, from 0.
     #[must_use]
-    pub fn in_edit(mut self, index: usize) -> Self {
+    pub(crate) fn in_edit(mut self, index: usize) -> Self {
         self.0.edit = Some(index);
         self
     }
 
     /// Names the change of a patch that counts its changes, from 0.
     #[must_use]
-    pub fn of_change(mut self, index: usize) -> Self {
+    pub(crate) fn of_change(mut self, index: usize) -> Self {
         self.0.change = Some(index);
         self
     }
 
     /// Says what is true of the files now.
     #[must_use]
-    pub fn outcome_is(mut self, outcome: Outcome) -> Self {
+    pub(crate) fn outcome_is(mut self, outcome: Outcome) -> Self {
         self.0.outcome = outcome;
         self
     }
 
     /// Adds what is known beyond the kind.
     #[must_use]
-    pub fn detail(mut self, detail: Detail) -> Self {
+    pub(crate) fn detail(mut self, detail: Detail) -> Self {
         self.0.detail = detail;
         self
     }
 
     /// Puts the sentence in other words.
     #[must_use]
-    pub fn reworded(mut self, words: impl FnOnce(&str) -> String) -> Self {
+    pub(crate) fn reworded(mut self, words: impl FnOnce(&str) -> String) -> Self {
         self.0.message = words(&self.0.message);
         self
     }
 
     /// Lists what was put aside.
     #[must_use]
-    pub fn keeping(mut self, kept: Vec<KeptContent>) -> Self {
+    pub(crate) fn keeping(mut self, kept: Vec<KeptContent>) -> Self {
         self.0.kept = kept;
         self
     }
 
     /// Says that what was swapped was put back, but for these.
     #[must_use]
-    pub fn rolled_back_but(mut self, not_old: Vec<NotOld>) -> Self {
+    pub(crate) fn rolled_back_but(mut self, not_old: Vec<NotOld>) -> Self {
         let is_whole = not_old.iter().all(|path| !path.on_top);
         self.0.outcome = if is_whole { Outcome::RolledBack } else { Outcome::PartlyRolledBack };
         self.0.not_old = not_old;
@@ -179,28 +181,28 @@ impl Error {
 
     /// Names the transaction.
     #[must_use]
-    pub fn of_transaction(mut self, id: impl Into<String>) -> Self {
+    pub(crate) fn of_transaction(mut self, id: impl Into<String>) -> Self {
         self.0.transaction = Some(id.into());
         self
     }
 
     /// Says what can be done next, the best first.
     #[must_use]
-    pub fn with_next(mut self, steps: impl IntoIterator<Item = NextStep>) -> Self {
+    pub(crate) fn with_next(mut self, steps: impl IntoIterator<Item = NextStep>) -> Self {
         self.0.next_steps.extend(steps);
         self
     }
 
     /// Says how often it was tried.
     #[must_use]
-    pub fn after(mut self, attempts: usize) -> Self {
+    pub(crate) fn after(mut self, attempts: usize) -> Self {
         self.0.attempts = attempts;
         self
     }
 
     /// Adds what the caller should know besides: that an interrupted transaction was recovered first.
     #[must_use]
-    pub fn warning_of(mut self, mut warnings: Vec<String>) -> Self {
+    pub(crate) fn warning_of(mut self, mut warnings: Vec<String>) -> Self {
         warnings.append(&mut self.0.warnings);
         self.0.warnings = warnings;
         self

@@ -3,9 +3,9 @@
 //! Architecture invariant: nothing here knows of transactions beyond their id. What a check's end means for the files
 //! is the engine's business.
 
-pub mod group;
+pub(crate) mod group;
 mod left;
-pub mod process;
+pub(crate) mod process;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -42,9 +42,9 @@ impl Check {
     }
 }
 
-/// Runs checks. The one that starts processes is [`process::Processes`]; a program that embeds the engine may decide by
-/// other means. What it starts must have ended when it returns: what is written later is written into files that are
-/// committed, or taken back. Where it panics, everything is taken back before the panic goes on.
+/// Runs checks. An engine's own starts processes; a program that embeds the engine may decide by other means. What it
+/// starts must have ended when it returns: what is written later is written into files that are committed, or taken back.
+/// Where it panics, everything is taken back before the panic goes on.
 pub trait Checker: fmt::Debug + Send + Sync {
     /// Runs a check to its end. An error means that it could not be run at all: like a check that fails, it takes the
     /// transaction back.

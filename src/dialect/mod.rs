@@ -86,7 +86,7 @@ impl Patch {
     /// Reads a patch; without a format, its content decides. Relative paths in it start at the root. `matching` is how
     /// texts are compared; `None` is what the format's own tools do.
     ///
-    /// The request is not validated yet: see [`crate::request::validate::check`].
+    /// The request is not validated yet: the engine does that.
     pub fn read(patch: &[u8], format: Option<Format>, matching: Option<Matching>) -> Result<Self> {
         if patch.len() as u64 > limits::REQUEST_BYTES {
             let message =

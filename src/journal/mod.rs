@@ -19,7 +19,7 @@
 //! - **J10** History is read-only.
 //!
 //! Architecture invariant: no file access here. Bytes become records ([`scan()`]), records and what was observed become
-//! a decision ([`recover`]).
+//! a decision (`recover`).
 
 use std::fmt;
 use std::path::Path;
@@ -33,7 +33,7 @@ pub(crate) mod recover;
 pub(crate) mod reverse;
 pub(crate) mod scan;
 
-pub use crate::path::RelPath;
+pub use crate::path::{PathProblem, RelPath};
 pub use crate::plan::{Access, FileState};
 pub use scan::{Beginning, Corrupt, Extract, UnreadableJournal, header, read, read_if, scan};
 

@@ -8,7 +8,6 @@ macro_rules! open {
 }
 
 open! {
-    check;
     commit;
     #[cfg(feature = "delegate")]
     delegate;
@@ -16,7 +15,6 @@ open! {
     digest;
     engine;
     errno;
-    error;
     identity;
     #[cfg(feature = "mcp")]
     mcp;

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use tempfile::TempDir;
-use txedit::{Detail, ErrorKind, Run, UndoOptions};
+use txedit::error::Detail;
+use txedit::{ErrorKind, Run, UndoOptions};
 
 use super::{apply, engine, read};
 

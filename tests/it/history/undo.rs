@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use txedit::error::Detail;
 use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::testing::Errno;
-use txedit::{Detail, Digest, ErrorKind, Outcome, Retention, UndoOptions};
+use txedit::{Digest, ErrorKind, Outcome, Retention, UndoOptions};
 
 use crate::support::workspace::{Tree, Workspace, running};
 

@@ -11,11 +11,12 @@ use serde_json::json;
 use txedit::fs::fault::{FaultFs, FaultOperation, Rule};
 use txedit::fs::{Identity, OsFs};
 use txedit::journal::{Record, RecordedChange};
+use txedit::report::{Interrupted, RecoveryAction};
 use txedit::testing::Errno;
 use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
 use txedit::testing::internals::journal::record::encode;
 use txedit::testing::internals::path::RelPath;
-use txedit::{Decision, Interrupted, RecoverOptions, RecoveryAction, Result};
+use txedit::{Decision, RecoverOptions, Result};
 
 use super::{ID, Place, SOMEBODY, edit, give, is_root, journal, state_of};
 use crate::support::workspace::{Workspace, running};

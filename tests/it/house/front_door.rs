@@ -93,6 +93,17 @@ fn no_public_signature_names_a_type_of_another_package() {
 }
 
 #[test]
+fn few_names_stand_at_the_top_of_the_crate() {
+    let lib = std::fs::read_to_string(root().join("src/lib.rs")).unwrap();
+    let statements = lib.split("\npub use ").skip(1).map(|rest| rest.split(';').next().unwrap());
+    let names: Vec<_> = statements.flat_map(|path| path.rsplit("::").next().unwrap().split(',')).collect();
+    let names: Vec<_> =
+        names.iter().map(|name| name.trim_matches(['{', '}', ' ', '\n'])).filter(|name| !name.is_empty()).collect();
+    assert!(names.contains(&"Engine") && names.contains(&"UndoOptions"), "{names:?}");
+    assert!(names.len() <= 40, "{} names: details belong into a module: {names:?}", names.len());
+}
+
+#[test]
 fn types_of_other_packages_are_found_in_every_kind_of_declaration() {
     let text = "\nuse regex::bytes::{Captures, Regex};\nuse std::fmt;\npub fn a(\n    one: &Regex,\n) -> u8 {\n    Captures\n}\n\
                 pub struct B(blake3::Hasher);\npub struct C {\n    pub d: tempfile::TempDir,\n    e: Regex,\n}\n\

@@ -7,9 +7,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 use serde_json::{Value, json};
+use txedit::error::Detail;
 use txedit::fs::sim::SimFs;
 use txedit::testing::{Explorer, ForeignDeed};
-use txedit::{Detail, ErrorKind, Outcome, Retention, UndoOptions};
+use txedit::{ErrorKind, Outcome, Retention, UndoOptions};
 
 use crate::proof::explore::{as_on_fuse, explore_once, scripts, seeded};
 use crate::proof::foreign::{creations, deeds, explore};

@@ -4,7 +4,8 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use txedit::{Detail, ErrorKind, PathRule};
+use txedit::error::Detail;
+use txedit::{ErrorKind, PathRule};
 
 use crate::support::workspace::{Workspace, assert_findings};
 

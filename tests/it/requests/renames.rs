@@ -5,7 +5,8 @@ use std::os::unix::fs::symlink;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
-use txedit::{ErrorKind, Operation};
+use txedit::ErrorKind;
+use txedit::report::Operation;
 
 use crate::support::workspace::{Node, Workspace};
 

@@ -5,10 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use txedit::testing::internals::replace::search;
-use txedit::{
-    CancelToken, Durability, Engine, ErrorKind, Query, ReplaceGuard, Replacements, Result, Run, SearchTree, Settings,
-};
+use txedit::search::{Query, ReplaceGuard, Replacements, SearchTree, search};
+use txedit::{CancelToken, Durability, Engine, ErrorKind, Result, Run, Settings};
 
 fn found(root: &Path) -> Result<Replacements> {
     let query = Query { pattern: "old".to_owned(), replacement: "new".to_owned(), ..Query::default() };

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use serde_json::Value;
 use tempfile::TempDir;
+use txedit::error::Detail;
 use txedit::fs::{Fs, OsFs};
 use txedit::wire::request;
-use txedit::{Detail, Durability, Engine, Error, ErrorKind, Outcome, PathRule, Report, Result, Run, Settings};
+use txedit::{Durability, Engine, Error, ErrorKind, Outcome, PathRule, Report, Result, Run, Settings};
 
 use crate::support::mounts::run;
 

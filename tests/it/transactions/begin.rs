@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use txedit::{Detail, ErrorKind, Operation, Outcome, PathRule, Request, wire};
+use txedit::error::Detail;
+use txedit::report::Operation;
+use txedit::{ErrorKind, Outcome, PathRule, Request, wire};
 
 use crate::support::workspace::{Workspace, running, settings};
 

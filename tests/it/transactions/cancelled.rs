@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
+use txedit::check::{CheckCall, Checker, Ended, Verdict};
 use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::{
-    CancelToken, Check, CheckCall, Checker, Digest, Ended, Engine, ErrorKind, Outcome, PathRule, Request, Result, Run,
-    UndoOptions, Verdict, limits, wire,
+    CancelToken, Check, Digest, Engine, ErrorKind, Outcome, PathRule, Request, Result, Run, UndoOptions, limits, wire,
 };
 
 use crate::support::workspace::{Workspace, running};

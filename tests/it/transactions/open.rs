@@ -5,8 +5,10 @@ use std::os::unix::fs::symlink;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use txedit::error::Detail;
+use txedit::report::Staged;
 use txedit::wire::request;
-use txedit::{Detail, Digest, Error, ErrorKind, Outcome, Patch, PathRule, Preview, Report, Result, Staged};
+use txedit::{Digest, Error, ErrorKind, Outcome, Patch, PathRule, Preview, Report, Result};
 
 use crate::support::workspace::{Workspace, running};
 

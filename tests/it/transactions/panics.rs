@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
-use txedit::{
-    CancelToken, Check, CheckCall, Checker, Ended, Engine, Observer, PathRule, Phase, Request, Run, Verdict, wire,
-};
+use txedit::check::{CheckCall, Checker, Ended, Verdict};
+use txedit::{CancelToken, Check, Engine, Observer, PathRule, Phase, Request, Run, wire};
 
 use crate::support::workspace::{Workspace, settings};
 

@@ -11,10 +11,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
-use txedit::testing::internals::replace;
+use txedit::search::{Query, ReplaceGuard, SearchTree};
 use txedit::{
-    CancelToken, Digest, Durability, Engine, ErrorKind, PathRule, Query, ReplaceGuard, SearchTree, Settings,
-    UndoOptions, wire,
+    CancelToken, Digest, Durability, Engine, ErrorKind, PathRule, Settings, UndoOptions, search as replace, wire,
 };
 
 use crate::support::workspace::{Workspace, running, settings};

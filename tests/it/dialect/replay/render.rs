@@ -1,7 +1,7 @@
 //! What a diff of git says, in the other formats.
 
 use serde_json::{Value, json};
-use txedit::testing::internals::dialect::Format;
+use txedit::patch::Format;
 use txedit::wire::request;
 use txedit::{Matching, Patch, PathRule, Request, Result};
 

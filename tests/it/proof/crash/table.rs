@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use txedit::{Decision, RecoverOptions, Recovered};
+use txedit::report::Recovered;
+use txedit::{Decision, RecoverOptions};
 
 use super::child::{self, End, Moment, Role, append, command, killed_at};
 use super::engine;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use txedit::fs::sim::{Action, SimFs};
+use txedit::report::RecoveryAction;
 use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
 use txedit::testing::{Explorer, Script, ScriptPair};
-use txedit::{Engine, RecoverOptions, RecoveryAction, Request, Run, Settings};
+use txedit::{Engine, RecoverOptions, Request, Run, Settings};
 
 use super::scripts::{creates, deletes, files, renames, replaces, request, script};
 use super::{seeded, so_far};

@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use txedit::fs::sim::{Action, SimFs};
+use txedit::report::Pruned;
 use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
 use txedit::testing::{ForeignDeed, Script};
-use txedit::{Engine, Pruned, Retention, Run, Settings};
+use txedit::{Engine, Retention, Run, Settings};
 
 use super::explore;
 use crate::proof::explore::scripts::{self, creates, deletes, replaces, request};

@@ -4,16 +4,16 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use txedit::check::{CheckCall, Checker, Ended, Verdict};
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::sim::{Action, SimFs};
 use txedit::journal::Mark;
+use txedit::report::RecoveryAction;
 use txedit::testing::Script;
 use txedit::testing::internals::commit::forward;
 use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
 use txedit::testing::internals::commit::step::Step;
-use txedit::{
-    Check, CheckCall, Checker, Ended, Engine, FileRequest, RecoverOptions, RecoveryAction, Request, Run, Verdict,
-};
+use txedit::{Check, Engine, FileRequest, RecoverOptions, Request, Run};
 
 use super::{broken, is_caught, phases_without, without};
 use crate::proof::explore::scripts::{self, replaces, request};

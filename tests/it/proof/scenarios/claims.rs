@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use txedit::NotOld;
+use txedit::error::NotOld;
 use txedit::fs::sim::SimFs;
 use txedit::testing::scenario::{Claimed, ScenarioComparison};
 

@@ -9,9 +9,10 @@ use std::time::Duration;
 use txedit::fs::Fs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::sim::{Action, Image, Policy, SimFs, SimTree};
+use txedit::report::{Recovered, RecoveryAction};
 use txedit::testing::internals::commit::Protocol;
 use txedit::testing::internals::commit::protocol::PROTOCOL;
-use txedit::{Durability, Engine, RecoverOptions, Recovered, RecoveryAction, Run, Settings};
+use txedit::{Durability, Engine, RecoverOptions, Run, Settings};
 
 use crate::proof::explore::scripts::{self, creates, replaces, request};
 

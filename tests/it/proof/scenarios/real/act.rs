@@ -11,13 +11,12 @@ use std::time::Duration;
 use rustix::process::{Signal, getpid, kill_process};
 use txedit::fs::fault::{FaultCall, FaultFs, Rule};
 use txedit::fs::{FileKind, OsFs};
+use txedit::report::RecoveryAction;
 use txedit::testing::scenario::{
     Claimed, Disturbance, Scenario, ScenarioAct, ScenarioCheck, ScenarioComparison, ScenarioDeed, ScenarioFault,
     ScenarioPoint, ScenarioStep, ScenarioTerms, judge_answer, marks, request, warnings,
 };
-use txedit::{
-    Check, Engine, Error, ErrorKind, Outcome, RecoverOptions, RecoveryAction, Report, Run, Settings, UndoOptions,
-};
+use txedit::{Check, Engine, Error, ErrorKind, Outcome, RecoverOptions, Report, Run, Settings, UndoOptions};
 
 #[cfg(feature = "cli")]
 use super::line;
