@@ -29,6 +29,32 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// not be put back. It includes what the operating system said, and so [`source`](std::error::Error::source) is `None`: a
 /// chain of errors says nothing twice. [`os_error`](Self::os_error) has it for programs, and [`message`](Self::message) the
 /// sentence alone.
+///
+/// ```
+/// use txedit::{Edit, Engine, ErrorKind, Outcome, Request, Run};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # std::fs::write(root.join("a.txt"), "one\n")?;
+/// # std::fs::write(root.join("b.txt"), "one\n")?;
+/// let request = Request::new()
+///     .edit("a.txt", Edit::replace("one", "two"))
+///     .edit("b.txt", Edit::replace("one", "two"))
+///     .edit("b.txt", Edit::replace("three", "four"));
+/// let error = Engine::open(root)?.apply(&request, Run::default()).unwrap_err();
+///
+/// assert_eq!(error.kind(), ErrorKind::MatchNotFound);
+/// assert_eq!((error.file(), error.edit()), (Some(1), Some(1)));
+/// assert_eq!(error.outcome(), Outcome::Unchanged);
+/// assert_eq!(error.to_string(), format!("edit 2 in b.txt: {}", error.message()));
+///
+/// // A request that cannot be right is refused with all that is wrong with it.
+/// let request = Request::new().edit("a.txt", Edit::replace("", "two")).edit("b.txt", Edit::replace("", "two"));
+/// let error = Engine::open(root)?.apply(&request, Run::default()).unwrap_err();
+/// assert!(error.to_string().contains("files.0.edits.0.old_string: "), "{error}");
+/// assert!(error.to_string().contains("files.1.edits.0.old_string: "), "{error}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Error(Box<Inner>);
 

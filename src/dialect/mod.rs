@@ -64,6 +64,20 @@ impl Format {
 }
 
 /// A patch that was read.
+///
+/// ```
+/// use txedit::{Engine, Patch, Run, patch};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # std::fs::write(root.join("a.txt"), "one\ntwo\n")?;
+/// let text = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n";
+/// let patch = Patch::read(text.as_bytes(), None, None)?;
+/// assert_eq!(patch.format, patch::Format::Unified);
+/// Engine::open(root)?.apply(&patch.request, Run::default()).map_err(|error| patch.explain(error))?;
+/// assert_eq!(std::fs::read_to_string(root.join("a.txt"))?, "one\nthree\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Patch {
     /// What it was read as.
@@ -84,7 +98,7 @@ pub(crate) struct PatchOrigin {
 
 impl Patch {
     /// Reads a patch; without a format, its content decides. Relative paths in it start at the root. `matching` is how
-    /// texts are compared; `None` is what the format's own tools do.
+    /// texts are compared; `None` is what the format's own tools do. No file is touched, whether it fails or not.
     ///
     /// The request is not validated yet: the engine does that.
     pub fn read(patch: &[u8], format: Option<Format>, matching: Option<Matching>) -> Result<Self> {

@@ -11,7 +11,8 @@ use crate::error::{Error, ErrorKind, Result};
 
 impl Engine {
     /// Drops an open transaction, by which no file is changed. What is interrupted is recovered first, for it may be its
-    /// commit: one that is committed after that cannot be dropped any more. Answers what is to be told besides.
+    /// commit: one that is committed after that cannot be dropped any more. On failure it is still open, unless it
+    /// was committed. Answers what is to be told besides.
     pub fn roll_back(&self, id: &str, run: Run<'_>) -> Result<Vec<String>> {
         let (found, mut warnings) = (self.found()?, Vec::new());
         let failed = self.recover_own(&found, &mut warnings, run)?;
