@@ -4,12 +4,12 @@ use std::fs;
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use txedit::engine::Durability;
-use txedit::journal::record::encode;
-use txedit::journal::recover::{Class, Observed, Seen, classify, decide};
+use txedit::Durability;
 use txedit::journal::{Journal, Mark, Record, RecordedChange, scan};
-use txedit::path::{RelPath, STATE_FOLDER};
-use txedit::plan::FileState;
+use txedit::testing::internals::journal::record::encode;
+use txedit::testing::internals::journal::recover::{Class, Observed, Seen, classify, decide};
+use txedit::testing::internals::path::{RelPath, STATE_FOLDER};
+use txedit::testing::internals::plan::FileState;
 
 use crate::scale;
 use crate::workspace::Workspace;

@@ -74,8 +74,7 @@ impl Failure {
     pub(crate) fn for_people(&self, options: Option<&CommonOptions>) -> String {
         let error = &self.error;
         let mut text = String::new();
-        let message = error.to_string();
-        let _ = write!(text, "{}{}{}", styled(BAD, "error: "), self.place(options), one_line(&message));
+        let _ = write!(text, "{}{}{}", styled(BAD, "error: "), self.place(options), one_line(error.message()));
         match error.details() {
             Detail::None | Detail::SameKey | Detail::PartlyDeleted => {}
             Detail::Findings(findings) => {

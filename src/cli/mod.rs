@@ -86,7 +86,7 @@ fn print_failure(failure: &Failure, json: bool, options: Option<&CommonOptions>)
     }
     match Answer::new(&failure.for_scripts(), "") {
         Ok(answer) => printed_or(status, output::plain_result(&answer.json)),
-        Err(error) => printed_or(status, Err(io::Error::other(error))),
+        Err(error) => printed_or(status, Err(io::Error::other(error.message()))),
     }
 }
 

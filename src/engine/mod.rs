@@ -39,6 +39,23 @@ pub use transaction::Transaction;
 use transaction::prepare::resolve::Resolver;
 
 /// The transactions of one workspace.
+///
+/// ```
+/// use txedit::{Edit, Engine, Request, Run};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # std::fs::write(root.join("a.txt"), "one\n")?;
+/// let engine = Engine::open(root)?;
+/// let request = Request::new().label("count").edit("a.txt", Edit::replace("one", "two"));
+/// let committed = engine.apply(&request, Run::default())?.transaction;
+///
+/// let log = engine.log(10, None)?;
+/// assert_eq!((Some(&log[0].id), log[0].label.as_deref()), (committed.as_ref(), Some("count")));
+/// engine.undo(committed.as_deref(), false, Run::default())?;
+/// assert_eq!(std::fs::read_to_string(root.join("a.txt"))?, "one\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Engine {
     workspace: Workspace,
@@ -59,7 +76,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine for the files beneath `root`, on the real file system. Nothing is written.
+    /// An engine for the files beneath `root`, on the real file system. Nothing is written, whether it fails or not.
     pub fn open(root: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(root, Settings::default())
     }
@@ -169,7 +186,7 @@ impl Engine {
         self.workspace.root.path()
     }
 
-    /// What is going on: interrupted transactions, kept contents. Nothing is changed.
+    /// What is going on: interrupted transactions, kept contents. Nothing is changed, whether it fails or not.
     pub fn status(&self) -> Result<Status> {
         let state = match StateFolder::find(&self.workspace)? {
             StateLookup::State(state) => state,
@@ -182,8 +199,8 @@ impl Engine {
         status::status(&state, self.settings.lock_timeout)
     }
 
-    /// Recovers one interrupted transaction, or all. What cannot be recovered is left as it is and says why; on
-    /// failure a later recovery finds everything that it needs.
+    /// Recovers one interrupted transaction, or all. What cannot be recovered is left as it is and says why. On failure some
+    /// files may be old and some new, and a later recovery finds everything that it needs.
     pub fn recover(&self, id: Option<&str>, options: RecoverOptions) -> Result<Vec<Recovered>> {
         self.recover_with(id, options, &mut |_| {})
     }

@@ -16,6 +16,23 @@ pub use interrupted::{
 };
 
 /// A request that was done, or would be.
+///
+/// ```
+/// use txedit::report::Operation;
+/// use txedit::{Digest, Edit, Engine, Request, Run};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # std::fs::write(root.join("a.txt"), "one one\n")?;
+/// let request = Request::new().edit("a.txt", Edit::replace_all("one", "two")).create("b.txt", "new\n");
+/// let report = Engine::open(root)?.apply(&request, Run::default())?;
+///
+/// let [edited, created] = &report.files[..] else { panic!("one for each file of the request") };
+/// assert_eq!((edited.operation, edited.edits[0].replaced), (Operation::Edit, 2));
+/// assert_eq!((created.operation, created.hash_before), (Operation::Create, None));
+/// assert_eq!(created.hash_after, Some(Digest::of(b"new\n")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Report {

@@ -26,15 +26,16 @@ use std::path::Path;
 
 use crate::digest::Digest;
 use crate::identity::Identity;
-use crate::path::RelPath;
-use crate::plan::{self, FileState, Hashed};
+use crate::plan::{self, Hashed};
 
-pub mod record;
-pub mod recover;
-pub mod reverse;
-pub mod scan;
+pub(crate) mod record;
+pub(crate) mod recover;
+pub(crate) mod reverse;
+pub(crate) mod scan;
 
 pub use crate::index::{EntryIndex, IndexVec};
+pub use crate::path::{PathProblem, RelPath};
+pub use crate::plan::{Access, FileState};
 pub use scan::{Beginning, Corrupt, Extract, UnreadableJournal, header, read, read_if, scan};
 
 /// The version of the format that is written. Version 1, which records neither owners nor attributes, can be read.

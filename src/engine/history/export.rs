@@ -10,7 +10,8 @@ use crate::plan::FileState;
 use crate::text::diff;
 
 impl Engine {
-    /// The diff of a committed transaction as git writes it, every byte as it is. Nothing is changed.
+    /// The diff of a committed transaction as git writes it, every byte as it is. Nothing is changed, whether it
+    /// fails or not.
     ///
     /// It has all of the transaction or is refused: where a content is no longer known, or is not text. Of permissions
     /// it has what git knows: whether a file can be executed.

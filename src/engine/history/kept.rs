@@ -23,14 +23,15 @@ use crate::path::AskedPath;
 use crate::request::{Change, FileRequest, IfExists, Request};
 
 impl Engine {
-    /// Lists the contents that are kept, oldest first.
+    /// Lists the contents that are kept, oldest first. Nothing is changed, whether it fails or not.
     pub fn kept(&self) -> Result<Vec<Kept>> {
         let Some(state) = self.state()? else { return Ok(Vec::new()) };
         list(&state)
     }
 
     /// Writes one kept content over its file, as a transaction of its own; without a path, the only one of its
-    /// transaction. The kept copy stays until it is dropped.
+    /// transaction. The kept copy stays until it is dropped, also on failure; what is true of the file then is told by the
+    /// error's outcome, as of [`apply`](Self::apply).
     pub fn kept_restore(&self, id: &str, path: Option<&Path>, run: Run<'_>) -> Result<Report> {
         let (state, folder) = self.kept_folder(id)?;
         let Some((journal, mark)) = interrupted::read_wanted(&self.workspace, &folder, |_| true)? else {

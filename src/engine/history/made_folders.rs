@@ -47,7 +47,7 @@ impl TransactionFolder<'_> {
                 return tidied;
             }
             Err(error) => {
-                tidied.warnings.push(format!("folders that {reverts} had made are left: {error}"));
+                tidied.warnings.push(format!("folders that {reverts} had made are left: {}", error.message()));
                 return tidied;
             }
         };
@@ -79,7 +79,7 @@ impl TransactionFolder<'_> {
                     if let Some(Err(error)) = again.get() {
                         let path = self.workspace().root.path().join(path);
                         let path = path.display();
-                        tidied.warnings.push(format!("{path} stays, which a redo may have made: {error}"));
+                        tidied.warnings.push(format!("{path} stays, which a redo may have made: {}", error.message()));
                     }
                 }
                 Ok(Removed::IsGone) => {}

@@ -238,7 +238,7 @@ impl Engine {
         Ok(StateFolder::find(&self.workspace)?.trusted(&self.workspace)?.cloned())
     }
 
-    /// Committed transactions, newest first.
+    /// Committed transactions, newest first. Nothing is changed, whether it fails or not.
     pub fn log(&self, limit: usize, path: Option<&Path>) -> Result<Vec<Logged>> {
         let Some(state) = self.state()? else { return Ok(Vec::new()) };
         let path = path.map(|path| self.rel_path(path)).transpose()?;
@@ -265,7 +265,7 @@ impl Engine {
     }
 
     /// One transaction with its diff. The new content is known as long as the file is as the transaction left it, or
-    /// a later transaction holds it as an original.
+    /// a later transaction holds it as an original. Nothing is changed, whether it fails or not.
     pub fn show(&self, id: &str) -> Result<Shown> {
         let (state, loaded) = self.committed(&self.found()?, id)?;
         let undone = reverted(&state)?;

@@ -40,7 +40,8 @@ struct Moved {
 impl Engine {
     /// Removes committed transactions beyond `retention`, oldest first: they can no longer be undone. Of the bytes the
     /// newest takes none, and stays whatever it weighs; one that does not fit goes alone. Never touches what is in
-    /// commit. Originals that somebody wrote into after the commit are put into `kept/`.
+    /// commit. Originals that somebody wrote into after the commit are put into `kept/`. No file of the workspace is changed;
+    /// on failure some transactions may be gone from history, each as a whole.
     pub fn prune(&self, retention: &Retention) -> Result<Pruned> {
         let Some(state) = self.state()? else { return Ok(Pruned::default()) };
         let moved = self.prune_state(&state, retention, Thoroughness::Bytes, None)?;

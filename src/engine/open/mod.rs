@@ -48,7 +48,9 @@ struct CommitAttempt<'c> {
 fn closed(state: &StateFolder, opened: OpenedFolder, mut report: Report) -> Report {
     let id = opened.id.clone();
     if let Err(error) = close(state, opened) {
-        report.warnings.push(format!("committed, but the open transaction {id} could not be closed: {error}"));
+        report
+            .warnings
+            .push(format!("committed, but the open transaction {id} could not be closed: {}", error.message()));
     }
     report
 }
@@ -61,7 +63,7 @@ fn close(state: &StateFolder, opened: OpenedFolder) -> Result<()> {
 }
 
 impl Engine {
-    /// The changes that a commit would make now, and the hash over all of them. Nothing is written.
+    /// The changes that a commit would make now, and the hash over all of them. Nothing is written, whether it fails or not.
     pub fn preview(&self, id: &str, run: Run<'_>) -> Result<Preview> {
         let mut found = self.found()?;
         let (_, opened) = self.still_open(&found, id, run)?;
@@ -79,8 +81,9 @@ impl Engine {
     }
 
     /// Commits exactly what is staged, or, with a `plan_hash`, exactly the plan that a preview showed. Edits of a file
-    /// that changed elsewhere meanwhile are carried over, unless the hash forbids it. On failure it is still open.
-    /// Committing it once more gives the same answer again.
+    /// that changed elsewhere meanwhile are carried over, unless the hash forbids it. Committing it once more gives the same
+    /// answer again. On failure it is still open, and the error's outcome says what is true of the files, as of
+    /// [`apply`](Self::apply).
     pub fn commit_staged(
         &self,
         id: &str,

@@ -11,7 +11,8 @@ use crate::error::{Error, ErrorKind, Result};
 
 impl Engine {
     /// Drops an open transaction, by which no file is changed. What is interrupted is recovered first, for it may be its
-    /// commit: one that is committed after that cannot be dropped any more. Answers what is to be told besides.
+    /// commit: one that is committed after that cannot be dropped any more. On failure it is still open, unless it
+    /// was committed. Answers what is to be told besides.
     pub fn roll_back(&self, id: &str, run: Run<'_>) -> Result<Vec<String>> {
         let (found, mut warnings) = (self.found()?, Vec::new());
         let failed = self.recover_own(&found, &mut warnings, run)?;
@@ -33,7 +34,7 @@ impl Engine {
             SearchResult::Found(loaded) => {
                 // The process died between its commit and this.
                 if let Err(error) = super::close(&state, opened) {
-                    warnings.push(format!("the open transaction {id} could not be closed: {error}"));
+                    warnings.push(format!("the open transaction {id} could not be closed: {}", error.message()));
                 }
                 Err(was_committed(id, &loaded))
             }

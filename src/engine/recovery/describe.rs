@@ -81,7 +81,7 @@ pub(super) fn describe(transaction: &TransactionFolder<'_>, classes: &[Class], a
 pub(super) fn blocked_by(transaction: &TransactionFolder<'_>, classes: &[Class], taken: &Error) -> Recovered {
     let mut report = describe(transaction, classes, RecoveryAction::Left);
     report.required = true;
-    report.remarks.push(taken.to_string());
+    report.remarks.push(taken.message().to_owned());
     report.next_steps = taken.next_steps().to_vec();
     report
 }

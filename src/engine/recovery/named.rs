@@ -43,7 +43,7 @@ pub(crate) fn recover_named(
     let empty = || trash::sync_and_empty(state, Goes::Unswapped(&unswapped));
     if let Some(Err(error)) = (!options.plan_only).then(empty) {
         // What was recovered is so, and durable; a later command empties the trash.
-        recovered.remarks.push(format!("but the trash could not be emptied: {error}"));
+        recovered.remarks.push(format!("but the trash could not be emptied: {}", error.message()));
     }
     Ok(vec![recovered])
 }

@@ -31,7 +31,7 @@ fn told(recovered: &Recovered) -> Option<String> {
 
 /// The warning about a transaction whose recovery failed.
 pub(crate) fn not_recovered(error: &Error) -> String {
-    format!("an interrupted transaction could not be recovered: {error}")
+    format!("an interrupted transaction could not be recovered: {}", error.message())
 }
 
 /// The same of what can be met once in each attempt: it is told once.

@@ -33,12 +33,13 @@ fn nothing_to_undo() -> Error {
 
 impl Engine {
     /// Restores exactly what was before a transaction, as a transaction of its own. Without an id: the newest that is
-    /// not undone and itself no undo. On failure nothing is changed, or the error's outcome says so.
+    /// not undone and itself no undo. On failure the error's outcome says what is true of the files: `Unchanged` and
+    /// `RolledBack` both mean that all of them are as they were.
     pub fn undo(&self, id: Option<&str>, dry_run: bool, run: Run<'_>) -> Result<Report> {
         self.undo_with(id, &UndoOptions { dry_run, ..UndoOptions::default() }, run)
     }
 
-    /// The same with more to say about how.
+    /// The same with more to say about how; on failure, too.
     pub fn undo_with(&self, id: Option<&str>, options: &UndoOptions, run: Run<'_>) -> Result<Report> {
         match id {
             Some(id) => {
@@ -51,7 +52,7 @@ impl Engine {
     }
 
     /// The same with the newest that one of these wants, by its id and who committed it; the first that wants any decides.
-    /// If none does, the error is `nothing`.
+    /// If none does, the error is `nothing`, and nothing is changed.
     pub fn undo_newest(
         &self,
         wanted: &[&Wanting<'_>],
@@ -72,7 +73,8 @@ impl Engine {
     }
 
     /// Undoes an undo: the transaction's changes are there again. Without an id: the newest undo that is not taken back.
-    /// `id` may be the transaction or its undo. On failure nothing is changed, or the error's outcome says so.
+    /// `id` may be the transaction or its undo. On failure the error's outcome says what is true of the files, as of
+    /// [`undo`](Self::undo).
     pub fn redo(&self, id: Option<&str>, options: &UndoOptions, run: Run<'_>) -> Result<Report> {
         let mut found = self.found()?;
         let warnings = self.recover_for(&found, id, &[&|_, _| true], options, run)?;
@@ -107,7 +109,8 @@ impl Engine {
         }
         let message = format!(
             "an interrupted transaction could not be recovered, and may be the newest: recover it, or name the transaction \
-             that is meant: {error}"
+             that is meant: {}",
+            error.message()
         );
         let steps = match error.next_steps() {
             [] => vec![NextStep::Recover { id: error.transaction().map(str::to_owned) }],

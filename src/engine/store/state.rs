@@ -368,7 +368,8 @@ impl StateFolder {
                 Opening::Ours(folder, _) => folder,
                 Opening::Missing => continue,
                 Opening::Refused(refusal) => {
-                    strangers.push(format!("it is left alone: {}", private::to_be_mended(&name.path(), refusal)));
+                    strangers
+                        .push(format!("it is left alone: {}", private::to_be_mended(&name.path(), refusal).message()));
                     continue;
                 }
             };

@@ -144,9 +144,10 @@ impl<'a> CommitWalk<'a> {
                 (Some(error), OnFailure::Undo) => return Err(self.undo(error, terms.durable)),
                 (Some(error), OnFailure::Leave) => return Err(error.outcome_is(Outcome::RecoveryRequired)),
                 (Some(error), OnFailure::Warn) => {
-                    self.committed
-                        .warnings
-                        .push(format!("committed, but {error}; as soon as it can be done, the next command does it"));
+                    self.committed.warnings.push(format!(
+                        "committed, but {}; as soon as it can be done, the next command does it",
+                        error.message()
+                    ));
                 }
             }
         }
@@ -275,7 +276,7 @@ impl<'a> CommitWalk<'a> {
                 error.rolled_back_but(not_old.collect()).keeping(undone.kept)
             }
             Err(second) => {
-                let message = format!("{error}; and taking it back: {second}");
+                let message = format!("{}; and taking it back: {}", error.message(), second.message());
                 let mut worse = Error::new(ErrorKind::RecoveryRequired, message).outcome_is(Outcome::RecoveryRequired);
                 if let Some(path) = error.path() {
                     worse = worse.at(path);

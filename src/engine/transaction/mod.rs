@@ -30,6 +30,25 @@ use prepare::request_paths::RequestPaths;
 ///
 /// Nothing of it is on the disk yet. As long as it is held, whoever asks for a lock on one of its folders waits, this very
 /// program included; what a program without locks changes meanwhile, the commit refuses.
+///
+/// ```
+/// use txedit::{Edit, Engine, Request, Run};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # std::fs::write(root.join("a.txt"), "one\n")?;
+/// let engine = Engine::open(root)?;
+/// let request = Request::new().edit("a.txt", Edit::replace("one", "two"));
+///
+/// let transaction = engine.begin(&request, Run::default())?;
+/// assert_eq!(transaction.plan().files[0].edits[0].lines, [1]);
+/// drop(transaction); // Discarded: nothing was written.
+/// assert_eq!(std::fs::read_to_string(root.join("a.txt"))?, "one\n");
+///
+/// engine.begin(&request, Run::default())?.commit()?;
+/// assert_eq!(std::fs::read_to_string(root.join("a.txt"))?, "two\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use = "a transaction that is dropped is discarded; `commit` carries it out"]
 #[derive(Debug)]
 pub struct Transaction<'a> {
@@ -102,11 +121,11 @@ impl Engine {
         // Only now: what fails must not have cost any history, and the newest transaction counts among those that stay.
         match self.prune_by_the_way(&state, &committed.id, bytes) {
             Ok(warnings) => committed.warnings.extend(warnings),
-            Err(error) => committed.warnings.push(format!("history could not be pruned: {error}")),
+            Err(error) => committed.warnings.push(format!("history could not be pruned: {}", error.message())),
         }
         match state.tag() {
             Ok(is_first) => committed.warnings.extend(is_first.then(|| keeps_history(self.root()))),
-            Err(error) => committed.warnings.push(format!("the state folder could not be tagged: {error}")),
+            Err(error) => committed.warnings.push(format!("the state folder could not be tagged: {}", error.message())),
         }
         Ok(committed)
     }
@@ -161,7 +180,8 @@ impl Engine {
     }
 
     /// Does what was found in the files, of which each that changes has the hash of what was looked at: looks again, as long
-    /// as another program changes one in between. Else the same as [`apply`](Self::apply). Answers what was found last, too.
+    /// as another program changes one in between. Else, and on failure, the same as [`apply`](Self::apply). Answers what was
+    /// found last, too.
     pub fn apply_found<T: AsRef<Request>>(
         &self,
         find: impl Fn() -> Result<T>,

@@ -8,12 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use txedit::digest::Digest;
-use txedit::engine::{Retention, UndoOptions};
-use txedit::errno::Errno;
-use txedit::error::{Detail, ErrorKind, Outcome};
+use txedit::error::Detail;
+use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
-use txedit::fs::os::OsFs;
+use txedit::testing::Errno;
+use txedit::{Digest, ErrorKind, Outcome, Retention, UndoOptions};
 
 use crate::support::workspace::{Tree, Workspace, running};
 
@@ -224,7 +223,7 @@ fn history_is_bounded() {
 
 const LINES: &str = "a\nb\nc\nd\ne\nf\ng\nh\n";
 
-fn rebased(workspace: &Workspace, id: Option<&str>) -> txedit::error::Result<txedit::engine::report::Report> {
+fn rebased(workspace: &Workspace, id: Option<&str>) -> txedit::Result<txedit::Report> {
     let options = UndoOptions::default().rebase(true);
     workspace.engine.undo_with(id, &options, running())
 }

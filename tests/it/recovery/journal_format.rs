@@ -5,9 +5,9 @@ use std::path::Path;
 use txedit::journal::EntryIndex;
 
 use txedit::fs::Attributes;
-use txedit::journal::record::encode;
 use txedit::journal::{Corrupt, Journal, scan, slot_name};
-use txedit::plan::{Access, FileState};
+use txedit::testing::internals::journal::record::encode;
+use txedit::testing::internals::plan::{Access, FileState};
 
 const DOCUMENT: &str = include_str!("../../../journal-format.md");
 const INVARIANTS: &str = include_str!("../../../src/journal/mod.rs");

@@ -99,7 +99,7 @@ impl RequestPaths {
             // What is only read need not be a file that can be changed.
             let checked = if part.field == ORIGIN { Ok(()) } else { permissions.check(place) };
             if let Err(error) = checked {
-                part.find(&mut findings, error.kind(), error.to_string());
+                part.find(&mut findings, error.kind(), error.message().to_owned());
             } else if let Some((kind, message)) = part.refusal(entry, place, vacated) {
                 part.find(&mut findings, kind, message);
             }
@@ -223,7 +223,7 @@ impl Targets for RequestPaths {
             match found {
                 Ok(place) => places.push((part, place)),
                 Err(error) if is_about_the_path(error.kind()) => {
-                    part.find(&mut findings, error.kind(), error.to_string());
+                    part.find(&mut findings, error.kind(), error.message().to_owned());
                 }
                 Err(error) => return Err(error.in_file(part.file)),
             }
@@ -247,7 +247,7 @@ fn make_way(places: &mut [(&Part, ResolvedPath)], findings: &mut Findings) {
     let folders: HashSet<&Path> = left.iter().flat_map(|path| path.as_path().ancestors().skip(1)).collect();
     for (part, place) in places.iter_mut().filter(|(_, place)| is_odd(place)) {
         match place.obstructed().filter(|_| place.obstacle.as_ref().is_some_and(|file| !left.contains(file))) {
-            Some(error) => part.find(findings, error.kind(), error.to_string()),
+            Some(error) => part.find(findings, error.kind(), error.message().to_owned()),
             None if place.stat.is_some() && part.is_new && folders.contains(place.path.as_path()) => place.make_way(),
             None => {}
         }

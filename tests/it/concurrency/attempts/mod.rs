@@ -9,20 +9,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use txedit::CancelToken;
-use txedit::digest::Digest;
-use txedit::engine::{Durability, Engine, Settings, UndoOptions};
-use txedit::error::ErrorKind;
+use txedit::fs::OsFs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
-use txedit::fs::os::OsFs;
-use txedit::fs::walk::SearchTree;
-use txedit::replace::{self, Query, ReplaceGuard};
-use txedit::request::validate::PathRule;
-use txedit::wire;
+use txedit::search::{Query, ReplaceGuard, SearchTree};
+use txedit::{
+    CancelToken, Digest, Durability, Engine, ErrorKind, PathRule, Settings, UndoOptions, search as replace, wire,
+};
 
 use crate::support::workspace::{Workspace, running, settings};
 
-fn apply(engine: &Engine, request: &Value) -> txedit::error::Result<txedit::engine::report::Report> {
+fn apply(engine: &Engine, request: &Value) -> txedit::Result<txedit::Report> {
     engine.apply(&wire::parse(request.to_string().as_bytes())?.into_request(PathRule::AbsoluteOrRelative)?, running())
 }
 

@@ -1,11 +1,11 @@
 //! The check gate under crashes: until the done mark everything goes back, whatever the check wrote.
 
-use txedit::commit::protocol::{PROTOCOL, Protocol};
-use txedit::commit::step::{Barrier, CommitStep, Terms, UndoStep};
-use txedit::commit::{backward, forward};
 use txedit::fs::sim::SimFs;
 use txedit::journal::Mark;
-use txedit::journal::recover;
+use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
+use txedit::testing::internals::commit::step::{Barrier, CommitStep, StepPhase, Terms, UndoStep};
+use txedit::testing::internals::commit::{backward, forward};
+use txedit::testing::internals::journal::recover;
 use txedit::testing::{Explorer, Script};
 
 use super::{explore_once, scripts, seeded, so_far};
@@ -141,7 +141,7 @@ fn broken(protocol: Protocol) -> &'static Protocol {
 }
 
 /// The commit, with the check's own steps changed.
-fn commit_but(n: usize, terms: Terms, keep: fn(&CommitStep) -> bool) -> Vec<txedit::commit::step::StepPhase> {
+fn commit_but(n: usize, terms: Terms, keep: fn(&CommitStep) -> bool) -> Vec<StepPhase> {
     let mut phases = forward::commit(n, terms);
     for phase in &mut phases {
         phase.steps.retain(keep);

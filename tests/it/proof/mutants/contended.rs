@@ -1,10 +1,10 @@
 //! Mutants of commits beside a program that is quicker than a sync.
 
-use txedit::commit::protocol::{PROTOCOL, Protocol};
-use txedit::commit::step::{Barrier, CommitStep, UndoStep};
-use txedit::commit::{backward, forward};
-use txedit::journal::recover;
 use txedit::testing::Explorer;
+use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
+use txedit::testing::internals::commit::step::{Barrier, CommitStep, UndoStep};
+use txedit::testing::internals::commit::{backward, forward};
+use txedit::testing::internals::journal::recover;
 
 use super::{broken, phases_without, without};
 use crate::proof::explore::{contended, scripts};

@@ -9,13 +9,14 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use txedit::journal::EntryIndex;
 
-use txedit::commit::protocol::{PROTOCOL, Protocol};
-use txedit::commit::step::{CommitStep, FinishStep, UndoStep};
-use txedit::commit::{backward, forward};
 use txedit::fs::Name;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
-use txedit::journal::recover::{self, Class, Observed};
 use txedit::journal::{Mark, Record, RecordedChange};
+use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
+use txedit::testing::internals::commit::step::{CommitStep, FinishStep, UndoStep};
+use txedit::testing::internals::commit::{backward, forward};
+use txedit::testing::internals::journal::recover;
+use txedit::testing::internals::journal::recover::{Class, Observed};
 use txedit::testing::scenario::{Player, Scenario, play};
 
 use super::{broken, phases_without, without};

@@ -1,11 +1,12 @@
 //! What protects files and folders that become each other.
 
-use txedit::commit::protocol::{PROTOCOL, Protocol};
-use txedit::commit::step::{CommitStep, UndoStep};
-use txedit::commit::{backward, forward};
-use txedit::journal::recover::{self, Class, Observed, Seen};
 use txedit::journal::{Mark, Record, RecordedChange};
 use txedit::testing::ForeignDeed;
+use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
+use txedit::testing::internals::commit::step::{CommitStep, UndoStep};
+use txedit::testing::internals::commit::{backward, forward};
+use txedit::testing::internals::journal::recover;
+use txedit::testing::internals::journal::recover::{Class, Observed, Seen};
 
 use super::{broken, is_caught, is_caught_with, phases_without};
 use crate::proof::explore::scripts;

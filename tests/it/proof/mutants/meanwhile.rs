@@ -4,15 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use txedit::commit::forward;
-use txedit::commit::protocol::{PROTOCOL, Protocol};
-use txedit::commit::step::CommitStep;
-use txedit::engine::Run;
+use txedit::Run;
 use txedit::fs::Fs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::sim::{Action, SimFs};
-use txedit::journal::recover::{Observed, Seen};
-use txedit::journal::{Record, recover};
+use txedit::journal::Record;
+use txedit::testing::internals::commit::forward;
+use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
+use txedit::testing::internals::commit::step::CommitStep;
+use txedit::testing::internals::journal::recover;
+use txedit::testing::internals::journal::recover::{Observed, Seen};
 use txedit::testing::{ForeignDeed, Role, Script};
 
 use super::{broken, is_caught_with, phases_without};

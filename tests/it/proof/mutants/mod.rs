@@ -60,15 +60,15 @@
 use std::sync::{Arc, Mutex};
 use txedit::journal::EntryIndex;
 
-use txedit::commit::protocol::{PROTOCOL, Protocol};
-use txedit::commit::step::{Barrier, CommitStep, FinishStep, StepPhase, Terms, UndoStep};
-use txedit::commit::{backward, forward};
 use txedit::fs::Fs;
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
-use txedit::journal::recover::{Ages, Observed, Seen};
-use txedit::journal::recover::{Class, RecoveryDecision};
-use txedit::journal::{Mark, Record, RecordedChange, recover};
+use txedit::journal::{Mark, Record, RecordedChange};
 use txedit::limits::READ_AGAIN_BYTES;
+use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
+use txedit::testing::internals::commit::step::{Barrier, CommitStep, FinishStep, StepPhase, Terms, UndoStep};
+use txedit::testing::internals::commit::{backward, forward};
+use txedit::testing::internals::journal::recover;
+use txedit::testing::internals::journal::recover::{Ages, Class, Observed, RecoveryDecision, Seen};
 use txedit::testing::{Explorer, Foreign, ForeignDeed, Role, Script};
 
 use crate::proof::explore::scripts;

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use txedit::journal::EntryIndex;
 
-use txedit::commit::Protocol;
-use txedit::commit::protocol::PROTOCOL;
-use txedit::commit::step::{CommitStep, DropStep, FinishStep, UndoStep};
-use txedit::commit::{backward, forward};
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::{Fs, Timestamp};
-use txedit::journal::recover::{self, Ages, Class, Seen};
 use txedit::journal::{Mark, Record};
+use txedit::testing::internals::commit::protocol::PROTOCOL;
+use txedit::testing::internals::commit::step::{CommitStep, DropStep, FinishStep, UndoStep};
+use txedit::testing::internals::commit::{Protocol, backward, forward};
+use txedit::testing::internals::journal::recover;
+use txedit::testing::internals::journal::recover::{Ages, Class, Seen};
 
 use super::scenes::{self, Scene, Wrap, plain};
 use super::{broken, in_the_way, phases_without, without};

@@ -5,17 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 use txedit::journal::EntryIndex;
 
-use txedit::check::{Check, CheckCall, Checker, Ended, Verdict};
-use txedit::commit::forward;
-use txedit::commit::protocol::{PROTOCOL, Protocol};
-use txedit::commit::step::{CommitStep, FinishStep};
-use txedit::engine::report::RecoveryAction;
-use txedit::engine::{Engine, RecoverOptions, Run};
+use txedit::check::{CheckCall, Checker, Ended, Verdict};
 use txedit::fs::fault::{FaultCall, FaultFs, FaultOperation, Rule};
 use txedit::fs::sim::{Action, SimFs};
 use txedit::journal::Mark;
-use txedit::request::{FileRequest, Request};
+use txedit::report::RecoveryAction;
 use txedit::testing::Script;
+use txedit::testing::internals::commit::forward;
+use txedit::testing::internals::commit::protocol::{PROTOCOL, Protocol};
+use txedit::testing::internals::commit::step::{CommitStep, FinishStep};
+use txedit::{Check, Engine, FileRequest, RecoverOptions, Request, Run};
 
 use super::{broken, is_caught, phases_without, without};
 use crate::proof::explore::scripts::{self, replaces, request};
