@@ -1,7 +1,7 @@
-//! Adopts a journal that was not written in the folder that it is in, on a person's word: it becomes one of this folder.
+//! Adopts a journal that was not born in its folder, at a person's word: it becomes a journal of this folder.
 //!
-//! In a copy all inodes are others: txedit's own new files would count as somebody else's. From here on the journal names
-//! those that are here, so that all of it can be taken back or finished, and what is finished can be undone.
+//! A copy has other inodes, so txedit's own new files would count as somebody else's. An adopted journal names the
+//! inodes that are here, so that everything can be rolled back or finished, and what is finished can be undone.
 
 use crate::cancel::CancelToken;
 use crate::engine::store::folder::see;
@@ -11,14 +11,14 @@ use crate::fs::{Handle, Name};
 use crate::journal::recover::{Observed, Seen, adopted};
 use crate::journal::{Journal, Mark, Record, slot_name};
 
-/// The folder of a transaction with its id, and the journal that was read there.
+/// The folder of a transaction with its id and the journal that was read there.
 pub(super) struct FoundFolder<'a> {
     pub id: &'a str,
     pub folder: &'a Handle,
     pub mark: Mark,
 }
 
-/// The journal as it would have been written here; `None` where it was.
+/// The journal as it would have been written here; `None` if it was born here.
 pub(super) fn adopt(
     state: &StateFolder,
     found: &FoundFolder<'_>,
@@ -50,7 +50,7 @@ pub(super) fn adopt(
     Ok(Some(journal))
 }
 
-/// Observes the target of an entry and its slot, by their names alone.
+/// Observes the target and slot of an entry, by name alone.
 fn observe(
     state: &StateFolder,
     folder: &Handle,
@@ -62,7 +62,7 @@ fn observe(
     let is_made = |record: &Record| record.path.as_path() == path.parent() && record.change.folder_after().is_some();
     let parent =
         match (state.workspace.find_folder(&state.workspace.root, path.parent())?, entries.iter().position(is_made)) {
-            // Not there yet, or no more.
+            // The folder is not made yet, or it is gone.
             (None, Some(made)) => state.workspace.find_folder(folder, slot_name(made))?,
             (parent, _) => parent,
         };
