@@ -100,9 +100,9 @@ fn describe(one: &Recovered, plan_only: bool) -> String {
     let planned = match one.action {
         RecoveryAction::Forward if one.files.iter().any(stays_old) => "will be finished, and some files are not new",
         RecoveryAction::Forward => "will be finished, all files new",
-        RecoveryAction::Back => "will be taken back, all files old",
+        RecoveryAction::Back => "will be rolled back, all files old",
         RecoveryAction::Drop => "will be dropped, nothing was changed",
-        RecoveryAction::Discard => "will be put aside, files as they are",
+        RecoveryAction::Discard => "will be moved to kept/, files as they are",
         RecoveryAction::Running => "is at work",
         RecoveryAction::Left | RecoveryAction::Wait => "will be left as it is",
         other => other.as_str(),

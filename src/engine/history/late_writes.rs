@@ -238,7 +238,7 @@ fn in_trash(state: &StateFolder) -> Result<Vec<String>> {
                     slot.display()
                 );
             }
-            let when = if mark == Mark::Done { "the commit" } else { "it was taken back" };
+            let when = if mark == Mark::Done { "the commit" } else { "it was rolled back" };
             format!(
                 "transaction {id}: {path} was written after {when} by a program that still had it open; what it wrote is \
                  in {}, and a later commit puts it into kept/",

@@ -188,7 +188,7 @@ fn unlink_verified(state: &StateFolder, folder: &Handle) -> Result<Option<String
         (true, false) => None,
         (true, true) => Some("files that are not txedit's".to_owned()),
         (false, _) => {
-            let when = if mark == Mark::Done { "it was committed" } else { "it was taken back" };
+            let when = if mark == Mark::Done { "it was committed" } else { "it was rolled back" };
             Some(format!("what another program wrote into {} after {when}", written.join(", ")))
         }
     })

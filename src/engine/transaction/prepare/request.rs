@@ -126,7 +126,7 @@ fn check_readable(plan: &Plan, user: u32) -> Result<()> {
         Planned::Delete(_) | Planned::Folder | Planned::FileToFolder(_) | Planned::RemoveFolder => false,
     };
     let Some(entry) = plan.entries.iter().find(closed).filter(|_| user != 0) else { return Ok(()) };
-    let message = format!("{} would get a mode in which you cannot read it; it could not be taken back", entry.path);
+    let message = format!("{} would get a mode in which you cannot read it; it could not be rolled back", entry.path);
     let error = Error::new(ErrorKind::PermissionDenied, message).at(entry.path.as_path());
     Err(error.asked_by(entry.asked_by))
 }
