@@ -1,12 +1,12 @@
-//! Stopping a call from another thread or from a signal.
+//! Cancels a call from another thread or from a signal.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
-/// Asks a running call to stop. All clones are one token, and what was cancelled once stays so.
+/// Asks a running call to stop. Clones are the same token; cancelling cannot be undone.
 ///
-/// A call stops where that leaves every file as it was: until the first file is swapped. From there on it finishes, and
-/// answers as if nobody had asked; while a check runs, it stops the check and rolls back.
+/// A call stops only while every file is unchanged: until the first file is swapped. After that it finishes, and
+/// returns its usual result; while a check runs, it stops the check and rolls back.
 ///
 /// ```
 /// use txedit::{CancelToken, Edit, Engine, ErrorKind, Outcome, Request, Run};
@@ -26,7 +26,7 @@ use std::sync::{Arc, LazyLock};
 #[derive(Debug, Clone, Default)]
 pub struct CancelToken(Arc<AtomicBool>);
 
-/// The token that nobody cancels: from the first swap on, a call finishes.
+/// A token that is never cancelled: from the first swap on, a call finishes.
 pub(crate) static NEVER: LazyLock<CancelToken> = LazyLock::new(CancelToken::new);
 
 impl CancelToken {
@@ -54,7 +54,7 @@ impl CancelToken {
     }
 }
 
-/// A token that is cancelled where the flag is set.
+/// A token that is cancelled once the flag is set.
 impl From<Arc<AtomicBool>> for CancelToken {
     fn from(flag: Arc<AtomicBool>) -> Self {
         Self(flag)

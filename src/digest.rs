@@ -7,7 +7,7 @@ use std::str::FromStr;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest([u8; 32]);
 
-/// What [`Digest::from_str`] answers to anything but 64 hex digits.
+/// The error of [`Digest::from_str`] for anything but 64 hex digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a digest is 64 lower-case hex digits of blake3")]
 pub struct NotADigest;
@@ -32,23 +32,23 @@ impl Digest {
     }
 }
 
-/// Digests a content that arrives piece by piece.
+/// Computes the digest of a content that arrives in pieces.
 #[derive(Debug, Clone, Default)]
 pub struct Digester(blake3::Hasher);
 
 impl Digester {
-    /// A digester that has seen nothing yet.
+    /// A digester without any bytes.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes the next bytes.
+    /// Adds the next bytes.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    /// The digest of all bytes seen.
+    /// The digest of all bytes added.
     #[must_use]
     pub fn finish(&self) -> Digest {
         Digest(*self.0.finalize().as_bytes())
@@ -59,7 +59,7 @@ impl FromStr for Digest {
     type Err = NotADigest;
 
     fn from_str(text: &str) -> Result<Self, NotADigest> {
-        // One spelling for one digest: a journal line is compared as bytes.
+        // A digest has one spelling: a journal line is compared as bytes.
         if text.bytes().any(|b| b.is_ascii_uppercase()) {
             return Err(NotADigest);
         }

@@ -1,4 +1,4 @@
-//! The numbers of the operating system's errors: values, no access to anything.
+//! The error numbers of the operating system: values only, no access to anything.
 
 use std::io;
 
@@ -10,19 +10,19 @@ pub fn of(error: &io::Error) -> Option<Errno> {
     Errno::from_io_error(error)
 }
 
-/// Whether something is missing.
+/// Returns whether something is missing.
 #[must_use]
 pub fn is_missing(error: &io::Error) -> bool {
     of(error) == Some(Errno::NOENT)
 }
 
-/// Whether this process, or the machine, has run out of what it will have again: open files, memory.
+/// Returns whether this process, or the machine, temporarily lacks a resource: open files, memory.
 #[must_use]
 pub fn is_passing(error: &io::Error) -> bool {
     matches!(of(error), Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM))
 }
 
-/// Whether a name is taken.
+/// Returns whether a name is taken.
 #[must_use]
 pub fn is_taken(error: &io::Error) -> bool {
     of(error) == Some(Errno::EXIST)

@@ -1,4 +1,4 @@
-//! One error type: a stable kind, the place in the request, the path, and what is true of the files now.
+//! The error type: a stable kind, the place in the request, the path, and the state of the files now.
 
 mod detail;
 mod diagnosis;
@@ -19,9 +19,9 @@ pub use next_step::NextStep;
 /// The result of everything that can fail with an [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A failure: what, where, and what is true of the files now.
+/// A failure, its place, and the state of the files now.
 ///
-/// Every I/O error carries the verb and the path of the call that failed.
+/// Every I/O error has the verb and the path of the call that failed.
 #[derive(Debug)]
 pub struct Error(Box<Inner>);
 
@@ -44,11 +44,11 @@ struct Inner {
     source: Option<io::Error>,
 }
 
-/// What a warning says of a recovery that came before a command, and of nothing else.
+/// The text in a warning about a recovery that came before a command, and in no other warning.
 pub(crate) const RECOVERED_FIRST: &str = "was recovered first";
 
 impl Error {
-    /// An error with nothing but its kind and its sentence.
+    /// An error with only a kind and a message.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             kind,
@@ -69,7 +69,7 @@ impl Error {
         }))
     }
 
-    /// What a call of the operating system answered: `verb` as in "cannot `verb` `path`".
+    /// The error of a system call: `verb` as in "cannot `verb` `path`".
     pub fn io(verb: &str, path: impl AsRef<Path>, source: io::Error) -> Self {
         let path = path.as_ref();
         let advice = match errno::of(&source) {
@@ -84,28 +84,28 @@ impl Error {
         error
     }
 
-    /// All findings of one validation layer; there must be one at least.
+    /// All findings of one validation layer; there must be at least one.
     #[must_use]
     pub fn findings(findings: Vec<Finding>) -> Self {
         debug_assert!(!findings.is_empty(), "a failed validation has a finding");
         Self::new(ErrorKind::ValidationFailed, "Validation failed").detail(Detail::Findings(findings))
     }
 
-    /// Names the file.
+    /// Sets the file.
     #[must_use]
     pub fn at(mut self, path: impl Into<PathBuf>) -> Self {
         self.0.path = Some(path.into());
         self
     }
 
-    /// Names the file entry of the request, from 0.
+    /// Sets the file entry of the request, from 0.
     #[must_use]
     pub fn in_file(mut self, index: usize) -> Self {
         self.0.file = Some(index);
         self
     }
 
-    /// Names the file entry that asked for what failed, if one did.
+    /// Sets the file entry that asked for the failed operation, if one did.
     #[must_use]
     pub(crate) fn asked_by(self, file: Option<usize>) -> Self {
         match file {
@@ -114,56 +114,56 @@ impl Error {
         }
     }
 
-    /// Takes the name of the file entry away, and that of the edit: they are none that the caller knows.
+    /// Removes the indices of file entry and edit: the caller does not know these entries.
     #[must_use]
     pub fn in_no_file(mut self) -> Self {
         (self.0.file, self.0.edit) = (None, None);
         self
     }
 
-    /// Names the edit of the file entry, from 0.
+    /// Sets the edit of the file entry, from 0.
     #[must_use]
     pub fn in_edit(mut self, index: usize) -> Self {
         self.0.edit = Some(index);
         self
     }
 
-    /// Names the change of a patch that counts its changes, from 0.
+    /// Sets the change of a patch that counts its changes, from 0.
     #[must_use]
     pub fn of_change(mut self, index: usize) -> Self {
         self.0.change = Some(index);
         self
     }
 
-    /// Says what is true of the files now.
+    /// Sets the state of the files.
     #[must_use]
     pub fn outcome_is(mut self, outcome: Outcome) -> Self {
         self.0.outcome = outcome;
         self
     }
 
-    /// Adds what is known beyond the kind.
+    /// Adds details beyond the kind.
     #[must_use]
     pub fn detail(mut self, detail: Detail) -> Self {
         self.0.detail = detail;
         self
     }
 
-    /// Puts the sentence in other words.
+    /// Rewords the message.
     #[must_use]
     pub fn reworded(mut self, words: impl FnOnce(&str) -> String) -> Self {
         self.0.message = words(&self.0.message);
         self
     }
 
-    /// Lists what was put aside.
+    /// Sets the contents that were kept.
     #[must_use]
     pub fn keeping(mut self, kept: Vec<KeptContent>) -> Self {
         self.0.kept = kept;
         self
     }
 
-    /// Says that what was swapped was put back, but for these.
+    /// Records that all swapped files were restored except these.
     #[must_use]
     pub fn rolled_back_but(mut self, not_old: Vec<NotOld>) -> Self {
         let is_whole = not_old.iter().all(|path| !path.on_top);
@@ -172,28 +172,28 @@ impl Error {
         self
     }
 
-    /// Names the transaction.
+    /// Sets the transaction.
     #[must_use]
     pub fn of_transaction(mut self, id: impl Into<String>) -> Self {
         self.0.transaction = Some(id.into());
         self
     }
 
-    /// Says what can be done next, the best first.
+    /// Sets the next steps, the best first.
     #[must_use]
     pub fn with_next(mut self, steps: impl IntoIterator<Item = NextStep>) -> Self {
         self.0.next_steps.extend(steps);
         self
     }
 
-    /// Says how often it was tried.
+    /// Sets the number of attempts.
     #[must_use]
     pub fn after(mut self, attempts: usize) -> Self {
         self.0.attempts = attempts;
         self
     }
 
-    /// Adds what the caller should know besides: that an interrupted transaction was recovered first.
+    /// Adds warnings for the caller, such as an interrupted transaction that was recovered first.
     #[must_use]
     pub fn warning_of(mut self, mut warnings: Vec<String>) -> Self {
         warnings.append(&mut self.0.warnings);
@@ -201,25 +201,25 @@ impl Error {
         self
     }
 
-    /// What the caller should know besides: the request that failed changed nothing, but what came before it may have.
+    /// Warnings for the caller: the failed request changed nothing, but what came before it may have.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.0.warnings
     }
 
-    /// Whether what came before the request changed files: an interrupted transaction was recovered.
+    /// Returns whether files were changed before the request: an interrupted transaction was recovered.
     #[must_use]
     pub fn is_after_recovery(&self) -> bool {
         self.0.warnings.iter().any(|warning| warning.contains(RECOVERED_FIRST))
     }
 
-    /// How often it was tried before it was given up.
+    /// The number of attempts.
     #[must_use]
     pub fn attempts(&self) -> usize {
         self.0.attempts
     }
 
-    /// What went wrong.
+    /// The kind of error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
@@ -249,43 +249,43 @@ impl Error {
         self.0.change
     }
 
-    /// What is true of the files now.
+    /// The state of the files now.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         self.0.outcome
     }
 
-    /// What is known beyond the kind.
+    /// The details beyond the kind.
     #[must_use]
     pub fn details(&self) -> &Detail {
         &self.0.detail
     }
 
-    /// What a rollback put aside.
+    /// The contents that a rollback kept.
     #[must_use]
     pub fn kept(&self) -> &[KeptContent] {
         &self.0.kept
     }
 
-    /// Where a rollback did not leave the old content.
+    /// The paths at which a rollback did not restore the old content.
     #[must_use]
     pub fn not_old(&self) -> &[NotOld] {
         &self.0.not_old
     }
 
-    /// The transaction, where one had been given an id.
+    /// The transaction, if it had an id already.
     #[must_use]
     pub fn transaction(&self) -> Option<&str> {
         self.0.transaction.as_deref()
     }
 
-    /// The steps that can be taken next, the best first; empty where the kind alone tells.
+    /// The next steps, the best first; empty if the kind alone suggests them.
     #[must_use]
     pub fn next_steps(&self) -> &[NextStep] {
         &self.0.next_steps
     }
 
-    /// What the operating system said, if it did.
+    /// The error of the operating system, if there is one.
     #[must_use]
     pub fn os_error(&self) -> Option<&io::Error> {
         self.0.source.as_ref()
@@ -304,7 +304,7 @@ impl std::error::Error for Error {
     }
 }
 
-/// The kind that an error of the operating system stands for.
+/// The kind for an error of the operating system.
 fn kind_of(error: &io::Error) -> ErrorKind {
     match errno::of(error) {
         Some(Errno::NOENT | Errno::NOTDIR) => ErrorKind::FileNotFound,

@@ -1,4 +1,4 @@
-//! What tells one inode from another, also from a later one with the same number.
+//! The identity of an inode, which distinguishes it even from a later one with the same number.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -9,12 +9,12 @@ use std::str::FromStr;
 pub struct Timestamp {
     /// Seconds since 1970.
     pub seconds: i64,
-    /// Nanoseconds of the second, and one: the absence of a time takes no room of its own.
+    /// Nanoseconds of the second, plus one, so that an absent time takes no additional space.
     nanos: NonZeroU32,
 }
 
 impl Timestamp {
-    /// So many seconds since 1970, and so many nanoseconds.
+    /// The time this many seconds and nanoseconds after the start of 1970.
     #[must_use]
     pub const fn new(seconds: i64, nanos: u32) -> Self {
         Self { seconds, nanos: NonZeroU32::MIN.saturating_add(nanos) }
@@ -43,34 +43,34 @@ impl FromStr for Timestamp {
         }
         let seconds = seconds.parse().map_err(|_| NotATimestamp)?;
         let parsed = Self::new(seconds, nanos.parse().map_err(|_| NotATimestamp)?);
-        // One spelling for one time: `+1` and `01` are no numbers here.
+        // A time has one spelling: `+1` and `01` are refused.
         if parsed.to_string() == text { Ok(parsed) } else { Err(NotATimestamp) }
     }
 }
 
-/// What [`Timestamp::from_str`] answers to anything but seconds, a dot and nine digits.
+/// The error of [`Timestamp::from_str`] for anything but seconds, a dot and nine digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a time is seconds since 1970, a dot and nine digits")]
 pub struct NotATimestamp;
 
-/// Which inode something is.
+/// The identity of an inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Identity {
     /// The inode number.
     pub inode: u64,
-    /// The birth time; `None` where the file system keeps none.
+    /// The birth time; `None` if the file system has none.
     pub born: Option<Timestamp>,
 }
 
 impl Identity {
-    /// What is recorded of a folder, to know it again after a remount: the number 0, which no folder has, where the file
-    /// system does not keep the numbers of folders, and the birth time tells.
+    /// The identity to record for a folder, so that it is recognised after a remount: if the file system does not keep
+    /// the numbers of folders, the number 0, which no folder has, and the birth time.
     #[must_use]
     pub const fn to_record(self, keeps_numbers: bool) -> Self {
         if keeps_numbers || self.born.is_none() { self } else { Self { inode: 0, ..self } }
     }
 
-    /// Whether a folder is the one of which this was recorded.
+    /// Returns whether this was recorded for the given folder.
     #[must_use]
     pub fn is_record_of(&self, folder: &Self) -> bool {
         let is_number = self.inode == folder.inode || self.inode == 0 && self.born.is_some();

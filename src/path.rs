@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use crate::limits;
 
-/// A path as the caller wrote it. Its clones share one text, and so does the [`RelPath`] that it is made into, where it
-/// is one to the byte.
+/// A path as the caller wrote it. Clones share one text, and so does the [`RelPath`] made from it if they are equal to
+/// the byte.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AskedPath(Arc<Path>);
 
@@ -33,7 +33,7 @@ impl Deref for AskedPath {
 }
 
 impl AskedPath {
-    /// The path as the standard library has it.
+    /// The path for the standard library.
     #[must_use]
     pub fn as_path(&self) -> &Path {
         &self.0
@@ -63,12 +63,12 @@ pub const STATE_FOLDER: &str = ".txedit";
 
 /// A path relative to a workspace: at least one name, no `.`, no `..`, no root, no NUL, nothing in a state folder.
 ///
-/// Being one is not enough to be inside the workspace on the disk: symlinks are the business of whoever opens it.
-/// Its clones share one text: a transaction of many files has each path in a dozen places.
+/// This alone does not keep it inside the workspace on the disk: whoever opens it must deal with symlinks. Clones share
+/// one text: a transaction of many files has each path in a dozen places.
 #[derive(Clone, Eq, PartialOrd, Ord)]
 pub struct RelPath(Arc<Path>);
 
-// In the normal form two paths are the same if their bytes are; the standard library would take them apart each time.
+// In normal form, paths are equal if their bytes are; the standard library would split them each time.
 impl PartialEq for RelPath {
     fn eq(&self, other: &Self) -> bool {
         self.0.as_os_str() == other.0.as_os_str()
@@ -84,7 +84,7 @@ impl Hash for RelPath {
 /// Why a path cannot be a [`RelPath`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PathProblem {
-    /// Nothing is named.
+    /// It is empty.
     #[error("the path is empty")]
     Empty,
     /// It starts at the root of the file system.
@@ -93,10 +93,10 @@ pub enum PathProblem {
     /// It has a `..` segment.
     #[error("the path has a `..` segment")]
     Traversal,
-    /// It is not spelled in the normal way: `.`, `//` or a trailing slash.
+    /// It is not in normal form: `.`, `//` or a trailing slash.
     #[error("the path is not in its normal form")]
     NotNormal,
-    /// It holds a NUL byte.
+    /// It contains a NUL byte.
     #[error("the path has a NUL byte")]
     Nul,
     /// It, or a name in it, is longer than the system allows.
@@ -108,7 +108,7 @@ pub enum PathProblem {
 }
 
 impl RelPath {
-    /// Checks `path`, which must be in its normal form to the byte.
+    /// Validates `path`, which must be in normal form to the byte.
     pub fn new(path: impl AsRef<Path>) -> Result<Self, PathProblem> {
         let path = path.as_ref();
         Self::check(path)?;
@@ -134,8 +134,8 @@ impl RelPath {
                 b"" | b"." => return Err(PathProblem::NotNormal),
                 b".." => return Err(PathProblem::Traversal),
                 _ if name.len() > limits::NAME_BYTES => return Err(PathProblem::TooLong),
-                // In a folder that folds case, any spelling leads there. The journal's paths are held to no more than that;
-                // those of requests are, see `bounds::leads_to`.
+                // In a folder that ignores case, any spelling leads there. For paths of journals no more is checked;
+                // for those of requests, see `bounds::leads_to`.
                 _ if name.eq_ignore_ascii_case(STATE_FOLDER.as_bytes()) => return Err(PathProblem::StateFolder),
                 _ => {}
             }
@@ -143,27 +143,27 @@ impl RelPath {
         Ok(())
     }
 
-    /// Whether it is one to the byte.
+    /// Returns whether a path is in normal form to the byte.
     #[must_use]
     pub fn is_normal(path: &Path) -> bool {
         Self::check(path).is_ok()
     }
 
-    /// The same text, where it is a path in its normal form.
+    /// Shares the text of `path` if it is in normal form.
     pub fn shared(path: &AskedPath) -> Result<Self, PathProblem> {
         Self::check(path)?;
         Ok(Self(Arc::clone(&path.0)))
     }
 
-    /// As a caller might have written it.
+    /// The path as a caller might have written it.
     #[must_use]
     pub fn asked(&self) -> AskedPath {
         AskedPath(Arc::clone(&self.0))
     }
 
-    /// Checks `path` after dropping `.` segments and doubled or trailing slashes.
+    /// Validates `path` after dropping `.` segments and doubled or trailing slashes.
     pub fn normalised(path: &Path) -> Result<Self, PathProblem> {
-        // Most are normal already.
+        // Most paths are normal already.
         if let Ok(normal) = Self::new(path) {
             return Ok(normal);
         }
@@ -179,7 +179,7 @@ impl RelPath {
         Self::new(normal)
     }
 
-    /// The path as the standard library has it.
+    /// The path for the standard library.
     #[must_use]
     pub fn as_path(&self) -> &Path {
         &self.0
@@ -197,13 +197,13 @@ impl RelPath {
         Path::new(OsStr::from_bytes(self.halves().0))
     }
 
-    /// Before and after the last slash. The standard library would take every name apart to find it.
+    /// The parts before and after the last slash. The standard library would split the whole path to find it.
     fn halves(&self) -> (&[u8], &[u8]) {
         let bytes = self.0.as_os_str().as_bytes();
         memchr::memrchr(b'/', bytes).map_or((&[], bytes), |slash| (&bytes[..slash], &bytes[slash + 1..]))
     }
 
-    /// Whether the two are the same path or one is beneath the other.
+    /// Returns whether the two are the same path or one is beneath the other.
     #[must_use]
     pub fn touches(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0) || other.0.starts_with(&self.0)
@@ -216,8 +216,8 @@ impl AsRef<Path> for RelPath {
     }
 }
 
-/// A text that somebody else may have chosen, as one line that says nothing to a terminal: control characters, and those
-/// that turn the direction of writing or end a line, are escaped.
+/// A text from an untrusted source as one line that cannot affect a terminal: control characters, and those that change
+/// the direction of writing or end a line, are escaped.
 #[must_use]
 pub fn one_line(text: &str) -> Cow<'_, str> {
     if !text.contains(is_escaped) {
@@ -234,14 +234,14 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
     Cow::Owned(line)
 }
 
-/// Whether a character in a name is escaped wherever the name is text.
+/// Returns whether a character is escaped wherever a name is shown as text.
 #[must_use]
 pub fn is_escaped(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}')
 }
 
-/// A path for people, as [`one_line`].
+/// A path for display, as [`one_line`].
 #[must_use]
 pub fn shown(path: &Path) -> String {
     one_line(&path.to_string_lossy()).into_owned()

@@ -1,5 +1,5 @@
-//! A program in a process group of its own, that ends with all that it started: without a shell and without standard
-//! input, heard as it prints, stopped when its time is over.
+//! Runs a program in its own process group, without a shell and without standard input, passes on its output as it
+//! comes, stops it at its time limit, and ends everything that it started.
 
 use std::ffi::OsString;
 use std::io::{self, PipeReader, Read as _};
@@ -19,43 +19,43 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use super::left::ProcessMarks;
 use crate::cancel::CancelToken;
 
-/// The variable with the token of the server, which no program that it runs is to know.
+/// The variable with the token of the server, which no program that it runs may see.
 pub const TOKEN: &str = "TXEDIT_MCP_TOKEN";
 
-/// How often a running program is looked after.
+/// The interval at which a running program is polled.
 const PACE: Duration = Duration::from_millis(10);
-/// How long a program that is stopped has for putting things in order.
+/// The time that a program has to clean up once it is told to stop.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long to listen to what holds the output open after the program has ended.
+/// The time to read on after the program has ended while another process holds the output open.
 const LINGER: Duration = Duration::from_millis(500);
-/// What is read of an output at once: as much as a pipe holds.
+/// The bytes read at once: as much as a pipe holds.
 const PIPE_BYTES: usize = 64 << 10;
-/// The lowest number of the file that is held: shells and scripts use those below it for themselves.
+/// The lowest number of the held descriptor: shells and scripts use those below it for themselves.
 const HELD_FROM: i32 = 100;
 
-/// What to run.
+/// A program to run.
 #[derive(Debug)]
 pub struct Order<'a> {
     /// The program and its arguments.
     pub command: &'a [OsString],
-    /// Where.
+    /// The folder to run it in.
     pub folder: &'a Path,
-    /// What it finds in its environment besides what this program found. Where there is anything, what it leaves behind is
-    /// known by that, and ended with it.
+    /// Additions to the environment of this process. If there are any, processes that the program leaves behind are
+    /// found by them, and ended with it.
     pub environment: &'a [(&'a str, OsString)],
-    /// An open file that is inherited by the program and all that it starts: who looks whether it is held, by a lock on it,
-    /// sees whether any of them is still there.
+    /// An open file that the program and everything it starts inherit. While any of them is alive, a lock on the file
+    /// is held: another process can test that.
     pub held: Option<BorrowedFd<'a>>,
-    /// Whether what it prints as errors is heard apart; else both come as one, so that the lines keep their order.
+    /// True if errors are read separately; otherwise both come as one stream, so that the lines keep their order.
     pub apart: bool,
-    /// How long it may take.
+    /// The time limit.
     pub limit: Duration,
 }
 
-/// Where a program printed something.
+/// The stream on which a program printed something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
-    /// The output, or both where they are not heard apart.
+    /// The output, or both streams if they are not read separately.
     Output,
     /// The errors.
     Errors,
@@ -64,17 +64,17 @@ pub enum Stream {
 /// How a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgramEnd {
-    /// By itself.
+    /// It exited by itself.
     Exited(ExitStatus),
-    /// It took too long, and was stopped.
+    /// It exceeded its time limit, and was stopped.
     TimedOut,
-    /// The caller wanted to stop, and so it was stopped.
+    /// The caller cancelled, so it was stopped.
     Cancelled,
-    /// The listener wanted to hear no more, and so it was stopped.
+    /// The listener stopped listening, so it was stopped.
     Unheard,
 }
 
-/// A program that was run.
+/// The result of running a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
     /// How it ended.
@@ -83,7 +83,7 @@ pub struct Ran {
     pub left: Vec<String>,
 }
 
-/// Is given what a program prints, as it comes; breaks to stop it.
+/// Receives what a program prints, as it comes; breaks to stop the program.
 pub type Listener<'a> = &'a mut dyn FnMut(Stream, &[u8]) -> ControlFlow<()>;
 
 /// Runs a program to its end, and ends everything that it left behind. An error means that it could not be run.
@@ -101,9 +101,9 @@ struct Running {
     group: Pid,
     outputs: Vec<(Stream, PipeReader)>,
     marks: ProcessMarks,
-    /// Whether the program was waited for: its number may be another's by now.
+    /// True once the program was waited for: its process id may be reused from then on.
     is_over: bool,
-    /// Whether the listener has had enough.
+    /// True once the listener has stopped listening.
     is_deaf: bool,
 }
 
@@ -122,7 +122,7 @@ impl Running {
             writer.try_clone()?
         };
         for (_, reader) in &outputs {
-            // Whoever holds the pipe cannot hold up the caller.
+            // Another process that holds the pipe must not block the caller.
             fcntl_setfl(reader, OFlags::NONBLOCK)?;
         }
         let mut command = Command::new(program);
@@ -140,7 +140,7 @@ impl Running {
         Ok(Self { child, group, outputs, marks, is_over: false, is_deaf: false })
     }
 
-    /// Until it ends, or is stopped.
+    /// Waits until it ends, or is stopped.
     fn watch(
         &mut self,
         limit: Duration,
@@ -153,7 +153,7 @@ impl Running {
             if !self.hear(listener) {
                 std::thread::sleep(PACE);
             }
-            // Not reaped yet: until then the number of the group is nobody else's.
+            // Not reaped yet: until then nobody else gets the number of the group.
             if waitid(WaitId::Pid(self.group), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG)?
                 .is_some()
             {
@@ -179,7 +179,7 @@ impl Running {
         }
     }
 
-    /// What is still on its way. Something that was not found may hold the output open for ever.
+    /// Reads the rest of the output. A process that was not found may hold the output open for ever.
     fn end(&mut self, listener: Listener<'_>) {
         let until = Instant::now() + LINGER;
         while !self.outputs.is_empty() && Instant::now() < until {
@@ -189,7 +189,7 @@ impl Running {
         }
     }
 
-    /// Hears what was printed; whether that was anything.
+    /// Passes on what was printed; returns whether that was anything.
     fn hear(&mut self, listener: Listener<'_>) -> bool {
         let mut buffer = vec![0; PIPE_BYTES];
         let (mut heard, is_deaf) = (false, &mut self.is_deaf);
@@ -205,14 +205,14 @@ impl Running {
         heard
     }
 
-    /// A group that is gone needs no signal.
+    /// Failures are ignored: a group that is gone needs no signal.
     fn signal(&self, signal: Signal) {
         let _ = kill_process_group(self.group, signal);
     }
 }
 
 impl Drop for Running {
-    /// The listener may panic, and a wait may fail: nothing runs on then.
+    /// Ends the program even if the listener panics or a wait fails.
     fn drop(&mut self) {
         if !self.is_over {
             self.signal(Signal::KILL);
@@ -222,9 +222,9 @@ impl Drop for Running {
     }
 }
 
-/// Starts a program that inherits an open file, as what it starts does by itself. Nothing else that this process starts
-/// meanwhile may: it would hold the lock as long as it runs, and be ended with the program. So the file is inherited by a
-/// number that is another file here, and gets it only in the child.
+/// Starts a program that inherits an open file, and passes it on to what it starts. No other program that this process
+/// starts meanwhile may inherit it: it would hold the lock as long as it runs, and be ended with the program. So the
+/// descriptor to inherit is a duplicate of another file, and is replaced only in the child.
 fn spawn_holding(mut command: Command, held: BorrowedFd<'_>, marks: &mut ProcessMarks) -> io::Result<Child> {
     let other = open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
     let number = fcntl_dupfd_cloexec(&other, HELD_FROM).or_else(|_| fcntl_dupfd_cloexec(&other, 3))?;
@@ -236,7 +236,7 @@ fn spawn_holding(mut command: Command, held: BorrowedFd<'_>, marks: &mut Process
     Ok(child)
 }
 
-/// The end of an output.
+/// Keeps the end of an output.
 #[derive(Debug)]
 pub struct Tail {
     bytes: Vec<u8>,
@@ -245,13 +245,13 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// One that keeps so many bytes.
+    /// Keeps at most this many bytes.
     #[must_use]
     pub const fn new(most: usize) -> Self {
         Self { bytes: Vec::new(), most, is_cut: false }
     }
 
-    /// Adds what came.
+    /// Adds bytes.
     pub fn add(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
         if self.bytes.len() > 2 * self.most {
@@ -265,7 +265,7 @@ impl Tail {
         self.bytes.drain(..start);
     }
 
-    /// Whole lines where there are any.
+    /// The kept end, from the start of a line if there is one.
     #[must_use]
     pub fn text(mut self) -> String {
         self.cut();

@@ -1,7 +1,8 @@
-//! What a program started and left behind, wherever it went: into a session of its own, or to another parent.
+//! Processes that a program started and left behind, in a session of their own or with another parent.
 //!
-//! It is known by what it inherited, and found in `/proc`. What gave up all of that, belongs to another user, or was
-//! started by somebody else on the program's behalf (a service manager, a container engine) is not found.
+//! They are recognised by what they inherited, and found in `/proc`. Not found are processes that gave up all of that,
+//! belong to another user, or were started on the program's behalf by another one (a service manager, a container
+//! engine).
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -11,30 +12,30 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-/// How long what was killed may take to be gone.
+/// The time that a killed process may take to be gone.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How often it is looked after.
+/// The interval at which it is polled.
 const PACE: Duration = Duration::from_millis(1);
 
-/// By what a process is known.
+/// The marks by which a process is recognised.
 #[derive(Debug, Default)]
 pub(super) struct ProcessMarks {
-    /// Variables of its environment, as `NAME=value`; all of them.
+    /// Variables of its environment, as `NAME=value`; all must be there.
     pub(super) variables: Vec<Vec<u8>>,
-    /// An open file with a lock: its number in the process, its device and its inode.
+    /// An open file with a lock: its descriptor in the process, its device and its inode.
     pub(super) held: Option<(i32, u64, u64)>,
 }
 
 /// A process that was found.
 struct FoundProcess {
     process: Pid,
-    /// By which it is told from a later one of the same number.
+    /// The start time, which distinguishes it from a later process with the same number.
     started: u64,
     handle: OwnedFd,
 }
 
 impl ProcessMarks {
-    /// Ends all processes that have these marks; answers those that could not be ended, for messages.
+    /// Ends all processes with these marks; returns those that could not be ended, for messages.
     pub(super) fn end_all(&self) -> Vec<String> {
         let until = Instant::now() + PATIENCE;
         loop {
@@ -43,7 +44,7 @@ impl ProcessMarks {
                 return Vec::new();
             }
             for one in &found {
-                // One that is gone needs no signal.
+                // A process that is gone needs no signal.
                 let _ = pidfd_send_signal(&one.handle, Signal::KILL);
             }
             while found.iter().any(FoundProcess::is_alive) {
@@ -52,7 +53,7 @@ impl ProcessMarks {
                 }
                 std::thread::sleep(PACE);
             }
-            // What they started meanwhile is found the next time.
+            // Processes that they started meanwhile are found in the next pass.
         }
     }
 
@@ -61,7 +62,7 @@ impl ProcessMarks {
             return Vec::new();
         }
         let own = std::process::id().to_string();
-        // Numbers of another namespace would be those of strangers here.
+        // The numbers of another namespace would mean unrelated processes here.
         if fs::read_link("/proc/self").ok().as_deref() != Some(Path::new(&own)) {
             return Vec::new();
         }
@@ -77,7 +78,7 @@ impl ProcessMarks {
         }
         let handle = pidfd_open(process, PidfdFlags::empty()).ok()?;
         let (_, started) = state(process)?;
-        // Once more: the number may have become another's before the handle was there.
+        // Verified again: the number may have been reused before the handle was opened.
         self.are_on(process).then_some(FoundProcess { process, started, handle })
     }
 
@@ -86,18 +87,18 @@ impl ProcessMarks {
         if self.are_in(&folder) {
             return true;
         }
-        // Where the first thread has ended, only the others have them still.
+        // If the main thread has ended, only the other threads still show them.
         let has_ended = || matches!(words(process).as_deref(), Some([state, ..]) if state == "Z");
         let threads = || fs::read_dir(folder.join("task")).into_iter().flatten().flatten();
         has_ended() && threads().any(|thread| self.are_in(&thread.path()))
     }
 
-    /// Whether they are in a folder of `/proc`: that of a process, or of one of its threads.
+    /// Returns whether the marks are in a folder of `/proc`: that of a process, or of one of its threads.
     fn are_in(&self, folder: &Path) -> bool {
         let is_held = self.held.is_some_and(|(number, device, inode)| {
             let number = number.to_string();
             let is_it = |file: fs::Metadata| (file.dev(), file.ino()) == (device, inode);
-            // Whoever only looks at the transaction has opened its folder for itself, and has no lock.
+            // A process that only inspects the transaction has opened its folder itself, and has no lock.
             let has_lock = |text: String| text.lines().any(|line| line.starts_with("lock:"));
             fs::metadata(folder.join("fd").join(&number)).is_ok_and(is_it)
                 && fs::read_to_string(folder.join("fdinfo").join(&number)).is_ok_and(has_lock)
@@ -112,7 +113,7 @@ impl ProcessMarks {
 }
 
 impl FoundProcess {
-    /// Whether any of its threads still runs.
+    /// Returns whether any of its threads still runs.
     fn is_alive(&self) -> bool {
         matches!(state(self.process), Some((true, started)) if started == self.started)
     }
@@ -124,15 +125,15 @@ impl FoundProcess {
     }
 }
 
-/// Whether a process runs, and since when; `None` where there is none of that number.
+/// Whether a process runs, and its start time; `None` if there is no process with that number.
 fn state(process: Pid) -> Option<(bool, u64)> {
     let fields = words(process)?;
     let is_dead = matches!(fields.first()?.as_str(), "Z" | "X") && fields.get(17)?.as_str() <= "1";
     Some((!is_dead, fields.get(19)?.parse().ok()?))
 }
 
-/// What its `stat` tells behind its name, which is in parentheses and may hold anything: its state, and 17 fields later the
-/// number of its threads.
+/// The fields of its `stat` after the name, which is in parentheses and may contain anything: the state, and 17 fields
+/// later the number of threads.
 fn words(process: Pid) -> Option<Vec<String>> {
     let text = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero())).ok()?;
     Some(text.rsplit_once(')')?.1.split_whitespace().map(str::to_owned).collect())

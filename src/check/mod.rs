@@ -1,7 +1,7 @@
 //! The check gate: a program that decides, with the new files in place, whether a transaction is committed.
 //!
-//! Architecture invariant: nothing here knows of transactions beyond their id. What a check's end means for the files
-//! is the engine's business.
+//! Architecture invariant: nothing here knows more of transactions than their id. The engine decides what the result of
+//! a check means for the files.
 
 pub mod group;
 mod left;
@@ -17,24 +17,24 @@ use std::time::Duration;
 use crate::cancel::CancelToken;
 use crate::limits;
 
-/// A program that runs with the new files in place. Its exit status 0 commits, everything else takes all back.
+/// A program that runs with the new files in place. Exit status 0 commits, everything else rolls all of it back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Check {
-    /// The program and its arguments; no shell is between.
+    /// The program and its arguments; no shell is used.
     pub command: Vec<OsString>,
-    /// How long it may take.
+    /// The time limit.
     pub limit: Duration,
 }
 
 impl Check {
-    /// A check that may take as long as checks may.
+    /// A check with the longest time limit that is allowed.
     #[must_use]
     pub const fn new(command: Vec<OsString>) -> Self {
         Self { command, limit: limits::CHECK_TIME }
     }
 
-    /// The command as a person would write it, for messages and the log.
+    /// The command as a person would type it, for messages and the log.
     #[must_use]
     pub fn shown(&self) -> String {
         let words = self.command.iter().map(|word| word.to_string_lossy());
@@ -42,11 +42,11 @@ impl Check {
     }
 }
 
-/// Runs checks. The one that starts processes is [`process::Processes`]; a program that embeds the engine may decide by
-/// other means. What it starts must have ended when it returns: what is written later is written into files that are
-/// committed, or taken back. Where it panics, everything is taken back before the panic goes on.
+/// Runs checks. [`process::Processes`] starts them as processes; a program that embeds the engine may decide by other
+/// means. Everything that it starts must have ended when it returns: later writes go into files that are committed, or
+/// rolled back. If it panics, everything is rolled back before the panic continues.
 pub trait Checker: fmt::Debug + Send + Sync {
-    /// Runs a check to its end. An error means that it could not be run at all: like a check that fails, it takes the
+    /// Runs a check to its end. An error means that it could not be run at all: like a check that fails, it rolls the
     /// transaction back.
     fn run(&self, call: &CheckCall<'_>) -> io::Result<Ended>;
 }
@@ -54,18 +54,18 @@ pub trait Checker: fmt::Debug + Send + Sync {
 /// One run of a check.
 #[non_exhaustive]
 pub struct CheckCall<'a> {
-    /// What to run.
+    /// The check.
     pub check: &'a Check,
-    /// Where: a path by which the root of the workspace is reached, whatever its name is by now.
+    /// The folder to run it in: a path that reaches the root of the workspace, whatever its name is by now.
     pub folder: &'a Path,
     /// The transaction that waits for it.
     pub transaction: &'a str,
-    /// The transaction's folder, where it has a descriptor. What inherits it holds the lock of the transaction as well: a
-    /// recovery waits for it, whatever becomes of this process.
+    /// The transaction's folder, if it has a descriptor. A process that inherits it also holds the lock of the
+    /// transaction: a recovery waits for it, whatever happens to this process.
     pub held: Option<BorrowedFd<'a>>,
-    /// Set to stop it.
+    /// Cancelled to stop it.
     pub cancel: &'a CancelToken,
-    /// Is given what it prints, as it comes.
+    /// Receives what it prints, as it comes.
     pub output: &'a dyn Fn(&[u8]),
 }
 
@@ -73,28 +73,28 @@ pub struct CheckCall<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Ended {
-    /// Whether it agrees, or why not.
+    /// The decision.
     pub verdict: Verdict,
     /// The end of what it printed.
     pub tail: String,
-    /// How long it took.
+    /// The time it took.
     pub took: Duration,
 }
 
 impl Ended {
-    /// The end of a run with this verdict, of which nothing was printed and which took no time.
+    /// A result with this verdict, without output and of no duration.
     #[must_use]
     pub const fn new(verdict: Verdict) -> Self {
         Self { verdict, tail: String::new(), took: Duration::ZERO }
     }
 
-    /// The end of what it printed.
+    /// Sets the end of what it printed.
     #[must_use]
     pub fn tail(self, tail: impl Into<String>) -> Self {
         Self { tail: tail.into(), ..self }
     }
 
-    /// The time that it took.
+    /// Sets the time that it took.
     #[must_use]
     pub fn took(self, took: Duration) -> Self {
         Self { took, ..self }
@@ -105,28 +105,28 @@ impl Ended {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckRun {
-    /// The command as a person would write it.
+    /// The command as a person would type it.
     pub command: String,
     /// How it ended.
     pub ended: Ended,
 }
 
-/// What a check says.
+/// The decision of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verdict {
     /// The new files are good.
     Passed,
-    /// They are not; how the program ended, as the system words it.
+    /// They are not; the end of the program in the words of the system.
     Failed(String),
-    /// It took too long, and was stopped.
+    /// It exceeded its time limit, and was stopped.
     TimedOut,
-    /// The caller wanted to stop, and so it was stopped.
+    /// The caller cancelled, so it was stopped.
     Cancelled,
 }
 
 impl Verdict {
-    /// How the check ended, as the end of a sentence: "the check …".
+    /// The result of the check, as the end of a sentence: "the check …".
     #[must_use]
     pub fn words(&self) -> &str {
         match self {

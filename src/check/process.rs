@@ -1,4 +1,4 @@
-//! A check as a process, which ends with all that it started.
+//! A check as a process, which is ended together with everything that it started.
 
 use std::ffi::OsString;
 use std::io;
@@ -9,10 +9,10 @@ use super::group::{self, Order, ProgramEnd, Ran, Tail};
 use super::{CheckCall, Checker, Ended, Verdict};
 use crate::limits;
 
-/// The variable by which what a check starts knows the transaction that waits for it.
+/// The variable that tells a check and everything it starts which transaction waits for it.
 pub const TRANSACTION: &str = "TXEDIT_TRANSACTION";
 
-/// Runs checks as processes: in the root, without standard input, no shell unless the check is one.
+/// Runs checks as processes: in the root, without standard input, and without a shell.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Processes;
 
@@ -41,7 +41,7 @@ impl Checker for Processes {
         };
         let verdict = match (verdict, left.is_empty()) {
             (Verdict::Passed, false) => {
-                Verdict::Failed(format!("left what could not be ended: {}; end it yourself", left.join(", ")))
+                Verdict::Failed(format!("left processes that could not be ended: {}; end it yourself", left.join(", ")))
             }
             (verdict, _) => verdict,
         };
@@ -65,7 +65,7 @@ mod tests {
         let check = Check { command, limit };
         let heard = Mutex::new(Vec::new());
         let output = |bytes: &[u8]| heard.lock().unwrap().extend_from_slice(bytes);
-        // What a check leaves behind is known by its transaction: each has its own, as in life.
+        // Processes left behind are recognised by their transaction, so each test has its own.
         let transaction = format!("T-{}", scratch.path().display());
         let folder = scratch.path();
         let call = CheckCall { check: &check, folder, transaction: &transaction, held: None, cancel, output: &output };
@@ -97,7 +97,7 @@ mod tests {
         let script = format!("(sleep 1.5; echo > {}) & wait", alive.display());
         let (ended, _) = run(&script, Duration::from_millis(100), &never);
         assert_eq!(ended.verdict, Verdict::TimedOut);
-        // One that ends by itself takes its children along as well.
+        // The children of one that ends by itself are ended as well.
         let (ended, _) = run(&format!("(sleep 1; echo > {}) & exit 0", alive.display()), LONG, &never);
         assert_eq!(ended.verdict, Verdict::Passed);
         std::thread::sleep(Duration::from_millis(1800));
@@ -109,7 +109,7 @@ mod tests {
         assert!(ended.took < Duration::from_secs(30));
     }
 
-    /// What another thread starts in the moment in which a check begins is not the check's: nothing of it is inherited.
+    /// A program that another thread starts at the same moment inherits nothing of the check.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test may panic")]
     fn what_others_start_meanwhile_is_left_alone() {

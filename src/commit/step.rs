@@ -1,109 +1,110 @@
-//! The steps of the protocol, and what a failure in each phase means.
+//! The steps of the protocol, and the meaning of a failure in each phase.
 
 use crate::journal::Mark;
 
-/// One action of the protocol. Numbers are entries of the plan.
+/// One action of the protocol. A number is the index of an entry of the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Step {
     /// Fill the entry's slot.
     Stage(usize),
-    /// Write the journal under its hidden name, sealed; that of a contended transaction once more, as it has become.
+    /// Write the journal under its hidden name, sealed; for a contended transaction once more, with the final contents.
     WriteJournal,
     /// Make the journal's bytes durable.
     SyncJournal,
     /// Give the journal its name.
     NameJournal,
-    /// Look whether another transaction has the same key.
+    /// Search for another transaction with the same key.
     LookForKey,
-    /// Make everything before durable.
+    /// Make everything so far durable.
     Barrier(Barrier),
-    /// Look whether the target is still what was read.
+    /// Verify that the target is still what was read.
     Recheck(usize),
     /// Exchange slot and target.
     Swap(usize),
-    /// Look at what came out; put it back where it is not what was read.
+    /// Verify what came out; put it back if it is not what was read.
     Look(usize),
-    /// Look, exchange and look, with the content of an edit made anew as often as another program is quicker.
+    /// Verify, exchange and verify; make the content of an edit again whenever another program was faster.
     Contend(usize),
-    /// Put the journal that was written anew in the place of the first one.
+    /// Replace the first journal with the one that was written again.
     Replace,
     /// Run the check.
     Check,
-    /// Look at the slot once more, after the check.
+    /// Verify the slot once more, after the check.
     LookAgain(usize),
     /// Write `report.json`.
     WriteReport,
-    /// Look whether the paths of all folders still lead to those in which names were swapped.
+    /// Verify that the paths of all folders still lead to those in which names were swapped.
     VerifyFolders,
     /// Rename the journal.
     Mark(Mark),
-    /// Look whether the journal has the name that it was given last: a rename that failed may have taken effect.
+    /// Verify that the journal has the name of its last rename: a rename that failed may have taken effect.
     VerifyMark,
     /// Make the names in the transaction's folder durable.
     SyncFolder,
     /// Find the entry's folder by its path: a check may have moved it away, or removed it.
     FindFolder(usize),
-    /// Classify the entry, and take it back where it was swapped.
+    /// Classify the entry, and roll it back if it was swapped.
     TakeBack(usize),
-    /// Remove the folders that the undone transaction had made, as far as they are empty.
+    /// Remove the folders that the reverted transaction had made, if they are empty.
     Tidy,
     /// Make the removal of those folders durable.
     SyncTidied,
-    /// Move the transaction's folder to where it ends: history.
+    /// Move the transaction's folder to history.
     Archive,
-    /// Move the transaction's folder to the trash, or to `kept/` where it holds what is not ours to delete.
+    /// Move the transaction's folder to the trash, or to `kept/` if it holds anything that is not ours to delete.
     Drop,
 }
 
-/// What a commit is to be.
+/// The requirements of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact by itself")]
 pub struct Terms {
-    /// Safe against power loss, not only against `kill -9`.
+    /// True if it must survive power loss, not only `kill -9`.
     pub durable: bool,
-    /// Decided by a check, with the new files in place.
+    /// True if a check decides, with the new files in place.
     pub checked: bool,
-    /// Tried before, and another program came in between: a look before each sync saves those of a lost attempt.
+    /// True after an attempt that another program disturbed: verifying before each sync saves the syncs of a lost
+    /// attempt.
     pub again: bool,
-    /// Its caller knows it again by a key, which no other transaction may have.
+    /// True if it has an idempotency key, which no other transaction may have.
     pub keyed: bool,
-    /// Tried so often that the edits are swapped before their contents are durable.
+    /// True after so many attempts that the edits are swapped before their contents are durable.
     pub contended: bool,
 }
 
-/// A point where everything before is durable.
+/// A point at which everything before it is durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Barrier {
     /// Before the first swap: staged files, originals, journal.
     First,
-    /// Before the done mark of a contended transaction: contents, originals, and the journal that tells of them.
+    /// Before the done mark of a contended transaction: contents, originals, and the journal that describes them.
     Contents,
-    /// Before the done mark: whatever a check that passed made of the new files.
+    /// Before the done mark: what a check that passed changed in the new files.
     Checked,
     /// Before the acknowledgement: every name that was swapped, and the done mark.
     Second,
-    /// After a take-back, before its report.
+    /// After a rollback, before its report.
     Undone,
 }
 
-/// Steps between which a failure means the same.
+/// Steps in which a failure has the same meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepPhase {
-    /// What to do where a step fails.
+    /// The reaction to a failed step.
     pub on_failure: OnFailure,
     /// The steps, in order.
     pub steps: Vec<Step>,
 }
 
-/// What a failure in a phase means.
+/// The reaction to a failure in a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnFailure {
-    /// Nothing was swapped: forget the transaction.
+    /// Nothing was swapped: discard the transaction.
     Forget,
-    /// Take back what was swapped.
+    /// Roll back what was swapped.
     Undo,
     /// Touch nothing more: recovery decides at the next start.
     Leave,
-    /// The transaction is committed and durable: say so, with a warning.
+    /// The transaction is committed and durable: report success, with a warning.
     Warn,
 }

@@ -1,4 +1,4 @@
-//! How delegates are run: the program, the model, the limits, the roles.
+//! The settings of delegates: the program, the model, the limits, the roles.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,39 +11,39 @@ use crate::error::{ErrorKind, Result};
 use crate::limits;
 use crate::request::validate::Findings;
 
-/// The program unless told otherwise.
+/// The default program.
 pub(super) const PROGRAM: &str = "kimi";
 
-/// Its arguments unless told otherwise: those of Kimi Code.
+/// Its default arguments: those of Kimi Code.
 const ARGS: [&str; 8] =
     ["-m", "{model}", "--agent-file", "{agent}", "--output-format", "stream-json", "-p", "{prompt}"];
 
-/// Seconds that may be asked for: a day.
+/// The longest time limit in seconds: a day.
 const MOST_SECONDS: f64 = 86_400.0;
 
-/// Bytes of one argument that the kernel takes, its end included.
+/// The most bytes of one argument that the kernel accepts, its terminator included.
 const ARGUMENT_BYTES: i64 = 131_071;
 
-/// Bytes of a prompt that does nothing but name the file with the prompt.
+/// The smallest prompt limit: room for a prompt that only names the file with the prompt.
 const FEWEST_PROMPT_BYTES: i64 = 8_192;
 
-/// Bytes of a role's text, and of a model's name.
+/// The most bytes of a role's text, and of a model's name.
 const ROLE_BYTES: usize = 16 << 10;
 
-/// How delegates are run; all of it is valid.
+/// Validated settings of delegates.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DelegateSettings {
-    /// A name that is looked for as shells do, or an absolute path.
+    /// A name to be searched in PATH, or an absolute path.
     pub program: String,
-    /// Its arguments, with `{model}`, `{prompt}`, `{agent}`, `{root}` and `{folder}` in them.
+    /// Its arguments, which may contain `{model}`, `{prompt}`, `{agent}`, `{root}` and `{folder}`.
     pub args: Vec<String>,
-    /// The model; without one the program chooses.
+    /// The model; if `None`, the program chooses.
     pub model: Option<String>,
-    /// How long a delegate may take.
+    /// The time limit of a delegate.
     pub limit: Duration,
-    /// Bytes of a file that is shown to it.
+    /// The most bytes of a file that is shown to it.
     pub file_bytes: u64,
-    /// Bytes of a prompt that is an argument; a longer one goes to a file.
+    /// The most bytes of a prompt that is passed as an argument; a longer one goes to a file.
     pub prompt_bytes: usize,
     /// The texts of the roles by their names.
     pub roles: BTreeMap<String, String>,
@@ -64,8 +64,8 @@ impl Default for DelegateSettings {
 }
 
 impl DelegateSettings {
-    /// The defaults, then the user's file, then that of the workspace, then the environment, then `flags`. All that is
-    /// wrong with them is found at once, each with its file and line.
+    /// Combines the defaults, the user's file, that of the workspace, the environment, and `flags`, each overriding
+    /// those before. All errors in them are reported at once, each with its file and line.
     pub fn load(engine: &Engine, flags: &Flags) -> Result<Self> {
         let mut findings = Findings::new();
         let layers = layers(engine, flags, &mut findings)?;
@@ -77,7 +77,7 @@ impl DelegateSettings {
         Ok(settings)
     }
 
-    /// What `layer` says takes the place of what was said before.
+    /// Overrides the settings with those of `layer`.
     pub(super) fn take(&mut self, layer: Layer, findings: &mut Findings) {
         let mut refuse = |field: &str, place: &str, why: &str| {
             let path = vec!["delegate".to_owned(), field.to_owned()];
@@ -145,7 +145,7 @@ fn check_program(program: &str) -> Result<(), &'static str> {
     if program.is_empty() || program.contains('\0') {
         return Err("`program` is empty or has a NUL");
     }
-    // It would be looked for in the scratch folder.
+    // A relative path would be searched in the scratch folder.
     if program.contains('/') && !Path::new(program).is_absolute() {
         return Err("`program` is a name that PATH knows, or an absolute path");
     }

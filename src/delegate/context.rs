@@ -1,4 +1,4 @@
-//! The files that go along, read as `read_files` reads them.
+//! The files of a delegation, read as `read_files` reads them.
 
 use std::path::PathBuf;
 
@@ -9,30 +9,30 @@ use crate::error::ErrorKind;
 use crate::limits;
 use crate::wire::read::{self, SkippedFile, TextFile};
 
-/// What a delegate is shown.
+/// The files that a delegate is shown.
 #[derive(Debug, Clone, Default)]
 pub struct DelegateContext {
     /// The files, in the order in which they were named.
     pub files: Vec<ContextFile>,
-    /// Those that could not be shown, and why.
+    /// Files that could not be shown, and the reasons.
     pub skipped: Vec<SkippedFile>,
 }
 
 /// A file that a delegate is shown.
 #[derive(Debug, Clone)]
 pub struct ContextFile {
-    /// As the caller named it.
+    /// The name given by the caller.
     pub named: String,
     /// Relative to the root, without symlinks.
     pub path: PathBuf,
     /// The content.
     pub text: String,
-    /// Of the content.
+    /// The digest of the content.
     pub digest: Digest,
 }
 
 impl DelegateContext {
-    /// Reads the files; what cannot be shown is no error for the rest.
+    /// Reads the files; one that cannot be shown is no error for the rest.
     pub(super) fn read(engine: &Engine, files: &[String], settings: &DelegateSettings, run: Run<'_>) -> Self {
         let mut context = Self::default();
         let mut room = limits::DELEGATE_CONTEXT_BYTES;

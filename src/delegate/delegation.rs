@@ -1,5 +1,5 @@
-//! One delegation: context, prompt, program, proposal, in this order. Nothing but an open transaction is written before
-//! the caller's own word commits it.
+//! One delegation: context, prompt, program, proposal, in this order. Before the caller asks for a commit, only an open
+//! transaction is written.
 
 use std::time::{Duration, Instant};
 
@@ -18,55 +18,55 @@ use crate::limits;
 use crate::request::Request;
 use crate::request::validate::{self, PathRule};
 
-/// Who delegates, and how.
+/// The context of delegations.
 #[derive(Debug)]
 pub struct Delegation<'a> {
-    /// Of the workspace.
+    /// The engine of the workspace.
     pub engine: &'a Engine,
-    /// How delegates are run.
+    /// The settings of delegates.
     pub settings: &'a DelegateSettings,
-    /// Decides, where a proposal is applied, whether it stays.
+    /// Decides, if a proposal is applied, whether it is committed.
     pub check: Option<Check>,
 }
 
-/// What came of it.
+/// The result of a delegation.
 #[derive(Debug)]
 pub struct Delegated {
-    /// What the delegate said last.
+    /// The last answer of the delegate.
     pub answer: String,
-    /// The role that it had, where there is a choice.
+    /// Its role, if there is a choice.
     pub role: Option<String>,
-    /// The model that it was to use.
+    /// The requested model.
     pub model: Option<String>,
-    /// How long it took.
+    /// The time it took.
     pub took: Duration,
-    /// Whether its prompt was too long for an argument.
+    /// True if its prompt was too long for an argument.
     pub prompt_in_file: bool,
-    /// What it was shown.
+    /// The files that it was shown.
     pub context: DelegateContext,
-    /// What became of its proposal, where it made one.
+    /// The result of its proposal, if it made one.
     pub outcome: Option<ProposalOutcome>,
-    /// What should be known.
+    /// Further information for the caller.
     pub warnings: Vec<String>,
 }
 
-/// What became of a proposal.
+/// The result of a proposal.
 #[derive(Debug)]
 pub struct ProposalOutcome {
-    /// Where it was found.
+    /// Its origin.
     pub origin: ProposalOrigin,
-    /// What it changes.
+    /// Its preview.
     pub preview: Preview,
-    /// Of the commit, where it was to be applied.
+    /// The report of the commit, if it was to be applied.
     pub report: Option<Report>,
 }
 
-/// Where a proposal was found.
+/// The origin of a proposal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProposalOrigin {
     /// In the answer.
     Patch,
-    /// In what the delegate changed in its scratch folder.
+    /// In the delegate's changes in its scratch folder.
     Scratch,
 }
 
@@ -80,14 +80,14 @@ impl ProposalOrigin {
     }
 }
 
-/// Nothing came of it. No file was changed, unless the error says otherwise.
+/// A delegation that failed. No file was changed, unless the error says otherwise.
 #[derive(Debug)]
 pub struct Failed {
-    /// What went wrong.
+    /// The error.
     pub error: Error,
-    /// The proposal, where it was that.
+    /// The proposal, if the error is about it.
     pub request: Option<Box<Request>>,
-    /// What the delegate said, where it said something.
+    /// The delegate's answer, if it gave one.
     pub answer: Option<String>,
 }
 
@@ -98,7 +98,8 @@ impl From<Error> for Failed {
 }
 
 impl Delegation<'_> {
-    /// Has a task done. After a failure no file was changed, unless the error is one of a commit and says otherwise.
+    /// Carries out a task. After a failure no file was changed, unless the error comes from a commit and says
+    /// otherwise.
     pub fn run(&self, task: &Task, run: Run<'_>) -> Result<Delegated, Failed> {
         let started = Instant::now();
         let part = prompt::part(&task.kind, self.settings)?;
@@ -149,7 +150,7 @@ impl Delegation<'_> {
         program::run(self.settings, &command, &folder, run)
     }
 
-    /// What a transaction changes, whether it is open or committed.
+    /// The diff of a transaction, open or committed.
     fn diff_of(&self, id: &str, run: Run<'_>) -> Result<String> {
         let diff: String = match self.engine.preview(id, run) {
             Ok(preview) => preview.report.files.into_iter().filter_map(|file| file.extras.diff.clone()).collect(),
@@ -167,7 +168,7 @@ impl Delegation<'_> {
         Ok(if diff.is_empty() { "(it changes no text)".to_owned() } else { diff })
     }
 
-    /// Stages what the delegate proposes, and commits it where that was asked for.
+    /// Stages the delegate's proposal, and commits it if requested.
     fn take_proposal(&self, task: &Task, desk: &Desk, done: &mut Delegated, run: Run<'_>) -> Result<(), Failed> {
         let with_answer = |error: Error| Failed { error, request: None, answer: Some(done.answer.clone()) };
         let (changed, warnings) = desk.changes(&done.context.files).map_err(with_answer)?;
@@ -183,7 +184,7 @@ impl Delegation<'_> {
         };
         done.warnings = warnings;
         let Proposal { mut request, patch } = proposal;
-        // A request of its own may ask for more than a proposal is.
+        // A request in the answer may have options that a proposal must not have.
         request = Request { files: request.files, label: Some(label(task)), ..Request::default() };
         match self.settle(task, origin, &request, run) {
             Ok(outcome) => {
@@ -220,7 +221,7 @@ impl Delegation<'_> {
     }
 }
 
-/// For the log: who, and the start of what was asked.
+/// A label for the log: the kind of task, and the start of its prompt.
 fn label(task: &Task) -> String {
     const CHARS: usize = 80;
     const { assert!(4 * CHARS + 100 < limits::LABEL_BYTES, "it fits") };

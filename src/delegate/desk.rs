@@ -1,4 +1,4 @@
-//! The scratch folder in which a delegate works: outside of the workspace, gone afterwards.
+//! The scratch folder in which a delegate works: outside of the workspace, removed afterwards.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -11,9 +11,9 @@ use crate::fs::tree;
 use crate::limits;
 use crate::request::{Change, FileRequest, IfExists, Request};
 
-/// The folder in it that is the delegate's current one.
+/// The delegate's current folder.
 const WORK: &str = "work";
-/// The file that says which tools it has.
+/// The file that defines its tools.
 const AGENT: &str = "agent.md";
 /// The file with a prompt that is too long.
 const PROMPT: &str = "prompt.md";
@@ -25,7 +25,7 @@ pub(super) struct Desk {
 }
 
 impl Desk {
-    /// A new one, with nothing in its working folder.
+    /// A new scratch folder with an empty working folder.
     pub(super) fn new() -> Result<Self> {
         let scratch = Scratch::new_in(&env::temp_dir())?;
         scratch.make_folder(Path::new(WORK))?;
@@ -33,17 +33,17 @@ impl Desk {
         Ok(Self { scratch })
     }
 
-    /// Where the delegate works.
+    /// The delegate's working folder.
     pub(super) fn folder(&self) -> PathBuf {
         self.scratch.path().join(WORK)
     }
 
-    /// The file that says which tools it has.
+    /// The file that defines its tools.
     pub(super) fn agent(&self) -> PathBuf {
         self.scratch.path().join(AGENT)
     }
 
-    /// Puts the prompt into a file.
+    /// Writes the prompt to a file.
     pub(super) fn write_prompt(&self, prompt: &str) -> Result<PathBuf> {
         self.scratch.write(Path::new(PROMPT), prompt.as_bytes())?;
         Ok(self.scratch.path().join(PROMPT))
@@ -59,8 +59,8 @@ impl Desk {
         Ok(())
     }
 
-    /// What the delegate changed: a request with whole contents, for exactly the files that it was shown, and what of
-    /// it is left out.
+    /// The delegate's changes: a request with whole contents, only for files that it was shown, and a description of
+    /// those left out.
     pub(super) fn changes(&self, shown: &[ContextFile]) -> Result<(Request, Vec<String>)> {
         let left = tree::contents(&self.folder(), limits::DELEGATE_FILES, limits::DELEGATE_CONTEXT_BYTES * 2)?;
         let mut warnings = Vec::new();

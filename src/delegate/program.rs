@@ -1,4 +1,4 @@
-//! Running the program: its arguments from the template, its end as an answer or an error.
+//! Runs the program: builds its arguments from the template, and turns its end into an answer or an error.
 
 use std::ffi::OsString;
 use std::io;
@@ -14,10 +14,11 @@ use crate::engine::Run;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 
-/// The variable by which what a delegate starts is known. It holds the scratch folder, of which each call has its own.
+/// The variable by which processes that a delegate starts are recognised. It holds the scratch folder, which is
+/// different for each call.
 const DELEGATION: &str = "TXEDIT_DELEGATION";
 
-/// What takes the places in the template.
+/// The values for the template.
 #[derive(Debug)]
 pub(super) struct Values<'a> {
     pub(super) model: Option<&'a str>,
@@ -28,7 +29,7 @@ pub(super) struct Values<'a> {
 }
 
 impl Values<'_> {
-    /// `None` for a name that means nothing here.
+    /// `None` for an unknown name.
     fn of(&self, name: &[u8]) -> Option<&[u8]> {
         Some(match name {
             b"model" => self.model.unwrap_or_default().as_bytes(),
@@ -40,7 +41,7 @@ impl Values<'_> {
         })
     }
 
-    /// An argument of the template with the values in their places. What stands in a value is never looked at.
+    /// An argument of the template with the values filled in. Values themselves are never expanded.
     fn fill(&self, template: &str) -> OsString {
         let mut rest = template.as_bytes();
         let mut filled = Vec::new();
@@ -61,7 +62,8 @@ impl Values<'_> {
     }
 }
 
-/// The program and its arguments. Without a model, what would name it is left out, with the option in front of it.
+/// The program and its arguments. Without a model, the argument that would name it is left out, with the option before
+/// it.
 pub(super) fn command(settings: &DelegateSettings, values: &Values<'_>) -> Vec<OsString> {
     let mut command = vec![OsString::from(&settings.program)];
     let mut plain_option = false;
@@ -79,7 +81,7 @@ pub(super) fn command(settings: &DelegateSettings, values: &Values<'_>) -> Vec<O
     command
 }
 
-/// Runs the program to its end; answers what it said last.
+/// Runs the program to its end; returns its last answer.
 pub(super) fn run(settings: &DelegateSettings, command: &[OsString], folder: &Path, run: Run<'_>) -> Result<String> {
     let environment = [(DELEGATION, folder.as_os_str().to_owned())];
     let order = Order { command, folder, environment: &environment, held: None, apart: true, limit: settings.limit };
@@ -102,7 +104,9 @@ pub(super) fn run(settings: &DelegateSettings, command: &[OsString], folder: &Pa
     let fate = FailedRun { settings, errors: errors.text() };
     let Ran { end, left } = ran.map_err(|error| fate.not_started(&error))?;
     if !left.is_empty() {
-        return Err(fate.error(&format!("left what could not be ended: {}; end it yourself", left.join(", "))));
+        return Err(
+            fate.error(&format!("left processes that could not be ended: {}; end it yourself", left.join(", ")))
+        );
     }
     match end {
         ProgramEnd::Exited(status) if status.success() => reader.finish().map_err(|flaw| fate.flawed(flaw)),
@@ -116,14 +120,14 @@ pub(super) fn run(settings: &DelegateSettings, command: &[OsString], folder: &Pa
     }
 }
 
-/// What is known of a run that came to nothing.
+/// The facts about a failed run.
 struct FailedRun<'a> {
     settings: &'a DelegateSettings,
-    /// The end of what was printed as errors.
+    /// The end of its errors.
     errors: String,
 }
 
-/// What stands in the errors of a program, and what is to be done about it; the first that fits.
+/// Texts in the errors of a program, and the advice for each; the first match counts.
 const ADVICE: [(&[&str], &str); 4] = [
     (&["rate_limit", "rate limit", "429", "quota"], "its provider limits the rate: wait a little, then ask again"),
     (

@@ -1,4 +1,4 @@
-//! What a delegate is told: its part, what else it must know, the files, the task.
+//! Builds the prompt of a delegate: its part, the context, the files, the task.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::task::{Task, TaskKind};
 use crate::error::Result;
 use crate::path::one_line;
 
-/// The text of the part that the delegate has; an unknown role is a finding.
+/// The text of the delegate's part; an unknown role is a finding.
 pub(super) fn part<'s>(kind: &TaskKind, settings: &'s DelegateSettings) -> Result<&'s str> {
     Ok(match kind {
         TaskKind::Analyze { role, .. } => {
@@ -27,7 +27,7 @@ pub(super) fn part<'s>(kind: &TaskKind, settings: &'s DelegateSettings) -> Resul
     })
 }
 
-/// The whole prompt. `diff` is what the transaction changes that is to be judged.
+/// The whole prompt. `diff` is that of the transaction to be judged.
 pub(super) fn build(task: &Task, part: &str, root: &Path, context: &DelegateContext, diff: Option<&str>) -> String {
     let mut text = format!("{part}\n\nThe project is in {}; change nothing there.\n", root.display());
     if task.kind.proposes() {
@@ -78,13 +78,13 @@ fn push_file(text: &mut String, file: &ContextFile) {
     let _ = write!(text, "\nFile: {}\n{fence}\n{}{end}{fence}\n", one_line(&file.named), file.text);
 }
 
-/// A fence that does not stand in `content`.
+/// A fence that `content` does not contain.
 fn fence(content: &str) -> String {
     let runs = content.split(|c| c != '`').map(str::len);
     "`".repeat(runs.max().unwrap_or(0).max(2) + 1)
 }
 
-/// The prompt that leads to a file with the whole one.
+/// The prompt that points to a file with the whole one.
 pub(super) fn pointer(file: &Path, bytes: usize) -> String {
     format!(
         "Your task is in the file {}, {bytes} bytes: it was too long to be given here. Read all of it, in several \

@@ -1,4 +1,4 @@
-//! What a delegate would change: a patch in its answer, in any dialect that is read here.
+//! Finds a delegate's proposal: a patch in its answer, in any supported dialect.
 
 use std::path::Path;
 
@@ -9,19 +9,19 @@ use crate::request::validate::PathRule;
 use crate::request::{Change, Request};
 use crate::wire;
 
-/// Changes that an answer asks for.
+/// The changes that an answer proposes.
 #[derive(Debug)]
 pub(super) struct Proposal {
-    /// What it asks.
+    /// The request.
     pub(super) request: Request,
-    /// The patch that it was, to put errors into its words; `None` for a request of our own.
+    /// The patch that it came from, so that errors use its terms; `None` for a request of our own.
     pub(super) patch: Option<Patch>,
 }
 
 const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
 
-/// The proposal in an answer; `None` where it has none. One that cannot be read is an error.
+/// The proposal in an answer; `None` if it has none. One that cannot be read is an error.
 pub(super) fn in_text(text: &str) -> Result<Option<Proposal>> {
     if let Some(envelope) = envelope(text)? {
         return patch(&envelope, Format::Envelope).map(Some);
@@ -32,7 +32,7 @@ pub(super) fn in_text(text: &str) -> Result<Option<Proposal>> {
     if !diffs.is_empty() {
         return patch(&diffs.concat(), Format::Unified).map(Some);
     }
-    // Names stand in front of the fences: the whole answer is read.
+    // Names come before the fences, so the whole answer is read.
     if dialect::detect(text.as_bytes()) == Some(Format::SearchReplace) {
         return patch(text, Format::SearchReplace).map(Some);
     }
@@ -62,7 +62,7 @@ fn is_request(block: &str) -> bool {
     value.is_ok_and(|value| value.get("files").is_some_and(serde_json::Value::is_array))
 }
 
-/// All envelopes of an answer as one. One without an end was cut off, and what is missing nobody knows.
+/// All envelopes of an answer as one. One without an end was cut off, and the missing part is unknown.
 fn envelope(text: &str) -> Result<Option<String>> {
     let mut inside = false;
     let mut body = String::new();
@@ -89,7 +89,7 @@ fn unfinished() -> Error {
     Error::new(ErrorKind::PatchParseFailed, message)
 }
 
-/// The contents of the fenced blocks of an answer. A block without an end is none.
+/// The contents of the fenced blocks of an answer. A block without an end does not count.
 fn fenced(text: &str) -> Vec<String> {
     let mut blocks = Vec::new();
     let mut open: Option<(&str, String)> = None;
@@ -119,7 +119,7 @@ fn fence_of(line: &str) -> Option<&str> {
     (length >= 3).then(|| &line[..length])
 }
 
-/// Puts paths of the scratch folder where they stand in the project: relative to its root.
+/// Moves paths of the scratch folder to the project: relative to its root.
 pub(super) fn into_project(request: &mut Request, folder: &Path) {
     let place = |path: &mut AskedPath| {
         if let Ok(rest) = path.strip_prefix(folder) {
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_is_found_in_whatever_stands_around_it() {
+    fn a_patch_is_found_within_other_text() {
         let envelope = "I did:\n```\n*** Begin Patch\n*** Add File: a\n+x\n*** End Patch\n```\nand\n\n  *** Begin \
                         Patch\n*** Delete File: b\n*** End Patch\nDone.";
         assert_eq!(paths(envelope), ["a", "b"]);

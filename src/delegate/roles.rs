@@ -1,6 +1,6 @@
-//! What delegates are told of their part.
+//! The instructions for each part of a delegate.
 
-/// The roles that `analyze` knows without any configuration.
+/// The built-in roles of `analyze`.
 pub(super) const BUILT_IN: [(&str, &str); 4] = [
     (
         GENERAL,
@@ -27,30 +27,30 @@ pub(super) const BUILT_IN: [(&str, &str); 4] = [
     ),
 ];
 
-/// The role unless told otherwise.
+/// The default role.
 pub(super) const GENERAL: &str = "general";
 
-/// What `implement` is told.
+/// The part of `implement`.
 pub(super) const IMPLEMENT: &str = "You are an experienced software engineer who implements exactly what is asked, in \
                                     the style of the files, and nothing besides.";
 
-/// What `refactor` is told.
+/// The part of `refactor`.
 pub(super) const REFACTOR: &str = "You are an experienced software engineer who changes the structure of code exactly \
                                    as asked, and nothing besides.";
 
-/// What `refactor` is told on top, unless the caller wants none of it.
+/// Added for `refactor`, unless the caller turns it off.
 pub(super) const SAFETY: &str = "Keep the behaviour: the same results, errors and side effects for every input. Keep \
                                  public names and signatures unless the task names them. Change every use of what you \
                                  rename in the files that you were given, and name uses elsewhere. If a step cannot be \
                                  shown to be safe, leave it out and say why.";
 
-/// What `verify` is told.
+/// The part of `verify`.
 pub(super) const VERIFY: &str = "You check work that somebody else has done. Compare it with what is required, point \
                                  by point, with file and line. Look for what is missing and for what is there without \
                                  being asked for. Change nothing. Your last line is `VERDICT: PASS` or \
                                  `VERDICT: FAIL`.";
 
-/// How a proposal is written down.
+/// The format of a proposal.
 pub(super) const PROPOSE: &str = "\
 How to answer: put all changes into one patch of this form, in one fenced block, with paths relative to the project:
 
@@ -71,7 +71,7 @@ Give three lines around each change as they stand in the file, so that its place
 block may explain it. The patch is checked and staged by a program, and a person decides on it: nothing is changed \
 until then. Where nothing is to be changed, answer without a patch and say why.";
 
-/// The file by which an agent has tools for reading only; Kimi Code offers no others then, and runs no others.
+/// The file that gives an agent only tools for reading; with it, Kimi Code offers and runs no others.
 pub(super) const READER: &str = "---
 name: txedit-reader
 description: Reads and answers; changes nothing.

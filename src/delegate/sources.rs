@@ -1,4 +1,4 @@
-//! Where settings come from: the user's file, that of the workspace, the environment, flags.
+//! The sources of settings: the user's file, that of the workspace, the environment, flags.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -18,33 +18,33 @@ use crate::request::validate::Findings;
 /// The file in the workspace.
 const WORKSPACE_FILE: &str = ".txedit.toml";
 
-/// Bytes of a configuration.
+/// The most bytes of a configuration.
 const FILE_BYTES: u64 = 1 << 20;
 
-/// What was said with the call, or when the server was started.
+/// Settings given with the call, or when the server was started.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Flags {
     /// The model.
     pub model: Option<String>,
-    /// Seconds that a delegate may take.
+    /// The time limit in seconds.
     pub timeout: Option<f64>,
-    /// Bytes of a file that is shown to it.
+    /// The most bytes of a file that is shown to the delegate.
     pub file_bytes: Option<u64>,
-    /// Bytes of a prompt that is an argument.
+    /// The most bytes of a prompt that is an argument.
     pub prompt_bytes: Option<u64>,
 }
 
-/// A value, and where it was said.
+/// A value, and its source.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct At<T> {
     pub(super) value: T,
     pub(super) place: String,
 }
 
-/// What one source says; not checked yet.
+/// The settings of one source, not validated yet.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Layer {
-    /// Where it denies paths. The command line does, by the user's file.
+    /// The place at which it denies paths. Only the command line does, by the user's file.
     pub(super) deny: Option<String>,
     pub(super) program: Option<At<String>>,
     pub(super) args: Option<At<Vec<String>>>,
@@ -79,7 +79,7 @@ pub(super) fn layers(engine: &Engine, flags: &Flags, findings: &mut Findings) ->
     Ok(layers)
 }
 
-/// `config.toml` in the user's folder for configurations.
+/// The user's configuration file, `config.toml`.
 fn user_file() -> Option<PathBuf> {
     let set = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || [env::home_dir(), os::home_of_user()].into_iter().flatten().find(|home| home.is_absolute());
@@ -87,17 +87,17 @@ fn user_file() -> Option<PathBuf> {
     Some(folder.join("txedit/config.toml"))
 }
 
-/// A configuration as it is written.
+/// A configuration file in its written form.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SettingsFile {
-    /// What every command denies; the command line reads it, from the user's file alone.
+    /// Globs that every command denies; the command line reads them, only from the user's file.
     deny: Option<Spanned<Vec<String>>>,
     #[serde(default)]
     delegate: Table,
 }
 
-/// What a configuration says of delegates.
+/// The settings of delegates in a configuration file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Table {
@@ -111,7 +111,7 @@ pub(crate) struct Table {
     roles: BTreeMap<String, Spanned<String>>,
 }
 
-/// Reads a configuration; what is no TOML, or has a field of an unknown name or type, is one finding.
+/// Reads a configuration; invalid TOML, or a field of an unknown name or type, is one finding.
 fn read(bytes: &[u8], path: &Path, findings: &mut Findings) -> Option<Layer> {
     let mut refuse = |at: usize, why: &str| {
         let message = format!("{}: {}", place(bytes, path, at), why.trim_end());
@@ -155,7 +155,7 @@ fn place(bytes: &[u8], path: &Path, at: usize) -> String {
     format!("{}, line {}", path.display(), memchr::memchr_iter(b'\n', before).count() + 1)
 }
 
-/// Takes out what a repository must not choose.
+/// Removes settings that a repository must not choose.
 fn of_workspace(mut layer: Layer, findings: &mut Findings) -> Layer {
     if let Some(place) = layer.deny.take() {
         let message =
@@ -174,7 +174,7 @@ fn of_workspace(mut layer: Layer, findings: &mut Findings) -> Layer {
     layer
 }
 
-/// What the environment says. A variable that is empty says nothing.
+/// The settings in the environment. An empty variable counts as unset.
 fn of_environment(variable: &dyn Fn(&str) -> Option<OsString>, findings: &mut Findings) -> Layer {
     let mut text = |name: &str| -> Option<At<String>> {
         let value = variable(name).filter(|value| !value.is_empty())?;
@@ -223,7 +223,7 @@ fn of_flags(flags: &Flags) -> Layer {
     }
 }
 
-/// What is wrong with what a front-end was given.
+/// The error for a wrong argument of a front-end.
 pub(super) fn misuse(field: &str, message: String) -> Error {
     let mut findings = Findings::new();
     findings.push(ErrorKind::ValidationFailed, vec![field.to_owned()], message);

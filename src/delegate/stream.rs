@@ -1,32 +1,32 @@
-//! What a delegate prints: messages as JSON, one a line, or plain text.
+//! Reads the output of a delegate: JSON messages, one per line, or plain text.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Reads the output as it comes. Of messages only the last answer is kept.
+/// Reads the output as it comes. Of the messages only the last answer is kept.
 #[derive(Debug, Default)]
 pub(super) struct StreamReader {
-    /// The line that is not at its end yet.
+    /// The incomplete line.
     line: Vec<u8>,
     /// All lines so far, as long as none is a message.
     plain: Vec<u8>,
-    /// Whether there was a message.
+    /// True once there was a message.
     is_stream: bool,
     answer: Option<String>,
 }
 
-/// What is wrong with an output.
+/// An error in an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flaw {
-    /// Nothing was said.
+    /// It has no answer.
     Silent,
-    /// The last message is not whole.
+    /// The last message is incomplete.
     Cut,
-    /// Neither messages nor text.
+    /// It is neither messages nor text.
     Garbage,
 }
 
-/// One message. The fields that matter; there are others.
+/// One message, with the fields that matter.
 #[derive(Debug, Deserialize)]
 struct Message {
     role: String,
@@ -65,7 +65,7 @@ impl StreamReader {
         let is_cut = last.trim_ascii_start().starts_with(b"{") && message(&last).is_none();
         self.take(&last);
         if self.is_stream {
-            // What came before a message that is not whole is not the last word.
+            // An answer before an incomplete message is not the last one.
             return if is_cut { Err(Flaw::Cut) } else { self.answer.ok_or(Flaw::Silent) };
         }
         if is_cut && self.plain.trim_ascii_start().starts_with(b"{\"role\"") {
@@ -87,7 +87,8 @@ fn message(line: &[u8]) -> Option<Message> {
     serde_json::from_slice(line).ok()
 }
 
-/// The text of a message: a string, or parts of which some are texts. A message that only calls tools has none.
+/// The text of a message: a string, or a list of parts, some of which are text. A message that only calls tools has
+/// none.
 fn text_of(content: &Value) -> Option<String> {
     let text = match content {
         Value::String(text) => text.clone(),
@@ -106,7 +107,7 @@ mod tests {
     use super::*;
 
     fn read(output: &[u8]) -> Result<String, Flaw> {
-        // In pieces of every size, since pipes cut wherever they like.
+        // In pieces of every size, since pipes split anywhere.
         let of_size = |size: usize| {
             let mut reader = StreamReader::default();
             output.chunks(size).for_each(|piece| reader.add(piece));
@@ -144,7 +145,7 @@ a warning that is no message
     }
 
     #[test]
-    fn what_is_cut_or_no_text_is_no_answer() {
+    fn incomplete_or_binary_output_is_no_answer() {
         assert_eq!(read(b"{\"role\":\"assistant\",\"content\":\"a\"}\n{\"role\":\"assis"), Err(Flaw::Cut));
         assert_eq!(read(b"{\"role\":\"assistant\",\"content\":\"a"), Err(Flaw::Cut));
         assert_eq!(read(b"\xff\xfe\x00\x01garbage"), Err(Flaw::Garbage));

@@ -1,48 +1,48 @@
-//! What a delegate is asked.
+//! The task of a delegate.
 
 use super::wire::{Analyze, Implement, Refactor, Verify};
 use crate::error::{ErrorKind, Result};
 use crate::limits;
 use crate::request::validate::Findings;
 
-/// What is asked, valid as far as it can be seen by its letters.
+/// A task, validated lexically.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
     /// The task in the caller's words.
     pub prompt: String,
-    /// The files that go along, as the caller named them.
+    /// The files to show, as the caller named them.
     pub files: Vec<String>,
-    /// What it is.
+    /// The kind of task.
     pub kind: TaskKind,
 }
 
-/// The four things that a delegate does.
+/// The four kinds of task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskKind {
     /// Read and answer.
     Analyze {
-        /// What else is to be known.
+        /// Further context.
         context: Option<String>,
         /// The name of a role.
         role: Option<String>,
     },
     /// Propose changes.
     Implement {
-        /// What they must keep to.
+        /// Constraints on the changes.
         constraints: Option<String>,
         /// Commit the proposal.
         apply: bool,
     },
     /// Propose changes that leave the behaviour as it is.
     Refactor {
-        /// Whether the delegate is told to keep the behaviour.
+        /// True if the delegate is told to keep the behaviour.
         safety_checks: bool,
         /// Commit the proposal.
         apply: bool,
     },
-    /// Judge what is there, or what a transaction changes.
+    /// Judge the files, or the changes of a transaction.
     Verify {
-        /// What is required.
+        /// The requirements.
         requirements: Option<String>,
         /// The transaction to judge, open or committed.
         transaction: Option<String>,
@@ -50,7 +50,7 @@ pub enum TaskKind {
 }
 
 impl TaskKind {
-    /// The word for it, as on the command line.
+    /// Its name, as on the command line.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
         match self {
@@ -61,13 +61,13 @@ impl TaskKind {
         }
     }
 
-    /// Whether changes are asked for.
+    /// Returns whether changes are requested.
     #[must_use]
     pub const fn proposes(&self) -> bool {
         matches!(self, Self::Implement { .. } | Self::Refactor { .. })
     }
 
-    /// Whether a proposal is to be committed.
+    /// Returns whether a proposal is to be committed.
     #[must_use]
     pub const fn applies(&self) -> bool {
         matches!(self, Self::Implement { apply: true, .. } | Self::Refactor { apply: true, .. })

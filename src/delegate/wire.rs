@@ -1,4 +1,4 @@
-//! What callers send and get, as JSON.
+//! The JSON of delegations: arguments and answers.
 
 use serde::{Deserialize, Serialize};
 
@@ -87,24 +87,24 @@ pub struct Verify {
 )]
 pub struct DelegateSuccess {
     pub success: bool,
-    /// What the delegate said last.
+    /// The last answer of the delegate.
     pub answer: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// How long it took.
+    /// The time it took.
     pub seconds: f64,
-    /// Whether the prompt was too long for an argument, and went to a file.
+    /// True if the prompt was too long for an argument, and went to a file.
     pub prompt_in_file: bool,
     /// The files that it was shown.
     pub files: Vec<GivenFile>,
-    /// Those that it was not shown; never an error for the rest.
+    /// Files that it was not shown; they are no error for the rest.
     pub skipped: Vec<SkippedFile>,
-    /// `patch`: its answer has one; `scratch`: it changed its scratch copy; absent where it proposed nothing.
+    /// `patch`: in its answer; `scratch`: in its scratch folder; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposal: Option<&'static str>,
-    /// Whether the proposal was committed; else it is open.
+    /// True if the proposal was committed; otherwise it is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub committed: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -191,13 +191,13 @@ impl DelegateSuccess {
     }
 }
 
-/// The answer where nothing came of it.
+/// The answer of a delegation that failed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DelegateFailure {
-    /// As of every tool.
+    /// The fields common to all tools.
     #[serde(flatten)]
     pub failure: FailureJson,
-    /// What the delegate said, where it was its proposal that failed.
+    /// The delegate's answer, if its proposal failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
 }

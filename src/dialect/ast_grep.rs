@@ -1,4 +1,4 @@
-//! The output of `ast-grep --json`: matches with their replacements, as an array or one object a line.
+//! The output of `ast-grep --json`: matches with their replacements, as an array or one object per line.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use super::malformed;
 use crate::error::Result;
 use crate::request::edit::{Anchor, Edit};
 
-/// What is expected of each part.
+/// The expectation named in errors.
 const MATCH: &str = "the output of ast-grep --json";
 
-/// One match, as far as it is of use.
+/// The fields of a match that are used.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct AstGrepMatch {
@@ -37,7 +37,7 @@ struct Offsets {
     end: usize,
 }
 
-/// Whether this looks like such an output.
+/// Detects such an output.
 pub(super) fn detect(json: &[u8]) -> Option<super::Format> {
     let mut first =
         serde_json::Deserializer::from_slice(json.strip_prefix(b"[").unwrap_or(json)).into_iter::<AstGrepMatch>();
@@ -45,10 +45,10 @@ pub(super) fn detect(json: &[u8]) -> Option<super::Format> {
     (is_match || json.trim_ascii() == b"[]").then_some(super::Format::AstGrep)
 }
 
-/// A replacement: where, of what, by what, and the part of the output that asks for it.
+/// A replacement: its place, the old text, the new text, and the part of the output that contains it.
 type AstGrepReplacement<'a> = (Offsets, Vec<u8>, String, &'a RawValue);
 
-/// Reads the matches. Those without a replacement are passed over.
+/// Reads the matches. Those without a replacement are skipped.
 pub(super) fn read(json: &[u8]) -> Result<PatchFiles> {
     let source = JsonSource(json);
     let mut by_file: BTreeMap<String, Vec<AstGrepReplacement<'_>>> = BTreeMap::new();
@@ -57,7 +57,7 @@ pub(super) fn read(json: &[u8]) -> Result<PatchFiles> {
         let Some(replacement) = found.replacement else { continue };
         let Offsets { start, end } = found.range.byte_offset;
         let at = found.replacement_offsets.unwrap_or(found.range.byte_offset);
-        // Only the text of the match is known, and nothing is replaced that is not known.
+        // Only the text of the match is known, and unknown text is never replaced.
         let inside =
             (at.start >= start && at.start <= at.end && at.end <= end).then(|| at.start - start..at.end - start);
         let expected =
@@ -78,7 +78,7 @@ pub(super) fn read(json: &[u8]) -> Result<PatchFiles> {
         }
         let mut grown = 0isize;
         let edits = places.into_iter().map(|(at, expected, replacement, _)| {
-            // Each place is counted in what the edits before left.
+            // Each place is counted in the content after the previous edits.
             let moved = |offset: usize| offset.saturating_add_signed(grown);
             let range = moved(at.start)..moved(at.end);
             grown += replacement.len().cast_signed() - expected.len().cast_signed();

@@ -18,13 +18,13 @@ const END_OF_FILE: &[u8] = b"*** End of File";
 const BEGIN: &[u8] = b"*** Begin Patch";
 const END: &[u8] = b"*** End Patch";
 
-/// Whether a line starts a file of an envelope.
+/// Returns whether a line starts a file of an envelope.
 pub(super) fn is_section(line: &[u8]) -> bool {
     [ADD, DELETE, UPDATE].iter().any(|start| line.starts_with(start))
 }
 
-/// Reads all envelopes. What stands around them, as in a shell command, is passed over; a frame that is missing whole is
-/// forgiven. One that begins and does not end was cut off, and with it perhaps a part of the last file.
+/// Reads all envelopes. Text around them, such as a shell command, is skipped; a frame may be missing entirely. One
+/// that begins but does not end was cut off, perhaps together with a part of the last file.
 pub(super) fn read(patch: &[u8], matching: Matching) -> Result<PatchFiles> {
     let mut reader = EnvelopeReader {
         lines: patch.split(|byte| *byte == b'\n').collect(),
@@ -64,7 +64,7 @@ fn is_begin(line: &[u8]) -> bool {
     line.trim_ascii() == BEGIN
 }
 
-/// The path in a line of which `rest` is what follows its keyword.
+/// The path in a line whose text after the keyword is `rest`.
 fn named(line: &[u8], rest: &[u8], number: usize) -> Result<PathBuf> {
     match rest.trim_ascii() {
         b"" => Err(malformed(number, line.len() + 1, "the name of a file")),
@@ -73,21 +73,21 @@ fn named(line: &[u8], rest: &[u8], number: usize) -> Result<PathBuf> {
 }
 
 struct EnvelopeReader<'p> {
-    /// Without their line feeds.
+    /// The lines without their line feeds.
     lines: Vec<&'p [u8]>,
     at: usize,
     matching: Matching,
-    /// Those around the patch.
+    /// The fences around the patch.
     fences: Fences,
 }
 
 impl<'p> EnvelopeReader<'p> {
-    /// The line to be read next, without its line break.
+    /// The next line, without its line break.
     fn peek(&self) -> Option<&'p [u8]> {
         self.lines.get(self.at).map(|line| without_break(line))
     }
 
-    /// Goes on to the next such line; answers its number, from 1.
+    /// Moves on to the next such line; returns its number, from 1.
     fn seek(&mut self, is_wanted: impl Fn(&[u8]) -> bool) -> Result<Option<usize>> {
         while let Some(line) = self.peek() {
             if is_wanted(line) {
@@ -100,10 +100,10 @@ impl<'p> EnvelopeReader<'p> {
         Ok(None)
     }
 
-    /// Reads the sections up to the end of the envelope; `frameless` where only what is no section tells it.
+    /// Reads the sections up to the end of the envelope; if `frameless`, up to the first line outside of a section.
     fn sections(&mut self, files: &mut PatchFiles, frameless: bool) -> Result<()> {
         while let Some(line) = self.peek() {
-            // Where no content can stand, blanks in front of a section say nothing.
+            // Where no content can be, blanks before a section are ignored.
             let line = line.trim_ascii_start();
             let start = self.at + 1;
             if line.trim_ascii() == END {
@@ -134,11 +134,11 @@ impl<'p> EnvelopeReader<'p> {
         Ok(())
     }
 
-    /// Refuses sections without a frame of which the last line, or what follows it, may be missing. Those in a fence end
+    /// Refuses sections without a frame whose last line, or the lines after it, may be missing. Those in a fence end
     /// with it.
     fn check_end(&self, start: usize) -> Result<()> {
         let sections = &self.lines[start..self.at];
-        // What follows the last line break is an empty line here.
+        // After a last line break there is one more, empty line here.
         let is_at_end = self.at + 1 >= self.lines.len();
         let last = self.lines.get(self.at).or(sections.last()).copied().unwrap_or_default();
         if is_at_end && matches!(last.first(), Some(b'+' | b'-' | b'*')) {
@@ -157,13 +157,13 @@ impl<'p> EnvelopeReader<'p> {
         Ok(())
     }
 
-    /// Whether the section of a file ends here.
+    /// Returns whether the section of a file ends here.
     fn ends(&self) -> bool {
         let is_end = |line: &[u8]| is_section(line) || line.trim_ascii() == END || self.fences.closes(line);
         self.peek().is_none_or(is_end) || self.lines[self.at..].iter().all(|line| line.trim_ascii().is_empty())
     }
 
-    /// The content of a new file. Carriage returns belong to it unless the patch as a whole has them (`is_crlf`).
+    /// The content of a new file. Carriage returns are part of it unless the patch as a whole has them (`is_crlf`).
     fn added(&mut self, is_crlf: bool) -> Result<Vec<u8>> {
         let mut content = Vec::new();
         let mut blank: Vec<(usize, &[u8])> = Vec::new();
@@ -171,7 +171,8 @@ impl<'p> EnvelopeReader<'p> {
             let line = self.lines[self.at];
             match if is_crlf { without_break(line) } else { line } {
                 [b'+', line @ ..] => {
-                    // An empty line that lost its sign is one of the file; one of blanks, or in front, may mean anything.
+                    // An empty line that lost its sign belongs to the file; a blank one, or one at the start, is
+                    // ambiguous.
                     for (at, empty) in blank.drain(..) {
                         if content.is_empty() || !without_break(empty).is_empty() {
                             return Err(malformed(
@@ -184,7 +185,7 @@ impl<'p> EnvelopeReader<'p> {
                     }
                     content.extend_from_slice(&[line, b"\n"].concat());
                 }
-                // At the end it is between this file and the next.
+                // At the end, it separates this file from the next.
                 line if line.trim_ascii().is_empty() => blank.push((self.at, line)),
                 line if is_section(line.trim_ascii_start()) => break,
                 line => return Err(malformed(self.at + 1, 1, format!("a line with +, not {}", excerpt(line)))),
@@ -228,7 +229,7 @@ impl<'p> EnvelopeReader<'p> {
         Ok(())
     }
 
-    /// Whether nothing but empty lines is left of what comes before the next `@@` or section.
+    /// Returns whether only empty lines are left before the next `@@` or section.
     fn is_between(&self) -> bool {
         let next = self.lines[self.at..].iter().find(|line| !line.trim_ascii().is_empty());
         next.is_none_or(|line| line.starts_with(b"***") || line.starts_with(b"@@"))
@@ -238,7 +239,7 @@ impl<'p> EnvelopeReader<'p> {
         let mut hunk = Hunk { continues, loose_end: true, matching: self.matching, ..Hunk::default() };
         while let Some(header) = self.peek().and_then(|line| line.strip_prefix(b"@@")) {
             self.at += 1;
-            // Some write ranges of lines as in a diff; they say nothing here.
+            // Some write ranges of lines as in a diff; they are ignored here.
             let is_range = header.starts_with(b" -") && header[2..].first().is_some_and(u8::is_ascii_digit);
             let header = header.strip_suffix(b"@@").unwrap_or(header).trim_ascii();
             if !header.is_empty() && !is_range && header != b"..." {
@@ -267,7 +268,7 @@ impl<'p> EnvelopeReader<'p> {
                     return Err(malformed(self.at + 1, 1, expected));
                 }
             };
-            // An empty line in front of what follows is context, or only sets it off: the file tells.
+            // An empty line before what follows is context, or only a separator: the file decides.
             hunk.loose_tail = if line.is_empty() { hunk.loose_tail + 1 } else { 0 };
             hunk.lines.push(HunkLine { side, text: [text, b"\n"].concat() });
             self.at += 1;
@@ -279,7 +280,7 @@ impl<'p> EnvelopeReader<'p> {
             hunk.lines.truncate(hunk.lines.len() - hunk.loose_tail);
             hunk.loose_tail = 0;
         }
-        // Without a line to hold on to, and without a header, new lines go to the end.
+        // Without an old line and without a header, new lines go to the end.
         hunk.at_end |= hunk.count(Side::Old) == 0;
         Ok(hunk)
     }

@@ -1,4 +1,4 @@
-//! The files of a patch, gathered; edits of one file in several places of the patch become one entry.
+//! Collects the files of a patch; edits of one file in several places of the patch become one entry.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -11,32 +11,32 @@ use crate::error::Error;
 use crate::request::edit::Edit;
 use crate::request::{Change, FileRequest, IfExists, Mode, RenameTo};
 
-/// What was gathered so far.
+/// The files collected so far.
 #[derive(Debug, Default)]
 pub(super) struct PatchFiles {
     pub(super) list: Vec<FileRequest>,
-    /// For each file and edit the change of the patch; empty where the format does not count.
+    /// For each file and edit, the change of the patch; empty if the format does not count changes.
     pub(super) origins: Vec<PatchOrigin>,
     by_path: HashMap<PathBuf, usize>,
 }
 
-/// A path as a patch has it.
+/// A path as written in a patch.
 pub(super) fn path(name: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(name))
 }
 
-/// The last line of a patch has no line break, where a whole one has it.
+/// The error for a patch that lacks its last line break.
 pub(super) fn cut_off(line: usize) -> Error {
     malformed(line, 1, "a line break at the end: without it the last line may have been cut off")
 }
 
-/// Where a moved file goes: never onto another.
+/// The destination of a moved file: never onto another one.
 pub(super) fn rename_to(name: PathBuf) -> RenameTo {
     RenameTo { path: name.into(), if_exists: IfExists::Fail }
 }
 
 impl PatchFiles {
-    /// Edits of a file, which may have had some already.
+    /// Adds edits to a file, which may have some already.
     pub(super) fn edit(&mut self, path: PathBuf, edits: Vec<Edit>, mode: Option<Mode>) -> usize {
         if let Some(&index) = self.by_path.get(&path)
             && let FileRequest { change: Change::Edit { edits: there, rename: None }, mode: mode_there, .. } =
@@ -54,19 +54,19 @@ impl PatchFiles {
         })
     }
 
-    /// A new file.
+    /// Adds a new file.
     pub(super) fn create(&mut self, path: PathBuf, content: Vec<u8>, mode: Option<Mode>) -> usize {
         let change = Change::Write { content, if_exists: IfExists::Fail };
         self.push(FileRequest { path: path.into(), expected_hash: None, change, mode })
     }
 
-    /// A file that goes; with its content, if the patch has it.
+    /// Adds a deleted file; with its content, if the patch has it.
     pub(super) fn delete(&mut self, path: PathBuf, content: Option<&[u8]>) -> usize {
         let expected_hash = content.map(Digest::of);
         self.push(FileRequest { path: path.into(), expected_hash, change: Change::Delete, mode: None })
     }
 
-    /// Any change of a file. Whether several of one file exclude each other is for validation to say.
+    /// Adds any change of a file. Validation decides whether several changes of one file exclude each other.
     pub(super) fn push(&mut self, file: FileRequest) -> usize {
         self.by_path.insert(file.path.to_path_buf(), self.list.len());
         self.list.push(file);

@@ -1,4 +1,4 @@
-//! What is passed over around a patch must be no patch itself: an answer in two formats is applied whole or not at all.
+//! Refuses skipped text around a patch that is a patch itself: an answer in two formats is applied whole or not at all.
 
 use memchr::memmem;
 
@@ -6,8 +6,8 @@ use super::fence::Fences;
 use super::{Format, envelope, excerpt, malformed, search_replace};
 use crate::error::Result;
 
-/// Refuses a line among those that are passed over if it starts something in another format, or in the same one where
-/// it cannot be read. `next` is the line behind it, `number` its own, from 1; `fences` are those in front of it.
+/// Refuses a skipped line that starts something in another format, or in the same format where it cannot be read.
+/// `next` is the line after it, `number` its own, from 1; `fences` are those before it.
 pub(super) fn check(own: Format, line: &[u8], next: &[u8], number: usize, fences: &Fences) -> Result<()> {
     let (line, next) = (unquoted(line), unquoted(next));
     let is_diff = line.starts_with(b"diff --git ") || (line.starts_with(b"--- ") && next.starts_with(b"+++ "));
@@ -24,7 +24,7 @@ pub(super) fn check(own: Format, line: &[u8], next: &[u8], number: usize, fences
     Err(malformed(number, 1, expected))
 }
 
-/// A line without blanks at its ends, and without the signs of a quotation.
+/// A line without blanks at its ends, and without quotation marks of mail.
 fn unquoted(line: &[u8]) -> &[u8] {
     let mut line = line.trim_ascii();
     while let Some(rest) = line.strip_prefix(b"> ") {
@@ -33,15 +33,15 @@ fn unquoted(line: &[u8]) -> &[u8] {
     line
 }
 
-/// Whether a line starts a hunk, or is a line of one in a fence that is said to hold a diff.
+/// Returns whether a line starts a hunk, or is a line of one in a fence labelled as a diff.
 fn is_hunk(line: &[u8], fences: &Fences) -> bool {
     let is_rule = line.iter().all(|byte| *byte == b'-');
     let is_changed = matches!(line.first(), Some(b'+' | b'-')) && !is_rule;
     line == b"@@" || line.starts_with(b"@@ ") || (fences.is_of_diff() && is_changed)
 }
 
-/// Whether a line is one of an envelope but for its stars or the case of its letters, or the start of one that was cut
-/// off. Two stars are the way of Markdown to write a name in bold.
+/// Returns whether a line is one of an envelope except for its stars or its case, or the start of one that was cut off.
+/// Two stars are bold type in Markdown.
 fn is_like_section(own: Format, line: &[u8]) -> bool {
     let marks = line.iter().take_while(|byte| **byte == b'*').count();
     let text = line[marks..].trim_ascii();
@@ -54,13 +54,13 @@ fn is_like_section(own: Format, line: &[u8]) -> bool {
         || ["*** Begin Patch", "*** Update File: ", "*** Add File: ", "*** Delete File: "].into_iter().any(is_cut)
 }
 
-/// Whether a line is one of a context diff, or of a request of our own.
+/// Returns whether a line belongs to a context diff, or to a request of our own.
 fn is_other(line: &[u8]) -> bool {
     let is_member = |name: &str| memmem::find(line, name.as_bytes()).is_some();
     line == b"***************" || is_member("\"file_path\":") || is_member("\"documentChanges\":")
 }
 
-/// Refuses a shell command around a patch that enters a folder first: its tool would take the paths from there.
+/// Refuses a shell command around a patch that changes the folder first: its tool would resolve the paths there.
 fn check_folder(line: &[u8], next: &[u8], number: usize) -> Result<()> {
     let has = |line: &[u8], word: &str| memmem::find(line, word.as_bytes()).is_some();
     let is_command = has(line, "apply_patch") || has(line, "applypatch") || has(line, "<<");

@@ -1,4 +1,4 @@
-//! JSON of which every part knows its place, for errors that name it.
+//! JSON whose parts know their places, for errors that name them.
 
 use std::fmt::Display;
 
@@ -8,28 +8,28 @@ use serde_json::value::RawValue;
 use super::malformed;
 use crate::error::{Error, Result};
 
-/// The whole of a text.
+/// A whole JSON text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct JsonSource<'a>(pub(super) &'a [u8]);
 
 impl<'a> JsonSource<'a> {
-    /// Reads all of it as a `what`.
+    /// Parses all of it as a `what`.
     pub(super) fn parse<T: Deserialize<'a>>(self, what: &str) -> Result<T> {
         serde_json::from_slice(self.0).map_err(|error| self.fault(self.0, &error, what))
     }
 
-    /// Reads a part of it as a `what`.
+    /// Parses a part of it as a `what`.
     pub(super) fn parse_part<T: Deserialize<'a>>(self, part: &'a RawValue, what: &str) -> Result<T> {
         serde_json::from_str(part.get()).map_err(|error| self.fault(part.get().as_bytes(), &error, what))
     }
 
-    /// What is wrong at the start of a part.
+    /// The error for the start of a part.
     pub(super) fn refuse(self, part: &RawValue, expected: impl Display) -> Error {
         let (line, column) = self.place(part.get().as_bytes());
         malformed(line, column, expected)
     }
 
-    /// What serde found in a part, with its place in the whole.
+    /// The error of serde about a part, with its place in the whole.
     pub(super) fn fault(self, part: &[u8], error: &serde_json::Error, what: &str) -> Error {
         let (line, column) = self.place(part);
         let text = error.to_string();
@@ -42,7 +42,7 @@ impl<'a> JsonSource<'a> {
         malformed(line, column, format!("{what}: {text}"))
     }
 
-    /// Where a part starts: its line and column, from 1.
+    /// The start of a part: its line and column, from 1.
     fn place(self, part: &[u8]) -> (usize, usize) {
         let before = &self.0[..part.as_ptr().addr() - self.0.as_ptr().addr()];
         let line_start = memchr::memrchr(b'\n', before).map_or(0, |feed| feed + 1);

@@ -1,7 +1,7 @@
-//! Changes as others write them: bytes in, a request out. No file is touched.
+//! Reads changes in the formats of other tools: bytes become a request. No file is accessed.
 //!
-//! Reading is as lenient as the users of each format are used to; applying is not: a hunk goes where its lines stand,
-//! and nowhere if they stand in several places or in none.
+//! Reading is as lenient as the users of each format expect; applying is not: a hunk goes where its lines are, and
+//! nowhere if they are in several places or in none.
 
 mod ast_grep;
 mod envelope;
@@ -25,7 +25,7 @@ use crate::request::Request;
 use crate::request::edit::Matching;
 use files::PatchFiles;
 
-/// A language that changes are written in.
+/// A format in which changes are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
     /// A unified diff, or that of git with its headers.
@@ -36,15 +36,15 @@ pub enum Format {
     SearchReplace,
     /// An LSP `WorkspaceEdit`.
     WorkspaceEdit,
-    /// What `ast-grep --json` prints.
+    /// The output of `ast-grep --json`.
     AstGrep,
 }
 
 impl Format {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 5] = [Self::Unified, Self::Envelope, Self::SearchReplace, Self::WorkspaceEdit, Self::AstGrep];
 
-    /// The word for it in arguments.
+    /// Its name in arguments.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -56,7 +56,7 @@ impl Format {
         }
     }
 
-    /// The format of a word.
+    /// The format with this name.
     #[must_use]
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.as_str() == word)
@@ -66,16 +66,16 @@ impl Format {
 /// A patch that was read.
 #[derive(Debug, Clone)]
 pub struct Patch {
-    /// What it was read as.
+    /// The format it was read as.
     pub format: Format,
-    /// What it asks.
+    /// The request.
     pub request: Request,
-    /// For each file of the request the change of the patch that it comes from, from 0, and those of its edits. Only
+    /// For each file of the request, the change of the patch from which it comes, from 0, and those of its edits. Only
     /// for formats that count their changes.
     origins: Vec<PatchOrigin>,
 }
 
-/// Which change of a patch a file and its edits come from.
+/// The change of a patch from which a file and its edits come.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct PatchOrigin {
     file: usize,
@@ -83,8 +83,8 @@ pub(crate) struct PatchOrigin {
 }
 
 impl Patch {
-    /// Reads a patch; without a format, its content decides. Relative paths in it start at the root. `matching` is how
-    /// texts are compared; `None` is what the format's own tools do.
+    /// Reads a patch; without a format, its content decides. Relative paths in it are relative to the root. `matching`
+    /// is the way in which texts are compared; `None` is that of the format's own tools.
     ///
     /// The request is not validated yet: see [`crate::request::validate::check`].
     pub fn read(patch: &[u8], format: Option<Format>, matching: Option<Matching>) -> Result<Self> {
@@ -101,7 +101,7 @@ impl Patch {
         })?;
         let files = match format {
             Format::Unified => unified::read(patch, matching.unwrap_or_default()),
-            // Its own tools ignore white space and look-alikes, too.
+            // Its own tools ignore white space and look-alikes as well.
             Format::Envelope => envelope::read(patch, matching.unwrap_or(Matching::Tolerant)),
             Format::SearchReplace => search_replace::read(patch, matching.unwrap_or_default()),
             Format::WorkspaceEdit => workspace_edit::read(patch),
@@ -111,8 +111,8 @@ impl Patch {
         Ok(Self { format, request: Request { files: list, ..Request::default() }, origins })
     }
 
-    /// The index of the change that `error` is about, as the `failedChange` of LSP counts it. Of several findings it
-    /// is the first one's.
+    /// The index of the change that `error` is about, as LSP counts its `failedChange`. For several findings, that of
+    /// the first.
     fn failed_change(&self, error: &Error) -> Option<usize> {
         let (file, edit) = match error.details() {
             Detail::Findings(findings) => place(&findings.first()?.path)?,
@@ -122,14 +122,14 @@ impl Patch {
         Some(edit.and_then(|edit| origin.edits.get(edit)).copied().unwrap_or(origin.file))
     }
 
-    /// The error in the words of the patch: with the number of the change that failed, for formats that count them.
+    /// The error in terms of the patch: with the number of the failed change, for formats that count them.
     #[must_use]
     pub fn explain(&self, error: Error) -> Error {
         let error = match (self.format, error.kind()) {
-            // The only file of which a diff has the whole content.
+            // The only file whose whole content is in a diff.
             (Format::Unified, ErrorKind::HashMismatch) => {
                 let path = error.path().map(|path| path.display().to_string()).unwrap_or_default();
-                error.reworded(|_| format!("{path} is not what the patch deletes: its content is another"))
+                error.reworded(|_| format!("{path} is not what the patch deletes: its content differs"))
             }
             _ => error,
         };
@@ -140,14 +140,14 @@ impl Patch {
     }
 }
 
-/// The file entry, and the edit of it, that the path of a finding names.
+/// The file entry, and its edit, that the path of a finding names.
 fn place(path: &[String]) -> Option<(usize, Option<usize>)> {
     let number = |at: usize| path.get(at).and_then(|part| part.parse().ok());
     let is_edit = path.get(2).is_some_and(|field| field == "edits");
     Some((number(1)?, if is_edit { number(3) } else { None }))
 }
 
-/// What a patch is written in, by its content; `None` where nothing tells it, as for a request of our own.
+/// The format of a patch, by its content; `None` if it cannot be determined, as for a request of our own.
 #[must_use]
 pub fn detect(patch: &[u8]) -> Option<Format> {
     let patch = without_mark(patch);
@@ -185,7 +185,7 @@ pub fn detect(patch: &[u8]) -> Option<Format> {
     None
 }
 
-/// The members by which one kind of JSON is told from another, in one pass over a request that may be long.
+/// The members that distinguish the kinds of JSON, collected in one pass over a request that may be long.
 #[derive(Deserialize)]
 struct Members<'a> {
     #[serde(default)]
@@ -198,7 +198,7 @@ struct Members<'a> {
     edit: Option<&'a RawValue>,
 }
 
-/// Whether a member is there, whatever it is.
+/// Whether a member is present, with any value.
 #[derive(Clone, Copy, Default)]
 struct Present(bool);
 
@@ -209,12 +209,13 @@ impl<'de> Deserialize<'de> for Present {
 }
 
 impl<'a> Members<'a> {
-    /// Those of an object; serde would take an array for one as well.
+    /// Those of an object; serde would accept an array as well.
     fn of(json: &'a [u8]) -> Option<Self> {
         json.starts_with(b"{").then(|| serde_json::from_slice(json).ok()).flatten()
     }
 
-    /// By itself, or as the `edit` of the parameters of `workspace/applyEdit`.
+    /// Returns whether they belong to a workspace edit, alone or as the `edit` of the parameters of
+    /// `workspace/applyEdit`.
     fn are_of_a_workspace_edit(&self) -> bool {
         let inner = self.edit.and_then(|edit| Self::of(edit.get().as_bytes()));
         let Self { changes, document_changes, .. } = inner.as_ref().unwrap_or(self);
@@ -222,12 +223,12 @@ impl<'a> Members<'a> {
     }
 }
 
-/// A patch without the byte-order mark that some editors put in front.
+/// A patch without a leading byte-order mark, which some editors write.
 fn without_mark(patch: &[u8]) -> &[u8] {
     patch.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(patch)
 }
 
-/// A patch that cannot be read: where, from 1, and what was expected there.
+/// The error for a patch that cannot be read: the place, from 1, and what was expected there.
 pub(crate) fn malformed(line: usize, column: usize, expected: impl Display) -> Error {
     Error::new(
         ErrorKind::PatchParseFailed,
@@ -235,7 +236,7 @@ pub(crate) fn malformed(line: usize, column: usize, expected: impl Display) -> E
     )
 }
 
-/// A text as an error message has it: not too long, and on one line.
+/// A text for an error message: shortened, and on one line.
 pub(crate) fn excerpt(text: &[u8]) -> String {
     const CHARS: usize = 60;
     let text = String::from_utf8_lossy(&text[..text.len().min(4 * CHARS)]);

@@ -12,19 +12,19 @@ use super::tests::{Tree, applied};
 use super::{Format, Patch, detect};
 use crate::text::diff;
 
-/// Some lines, each another, so that what stands around a change always tells where it is.
+/// Some lines, all different, so that the context of a change always identifies its place.
 fn content() -> impl Strategy<Value = Vec<String>> {
     let word =
         select(vec!["alpha", "  beta", "\tgamma", "-- delta", "+ eps", "*** zeta", "@@ eta", "é“θ”", "𝒳 y", "===="]);
     vec(word, 1..20).prop_map(|words| words.iter().enumerate().map(|(at, word)| format!("{word} {at}")).collect())
 }
 
-/// What happens to a line: it stays, goes, gets another text, or a line is put behind it.
+/// The change of each line: it stays, goes, gets another text, or a line is inserted after it.
 fn edits() -> impl Strategy<Value = Vec<u8>> {
     vec(prop_oneof![4 => Just(0u8), 1 => Just(1), 1 => Just(2), 1 => Just(3)], 20)
 }
 
-/// What happens to a file.
+/// The change of a file.
 #[derive(Debug, Clone)]
 enum RandomFate {
     Edited(Vec<u8>),
@@ -37,7 +37,7 @@ fn fate() -> impl Strategy<Value = RandomFate> {
     prop_oneof![4 => edits().prop_map(RandomFate::Edited), 1 => edits().prop_map(RandomFate::Moved), 1 => Just(RandomFate::Deleted), 1 => Just(RandomFate::Created)]
 }
 
-/// One file: what it was, and what it becomes under which name.
+/// One file: its old content, and its new content and name.
 #[derive(Debug, Clone)]
 struct Changed {
     name: String,
@@ -87,7 +87,7 @@ fn trees(changes: &[Changed]) -> (Tree, Tree) {
     (before.collect(), after.collect())
 }
 
-/// The hunks of a change as lines, each with its sign, without their headers.
+/// The hunks of a change as lines, each with its sign, without headers.
 fn hunks(before: &str, after: &str) -> Vec<Vec<String>> {
     let text = String::from_utf8(diff::hunks(before.as_bytes(), after.as_bytes()).unwrap()).unwrap();
     let mut hunks: Vec<Vec<String>> = Vec::new();
@@ -183,7 +183,7 @@ fn workspace_edit(changes: &[Changed]) -> String {
     let mut list = Vec::new();
     for Changed { name, before, to, after } in changes {
         let (old, new) = (before.clone().unwrap_or_default(), after.clone().unwrap_or_default());
-        // One edit for what differs, by characters.
+        // One edit for the part that differs, by characters.
         let lead = old.char_indices().zip(new.chars()).take_while(|((_, a), b)| a == b).last();
         let lead = lead.map_or(0, |((at, c), _)| at + c.len_utf8());
         let trail = old[lead..].chars().rev().zip(new[lead..].chars().rev()).take_while(|(a, b)| a == b);
@@ -205,7 +205,7 @@ fn workspace_edit(changes: &[Changed]) -> String {
     json!({"documentChanges": list}).to_string()
 }
 
-/// Only edits: one match for each line that changes.
+/// Only edits: one match for each changed line.
 fn ast_grep(changes: &[Changed]) -> String {
     let mut list = Vec::new();
     for Changed { name, before, after, .. } in changes {
@@ -229,7 +229,7 @@ fn ast_grep(changes: &[Changed]) -> String {
 fn check(format: Format, text: &str, changes: &[Changed]) -> Result<(), TestCaseError> {
     let (mut before, mut after) = trees(changes);
     if format == Format::Unified {
-        // Its names start at the root.
+        // Its names are relative to the root.
         let relative = |tree: Tree| tree.into_iter().map(|(name, text)| (name[1..].to_owned(), text)).collect();
         (before, after) = (relative(before), relative(after));
     }

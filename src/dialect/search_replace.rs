@@ -13,7 +13,7 @@ use crate::request::edit::{Hunk, HunkLine, Matching, Side};
 use name::Named;
 use number::{NumberUse, Numbering};
 
-/// Whether a line starts a block.
+/// Returns whether a line starts a block.
 pub(super) fn is_head(line: &[u8]) -> bool {
     let line = line.trim_ascii_end();
     let line = line.strip_suffix(b">").unwrap_or(line);
@@ -36,7 +36,7 @@ fn is_mark(line: &[u8], sign: u8) -> bool {
     (5..=9).contains(&count) && line.get(count) == Some(&b' ') && line[count + 1..].iter().all(u8::is_ascii_uppercase)
 }
 
-/// Reads all blocks; what stands around them is passed over.
+/// Reads all blocks; text around them is skipped.
 pub(super) fn read(patch: &[u8], matching: Matching) -> Result<PatchFiles> {
     let raw: Vec<&[u8]> = patch.split(|byte| *byte == b'\n').collect();
     let lines: Vec<&[u8]> = raw.iter().map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect();
@@ -48,7 +48,7 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<PatchFiles> {
     let mut numbering = Numbering::default();
     while at < lines.len() {
         if is_end(lines[at]) {
-            return Err(malformed(at + 1, 1, "`<<<<<<< SEARCH` and `=======` in front of this"));
+            return Err(malformed(at + 1, 1, "`<<<<<<< SEARCH` and `=======` before this"));
         }
         if !is_head(lines[at]) {
             mark::check_passed(&lines, at, &fences)?;
@@ -58,9 +58,9 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<PatchFiles> {
         }
         let head = at;
         name = name::before(&told.lines, name.as_ref())?.or(name);
-        let Named { name, is_doubtful } = name.as_ref().ok_or_else(|| {
-            malformed(head + 1, 1, "the name of the file, on a line of its own in front of the block")
-        })?;
+        let Named { name, is_doubtful } = name
+            .as_ref()
+            .ok_or_else(|| malformed(head + 1, 1, "the name of the file, on a line of its own before the block"))?;
         let end = end_of(&lines, head)?;
         let divider = divider_of(&lines, head, end)?;
         let (search, replace) = (&lines[head + 1..divider], &lines[divider + 1..end]);
@@ -76,16 +76,16 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<PatchFiles> {
         let file = files::path(name);
         if search.is_empty() {
             if *is_doubtful {
-                // A sentence that ends in a name would make a file of that whole sentence.
+                // A sentence that ends in a name would create a file named like the whole sentence.
                 let expected = format!("the name of the file, in backticks if it is one, not {}", excerpt(name));
                 return Err(malformed(head + 1, 1, expected));
             }
-            // Carriage returns belong to the file unless the patch as a whole has them.
+            // Carriage returns are part of the file unless the patch as a whole has them.
             let is_crlf = raw[head].ends_with(b"\r");
             let content = if is_crlf { joined(replace) } else { joined(&raw[divider + 1..end]) };
             files.create(file, content, None);
         } else if search.iter().all(|line| line.trim_ascii().is_empty()) {
-            // Some mean a new file by it; taken for one, it would be an invitation to wipe the one that is there.
+            // Some mean a new file by it; accepted as such, it would invite wiping an existing one.
             return Err(malformed(head + 2, 1, "a text to search for, or nothing at all for a new file"));
         } else {
             let added = replace.len().cast_signed() - search.len().cast_signed();
@@ -106,11 +106,11 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<PatchFiles> {
     Ok(files)
 }
 
-/// The lines since the block before, each with its number, that may name the next one's file.
+/// The lines since the previous block, each with its number, that may name the next one's file.
 #[derive(Default)]
 struct LeadingLines<'p> {
     lines: Vec<(usize, &'p [u8])>,
-    /// How many of them stand in front of the fence that is open.
+    /// The number of lines before the open fence.
     outside: Option<usize>,
 }
 
@@ -121,9 +121,9 @@ impl<'p> LeadingLines<'p> {
         match (was_open, fences.is_open()) {
             (false, true) => self.outside = Some(self.lines.len()),
             (true, false) => {
-                // What a fence has that was closed again is an example, unless all of it is a name.
+                // The content of a fence that was closed again is an example, unless all of it is a name.
                 let Some(outside) = self.outside.take() else { return };
-                // A line beneath it says where in the file.
+                // A second line gives the place in the file.
                 if let [_, (_, only)] | [_, (_, only), _] = self.lines[outside..]
                     && std::str::from_utf8(only).is_ok_and(|only| mention::is_plain_path(only.trim()))
                 {
@@ -158,8 +158,8 @@ fn end_of(lines: &[&[u8]], head: usize) -> Result<usize> {
     Err(malformed(lines.len(), 1, format!("`{mark}` that ends what line {} starts", start + 1)))
 }
 
-/// The line between the two halves of a block. A line of the text can look like one: that which is as long as the first
-/// mark is it; where there are several, or the only one may underline a heading, nothing tells which is meant.
+/// The line between the two halves of a block. A line of the text can look like it: the one as long as the first mark
+/// counts. If there are several, or the only one may underline a heading, it is ambiguous.
 fn divider_of(lines: &[&[u8]], head: usize, end: usize) -> Result<usize> {
     let len = |at: usize| lines[at].trim_ascii_end().len();
     let is_rule = |at: usize| len(at) >= 3 && lines[at].trim_ascii_end().iter().all(|byte| *byte == b'=');
@@ -186,7 +186,7 @@ fn joined(lines: &[&[u8]]) -> Vec<u8> {
     lines.iter().flat_map(|line| [*line, b"\n"].concat()).collect()
 }
 
-/// The lines of a block as those of a hunk: what both sides share in front and behind stays.
+/// The lines of a block as those of a hunk: common lines at the start and the end stay.
 fn hunk_lines(search: &[&[u8]], replace: &[&[u8]]) -> Vec<HunkLine> {
     let same = |(a, b): &(&&[u8], &&[u8])| a == b;
     let lead = search.iter().zip(replace).take_while(same).count();

@@ -1,4 +1,4 @@
-//! Each format by itself; what is applied is compared, by the text engine alone.
+//! Tests of each format; the applied result is compared, using only the text engine.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ fn tree(files: &[(&str, &str)]) -> Tree {
     files.iter().map(|(name, content)| ((*name).to_owned(), (*content).to_owned())).collect()
 }
 
-/// What a patch makes of a tree, or the code of what is wrong.
+/// The result of applying a patch to a tree, or the code of the error.
 pub(super) fn applied(before: &Tree, asked: &Patch) -> Result<Tree, ErrorKind> {
     let mut after = before.clone();
     let content = |path: &str| before.get(path).cloned().ok_or(ErrorKind::FileNotFound);
@@ -85,7 +85,7 @@ fn is_malformed(format: Format, patch: &str, words: &str) {
 }
 
 #[test]
-fn a_git_diff_of_every_kind_of_change() {
+fn a_git_diff_applies_every_kind_of_change() {
     let patch = "From 1234 Mon Sep 17\nSubject: [PATCH] a\n\n- a list\n---\n 5 files changed\n\n\
         diff --git a/edit b/edit\nold mode 100644\nnew mode 100755\nindex 1..2\n--- a/edit\n+++ b/edit\n\
         @@ -1,3 +1,3 @@ fn x()\n a\n-b\n+B\n c\n@@ -9 +9,2 @@\n-i\n\\ No newline at end of file\n+i\n+j\n\
@@ -107,13 +107,13 @@ fn a_git_diff_of_every_kind_of_change() {
     let modes: Vec<_> = files.iter().map(|file| file.mode).collect();
     let executable = Some(Mode::Executable(true));
     assert_eq!(modes, [executable, executable, None, None, None, None]);
-    // A file that is deleted must be what the patch takes away.
+    // A deleted file must have the content that the patch removes.
     let other = tree(&[before[0], before[1], ("gone", "G\n")]);
     assert_eq!(applied(&other, &read(patch, Format::Unified)), Err(ErrorKind::HashMismatch));
 }
 
 #[test]
-fn plain_diffs_and_those_of_chats() {
+fn plain_diffs_and_diffs_in_chats_are_read() {
     let plain = "--- old/x y\t2020-01-01 10:00:00\n+++ new/x y\t2020-01-02\n@@ -1 +1 @@\n-a\n+b\n";
     check(Format::Unified, &[("x y", "a\n")], plain, &[("x y", "b\n")]);
     let chat =
@@ -123,10 +123,10 @@ fn plain_diffs_and_those_of_chats() {
     check(Format::Unified, &[], epoch, &[("x", "a\n")]);
     let crlf = "--- a/x\r\n+++ b/x\r\n@@ -1 +1 @@\r\n-a\r\n+b\r\n";
     check(Format::Unified, &[("x", "a\n")], crlf, &[("x", "b\n")]);
-    // Of one file in two parts, as in a series of patches: the second counts in what the first left.
+    // One file in two parts, as in a series of patches: the second refers to the result of the first.
     let series = "--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n-a\n+b\n+c\n--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n b\n-c\n";
     check(Format::Unified, &[("x", "a\n")], series, &[("x", "b\n")]);
-    // Where others have context, one without any was all of its file.
+    // If other hunks have context, one without any covers its whole file.
     let whole = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n--- a/y\n+++ b/y\n@@ -1,2 +1,2 @@\n-a\n+b\n c\n";
     check(Format::Unified, &[("x", "a\n"), ("y", "a\nc\n")], whole, &[("x", "b\n"), ("y", "b\nc\n")]);
     let framed = "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n-a\n+A\n b\n-c\n+C\n";
@@ -178,7 +178,7 @@ fn an_envelope_of_every_kind_of_change() {
     let after =
         [("b", "1"), ("edit", "x\n    a\n    b\ndef f():\n    a\n    B\nend\nEND"), ("new", "n\n\n"), ("to", "F\n")];
     check(Format::Envelope, &before, patch, &after);
-    // Without its frame and its first @@; white space as lenient as its own tools are; new lines at the end.
+    // Without its frame and its first @@; white space as lenient as in its own tools; new lines at the end.
     check(Format::Envelope, &[("x", "a \nb\n")], "*** Update File: x\n a\n-b\n+c\n", &[("x", "a \nc\n")]);
     check(
         Format::Envelope,
@@ -207,7 +207,7 @@ fn a_patch_that_was_cut_off_is_refused() {
     cut(Format::Unified, &format!("````diff\n{diff}```\n"), "the fence that closes the one of line 1");
     let block = "x\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n";
     cut(Format::SearchReplace, &format!("1.\n```\n{block}```\n\n```rust\ny\n{block}"), "the one of line 11");
-    // What is missing whole is forgiven, and what is whole is read, however often it begins.
+    // A frame that is missing entirely is accepted, and a complete one is read, however often it begins.
     let (before, after) = ([("x", "a\nb\n"), ("y", "")], [("x", "a\nB\n")]);
     for frameless in [hunk.to_owned(), format!("```\n{hunk}```\nThat is `all`.\n"), diff.to_owned()] {
         let format = detect(frameless.as_bytes()).unwrap();
@@ -226,10 +226,10 @@ fn an_empty_line_at_the_end_of_a_hunk_is_context_where_the_file_has_it() {
         check(Format::Envelope, &twice, &patch(tail), &after);
     }
     check(Format::Envelope, &[("x", "a\nx\na\n\n")], &patch("*** End of File\n"), &[("x", "a\nx\nA\n\n")]);
-    // Nor where the file ends with the hunk.
+    // Nor if the file ends with the hunk.
     check(Format::Envelope, &[("x", "b\na\n")], &patch("*** Add File: n\n+n\n"), &[("n", "n\n"), ("x", "b\nA\n")]);
     check(Format::Envelope, &[("x", "b\na")], &patch("*** Add File: n\n+n\n"), &[("n", "n\n"), ("x", "b\nA")]);
-    // Where it does not stand there it only sets the hunk off; one that has its space is context and nothing else.
+    // If it is not there, it only separates the hunk; one that has its space is always context.
     check(Format::Envelope, &[("x", "a\nb\n")], &patch(""), &[("x", "A\nb\n")]);
     let spaced = "*** Begin Patch\n*** Update File: x\n@@\n-a\n+A\n \n*** End Patch\n";
     assert_eq!(applied(&tree(&[("x", "a\nb\n")]), &read(spaced, Format::Envelope)), Err(ErrorKind::MatchNotFound));
@@ -266,14 +266,14 @@ fn a_new_file_keeps_its_carriage_returns() {
     check(Format::Envelope, &[], &lines.join("\n"), &[("n", "a\r\nb\n")]);
     let block = ["n", "<<<<<<< SEARCH", "=======", "a\r", "b", ">>>>>>> REPLACE", ""];
     check(Format::SearchReplace, &[], &block.join("\n"), &[("n", "a\r\nb\n")]);
-    // A patch that has them on its own lines, too, was converted as a whole.
+    // A patch that also has them on its own lines was converted as a whole.
     check(Format::Envelope, &[], &lines.join("\n").replace("a\r", "a").replace('\n', "\r\n"), &[("n", "a\nb\n")]);
     let converted = block.join("\n").replace("a\r", "a").replace('\n', "\r\n");
     check(Format::SearchReplace, &[], &converted, &[("n", "a\nb\n")]);
 }
 
 #[test]
-fn what_an_envelope_must_not_be() {
+fn invalid_envelopes_are_refused() {
     let bad = |patch: &str, words: &str| is_malformed(Format::Envelope, patch, words);
     bad("*** Begin Patch\n*** End Patch\n", "line 2, column 1: expected `*** Add File:`");
     bad("*** Begin Patch\n*** Add File: x\ntext\n", "line 3, column 1: expected a line with +, not `text`");
@@ -318,7 +318,7 @@ fn blocks_with_the_names_where_they_usually_are() {
     check(Format::SearchReplace, &[("x.rs", "a\nx\na\n")], numbered, &[("x.rs", "a\nx\nb\n")]);
     let dashes = "x.rs\n------- SEARCH\na\n=======\nb\n+++++++ REPLACE\n";
     check(Format::SearchReplace, &[("x.rs", "a\n")], dashes, &[("x.rs", "b\n")]);
-    // One after the other, each on what the one before left.
+    // One after the other, each on the result of the previous one.
     let chain = format!("x.rs\n{one}{}", block("b\n", "c\n"));
     check(Format::SearchReplace, &[("x.rs", "a\n")], &chain, &[("x.rs", "c\n")]);
     let ambiguous = read(&format!("x.rs\n{one}"), Format::SearchReplace);
@@ -342,7 +342,7 @@ fn a_line_of_a_block_that_looks_like_its_divider() {
         &heading("<<<<<<<", "=======", ">>>>>>>"),
         "line 5, column 1: expected one `=======` in a block",
     );
-    // A divider of another length is one all the same, if there is no other.
+    // A divider of another length counts if there is no other.
     let patch = "x\n<<<<<<< SEARCH\na\n=====\nb\n>>>>>>> REPLACE\n";
     check(Format::SearchReplace, &[("x", "a\n")], patch, &[("x", "b\n")]);
 }
@@ -360,7 +360,7 @@ fn a_sentence_in_front_of_a_block_names_no_new_file() {
         let name = named.trim_matches(['#', ' ', ':']);
         check(Format::SearchReplace, &[], &format!("{named}\n{block}"), &[(name, "new\n")]);
     }
-    // One that is there has the text, or it is refused.
+    // An existing file must have the text, or the block is refused.
     check(
         Format::SearchReplace,
         &[("my file.rs", "a\n")],
@@ -370,19 +370,19 @@ fn a_sentence_in_front_of_a_block_names_no_new_file() {
 }
 
 #[test]
-fn a_file_is_deleted_by_the_first_moment_of_all_times_only() {
+fn only_the_epoch_as_its_time_deletes_a_file() {
     let patch = |time: &str| format!("--- x\t2020-01-01 10:00:00\n+++ x\t{time}\n@@ -1 +0,0 @@\n-a\n");
     for first in ["1970-01-01 00:00:00.000000000 +0000", "1970-01-01 01:00:00 +0100", "1969-12-31 19:00:00.0 -0500"] {
         check(Format::Unified, &[("x", "a\n")], &patch(first), &[]);
     }
-    // A package of which all times are one second later, as some build tools leave them.
+    // A package in which all times are one second later, as some build tools write them.
     for later in ["1970-01-01 00:00:01.000000000 +0000", "1970-01-01 10:00:00 +0000", "1969-12-31 19:00:00 +0000"] {
         check(Format::Unified, &[("x", "a\n")], &patch(later), &[("x", "")]);
     }
 }
 
 #[test]
-fn what_blocks_must_not_be() {
+fn invalid_blocks_are_refused() {
     let bad = |patch: &str, words: &str| is_malformed(Format::SearchReplace, patch, words);
     bad("<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", "line 1, column 1: expected the name of the file");
     bad("x\n<<<<<<< SEARCH\na\n=======\nb\n", "expected `>>>>>>> REPLACE` that ends what line 4 starts");
@@ -393,7 +393,7 @@ fn what_blocks_must_not_be() {
 }
 
 #[test]
-fn a_byte_order_mark_is_no_part_of_a_patch() {
+fn a_byte_order_mark_is_not_part_of_a_patch() {
     for (format, patch) in [
         (Format::Unified, "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"),
         (
@@ -406,7 +406,7 @@ fn a_byte_order_mark_is_no_part_of_a_patch() {
 }
 
 #[test]
-fn what_is_none_of_them_is_told() {
+fn an_unknown_format_is_reported() {
     assert_eq!(detect(br#"{"files": []}"#), None);
     assert_eq!(detect(b"hello\n---\nworld"), None);
     let error = Patch::read(b"hello", None, None).unwrap_err();

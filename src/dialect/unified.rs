@@ -20,7 +20,7 @@ use prefix::Prefixes;
 
 pub(super) use message::is_start as is_commit;
 
-/// Reads a diff of any number of files; what stands around it, as in a mail or a chat, is passed over.
+/// Reads a diff of any number of files; text around it, as in a mail or a chat, is skipped.
 pub(super) fn read(patch: &[u8], matching: Matching) -> Result<PatchFiles> {
     let lines: Vec<&[u8]> = patch.split_inclusive(|byte| *byte == b'\n').collect();
     let prefixes = Prefixes::of(&lines);
@@ -34,12 +34,12 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<PatchFiles> {
         } else if line.starts_with(b"diff --cc ") || line.starts_with(b"diff --combined ") {
             return Err(malformed(reader.number(), 1, "a diff of two versions; a combined diff of a merge has three"));
         } else if Ranges::parse(line).is_some() {
-            let expected = "the names of the file, `--- a/NAME` and `+++ b/NAME`, in front of its hunks";
+            let expected = "the names of the file, `--- a/NAME` and `+++ b/NAME`, before its hunks";
             return Err(malformed(reader.number(), 1, expected));
         } else if is_binary(line) {
             return Err(binary(reader.number(), &excerpt(line)));
         } else if header::is_stray(line, reader.after(1)) {
-            let expected = format!("`diff --git a/NAME b/NAME` in front of {}", excerpt(line));
+            let expected = format!("`diff --git a/NAME b/NAME` before {}", excerpt(line));
             return Err(malformed(reader.number(), 1, expected));
         } else if is_commit(line) {
             reader.at += message::len(&reader.lines[reader.at..]);
@@ -57,7 +57,7 @@ pub(super) fn read(patch: &[u8], matching: Matching) -> Result<PatchFiles> {
     Ok(files)
 }
 
-/// In a diff with context, a hunk at the start that has none is all of its file: it must still be.
+/// In a diff with context, a hunk at the start without any covers its whole file: the file must still be just that.
 fn hold_whole_files(files: &mut PatchFiles) {
     let edits = files.list.iter_mut().flat_map(|file| match &mut file.change {
         Change::Edit { edits, .. } | Change::Copy { edits, .. } => edits.as_mut_slice(),
@@ -78,7 +78,7 @@ fn hold_whole_files(files: &mut PatchFiles) {
     }
 }
 
-/// Whether a line tells that two versions of a file differ, and not in what.
+/// Returns whether a line says that two versions of a file differ, without saying how.
 fn is_binary(line: &[u8]) -> bool {
     let is_told = line.starts_with(b"Files ") && line.ends_with(b" differ") && memmem::find(line, b" and ").is_some();
     line.starts_with(b"Binary files ") || is_told
@@ -95,7 +95,7 @@ struct UnifiedReader<'p> {
     lines: Vec<&'p [u8]>,
     at: usize,
     matching: Matching,
-    /// Those around the diff.
+    /// The fences around the diff.
     fences: Fences,
     prefixes: Prefixes,
 }
@@ -110,12 +110,12 @@ fn without_break(line: &[u8]) -> &[u8] {
 #[derive(Default)]
 struct Hunks {
     list: Vec<Hunk>,
-    /// Whether the first says that there is nothing in front of it.
+    /// True if the first one says that there is nothing before it.
     from_nothing: bool,
 }
 
 impl<'p> UnifiedReader<'p> {
-    /// The line to be read next, without its line break.
+    /// The next line, without its line break.
     fn peek(&self) -> Option<&'p [u8]> {
         (self.at < self.lines.len()).then(|| self.after(0))
     }
@@ -124,7 +124,7 @@ impl<'p> UnifiedReader<'p> {
         without_break(self.lines.get(self.at + count).copied().unwrap_or_default())
     }
 
-    /// Its number, from 1.
+    /// The number of the next line, from 1.
     fn number(&self) -> usize {
         self.at + 1
     }
@@ -143,7 +143,7 @@ impl<'p> UnifiedReader<'p> {
             if ranges.is_none() && line.starts_with(b"@@ -") {
                 return Err(malformed(self.number(), 4, "ranges of lines, `@@ -1,3 +1,3 @@`"));
             }
-            // A patch that was converted as a whole, its own lines included.
+            // A patch that was converted as a whole, including its own lines.
             let is_crlf = self.lines[self.at].ends_with(b"\r\n");
             self.at += 1;
             hunks.from_nothing |= hunks.list.is_empty() && ranges.as_ref().is_some_and(|r| r.old_start == 0);
@@ -170,7 +170,7 @@ impl<'p> UnifiedReader<'p> {
         Ok(hunks)
     }
 
-    /// As many lines as the ranges say.
+    /// Reads as many lines as the ranges say.
     fn counted(&mut self, ranges: &Ranges, is_crlf: bool) -> Result<Vec<HunkLine>> {
         let (mut old, mut new) = (ranges.old_lines, ranges.new_lines);
         let mut lines: Vec<HunkLine> = Vec::new();
@@ -196,7 +196,7 @@ impl<'p> UnifiedReader<'p> {
         Ok(lines)
     }
 
-    /// The lines up to the next header, for a `@@` without ranges.
+    /// Reads the lines up to the next header, for a `@@` without ranges.
     fn uncounted(&mut self, is_crlf: bool) -> Vec<HunkLine> {
         let mut lines: Vec<HunkLine> = Vec::new();
         while let Some(line) = self.lines.get(self.at).copied() {
@@ -209,12 +209,13 @@ impl<'p> UnifiedReader<'p> {
         lines
     }
 
-    /// How many of the lines read last are empty: they lost their space, or only set the hunk off from what follows.
+    /// The number of empty lines among those just read: they lost their space, or only separate the hunk from what
+    /// follows.
     fn empty_lines_before(&self) -> usize {
         self.lines[..self.at].iter().rev().take_while(|line| matches!(line, [b'\n'] | [b'\r', b'\n'])).count()
     }
 
-    /// Takes one line in.
+    /// Adds one line.
     fn take(&mut self, body: HunkBodyLine, is_crlf: bool, lines: &mut Vec<HunkLine>) {
         let line = self.lines[self.at];
         self.at += 1;
@@ -226,20 +227,20 @@ impl<'p> UnifiedReader<'p> {
         };
         let body = line.strip_suffix(b"\n").unwrap_or(line);
         let body = if is_crlf { body.strip_suffix(b"\r").unwrap_or(body) } else { body };
-        // A space at the start of an empty line is easily lost.
+        // The space at the start of an empty line is easily lost.
         let body = body.get(usize::from(side != Side::Both || body.first() == Some(&b' '))..).unwrap_or_default();
         lines.push(HunkLine { side, text: [body, b"\n"].concat() });
     }
 }
 
-/// What a header without numbers says: a line of the file, as in an envelope. `...` says nothing.
+/// The text of a header without numbers: a line of the file, as in an envelope. `...` means nothing.
 fn words(header: &[u8]) -> Option<Vec<u8>> {
     let words = header.strip_prefix(b"@@")?;
     let words = words.strip_suffix(b"@@").unwrap_or(words).trim_ascii();
     (!words.is_empty() && words != b"...").then(|| words.to_vec())
 }
 
-/// What a line is to a hunk.
+/// The role of a line in a hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum HunkBodyLine {
     Line(Side),
@@ -247,20 +248,20 @@ enum HunkBodyLine {
     NoBreak,
 }
 
-/// What a line is to a hunk, if it is part of one.
+/// The role of a line in a hunk, if it is part of one.
 fn body_of(line: &[u8]) -> Option<HunkBodyLine> {
     match line {
         [b' ', ..] | [b'\n'] | [b'\r', b'\n'] => Some(HunkBodyLine::Line(Side::Both)),
         [b'-', ..] => Some(HunkBodyLine::Line(Side::Old)),
         [b'+', ..] => Some(HunkBodyLine::Line(Side::New)),
-        // As git tells it, in any language.
+        // In the words of git, in any language.
         [b'\\', b' ', ..] if line.len() >= 12 => Some(HunkBodyLine::NoBreak),
         _ => None,
     }
 }
 
-/// Where the hunk may be: as git has it, what has no line in front of it is at the start, what has none behind it at
-/// the end. A diff without any context tells neither.
+/// Sets where the hunk may be. As in git, a hunk without context before it is at the start, one without context after
+/// it at the end. A diff without any context says neither.
 fn anchor(hunk: &mut Hunk, ranges: &Ranges) {
     let is_context = |line: &HunkLine| line.side == Side::Both;
     let has_context = hunk.lines.iter().any(is_context);

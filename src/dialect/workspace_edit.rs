@@ -1,7 +1,7 @@
 //! The `WorkspaceEdit` of the Language Server Protocol.
 //!
-//! Versions of documents are the editor's, not the file's: they are read and say nothing. An annotation that asks for
-//! confirmation has it: whoever applies the edit wants it.
+//! Versions of documents are the editor's, not the file's: they are parsed and ignored. An annotation that asks for
+//! confirmation counts as confirmed: whoever applies the edit wants it.
 
 mod json;
 mod uri;
@@ -20,7 +20,7 @@ use crate::request::edit::{Anchor, Edit, Encoding, Position};
 use crate::request::{Change, FileRequest, IfExists, RenameTo};
 use json::{DocumentChange, Raw, TextEdit, WorkspaceEdit};
 
-/// Reads one, by itself or as the `edit` of the parameters of `workspace/applyEdit`.
+/// Reads one, alone or as the `edit` of the parameters of `workspace/applyEdit`.
 pub(super) fn read(json: &[u8]) -> Result<PatchFiles> {
     let source = JsonSource(json);
     let edit = WorkspaceEdit::parse(source)?;
@@ -44,7 +44,7 @@ pub(super) fn read(json: &[u8]) -> Result<PatchFiles> {
             let unknown = change.annotations().into_iter().find(|id| !annotations.contains_key(*id));
             let taken = match (unknown, &change) {
                 (Some(id), _) => Err(format!("an annotation {id:?} among the changeAnnotations")),
-                // All places in a file count in what it was before, so there can be no second list of them.
+                // All places in a file refer to its original content, so there can be no second list of them.
                 (_, DocumentChange::Edits { path, .. }) if !is_ordered && fates.at.contains_key(path) => {
                     Err(format!("each file once among the changes, not {} again", path.display()))
                 }
@@ -69,17 +69,17 @@ fn edits_of_file<'a>(source: JsonSource<'a>, uri: &str, part: &'a RawValue) -> R
     Ok(DocumentChange::Edits { path, edits: source.parse_part(part, "the edits of a file")? })
 }
 
-/// The error with the change that it is about.
+/// Adds to an error the change that it is about.
 fn of_change(error: Error, index: usize) -> Error {
     error.reworded(|message| format!("{message} (failedChange: {index})")).of_change(index)
 }
 
-/// What becomes of one file.
+/// The change of one file.
 #[derive(Debug)]
 struct LspFileChange {
-    /// Where it is before; `None` for one that is created.
+    /// Its path before; `None` for one that is created.
     source: Option<PathBuf>,
-    /// Where it is afterwards; `None` for one that is deleted.
+    /// Its path afterwards; `None` for one that is deleted.
     target: Option<PathBuf>,
     if_exists: IfExists,
     /// The content of a file that is created.
@@ -96,22 +96,22 @@ impl LspFileChange {
         self.source.is_some() && self.source != self.target
     }
 
-    /// Whether it takes the place of a file that may be there.
+    /// Returns whether it takes the place of a file that may exist.
     fn replaces(&self) -> bool {
         self.is_moved() && self.if_exists == IfExists::Replace
     }
 }
 
-/// What becomes of all files, as the changes are read one after the other.
+/// The fates of all files, as the changes are read one after the other.
 struct Fates {
     list: Vec<LspFileChange>,
-    /// The fate of what is at a path by now.
+    /// The index of the fate of what is now at a path.
     at: HashMap<PathBuf, usize>,
     encoding: Encoding,
 }
 
 impl Fates {
-    /// Takes the next change in; else what is wrong with it.
+    /// Applies the next change; the error says what is wrong with it.
     fn take(&mut self, index: usize, change: DocumentChange) -> Result<(), String> {
         match change {
             DocumentChange::Edits { path, edits } => {
@@ -164,7 +164,7 @@ impl Fates {
         Ok(())
     }
 
-    /// The fate of the file that is at a path by now.
+    /// The fate of the file that is now at a path.
     fn of(&mut self, path: &Path, index: usize) -> &mut LspFileChange {
         let at = *self.at.entry(path.to_owned()).or_insert_with(|| {
             self.list.push(LspFileChange {
@@ -190,7 +190,7 @@ impl Fates {
                 (Some(path), Some(to)) if path != to && edits.is_empty() => (path, Change::Rename(rename(to))),
                 (Some(path), Some(to)) if path != to => (path, Change::Edit { edits, rename: Some(rename(to)) }),
                 (Some(path), Some(_)) if !edits.is_empty() => (path, Change::Edit { edits, rename: None }),
-                // Nothing at all: a document without an edit, a name changed there and back.
+                // No change at all: a document without an edit, a name changed and changed back.
                 _ => continue,
             };
             files.push(FileRequest { path: path.into(), expected_hash: None, change, mode: None });
@@ -203,14 +203,14 @@ impl Fates {
     }
 }
 
-/// The edits of a document, which all count in what it was before, from its end to its start: so none moves the place
-/// of one that is still to come.
+/// The edits of a document, which all refer to its original content, from its end to its start: so none moves the place
+/// of a later one.
 fn in_order(edits: Vec<TextEdit>, encoding: Encoding) -> Result<Vec<Edit>, &'static str> {
     let mut edits = edits;
     if edits.iter().any(|edit| edit.range.start > edit.range.end) {
         return Err("has an edit that ends before it starts");
     }
-    // Of those at one place insertions come first, in their order, then a replacement; here all of it backwards.
+    // At one place insertions come first, in their order, then a replacement; here in reverse.
     edits.reverse();
     edits.sort_by_key(|edit| Reverse((edit.range.start, edit.range.end)));
     let overlaps = |pair: &[TextEdit]| pair[1].range.end > pair[0].range.start;

@@ -1,9 +1,9 @@
-//! The diagnosis of an anchor that was not found, or found too often: data that errors carry.
+//! The diagnosis of an anchor that was not found, or found too often: data in errors.
 
-/// A region that is less like the anchor than this is not worth a word in the message.
+/// Below this similarity a region is not mentioned in the message.
 const ALIKE: f64 = 0.4;
 
-/// The region of a file that is most like an anchor, and the reason why it did not match.
+/// The region of a file most similar to an anchor, and the reason why it did not match.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Diagnosis {
@@ -11,15 +11,15 @@ pub struct Diagnosis {
     pub snippet: String,
     /// Its first line, from 1.
     pub line: usize,
-    /// How alike it is, 0 to 1. It explains a failure; nothing is ever applied by it.
+    /// Its similarity, 0 to 1. It explains a failure; nothing is ever applied because of it.
     pub similarity: f64,
     /// A diff from the anchor to the region.
     pub diff: String,
-    /// The characters that differ, where the region is like the anchor.
+    /// The characters that differ, if the region is similar.
     pub differences: Vec<Difference>,
-    /// The cause, where it can be told.
+    /// The cause, if it can be determined.
     pub cause: Option<MismatchCause>,
-    /// The anchor that would have matched, where the difference is slight.
+    /// The anchor that would have matched, if the difference is slight.
     pub suggestion: Option<String>,
 }
 
@@ -33,15 +33,15 @@ pub enum MismatchCause {
     TabsAgainstSpaces,
     /// A character that only looks the same.
     LookAlike,
-    /// Escapes that were never resolved: a backslash and an `n`; or that were resolved where the file has them.
+    /// Escapes that were never resolved: a backslash and an `n`; or that were resolved although the file has them.
     EscapedText,
     /// Line numbers copied from a listing.
     LineNumbers,
     /// The replacement is there already.
     AlreadyApplied,
-    /// An edit before it took the text away; its index.
+    /// An earlier edit removed the text; its index.
     ConsumedByEdit(usize),
-    /// It stands in another file of the request; its index.
+    /// It is in another file of the request; its index.
     InOtherFile(usize),
 }
 
@@ -78,7 +78,7 @@ impl MismatchCause {
 }
 
 impl Diagnosis {
-    /// The next step for the reader: a sentence to follow "not found in the file".
+    /// The next step for the reader: a sentence after "not found in the file".
     #[must_use]
     pub fn advice(&self) -> String {
         let place = match self.cause {
@@ -99,9 +99,9 @@ impl Diagnosis {
 pub struct Difference {
     /// The line of the file, from 1.
     pub line: usize,
-    /// What the anchor has, with escapes for all that cannot be seen: `\t`, `\u{a0}`.
+    /// The anchor's characters, with escapes for invisible ones: `\t`, `\u{a0}`.
     pub anchor: String,
-    /// What the file has.
+    /// The file's characters.
     pub file: String,
 }
 
@@ -109,7 +109,7 @@ pub struct Difference {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MatchPlaces {
-    /// How many there are.
+    /// The number of places.
     pub total: usize,
     /// The first few.
     pub shown: Vec<MatchPlace>,
@@ -121,8 +121,8 @@ pub struct MatchPlaces {
 pub struct MatchPlace {
     /// The line, from 1.
     pub line: usize,
-    /// The line with a few either side, with line numbers.
+    /// The line and a few around it, with line numbers.
     pub snippet: String,
-    /// The anchor with the fewest lines around it that make it unique, where that is known and not too long.
+    /// The anchor with the fewest surrounding lines that make it unique, if that is known and not too long.
     pub unique: Option<String>,
 }

@@ -1,6 +1,6 @@
 //! The kinds of failures, each with its code in answers.
 
-/// The kind of a failure. The names are stable; callers decide by them, never by the words of a message.
+/// The kind of a failure. The names are stable; callers decide by them, never by the text of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -96,7 +96,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// The code in answers, like `MATCH_NOT_FOUND`.
+    /// The code in answers, such as `MATCH_NOT_FOUND`.
     #[must_use]
     pub const fn code(self) -> &'static str {
         match self {

@@ -1,17 +1,17 @@
-//! The next step after a failure, or about a transaction that waits: a value that each front-end puts into its own words.
+//! The next step after a failure, or for a transaction that waits: a value that each front-end words by itself.
 
 use std::fmt;
 
 use crate::path::bounds::Barred;
 
-/// Something that a caller, or the person behind it, can do next.
+/// An action that a caller, or the person behind it, can take next.
 ///
-/// The library words none of them as a command: a program that uses it has methods, an agent has tools, and only a person
-/// at a shell has commands. [`Display`](fmt::Display) names the method.
+/// The library never words it as a command: a program has methods, an agent has tools, and only a person at a shell has
+/// commands. [`Display`](fmt::Display) names the method.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NextStep {
-    /// Recover a transaction; without an id all that are interrupted.
+    /// Recover a transaction; without an id all interrupted ones.
     Recover {
         /// The transaction.
         id: Option<String>,
@@ -20,10 +20,10 @@ pub enum NextStep {
     Decide {
         /// The transaction.
         id: String,
-        /// Whether it can be finished; it can always be rolled back or put aside.
+        /// True if it can be finished; it can always be rolled back or discarded.
         can_finish: bool,
     },
-    /// Put the folder of a transaction aside, into `kept/`, and leave the files as they are.
+    /// Move the folder of a transaction to `kept/`, and leave the files as they are.
     Discard {
         /// The transaction.
         id: String,
@@ -33,18 +33,18 @@ pub enum NextStep {
         /// The transaction.
         id: String,
     },
-    /// Act on a journal that another machine wrote, once that one is known to be down.
+    /// Act on a journal that another machine wrote, once that machine is known to be down.
     OtherHost {
         /// The transaction.
         id: String,
     },
-    /// List what is interrupted, open and kept.
+    /// List interrupted, open and kept transactions.
     Status,
     /// List the committed transactions.
     Log,
-    /// List what was put aside.
+    /// List the kept contents.
     ListKept,
-    /// Delete what a transaction put aside.
+    /// Delete the contents kept for a transaction.
     DropKept {
         /// The transaction.
         id: String,
@@ -58,7 +58,7 @@ pub enum NextStep {
 }
 
 impl NextStep {
-    /// The step that lets a path be used that is barred, where there is one.
+    /// The step that allows the use of a barred path, if there is one.
     pub(crate) fn to_allow(barred: &Barred) -> Option<Self> {
         matches!(barred, Barred::Vcs).then_some(Self::AllowVcs)
     }

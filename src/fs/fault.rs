@@ -1,9 +1,9 @@
 //! A file system that fails on demand.
 //!
-//! Put around any other: it counts the calls, remembers them, and at the n-th of a kind does what a [`Rule`] says:
-//! fail, write short, or run a piece of the test first, which may kill the process or be the foreign writer.
+//! It wraps any other [`Fs`], counts and records the calls, and at the n-th of a kind does what a [`Rule`] says: fail,
+//! write short, or run a piece of the test first, which may kill the process or act as another program.
 //!
-//! To try every failure of an operation: fail the first call, then the second, until a run in which
+//! To try every failure of an operation, fail the first call, then the second, until a run in which
 //! [`fired`](FaultFs::fired) stays 0.
 
 use std::ffi::OsString;
@@ -53,7 +53,7 @@ pub enum FaultOperation {
 }
 
 impl FaultOperation {
-    /// Whether it changes the disk, or decides what is on it after a power loss.
+    /// Returns whether it changes the disk, or decides what is on it after a power loss.
     #[must_use]
     pub const fn writes(self) -> bool {
         use FaultOperation as Op;
@@ -75,16 +75,16 @@ impl FaultOperation {
     }
 }
 
-/// One call that was made.
+/// A recorded call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FaultCall {
-    /// Which.
+    /// The kind of call.
     pub operation: FaultOperation,
-    /// Of what.
+    /// The path that it is about.
     pub path: PathBuf,
-    /// Where a rename goes to.
+    /// The destination of a rename.
     pub to: Option<PathBuf>,
-    /// How many bytes it is to read, write or copy at most.
+    /// The most bytes that it may read, write or copy.
     pub bytes: u64,
 }
 
@@ -105,16 +105,16 @@ impl fmt::Display for FaultCall {
 struct FaultState {
     calls: Vec<FaultCall>,
     bytes_read: u64,
-    /// Each with how many calls it has counted.
+    /// Each rule with the number of calls that it has counted.
     rules: Vec<(Rule, u64)>,
     fired: u64,
-    /// Device and inode; of a whole file system the device alone.
+    /// Device and inode; the device alone for a sync of a whole file system.
     failed_syncs: Vec<(u64, Option<u64>)>,
     tried_again: Vec<FaultCall>,
 }
 
 impl FaultState {
-    /// Notes a call and answers what is to happen at it.
+    /// Records a call and returns the faults that apply to it.
     fn note(&mut self, call: &FaultCall) -> Vec<FaultEffect> {
         self.calls.push(call.clone());
         let mut faults = Vec::new();
@@ -140,24 +140,24 @@ pub struct FaultFs {
 }
 
 impl FaultFs {
-    /// Puts itself around `inner`; without rules it only counts.
+    /// Wraps `inner`; without rules it only counts.
     #[must_use]
     pub fn new(inner: Arc<dyn Fs>) -> Self {
         Self { inner, state: Mutex::default(), is_parallel: false }
     }
 
-    /// Lets calls come from several threads at once, in any order.
+    /// Allows calls from several threads at once, in any order.
     #[must_use]
     pub fn in_parallel(self) -> Self {
         Self { is_parallel: true, ..self }
     }
 
-    /// Adds a rule; earlier ones stay.
+    /// Adds a rule to those that are there.
     pub fn add(&self, rule: Rule) {
         self.state().rules.push((rule, 0));
     }
 
-    /// Forgets all rules and calls.
+    /// Clears all rules and calls.
     pub fn reset(&self) {
         *self.state() = FaultState::default();
     }
@@ -168,25 +168,25 @@ impl FaultFs {
         self.state().calls.clone()
     }
 
-    /// How many bytes were read so far.
+    /// The number of bytes read so far.
     #[must_use]
     pub fn bytes_read(&self) -> u64 {
         self.state().bytes_read
     }
 
-    /// How often a rule came to pass.
+    /// The number of times that a rule applied.
     #[must_use]
     pub fn fired(&self) -> u64 {
         self.state().fired
     }
 
     fn state(&self) -> MutexGuard<'_, FaultState> {
-        // A test that panicked in a rule's condition has failed already; what is counted is still right.
+        // A test that panicked in a rule's condition has failed already; the counts are still right.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Syncs of what an earlier sync that failed was of, or part of. There must be none: the system may have forgotten
-    /// what it could not write, so that the second sync succeeds and proves nothing.
+    /// Syncs that repeat an earlier, failed sync of the same file or file system. There must be none: the system may
+    /// have forgotten the pages that it could not write, so the second sync succeeds and proves nothing.
     #[must_use]
     pub fn syncs_tried_again(&self) -> Vec<FaultCall> {
         self.state().tried_again.clone()
@@ -201,7 +201,7 @@ impl FaultFs {
         self.limited(&FaultCall::new(operation, path), |_| proceed())
     }
 
-    /// A call that may move nothing is one that is not made.
+    /// Makes a call that changes something, unless its limit is 0: then it only pretends to.
     fn making(&self, call: &FaultCall, proceed: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         self.limited(call, |limit| if limit == 0 { Ok(()) } else { proceed() })
     }
@@ -226,7 +226,7 @@ impl FaultFs {
         result
     }
 
-    /// A call whose answer may be made less of.
+    /// Makes a call whose result a fault may reduce.
     fn looking<T>(
         &self,
         operation: FaultOperation,
@@ -240,9 +240,9 @@ impl FaultFs {
         Ok(faults.iter().fold(found, |found, fault| without(fault, found)))
     }
 
-    /// `proceed` is told how many bytes it may move.
+    /// Makes a call that moves bytes; `proceed` receives the most that it may move.
     fn limited<T>(&self, call: &FaultCall, proceed: impl FnOnce(usize) -> io::Result<T>) -> io::Result<T> {
-        // The lock is not held from here on: what runs may call this file system.
+        // The lock is released first: the calls below may call this file system again.
         let faults = self.state().note(call);
         Self::among(&faults, call, proceed)
     }

@@ -1,6 +1,6 @@
-//! Reading what a program was given to read, whatever it is: a file, a pipe, standard input.
+//! Reads input that is not part of a workspace: a file, a pipe, standard input.
 //!
-//! This is apart from [`Fs`](super::Fs): it is no part of any transaction.
+//! This is apart from [`Fs`](super::Fs): it is not part of any transaction.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,13 +9,13 @@ use std::path::Path;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// The whole content of the file or pipe at `path`, of `limit` bytes at most.
+/// Reads the whole content of the file or pipe at `path`, at most `limit` bytes.
 pub fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
     read_all(file, path, limit)
 }
 
-/// Whether users besides its owner may read or write the file.
+/// Returns whether users other than the file's owner may read or write it.
 #[cfg_attr(
     not(any(feature = "delegate", feature = "testing")),
     expect(dead_code, reason = "only a delegation asks for it")
@@ -25,7 +25,7 @@ pub fn is_open_to_others(path: &Path) -> Result<bool> {
     Ok(metadata.permissions().mode() & 0o077 != 0)
 }
 
-/// All that standard input has, of `limit` bytes at most.
+/// Reads standard input to its end, at most `limit` bytes.
 pub fn read_stdin(limit: u64) -> Result<Vec<u8>> {
     read_all(io::stdin().lock(), Path::new("standard input"), limit)
 }

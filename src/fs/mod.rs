@@ -1,7 +1,7 @@
 //! The one door to the operating system.
 //!
-//! Everything that the engine asks of a file system goes through [`Fs`], so that the same protocol runs on the real
-//! one ([`OsFs`]), on one that fails on demand, and on one in memory that loses what was not synced.
+//! Every request of the engine to a file system goes through [`Fs`], so that the same protocol runs on the real one
+//! ([`OsFs`]), on one that fails on demand, and on one in memory that loses what was not synced.
 //!
 //! Architecture invariant: only this module names `std::fs`, `rustix`, `tempfile` and `fs4`.
 
@@ -82,7 +82,7 @@ pub mod walk;
 
 pub use os::OsFs;
 
-/// An open file or folder. Clones share it; it is closed, and a lock on it is gone, when the last one is dropped.
+/// An open file or folder. Clones share it; when the last one is dropped, it is closed and its lock released.
 #[derive(Clone)]
 pub struct Handle(Arc<HandleInner>);
 
@@ -92,12 +92,12 @@ struct HandleInner {
 }
 
 impl Handle {
-    /// Wraps what a file system needs to find it again; `path` is for messages.
+    /// Wraps the data by which a file system finds it again; `path` is for messages.
     pub fn new(inner: impl Any + Send + Sync, path: impl Into<PathBuf>) -> Self {
         Self(Arc::new(HandleInner { inner: Arc::new(inner), path: path.into() }))
     }
 
-    /// What [`new`](Self::new) was given, if it was a `T`.
+    /// The value that [`new`](Self::new) was given, if it was a `T`.
     #[must_use]
     pub fn get<T: Any>(&self) -> Option<&T> {
         self.0.inner.downcast_ref()
@@ -109,7 +109,7 @@ impl Handle {
         &self.0.path
     }
 
-    /// The same open folder after it was renamed.
+    /// The same open folder under its new path, after a rename.
     #[must_use]
     pub fn renamed(&self, path: impl Into<PathBuf>) -> Self {
         Self(Arc::new(HandleInner { inner: Arc::clone(&self.0.inner), path: path.into() }))
@@ -137,7 +137,7 @@ impl<'a> Name<'a> {
         Self { folder, name: name.as_ref() }
     }
 
-    /// The path for messages.
+    /// The full path, for messages.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         let folder = self.folder.path();
@@ -148,7 +148,7 @@ impl<'a> Name<'a> {
     }
 }
 
-/// What a name stands for.
+/// The kind of file that a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// A regular file.
@@ -161,18 +161,18 @@ pub enum FileKind {
     Special,
 }
 
-/// What is known of a file or folder without reading it.
+/// The metadata of a file or folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stat {
-    /// What it is.
+    /// The kind of file.
     pub kind: FileKind,
-    /// Which inode.
+    /// The inode.
     pub identity: Identity,
-    /// The device, good for comparing within one mount only.
+    /// The device; comparable within one mount only.
     pub device: u64,
     /// The mount.
     pub mount: u64,
-    /// Bytes.
+    /// The size in bytes.
     pub size: u64,
     /// The last change of the content.
     pub modified: Timestamp,
@@ -184,42 +184,42 @@ pub struct Stat {
     pub user: u32,
     /// The group.
     pub group: u32,
-    /// How many names it has.
+    /// The number of its names (hard links).
     pub links: u64,
-    /// Whether something is mounted here.
+    /// True if something is mounted here.
     pub mount_root: bool,
-    /// Whether it cannot be changed or replaced at all.
+    /// True if it cannot be changed or replaced at all.
     pub immutable: bool,
-    /// Whether it can only grow.
+    /// True if it can only grow.
     pub append_only: bool,
 }
 
 /// The project of a file or folder, to which quotas of xfs and ext4 belong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Project {
-    /// Its number; 0 where it is in none.
+    /// Its number; 0 if it belongs to none.
     pub id: u32,
-    /// Of a folder: whether what is made in it, or moved into it, must be in the same (`chattr +P`).
+    /// For a folder: true if what is made in it, or moved into it, must be in the same project (`chattr +P`).
     pub hands_on: bool,
 }
 
-/// Extended attributes, with ACLs, labels and capabilities among them, and the inode flags that can be set.
+/// Extended attributes (with ACLs, labels and capabilities among them), and the inode flags that can be set.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Attributes {
     /// Name and value, sorted by name.
     pub extended: Vec<(OsString, Vec<u8>)>,
     /// The inode flags that `chattr` sets, as far as a copy can have them.
     pub flags: u32,
-    /// The project. No journal tells of it: who changes it changes nothing that a user of the file sees.
+    /// The project. No journal records it: changing it changes nothing that a user of the file sees.
     pub project: Project,
 }
 
 impl Attributes {
-    /// The flag by which btrfs notes by itself that a content cannot be compressed: it says nothing of what anybody did.
+    /// The flag that btrfs sets by itself on content that it cannot compress: it records nothing that anybody did.
     const NO_COMPRESSION: u32 = 0x400;
 
-    /// What tells them from others: BLAKE3 over each name and value, with its length in 8 bytes before it, and the flags
-    /// in 4 bytes, little-endian all of them. `None` where there are none.
+    /// BLAKE3 over each name and value, each preceded by its length in 8 bytes, and the flags in 4 bytes, all
+    /// little-endian. `None` if there are neither attributes nor flags.
     #[must_use]
     pub fn digest(&self) -> Option<Digest> {
         let flags = self.flags & !Self::NO_COMPRESSION;
@@ -238,7 +238,7 @@ impl Attributes {
     }
 }
 
-/// What a staged file is dressed in.
+/// The metadata that a staged file is given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Metadata {
     /// Permission bits, set-id and sticky bits.
@@ -247,83 +247,83 @@ pub struct Metadata {
     pub user: u32,
     /// The group.
     pub group: u32,
-    /// Attributes and flags.
+    /// Extended attributes and inode flags.
     pub attributes: Attributes,
-    /// The time of the last change, where it is to be kept.
+    /// The modification time, if it is to be kept.
     pub modified: Option<Timestamp>,
 }
 
 impl Metadata {
-    /// What is told of it in plans and journals besides the mode.
+    /// Owner and attributes, as plans and journals record them beside the mode.
     #[must_use]
     pub fn access(&self) -> Access {
         Access { user: self.user, group: self.group, attributes: self.attributes.digest() }
     }
 }
 
-/// How a rename treats the name it goes to.
+/// How a rename treats its destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rename {
-    /// The two names change places; both must be there.
+    /// The two names are exchanged; both must exist.
     Exchange,
-    /// The name must be free.
+    /// The destination must be free.
     NoReplace,
 }
 
-/// What is known of the file system of a folder.
+/// The properties of the file system that a folder is on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact by itself")]
 pub struct FileSystem {
-    /// The name of its type, as far as it is known: `ext4`.
+    /// The name of its type, such as `ext4`, as far as it is known.
     pub name: String,
-    /// Whether only this kernel writes to it.
+    /// True if only this kernel writes to it.
     pub local: bool,
-    /// Whether syncing a few files one by one is quicker than syncing all of it.
+    /// True if syncing a few files one by one is quicker than syncing the whole file system.
     pub sync_each: bool,
-    /// Whether [`Fs::sync_file_system`] reaches the medium. Where that is not known, it does not.
+    /// True if [`Fs::sync_file_system`] reaches the medium; false if that is not known.
     pub syncs_whole: bool,
-    /// Whether a folder that is new can be read after a power loss once it was synced with all that is in it. gocryptfs
-    /// keeps a secret of each folder in a file that it shows to nobody, and syncs it never.
+    /// True if a new folder can be read after a power loss once it was synced with everything in it. Not so on
+    /// gocryptfs, which keeps a secret of each folder in a file that it shows to nobody and never syncs.
     pub syncs_folders: bool,
-    /// Whether a folder has the same inode number as long as it is there. On an overlay whose layers are on different file
-    /// systems it gets another one with each mount, and whenever the kernel forgets it.
+    /// True if a folder keeps its inode number as long as it exists. On an overlay whose layers are on different file
+    /// systems it gets another one with each mount, and whenever the kernel drops it from its cache.
     pub keeps_numbers: bool,
 }
 
-/// Who is running.
+/// The machine and the process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Host {
-    /// The running kernel's boot id.
+    /// The boot id of the running kernel.
     pub boot: String,
     /// The machine's name, for messages.
     pub name: String,
-    /// The process.
+    /// The process id.
     pub process: u32,
     /// The effective user.
     pub user: u32,
-    /// The groups that this process may give a file to; `None` for any.
+    /// The groups to which this process may give a file; `None` for any.
     pub groups: Option<Vec<u32>>,
 }
 
-/// Deletes a slot when dropped, unless it is told to leave it. It holds the folder that the slot was made in: whatever
-/// stands at the folder's path by then is left alone.
+/// Deletes a slot when dropped, unless disarmed. It holds the folder in which the slot was made: if the folder's path
+/// leads elsewhere by then, nothing there is touched.
 #[derive(Debug)]
 pub struct SlotGuard(Option<(Handle, OsString)>);
 
 impl SlotGuard {
-    /// A guard that deletes this file.
+    /// A guard that deletes this file when dropped.
     #[must_use]
     pub fn deleting(name: Name<'_>) -> Self {
         Self(Some((name.folder.clone(), name.name.to_owned())))
     }
 
-    /// A guard of nothing.
+    /// A guard that deletes nothing.
     #[must_use]
     pub const fn none() -> Self {
         Self(None)
     }
 
-    /// From here on somebody else cleans up.
+    /// Hands the cleanup over to the caller.
     pub fn disarm(mut self) {
         self.0 = None;
     }
@@ -332,74 +332,74 @@ impl SlotGuard {
 impl Drop for SlotGuard {
     fn drop(&mut self) {
         if let Some((folder, name)) = &self.0 {
-            // Where this fails, the file goes with its transaction.
+            // If this fails, the file is deleted together with its transaction.
             drop(os::unlink(Name::new(folder, name)));
         }
     }
 }
 
-/// A file system, as the protocol needs one. Names never follow a symlink; every error is the system's own.
+/// A file system as the protocol needs it. Names never follow a symlink; every error is the system's own.
 pub trait Fs: fmt::Debug + Send + Sync {
-    /// The path with all symlinks followed. Everything on it must exist.
+    /// The path with all symlinks resolved. Every part of it must exist.
     fn canonical(&self, path: &Path) -> io::Result<PathBuf>;
     /// Opens a folder by an absolute path; a symlink anywhere on it is an error.
     fn open_folder(&self, path: &Path) -> io::Result<Handle>;
-    /// Opens a folder beneath another; no symlink and no `..` on the way. The empty path opens the folder itself anew.
+    /// Opens a folder beneath another; no symlink and no `..` on the way. The empty path opens the folder itself once
+    /// more.
     fn open_beneath(&self, folder: &Handle, path: &Path) -> io::Result<Handle>;
-    /// Opens what stands at `path` in the folder that is so many levels above another, wherever that is by now; no symlink
-    /// on the way.
+    /// Opens `path` beneath the folder that is `levels` above `folder`, wherever that is by now; no symlink on the way.
     fn open_above(&self, folder: &Handle, levels: usize, path: &Path) -> io::Result<Handle>;
     /// Opens a file for reading; never blocks on a pipe.
     fn open_file(&self, name: Name<'_>) -> io::Result<Handle>;
 
-    /// Looks at a name; `None` where it is missing.
+    /// The metadata of a name; `None` if it does not exist.
     fn stat(&self, name: Name<'_>) -> io::Result<Option<Stat>>;
-    /// Looks at what is open.
+    /// The metadata of an open file or folder.
     fn stat_handle(&self, handle: &Handle) -> io::Result<Stat>;
-    /// Whether this process may write to what the name stands for (a folder: change the names in it).
+    /// Returns whether this process may write to the file (for a folder: change the names in it).
     fn may_write(&self, name: Name<'_>) -> io::Result<bool>;
-    /// The names in a folder, in no order, without `.` and `..`.
+    /// The names in a folder, in any order, without `.` and `..`.
     fn list(&self, folder: &Handle) -> io::Result<Vec<OsString>>;
     /// Reads up to `buffer.len()` bytes; 0 at the end.
     fn read_at(&self, file: &Handle, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
     /// The extended attributes and flags of a file or folder, as far as a copy can have them.
     fn attributes(&self, handle: &Handle) -> io::Result<Attributes>;
-    /// What a new file (or folder) in `folder` would be given by the system: umask, set-group-id, default ACL.
+    /// The metadata that the system would give to a new file (or folder) in `folder`: umask, set-group-id, default ACL.
     fn inherited(&self, folder: &Handle, is_folder: bool) -> io::Result<Metadata>;
     /// The project of a file or folder.
     fn project(&self, _handle: &Handle) -> io::Result<Project> {
         Ok(Project::default())
     }
-    /// Gives a file or folder to a project.
+    /// Moves a file or folder to a project.
     fn set_project(&self, _handle: &Handle, _project: Project) -> io::Result<()> {
         Ok(())
     }
-    /// Which file system a folder is on.
+    /// The file system that a folder is on.
     fn file_system(&self, folder: &Handle) -> io::Result<FileSystem>;
-    /// Who is running.
+    /// The machine and the process.
     fn host(&self) -> io::Result<Host>;
-    /// The time of the clock on the wall, which may jump.
+    /// The wall clock, which may jump.
     fn now(&self) -> Timestamp;
 
-    /// Makes a folder with exactly this mode, which includes the set-group-id bit that a parent would hand on. A default
-    /// ACL of the parent is handed on all the same.
+    /// Makes a folder with exactly this mode, without a set-group-id bit that the parent would pass on. A default ACL
+    /// of the parent is passed on nevertheless.
     fn make_folder(&self, name: Name<'_>, mode: u32) -> io::Result<()>;
-    /// Makes a file with exactly these permission bits, open for reading and writing, and looks at it; the name must be
-    /// free. The folder may hand attributes on to it.
+    /// Makes a file with exactly these permission bits, open for reading and writing, and reads its metadata; the name
+    /// must be free. The folder may pass attributes on to it.
     fn create(&self, name: Name<'_>, mode: u32) -> io::Result<(Handle, SlotGuard, Stat)>;
-    /// Writes some of `bytes`, at least one; answers how many.
+    /// Writes some of `bytes`, at least one; returns the number.
     fn write_at(&self, file: &Handle, offset: u64, bytes: &[u8]) -> io::Result<usize>;
-    /// Copies up to `length` bytes inside the system, shared where it can; 0 at the end of `from`. Call it until then:
-    /// often it copies less.
+    /// Copies up to `length` bytes inside the system, shared where it can; 0 at the end of `from`. It often copies less
+    /// than asked: call it until then.
     fn copy_range(&self, from: &Handle, from_at: u64, to: &Handle, to_at: u64, length: u64) -> io::Result<u64>;
-    /// Sets the inode flags of a file that is still empty, and takes away those that it inherited. None at all are fine
-    /// with every file system.
+    /// Sets the inode flags of a file that is still empty, and clears those that it inherited. No flags at all is valid
+    /// on every file system.
     fn set_flags(&self, file: &Handle, flags: u32) -> io::Result<()>;
-    /// Gives owner, attributes, mode and time, in this order, leaving out what is so already; attributes that are not
-    /// wanted go. The inode flags are not touched: [`set_flags`](Self::set_flags) gives them before the content. `now` is
-    /// what it has: whoever made many files in one folder knows, without asking for each.
+    /// Sets owner, attributes, mode and time, in this order, skipping what is right already; attributes not in `wanted`
+    /// are removed. It leaves the inode flags alone: [`set_flags`](Self::set_flags) sets them before there is content.
+    /// `now` is the current metadata: a caller that makes many files in one folder knows it without a call for each.
     fn set_metadata(&self, handle: &Handle, now: &Metadata, wanted: &Metadata) -> io::Result<()>;
-    /// Gives a file the current time as that of its last change, by the file system's own clock.
+    /// Sets the modification time of a file to the current time of the file system's own clock.
     fn touch(&self, file: &Handle) -> io::Result<()>;
 
     /// Renames.
@@ -418,30 +418,30 @@ pub trait Fs: fmt::Debug + Send + Sync {
     fn sync_file_system(&self, folder: &Handle) -> io::Result<()>;
 
     /// A path by which this process and its children reach an open folder, whatever its name is by now, as long as the
-    /// handle is held; where there is none, the path that it was opened at.
+    /// handle is held; if there is none, the path at which it was opened.
     fn path_to(&self, folder: &Handle) -> PathBuf {
         folder.path().to_owned()
     }
 
-    /// Asks all file systems of the machine to make everything durable, those below others among them, and waits for it.
-    /// Nobody is told what failed.
+    /// Asks all file systems of the machine to make everything durable, including those below others, and waits for it.
+    /// Failures are not reported.
     fn sync_machine(&self);
 
-    /// Takes the advisory lock of an open folder; `false` where somebody has it. It belongs to this opening of the
-    /// folder: clones of the handle share it, and the same folder opened anew in the same process is locked out.
+    /// Takes the advisory lock of an open folder; `false` if it is held already. It belongs to this opening of
+    /// the folder: clones of the handle share it, and the same folder opened once more in the same process is locked out.
     fn try_lock(&self, folder: &Handle) -> io::Result<bool>;
-    /// A descriptor of this very opening of a folder, for a process that is to hold its lock as well; `None` where there are
-    /// no descriptors.
+    /// A descriptor of this same opening of a folder, for a process that is to hold its lock as well; `None` where
+    /// there are no descriptors.
     fn descriptor(&self, _folder: &Handle) -> io::Result<Option<OwnedFd>> {
         Ok(None)
     }
-    /// Who holds the lock of a folder, as well as can be told, for messages.
+    /// The process that holds the lock of a folder, as far as it can be found, for messages.
     fn lock_holder(&self, folder: &Handle) -> Option<String>;
-    /// Whether calls may come from several threads at once and gain by it; for a file system whose calls are counted they
-    /// must come in one order.
+    /// Returns whether several threads may call at once and gain by it. A file system that counts its calls needs them
+    /// in one order.
     fn is_parallel(&self) -> bool {
         false
     }
-    /// Allows this process as many open files as the system lets it; answers how many.
+    /// Raises the limit of open files of this process as far as the system allows; returns the limit.
     fn raise_open_files(&self) -> u64;
 }

@@ -1,4 +1,4 @@
-//! Writing files that are no part of a workspace.
+//! Writes files that are not part of a workspace.
 
 use std::fs;
 use std::path::Path;

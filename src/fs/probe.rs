@@ -1,4 +1,4 @@
-//! What a file system guarantees, tried out.
+//! Tests by trial what a file system guarantees.
 
 use std::io;
 use std::path::Path;
@@ -10,37 +10,37 @@ use rustix::io::Errno;
 use super::os::{self, OsFs};
 use super::{FileSystem, Fs, Handle, Identity, Metadata, Name, Rename, SlotGuard, Stat};
 
-/// What the commit rests on, as far as one can try it. Whether a disk keeps what it acknowledged, one cannot.
+/// The guarantees that a commit needs, as far as they can be tested. Whether a disk keeps what it acknowledged cannot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "a list of independent facts")]
 pub struct Guarantees {
-    /// What it is.
+    /// The file system.
     pub file_system: FileSystem,
-    /// Two names can change places in one step. Nothing can be committed without.
+    /// Two names can be exchanged in one step. Every commit needs this.
     pub exchanges: bool,
-    /// A rename can be told to leave alone what is there. Nothing can be created or deleted without.
+    /// A rename can refuse to replace what is there. Creating and deleting need this.
     pub keeps_existing: bool,
-    /// A file tells when it was made, so that a journal which was copied here is known for a copy.
+    /// Files have a birth time, by which a journal that was copied here is recognised as a copy.
     pub birth_times: bool,
     /// A folder can be locked against other processes.
     pub locks: bool,
     /// Copies can share their bytes.
     pub shares_copies: bool,
-    /// A path can be opened in one step without following symlinks; where not, it is walked.
+    /// A path can be opened in one step without following symlinks; otherwise it is walked.
     pub opens_beneath: bool,
     /// Files have extended attributes.
     pub attributes: bool,
-    /// All of it can be made durable in one call that reaches the medium.
+    /// The whole file system can be made durable in one call that reaches the medium.
     pub syncs_whole: bool,
-    /// A rename survives a power loss whole or not at all, as far as the file system has a say in that.
+    /// A rename survives a power loss whole or not at all, as far as the file system decides that.
     pub renames_survive: bool,
 }
 
-/// Tries everything out in a scratch folder in `folder`, which is gone afterwards, whatever happens.
+/// Tests everything in a scratch folder in `folder`, which is removed afterwards, even after a failure.
 pub fn guarantees(folder: &Path) -> io::Result<Guarantees> {
     let scratch = tempfile::Builder::new().prefix(".txedit-probe-").tempdir_in(folder)?;
     let fs = OsFs::new();
-    // In a folder of its own with exactly this mode, since the umask of whoever runs this may be anything.
+    // In a folder of its own with exactly this mode: the umask may be anything.
     let scratch_path = fs.canonical(scratch.path())?;
     let top = fs.open_folder(&scratch_path)?;
     fs.make_folder(Name::new(&top, "probe"), 0o700)?;
@@ -61,7 +61,7 @@ pub fn guarantees(folder: &Path) -> io::Result<Guarantees> {
     })
 }
 
-/// Whether names in `folder` can change places: the one question that a commit asks before it stages anything.
+/// Returns whether names in `folder` can be exchanged: the one guarantee that a commit tests before it stages anything.
 ///
 /// Makes two files, `.exchange-…`, and removes them again; only a crash in between leaves any behind.
 pub fn exchanges(fs: &dyn Fs, folder: &Handle) -> io::Result<bool> {
@@ -70,12 +70,12 @@ pub fn exchanges(fs: &dyn Fs, folder: &Handle) -> io::Result<bool> {
     if !supported(fs.rename(pair.first.name(), pair.second.name(), Rename::Exchange))? {
         return Ok(false);
     }
-    // Some file systems ignore flags that they do not know.
+    // Some file systems ignore flags that they do not know, so the result is compared.
     let after = pair.identities()?;
     Ok(after == (before.1, before.0) && before.0 != before.1)
 }
 
-/// What a file system without the call, or without the flag, answers, is no failure.
+/// Turns the error of a file system without the call, or without the flag, into `false`.
 fn supported(result: io::Result<()>) -> io::Result<bool> {
     const UNSUPPORTED: [Errno; 4] = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTTY];
     match result {
@@ -110,7 +110,7 @@ fn shares_copies(fs: &OsFs, folder: &Handle) -> io::Result<bool> {
     fs.write_at(&pair.first.file, 0, &[1; 4096])?;
     let (from, to) = (os::file(&pair.first.file)?, os::file(&pair.second.file)?);
     match supported(ioctl_ficlone(to, from).map_err(io::Error::from)) {
-        // What an overlay or a FUSE file system says when the one below cannot.
+        // The answer of an overlay or a FUSE file system when the one below cannot.
         Err(error) if error.raw_os_error() == Some(Errno::XDEV.raw_os_error()) => Ok(false),
         result => result,
     }
@@ -135,7 +135,7 @@ fn has_attributes(fs: &dyn Fs, folder: &Handle) -> io::Result<bool> {
     supported(fs.set_metadata(&pair.first.file, &now, &wanted))
 }
 
-/// Two files that are gone afterwards.
+/// Two files that are removed when dropped.
 struct ProbePair<'a> {
     first: Probe<'a>,
     second: Probe<'a>,
@@ -151,7 +151,7 @@ impl<'a> ProbePair<'a> {
     }
 }
 
-/// One file; whatever has its name is removed with it.
+/// One file; on drop, whatever has its name is removed.
 struct Probe<'a> {
     fs: &'a dyn Fs,
     folder: &'a Handle,
@@ -161,7 +161,7 @@ struct Probe<'a> {
 }
 
 impl<'a> Probe<'a> {
-    /// How many names are tried: one that a killed process left behind may be in the way.
+    /// The number of names to try: one that a killed process left behind may be in the way.
     const NAMES: usize = 64;
 
     fn new(fs: &'a dyn Fs, folder: &'a Handle) -> io::Result<Self> {
@@ -189,7 +189,7 @@ impl<'a> Probe<'a> {
 
 impl Drop for Probe<'_> {
     fn drop(&mut self) {
-        // Not every file system's guards delete anything. Where this fails, the guard still tries.
+        // Not every file system's guards delete anything. If this fails, the guard still tries.
         let _ = self.fs.unlink(self.name());
     }
 }

@@ -1,6 +1,6 @@
-//! A folder for a while, gone when it is dropped: where the tour takes place.
+//! A temporary folder, removed when dropped: the tour takes place in it.
 //!
-//! This is apart from [`Fs`](super::Fs): whoever shows what the engine does must look with eyes of their own.
+//! This is apart from [`Fs`](super::Fs): to show what the engine does, files must be read independently of it.
 
 use std::fs;
 use std::io;
@@ -10,18 +10,18 @@ use tempfile::TempDir;
 
 use crate::error::{Error, Result};
 
-/// A new folder, and what is in it.
+/// A temporary folder with its content.
 #[derive(Debug)]
 pub struct Scratch(TempDir);
 
 impl Scratch {
-    /// A new folder in `parent`, only for this user.
+    /// Makes a new folder in `parent` that only this user can read.
     pub fn new_in(parent: &Path) -> Result<Self> {
         let made = tempfile::Builder::new().prefix("txedit-").tempdir_in(parent);
         made.map(Self).map_err(|e| Error::io("make a folder in", parent, e))
     }
 
-    /// Where it is.
+    /// Its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.0.path()
@@ -33,7 +33,7 @@ impl Scratch {
         fs::create_dir(&path).map_err(|e| Error::io("make", &path, e))
     }
 
-    /// Makes the folders in which the file `name` is to stand, where they are missing.
+    /// Makes the missing folders above the file `name`.
     #[cfg_attr(
         not(any(feature = "delegate", feature = "testing")),
         expect(dead_code, reason = "only a delegation asks for it")
@@ -49,19 +49,19 @@ impl Scratch {
         fs::write(&path, content).map_err(|e| Error::io("write", &path, e))
     }
 
-    /// The content of a file in it; `None` where it is missing.
+    /// The content of a file in it; `None` if it does not exist.
     pub fn read(&self, name: &Path) -> Result<Option<Vec<u8>>> {
         read(&self.path().join(name))
     }
 
-    /// Leaves the folder to whoever wants to look into it; answers where it is.
+    /// Keeps the folder for inspection; returns its path.
     #[must_use]
     pub fn keep(self) -> PathBuf {
         self.0.keep()
     }
 }
 
-/// The content of the file at `path`; `None` where it is missing.
+/// The content of the file at `path`; `None` if it does not exist.
 pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     match fs::read(path) {
         Ok(content) => Ok(Some(content)),

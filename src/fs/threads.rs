@@ -1,16 +1,16 @@
-//! Whether threads are to be had: the system may refuse them, by a limit of the user, the container or the machine.
+//! Tests whether threads can be started: a limit of the user, the container or the machine may prevent it.
 
 use std::sync::Mutex;
 use std::thread::Builder;
 
-/// Whether this process may start so many more threads now: starts them, and ends them again. For what starts its
-/// threads by itself and panics where it cannot.
+/// Returns whether this process can start `count` more threads now: it starts them and ends them again. It is for
+/// libraries that start their own threads and panic where they cannot.
 #[must_use]
 pub fn may_start(count: usize) -> bool {
     let end = Mutex::new(());
     let waits = || drop(end.lock());
     std::thread::scope(|scope| {
-        // As long as this is there none of them ends.
+        // While this lock is held, none of them ends.
         let all = end.lock();
         let started = (0..count).all(|_| Builder::new().spawn_scoped(scope, waits).is_ok());
         drop(all);
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_few_are_to_be_had() {
+    fn a_few_threads_can_be_started() {
         assert!(may_start(0) && may_start(3));
     }
 }

@@ -1,7 +1,7 @@
-//! What stands in a folder that somebody else wrote in.
+//! The contents of a folder in which another program wrote.
 //!
-//! This is apart from [`Fs`](super::Fs): it is no part of any transaction. No symlink is followed, and nothing but
-//! regular files is opened.
+//! This is apart from [`Fs`](super::Fs): it is not part of any transaction. No symlink is followed, and only regular
+//! files are opened.
 
 use std::fs::{self, OpenOptions};
 use std::io::Read as _;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// A file, or what is none, relative to the folder.
+/// A file, symlink or special file in the folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeEntry {
     /// Relative to the folder.
@@ -19,7 +19,8 @@ pub struct TreeEntry {
     pub content: Option<Vec<u8>>,
 }
 
-/// Everything in `folder` but folders, sorted by path. More than `files` entries, or `bytes` of contents, is an error.
+/// Everything in `folder` except folders, sorted by path. More than `files` entries, or `bytes` of contents, is an
+/// error.
 pub fn contents(folder: &Path, files: usize, bytes: u64) -> Result<Vec<TreeEntry>> {
     let mut found = Vec::new();
     let mut room = bytes;
@@ -54,7 +55,7 @@ fn read(path: &Path, room: &mut u64) -> Result<Vec<u8>> {
     let mut content = Vec::new();
     file.take(*room + 1).read_to_end(&mut content).map_err(|e| Error::io("read", path, e))?;
     let Some(rest) = room.checked_sub(content.len() as u64) else {
-        let message = format!("{} does not fit into what may be read of its folder", path.display());
+        let message = format!("{} exceeds what may be read from its folder", path.display());
         return Err(Error::new(ErrorKind::RequestTooLarge, message).at(path));
     };
     *room = rest;

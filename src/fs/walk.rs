@@ -1,6 +1,7 @@
-//! Searching the files of a tree, as far as it is not ignored.
+//! Searches the files of a tree that are not ignored.
 //!
-//! This is apart from [`Fs`](super::Fs): it is no part of any transaction, and what it saw is checked by one.
+//! This is apart from [`Fs`](super::Fs): it is not part of any transaction; the transaction that follows verifies what
+//! was found.
 
 use std::convert::Infallible;
 use std::ffi::OsStr;
@@ -21,47 +22,47 @@ use crate::limits;
 use crate::path::STATE_FOLDER;
 use crate::path::bounds::{self, Barred, Bounds, VCS_FOLDERS};
 
-/// Threads that search at most, as many as the walker would take by itself.
+/// The most threads that search, as many as the walker would start by default.
 const THREADS: usize = 12;
 
-/// Warnings that are kept.
+/// The most warnings that are kept.
 const WARNINGS: usize = 20;
 
-/// What to search.
+/// The tree to search.
 #[derive(Debug, Clone, Default)]
 pub struct SearchTree {
-    /// Files and folders, absolute. A file that is named is searched even where it is ignored.
+    /// Files and folders, absolute. A file that is named is searched even if it is ignored.
     pub paths: Vec<PathBuf>,
-    /// Where globs start, and what is searched without paths.
+    /// The folder that globs are relative to; it is searched if there are no paths.
     pub base: PathBuf,
-    /// Without symlinks: a path that leads out of it is refused before anything is read.
+    /// The workspace root, without symlinks: a path that leads out of it is refused before anything is read.
     pub root: PathBuf,
-    /// Globs of files to search, or with a `!` in front, to leave out.
+    /// Globs of files to search or, with a leading `!`, to leave out.
     pub globs: Vec<String>,
-    /// Hidden files, too.
+    /// True if hidden files are searched as well.
     pub hidden: bool,
-    /// What is passed over, and refused where it is named.
+    /// Paths that are skipped, and refused if named.
     pub bounds: Bounds,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug)]
 pub struct Walked<T> {
-    /// The files in which something was found, in no order.
+    /// The files with a result, in any order.
     pub found: Vec<(PathBuf, T)>,
-    /// Files that were searched.
+    /// The number of files searched.
     pub searched: usize,
-    /// Files that were passed over since they have a NUL byte.
+    /// The number of files skipped because they contain a NUL byte.
     pub binary: usize,
-    /// Files and folders that were passed over since they are outside, of those that the search came to.
+    /// The number of files and folders that the search reached and skipped because they are out of bounds.
     pub barred: usize,
-    /// Why the first of them is.
+    /// The reason for the first of them.
     pub why_barred: Option<Barred>,
-    /// What could not be read, and why; the first few.
+    /// The first few errors of reading.
     pub warnings: Vec<String>,
 }
 
-/// Shows the content of every regular file of a tree to `look`. Symlinks are not followed.
+/// Passes the content of every regular file of a tree to `look`. Symlinks are not followed.
 pub fn search<T: Send>(
     tree: &SearchTree,
     look: &(dyn Fn(&[u8]) -> Option<T> + Sync),
@@ -81,7 +82,7 @@ pub fn search<T: Send>(
         }
         WalkState::Continue
     };
-    // The walker panics where it gets no thread.
+    // The walker panics if it cannot start a thread.
     if threads > 1 && threads::may_start(threads) {
         builder.threads(threads).build_parallel().run(|| {
             let (visit, mut buffer) = (&visit, Vec::new());
@@ -108,7 +109,7 @@ pub fn search<T: Send>(
     })
 }
 
-/// What was passed over since it is outside.
+/// What was skipped as out of bounds.
 #[derive(Debug, Default)]
 struct Passed {
     barred: AtomicUsize,
@@ -129,7 +130,8 @@ fn builder(tree: &SearchTree, passed: &Arc<Passed>) -> Result<WalkBuilder> {
     for path in paths {
         builder.add(path);
     }
-    // Where the walk begins, and where that is: the way there may be a symlink, beyond it none is followed.
+    // The starting points as given and as resolved: they may be reached through a symlink, but none is followed beneath
+    // them.
     let mut starts = Vec::new();
     for path in tree.paths.iter().chain(tree.paths.is_empty().then_some(&tree.base)) {
         let real = path.canonicalize().map_err(|e| Error::io("look at", path, e))?;
@@ -149,7 +151,7 @@ fn builder(tree: &SearchTree, passed: &Arc<Passed>) -> Result<WalkBuilder> {
         globs.add(glob).map_err(refuse)?;
     }
     let globs = globs.build().map_err(|error| Error::new(ErrorKind::InvalidPattern, error.to_string()))?;
-    // What is in them belongs to a program, whatever is allowed.
+    // These folders belong to a program; no option opens them.
     let is_owned = |name: &OsStr| name == STATE_FOLDER || VCS_FOLDERS.iter().any(|folder| name == *folder);
     let (root, bounds, passed) = (tree.root.clone(), tree.bounds.clone(), Arc::clone(passed));
     let is_barred = move |path: &Path| {
@@ -163,12 +165,12 @@ fn builder(tree: &SearchTree, passed: &Arc<Passed>) -> Result<WalkBuilder> {
         let is_owned = is_owned(entry.file_name()) || is_folder && is_repository(entry.path());
         entry.depth() > 0 && (is_owned || is_barred(entry.path()))
     };
-    // A .gitignore counts wherever it is, with git or without.
+    // A .gitignore applies wherever it is, with or without a git repository.
     builder.overrides(globs).hidden(!tree.hidden).require_git(false).filter_entry(move |entry| !is_left_out(entry));
     Ok(builder)
 }
 
-/// Why nothing is searched from here on, by its name or by the folders that it is in.
+/// The reason for which nothing may be searched from here on: the name itself, or a folder above it.
 fn why_barred(tree: &SearchTree, start: &Path) -> Option<Barred> {
     let inside = start.strip_prefix(&tree.root).ok()?;
     if let Some(why) = tree.bounds.bars(inside) {
@@ -182,7 +184,7 @@ fn is_repository(folder: &Path) -> bool {
     bounds::is_repository(|name| Ok::<_, Infallible>(folder.join(name).symlink_metadata().is_ok())).unwrap_or(false)
 }
 
-/// What all threads found.
+/// The results of all threads.
 struct Gathered<T> {
     found: Mutex<Vec<(PathBuf, T)>>,
     warnings: Mutex<Vec<String>>,
@@ -225,8 +227,8 @@ impl<T> Gathered<T> {
     }
 }
 
-/// Reads a whole file into a buffer, or as far as it comes until the caller wants to stop; `false` where it is larger than
-/// what is ever edited.
+/// Reads a whole file into a buffer, or as much as was read when the caller cancels; `false` if it is larger than the
+/// limit for edited files.
 fn read(path: &Path, cancel: &CancelToken, buffer: &mut Vec<u8>) -> Result<bool> {
     let mut file = File::open(path).map_err(|e| Error::io("open", path, e))?;
     let size = file.metadata().map_err(|e| Error::io("look at", path, e))?.len();

@@ -1,25 +1,25 @@
-//! The journal: what a transaction is about to do, written before it does it, and never changed again.
+//! The journal: the plan of a transaction, written before its first swap and never changed again.
 //!
 //! `journal-format.md` specifies the bytes. The invariants, by their numbers there:
 //!
-//! - **J1** A journal is written whole under a hidden name, sealed, synced, and only then renamed to `journal`.
-//!   A folder without a journal name was never swapped.
-//! - **J2** Its bytes never change after the seal, but for a contended one's, and a copy's that a person vouches for: these
-//!   are replaced as a whole. Its name is its state ([`Mark`]).
+//! - **J1** A journal is written whole under a hidden name, sealed, synced, and only then renamed to `journal`. A
+//!   folder without a journal name was never swapped.
+//! - **J2** Its bytes never change after the seal. Two exceptions are replaced as a whole: a contended journal, and a
+//!   copy that a person vouches for. Its name is its state ([`Mark`]).
 //! - **J3** It is acted on only where it was born: its header holds the identity of its own folder.
-//! - **J4** No target is touched before everything staged and the journal's name are durable; but in a contended one a
-//!   content that was made anew since need not be: a crash takes it back.
-//! - **J5** `journal.done` only after every swap was looked at, and again after the check, if there is one.
-//! - **J6** No swap is taken back without a durable `journal.undo` (`journal.check.undo` after a check began); neither
+//! - **J4** No target is touched before everything staged and the journal's name are durable. In a contended
+//!   transaction, content that was made again since need not be: a crash rolls it back.
+//! - **J5** `journal.done` only after every swap was verified, and verified again after the check, if there is one.
+//! - **J6** No swap is rolled back without a durable `journal.undo` (`journal.check.undo` after a check began); neither
 //!   ever becomes `journal.done`.
-//! - **J7** Nothing but verified new content, or what a power loss left of it in a file that nobody else can have
-//!   reached, is ever deleted, and of a pruned transaction its verified originals.
+//! - **J7** Only these are ever deleted: verified new content, or what a power loss left of it in a file that nobody
+//!   else can have reached; and of a pruned transaction its verified originals.
 //! - **J8** Recovery goes forward only with evidence, or from `journal.done`.
 //! - **J9** Nothing is reported before it is durable.
 //! - **J10** History is read-only.
 //!
-//! Architecture invariant: no file access here. Bytes become records ([`scan()`]), records and what was observed become
-//! a decision ([`recover`]).
+//! Architecture invariant: no file access here. Bytes become records ([`scan()`]); records and observations become a
+//! decision ([`recover`]).
 
 use std::fmt;
 use std::path::Path;
@@ -36,7 +36,7 @@ pub mod scan;
 
 pub use scan::{Beginning, Corrupt, Extract, UnreadableJournal, header, read, read_if, scan};
 
-/// The version of the format that is written. Version 1, which tells neither owners nor attributes, is read, too.
+/// The version of the format that is written. Version 1, which records neither owners nor attributes, can be read.
 pub const VERSION: u64 = 2;
 
 /// A verified journal.
@@ -44,49 +44,49 @@ pub const VERSION: u64 = 2;
 pub struct Journal {
     /// The first line.
     pub header: Header,
-    /// One for each entry of the plan; the index is the slot.
+    /// The entries of the plan; the index of each is its slot.
     pub entries: Vec<Record>,
-    /// Whether a crash before `journal.done` takes everything back, whatever the evidence.
+    /// True if a crash before `journal.done` rolls everything back, whatever the evidence.
     pub back_on_crash: bool,
 }
 
-/// Who, where and when.
+/// The first line of a journal: where, when and by whom it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
-    /// The version that it is written in.
+    /// The version of its format.
     pub version: u64,
-    /// The transaction.
+    /// The transaction's id.
     pub id: String,
     /// The workspace's random id.
     pub workspace: String,
-    /// The journal's own folder.
+    /// The identity of the journal's own folder.
     pub folder: Identity,
-    /// The boot id of the kernel that swaps.
+    /// The boot id of the kernel that performs the swaps.
     pub boot: String,
-    /// Who, for messages.
+    /// The process that runs the transaction, for messages.
     pub owner: Owner,
-    /// The transaction that this one undoes.
+    /// The transaction that this one reverts.
     pub reverts: Option<String>,
-    /// The open transaction that it was before it was committed.
+    /// The open transaction of which this is the commit.
     pub opened: Option<String>,
-    /// The key by which its caller knows it again.
+    /// The idempotency key.
     pub key: Option<String>,
-    /// The fingerprint of the request that it is.
+    /// The fingerprint of the request.
     pub request: Option<Digest>,
     /// A text for the log.
     pub label: Option<String>,
 }
 
-/// Who runs a transaction, for messages; no decision rests on it.
+/// The process that runs a transaction, for messages; no decision depends on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owner {
     /// The program and its version.
     pub program: String,
-    /// The process.
+    /// The process id.
     pub process: u32,
-    /// The user.
+    /// The user id.
     pub user: u32,
-    /// The machine.
+    /// The name of the machine.
     pub host: String,
 }
 
@@ -96,19 +96,19 @@ impl fmt::Display for Owner {
     }
 }
 
-/// One entry: what happens to a path, and the inodes that tell whether it has.
+/// One entry: the change of a path, and the inodes by which recovery recognises it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// The path in the workspace.
     pub path: RelPath,
-    /// What happens.
+    /// The change.
     pub change: RecordedChange,
 }
 
-/// What happens to a path.
+/// The change of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordedChange {
-    /// The staged file and the target change places.
+    /// The staged file and the target are exchanged.
     Edit {
         /// The target before.
         before: FileState,
@@ -119,26 +119,26 @@ pub enum RecordedChange {
         /// The original's inode.
         original: Identity,
     },
-    /// The staged file goes to the target's name.
+    /// The staged file is renamed to the target.
     Create {
         /// The target after.
         after: FileState,
         /// The staged inode.
         staged: Identity,
     },
-    /// The target goes to the slot.
+    /// The target is renamed to the slot.
     Delete {
         /// The target before.
         before: FileState,
         /// The original's inode.
         original: Identity,
     },
-    /// The staged folder goes to the target's name.
+    /// The staged folder is renamed to the target.
     Folder {
         /// The staged inode.
         staged: Identity,
     },
-    /// The staged folder and the target, a file, change places.
+    /// The staged folder and the target, a file, are exchanged.
     FileToFolder {
         /// The target before.
         before: FileState,
@@ -147,7 +147,7 @@ pub enum RecordedChange {
         /// The original's inode.
         original: Identity,
     },
-    /// The staged file and the target, a folder that is empty by then, change places.
+    /// The staged file and the target, a folder that is empty by then, are exchanged.
     FolderToFile {
         /// The target after.
         after: FileState,
@@ -156,7 +156,7 @@ pub enum RecordedChange {
         /// The folder's inode.
         original: Identity,
     },
-    /// The target, a folder that is empty by then, goes to the slot.
+    /// The target, a folder that is empty by then, is renamed to the slot.
     RemoveFolder {
         /// The folder's inode.
         original: Identity,
@@ -178,7 +178,7 @@ impl RecordedChange {
         }
     }
 
-    /// The target before; `None` where it is no file then.
+    /// The target before; `None` if it is not a file then.
     #[must_use]
     pub const fn before(&self) -> Option<&FileState> {
         match self {
@@ -187,7 +187,7 @@ impl RecordedChange {
         }
     }
 
-    /// The target after; `None` where it is no file then.
+    /// The target after; `None` if it is not a file then.
     #[must_use]
     pub const fn after(&self) -> Option<&FileState> {
         match self {
@@ -196,7 +196,7 @@ impl RecordedChange {
         }
     }
 
-    /// The inode that was staged.
+    /// The staged inode.
     #[must_use]
     pub const fn staged(&self) -> Option<&Identity> {
         match self {
@@ -209,7 +209,7 @@ impl RecordedChange {
         }
     }
 
-    /// The inode that was at the target; `None` where nothing was.
+    /// The inode that was at the target; `None` if there was none.
     #[must_use]
     pub const fn original(&self) -> Option<&Identity> {
         match self {
@@ -222,7 +222,7 @@ impl RecordedChange {
         }
     }
 
-    /// The folder that goes, if one does.
+    /// The folder that is removed, if any.
     #[must_use]
     pub const fn folder_before(&self) -> Option<&Identity> {
         match self {
@@ -231,7 +231,7 @@ impl RecordedChange {
         }
     }
 
-    /// The folder that appears, if one does.
+    /// The folder that is made, if any.
     #[must_use]
     pub const fn folder_after(&self) -> Option<&Identity> {
         match self {
@@ -242,7 +242,7 @@ impl RecordedChange {
 }
 
 impl Journal {
-    /// The hash of the plan that it carries out: what a preview of it said.
+    /// The hash of the plan, as a preview shows it.
     #[must_use]
     pub fn plan_hash(&self) -> Digest {
         plan::hash(self.entries.iter().map(|record| Hashed {
@@ -260,14 +260,14 @@ pub fn slot_name(index: usize) -> String {
     format!("{index:06}")
 }
 
-/// The name beside the slot of entry `index` where a rollback puts what a check, or another program, put in the place of
-/// its target, or so many folders above it.
+/// The name beside the slot of entry `index` for what a check, or another program, put in the place of its target (or
+/// of a folder `above` levels higher): a rollback moves it there.
 #[must_use]
 pub fn kept_name(index: usize, above: usize) -> String {
     if above == 0 { format!("{index:06}.kept") } else { format!("{index:06}.kept.{above}") }
 }
 
-/// The entry and the number of folders above its target that such a name is made of.
+/// The entry and the number of levels above its target, from such a name.
 #[must_use]
 pub fn kept_place(name: &str) -> Option<(usize, usize)> {
     let (index, rest) = name.split_once(".kept")?;
@@ -276,11 +276,11 @@ pub fn kept_place(name: &str) -> Option<(usize, usize)> {
     (kept_name(index, above) == name).then_some((index, above))
 }
 
-/// What follows the number of an entry in the name of the copy of its original.
+/// The suffix of the copy of an original.
 pub const ORIGINAL: &str = ".original";
 
-/// The name of a copy of what was at the target of entry `index`: made where its inode had other names, through which
-/// what is in the slot could be written.
+/// The name of a copy of the original of entry `index`: made if its inode had other names, through which the slot could
+/// be written.
 #[must_use]
 pub fn original_name(index: usize) -> String {
     format!("{index:06}{ORIGINAL}")
@@ -291,21 +291,21 @@ pub fn original_name(index: usize) -> String {
 pub enum Mark {
     /// `journal`: swaps may be under way.
     Sealed,
-    /// `journal.contended`: swaps may be under way, or taken back; the contents of edits may be others than the journal
-    /// says, and not durable.
+    /// `journal.contended`: swaps may be under way, or rolled back; the contents of edits may differ from the journal,
+    /// and may not be durable.
     Contended,
-    /// `journal.check`: every swap was done and looked at, and a check decides.
+    /// `journal.check`: every swap was done and verified, and a check decides.
     Check,
-    /// `journal.done`: every swap was done and looked at, and a check, if there was one, passed.
+    /// `journal.done`: every swap was done and verified, and the check, if there is one, passed.
     Done,
-    /// `journal.undo`: it is being taken back.
+    /// `journal.undo`: it is being rolled back.
     Undo,
-    /// `journal.check.undo`: it is being taken back, and a check may have written over what was swapped.
+    /// `journal.check.undo`: it is being rolled back, and a check may have written over what was swapped.
     CheckUndo,
 }
 
 impl Mark {
-    /// All of them.
+    /// All marks.
     pub const ALL: [Self; 6] = [Self::Sealed, Self::Contended, Self::Check, Self::Done, Self::Undo, Self::CheckUndo];
 
     /// The file name.
@@ -321,14 +321,14 @@ impl Mark {
         }
     }
 
-    /// Whether it is being taken back.
+    /// Returns whether it is being rolled back.
     #[must_use]
     pub const fn is_undo(self) -> bool {
         matches!(self, Self::Undo | Self::CheckUndo)
     }
 
-    /// The mark of the same transaction while it is being taken back. A contended one has it from the start: after a crash
-    /// it goes nowhere but back.
+    /// The mark of the same transaction during its rollback. A contended one keeps its mark: after a crash it can only
+    /// go back.
     #[must_use]
     pub const fn undone(self) -> Self {
         match self {
@@ -339,7 +339,7 @@ impl Mark {
     }
 }
 
-/// The name under which a journal is written.
+/// The name of a journal while it is written.
 pub const HIDDEN_NAME: &str = ".journal";
 
 /// Whether `name` can be a transaction's id: UTC time, a dash and 16 hex digits.

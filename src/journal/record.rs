@@ -1,4 +1,4 @@
-//! Records to bytes: one JSON object a line, each line chained to the one before.
+//! Encodes records: one JSON object per line, each line chained to the previous one.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -20,7 +20,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// The digest of a line: over the hex digits of the line before (nothing for the first), then the JSON bytes.
+    /// The digest of a line: over the hex digits of the previous line (none for the first), then the JSON bytes.
     #[must_use]
     pub fn next(&mut self, json: &[u8]) -> Digest {
         let mut digester = Digester::new();
@@ -50,7 +50,7 @@ pub fn encode(journal: &Journal) -> Vec<u8> {
     bytes
 }
 
-/// Writes a journal, line by line. After a failure a part of it stands there, which does not verify.
+/// Writes a journal, line by line. After a failure a part of it is left, which does not verify.
 pub fn write(journal: &Journal, to: &mut dyn io::Write) -> io::Result<()> {
     let mut chain = Chain::default();
     chain.append(to, &HeaderLine::from(&journal.header))?;
@@ -120,7 +120,7 @@ pub(super) struct SealLine {
     pub(super) back_on_crash: bool,
 }
 
-/// An identity as it is written.
+/// An identity in its written form.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct IdentityField {
@@ -129,7 +129,7 @@ pub(crate) struct IdentityField {
     born: Option<String>,
 }
 
-/// The state of a file as it is written.
+/// The state of a file in its written form.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StateField {
@@ -261,7 +261,7 @@ impl<'a> EntryLine<'a> {
             (Some(text), None) => OsString::from(text.into_owned()),
             (None, Some(hex)) => {
                 let path = OsString::from_vec(from_hex(&hex).ok_or("a path in hex digits")?);
-                // One spelling for one path.
+                // A path has one spelling.
                 if path.to_str().is_some() {
                     return Err("a path in hex digits that is not UTF-8");
                 }
@@ -296,7 +296,7 @@ impl<'a> EntryLine<'a> {
     }
 }
 
-/// Lower-case hex digits.
+/// Bytes as lower-case hex digits.
 pub(crate) fn to_hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {

@@ -1,6 +1,6 @@
-//! The recovery decision: pure, from the records and what was observed.
+//! The recovery decision: a pure function of the records and the observed files.
 //!
-//! The two tables here are those of `journal-format.md`; each of their rows has a counterexample behind it.
+//! The two tables here are those of `journal-format.md`; each row has a counterexample that requires it.
 
 mod adopt;
 
@@ -14,7 +14,7 @@ use crate::identity::{Identity, Timestamp};
 use crate::limits;
 use crate::plan::{Access, FileState};
 
-/// What stands at a name.
+/// The observed state of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Seen {
     /// Nothing.
@@ -30,39 +30,39 @@ pub enum Seen {
         /// Its inode.
         identity: Identity,
     },
-    /// A folder; of one that the transaction takes away: with nothing in it but what it is still to take out.
+    /// A folder. If the transaction removes it: one that contains nothing but what is still to be moved out.
     Folder(Identity),
-    /// A folder that the transaction takes away, with something else in it.
+    /// A folder that the transaction removes, with anything else in it.
     Filled(Identity),
     /// Anything else.
     Other,
 }
 
-/// What stands at an entry's target and in its slot.
+/// The observed target and slot of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Observed {
-    /// At the target.
+    /// The target.
     pub target: Seen,
-    /// In the slot.
+    /// The slot.
     pub slot: Seen,
 }
 
-/// How far an entry is, and whether somebody else was there.
+/// The progress of an entry, and whether another program interfered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// Not swapped; can be.
+    /// Not swapped yet; can be.
     Ready,
     /// Swapped.
     Done,
-    /// Somebody wrote the new content, or removed what was to be deleted.
+    /// Another program wrote the new content, or removed what was to be deleted.
     Same,
-    /// Not swapped; somebody changed the old content.
+    /// Not swapped; another program changed the old content.
     Before,
-    /// Swapped, and then somebody changed our result.
+    /// Swapped, and then another program changed the new file.
     OnTop,
     /// Swapped, and what came out was not the original.
     Captured,
-    /// The new content is there, the original is nowhere: counts as new, cannot go back.
+    /// The new content is there, but the original is missing: counts as new, and cannot go back.
     OriginalLost,
     /// The staged content is incomplete.
     Torn,
@@ -88,14 +88,14 @@ impl Class {
     }
 }
 
-/// What is to be done with an interrupted transaction.
+/// The decision about an interrupted transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RecoveryDecision {
     /// Swap what is ready: all-new.
     Forward,
-    /// Take back what is swapped: all-old.
+    /// Roll back what is swapped: all-old.
     Back,
-    /// Nothing was swapped: drop the folder.
+    /// Nothing was swapped: drop the transaction's folder.
     Drop,
     /// Touch nothing: a person must decide.
     Wait,
@@ -122,8 +122,8 @@ pub fn classify(record: &Record, observed: &Observed) -> Class {
     }
 }
 
-/// The class of an entry of a contended transaction. Of an edit the staged inode alone tells: its content was written
-/// anew after the journal, and swapped before it was durable.
+/// The class of an entry of a contended transaction. For an edit only the staged inode counts: its content was written
+/// again after the journal, and swapped before it was durable.
 #[must_use]
 pub fn classify_contended(record: &Record, observed: &Observed) -> Class {
     let RecordedChange::Edit { staged, .. } = &record.change else { return classify(record, observed) };
@@ -140,8 +140,8 @@ pub fn classify_contended(record: &Record, observed: &Observed) -> Class {
     }
 }
 
-/// The class of an entry of what is taken back after a check. Where something stood in its way and went aside, nothing
-/// went to the slot: the original at the target, and an empty slot, is an entry that was put back.
+/// The class of an entry during a rollback after a check. What was in the way of an entry was put aside, not into the
+/// slot: so the original at the target and an empty slot mean that the entry was put back.
 #[must_use]
 pub fn classify_checked(record: &Record, observed: &Observed) -> Class {
     let Observed { target, slot } = *observed;
@@ -162,7 +162,7 @@ pub fn classify_checked(record: &Record, observed: &Observed) -> Class {
 
 fn edit(states: &States<'_>, staged: &Identity, target: Seen, slot: Seen) -> Class {
     match (states.tell(target), states.tell(slot)) {
-        // Also where what is left is by chance the old content: an empty file, for one.
+        // Even if what is left happens to equal the old content: an empty file, for one.
         (_, PlaceState::Old | PlaceState::Other) if is(slot, staged) => Class::Torn,
         (PlaceState::Old, PlaceState::New) => Class::Ready,
         (PlaceState::New, PlaceState::Old) => Class::Done,
@@ -208,7 +208,7 @@ fn folder(staged: &Identity, target: Seen, slot: Seen) -> Class {
     }
     match (target, is(slot, staged)) {
         (Seen::Missing, true) => Class::Ready,
-        // A folder of somebody else's serves as well as ours.
+        // A folder that another program made serves as well as ours.
         (Seen::Folder(_), _) => Class::Same,
         (_, true) => Class::Before,
         (_, false) => Class::Unknown,
@@ -258,12 +258,12 @@ fn remove_folder(original: &Identity, target: Seen, slot: Seen) -> Class {
     }
 }
 
-/// The decision for a journal that verifies and was born where it is: the first row that fits.
+/// The decision for a journal that verifies and was born here: the first row that fits.
 #[must_use]
 pub fn decide(mark: Mark, back_on_crash: bool, classes: &[Class]) -> RecoveryDecision {
     let any = |wanted: &[Class]| classes.iter().any(|class| wanted.contains(class));
     let done = mark == Mark::Done;
-    // A check that did not come to its end has not passed, whatever the seal says of a crash; and of what is contended
+    // A check that did not finish has not passed, whatever the seal says about a crash; and of a contended transaction
     // no new content is known to be durable.
     if mark.is_undo() || matches!(mark, Mark::Check | Mark::Contended) || (back_on_crash && !done) {
         return RecoveryDecision::Back;
@@ -281,8 +281,8 @@ pub fn decide(mark: Mark, back_on_crash: bool, classes: &[Class]) -> RecoveryDec
     }
 }
 
-/// Whether this is the entry's new content in the very file that was staged: the only file that may ever be deleted.
-/// Somebody else's file with the same bytes may have another owner, mode or attributes.
+/// Returns whether this is the entry's new content in the very file that was staged: the only file that may ever be
+/// deleted. Another program's file with the same bytes may have another owner, mode or attributes.
 #[must_use]
 pub fn is_new(record: &Record, seen: Seen) -> bool {
     let is_staged = record.change.staged().is_some_and(|staged| is(seen, staged));
@@ -293,7 +293,7 @@ pub fn is_new(record: &Record, seen: Seen) -> bool {
     }
 }
 
-/// Whether something is the original, as it was: of a file the inode, its content and what it wore, of a folder the inode.
+/// Returns whether this is the unchanged original: a file by inode, content and metadata, a folder by its inode.
 #[must_use]
 pub fn is_original(record: &Record, seen: Seen) -> bool {
     record.change.original().is_some_and(|original| is(seen, original))
@@ -301,8 +301,8 @@ pub fn is_original(record: &Record, seen: Seen) -> bool {
             || States::new(record.change.before(), None).tell(seen) == PlaceState::Old)
 }
 
-/// Whether what is in the slot of a transaction in the trash may be unlinked: of one that was pruned the original, a file by
-/// its digest, an empty folder by its inode; of one that was taken back what was staged, unchanged.
+/// Returns whether the slot of a transaction in the trash may be unlinked. If it was pruned, the slot must hold the
+/// original, a file by its digest, an empty folder by its inode; if it was rolled back, what was staged, unchanged.
 #[must_use]
 pub fn may_go(record: &Record, mark: Mark, seen: Seen) -> bool {
     match (mark, seen) {
@@ -313,20 +313,20 @@ pub fn may_go(record: &Record, mark: Mark, seen: Seen) -> bool {
     }
 }
 
-/// What the times of a slot and of its journal tell.
+/// The times of a slot and of its journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ages {
-    /// The kernel that staged it is still running: no power was lost.
+    /// True if the kernel that staged it is still running: there was no power loss.
     pub same_boot: bool,
-    /// When the slot's file was last written, renamed or changed in any way.
+    /// The last time the slot's file was written, renamed or changed in any way.
     pub touched: Timestamp,
-    /// When the journal was written, after all that was staged.
+    /// The time the journal was written, after everything staged.
     pub sealed: Timestamp,
 }
 
-/// Whether this is what a power loss left of the new content, in the file that was staged and never swapped: nobody else
-/// can have reached it. A swap, and whatever is written after one, changes a time of the file. Where the clock is too
-/// coarse to tell, only an empty file is held to be incomplete: nobody has written anything into that.
+/// Returns whether this is what a power loss left of the new content, in the staged file, which was never swapped, so
+/// that nobody else can have reached it. A swap, or a write after one, changes a time of the file. If the clock is too
+/// coarse to tell, only an empty file counts as incomplete: nobody has written into that.
 #[must_use]
 pub fn is_incomplete(record: &Record, seen: Seen, ages: Ages) -> bool {
     let is_staged = record.change.staged().is_some_and(|staged| is(seen, staged));
@@ -337,7 +337,7 @@ pub fn is_incomplete(record: &Record, seen: Seen, ages: Ages) -> bool {
     is_file && is_staged && !is_whole && !ages.same_boot && !was_swapped
 }
 
-/// Whether this is the inode. Where there are no birth times, its number has to do.
+/// Returns whether this is the inode; without birth times, by its number alone.
 #[must_use]
 pub fn is(seen: Seen, identity: &Identity) -> bool {
     match seen {
@@ -346,29 +346,29 @@ pub fn is(seen: Seen, identity: &Identity) -> bool {
     }
 }
 
-/// Whether a journal's own folder, `id`, is the one that it was written in: by inode and birth time; without birth times
-/// by inode and boot.
+/// Returns whether a journal's own folder, `id`, is the one in which it was written: by inode and birth time; without
+/// birth times by inode and boot.
 #[must_use]
 pub fn is_born_here(header: &Header, id: &str, folder: &Identity, boot: &str) -> bool {
     let same_boot = header.folder.born.is_some() || header.boot == boot;
     header.id == id && header.folder.is_record_of(folder) && same_boot
 }
 
-/// Whether one of the paths is the other, or beneath it.
+/// Returns whether one of the paths is the other, or beneath it.
 #[must_use]
 pub fn touches(a: &Path, b: &Path) -> bool {
     a.starts_with(b) || b.starts_with(a)
 }
 
-/// Whether size and time prove that a content of this size is the one that was read at `read_at`. Times can be set back:
-/// what is quickly read is read.
+/// Returns whether size and time prove that content of this size is what was read at `read_at`. Times can be set back,
+/// so small content, which is read quickly, is always read.
 #[must_use]
 pub fn is_told_by_time(size: u64, modified: Timestamp, read_at: Timestamp) -> bool {
     size > limits::READ_AGAIN_BYTES && !is_young(modified, read_at)
 }
 
-/// Whether the time `modified` proves nothing of a content that was read at `read_at`, in the file system's own clock:
-/// a later change can have the same time.
+/// Returns whether `modified` is too recent to prove anything about content read at `read_at`, by the file system's own
+/// clock: a later change can have the same time.
 #[must_use]
 pub fn is_young(modified: Timestamp, read_at: Timestamp) -> bool {
     let young = limits::YOUNG.as_secs().cast_signed() + 1;
@@ -383,11 +383,11 @@ enum PlaceState {
     Missing,
 }
 
-/// The states of an entry, by which a file is told.
+/// The states of an entry, by which a file is recognised.
 struct States<'a> {
     old: Option<&'a FileState>,
     new: Option<&'a FileState>,
-    /// Only mode, owner or attributes differ: the digest alone tells nothing.
+    /// True if only mode, owner or attributes differ, so that the digest alone proves nothing.
     by_dress: bool,
 }
 
@@ -404,7 +404,8 @@ impl<'a> States<'a> {
             Seen::File { digest, mode, access, .. } => (digest, mode, access),
         };
         let is_dressed = |state: &FileState| state.is_dressed_as(mode, Some(access));
-        // The original is the original only as it was read: else what somebody revoked meanwhile would be forgotten with it.
+        // The original must be exactly as it was read: otherwise a permission revoked meanwhile would be deleted
+        // together with it.
         if self.old.is_some_and(|old| old.digest == digest && is_dressed(old)) {
             PlaceState::Old
         } else if self.new.is_some_and(|new| new.digest == digest && (!self.by_dress || is_dressed(new))) {

@@ -1,4 +1,4 @@
-//! The plan that takes a committed transaction back.
+//! Makes the plan that reverts a committed transaction.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
@@ -11,36 +11,36 @@ use crate::plan::build::removed;
 use crate::plan::{Entry, FileState, New, NewContent, Plan, PlannedChange, SourceId};
 use crate::text::splice::Splices;
 
-/// What stands at the path of one entry of the journal now.
+/// The current state of one entry's path.
 #[derive(Debug, Clone)]
 pub struct PresentTarget {
-    /// The file there, if one is.
+    /// The file at the path, if there is one.
     pub state: Option<FileState>,
-    /// Whether something that is no file stands there, or in the place of a folder on the way.
+    /// True if something other than a file is there, or is in the place of a folder above it.
     pub obstructed: bool,
-    /// Folders on the way that are not there any more, parents first.
+    /// Missing folders above it, parents first.
     pub missing: Vec<RelPath>,
-    /// The folders in the one that stands there, where that makes way for a file.
+    /// The folders in the one that is there, if it makes way for a file.
     pub within: Option<Vec<RelPath>>,
-    /// The way back from a content that changed in other lines since.
+    /// The reverse of the entry, for content that changed in other lines since.
     pub carried: Option<Carried>,
 }
 
-/// What takes an entry back out of a content that is no longer what the transaction left.
+/// The reverse of an entry, for content that is no longer as the transaction left it.
 #[derive(Debug, Clone)]
 pub struct Carried {
-    /// The splices, on what stands there now.
+    /// The splices of the current content.
     pub splices: Splices,
-    /// What the file will be.
+    /// The file's state after the revert.
     pub state: FileState,
-    /// What changed since, for the answer.
+    /// The changes since, for the answer.
     pub foreign_diff: String,
 }
 
-/// The plan that restores what was before `journal`, from the originals in its slots: [`SourceId`] counts its entries.
+/// The plan that restores the state before `journal`, from the originals in its slots: [`SourceId`] counts its entries.
 ///
-/// Restored content gets the current time, or builds would trust what they made of the content that goes;
-/// content that only moves back keeps its time. Refused where a file is no longer as the transaction left it.
+/// Restored content gets the current time, or builds would trust what they made of the reverted content; content that
+/// only moves back keeps its time. An error if a file is no longer as the transaction left it.
 pub fn reverse(journal: &Journal, now: &[PresentTarget]) -> Result<Plan, Error> {
     refuse_conflicts(journal, now)?;
     let there: HashSet<Digest> =
@@ -104,7 +104,7 @@ fn refuse_conflicts(journal: &Journal, now: &[PresentTarget]) -> Result<(), Erro
     if conflicts.is_empty() { Ok(()) } else { Err(conflict(conflicts)) }
 }
 
-/// Whether what stands at a path is what a transaction left there.
+/// Returns whether a path is as a transaction left it.
 #[must_use]
 pub fn is_as_left(now: Option<&FileState>, after: Option<&FileState>) -> bool {
     match (now, after) {
@@ -113,7 +113,7 @@ pub fn is_as_left(now: Option<&FileState>, after: Option<&FileState>) -> bool {
     }
 }
 
-/// The error of files, one at least, that are not as the transaction left them.
+/// The error for files, at least one, that are not as the transaction left them.
 #[must_use]
 pub fn conflict(files: Vec<PathBuf>) -> Error {
     let first = files.first().cloned().unwrap_or_default();

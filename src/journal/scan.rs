@@ -1,4 +1,4 @@
-//! Bytes to records. A journal is untrusted input: whatever does not verify is refused whole.
+//! Decodes records. A journal is untrusted input: if anything does not verify, all of it is refused.
 
 use std::collections::HashSet;
 use std::io::{self, BufRead};
@@ -11,7 +11,7 @@ use super::{Header, Journal, Record, VERSION};
 use crate::digest::Digest;
 use crate::limits;
 
-/// Why bytes are not a journal that can be acted on.
+/// Why bytes are not a journal that can be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Corrupt {
     /// The last line is incomplete, or the seal is missing: the file was cut short.
@@ -20,21 +20,21 @@ pub enum Corrupt {
         /// The line, from 1.
         line: usize,
     },
-    /// A line does not have the digest that it should have.
+    /// A line does not have the expected digest.
     #[error("line {line} does not have the digest that stands before it")]
     Digest {
         /// The line, from 1.
         line: usize,
     },
-    /// A line verifies, and is not what should stand there.
+    /// A line verifies, but is not the expected one.
     #[error("line {line}: expected {expected}")]
     Unexpected {
         /// The line, from 1.
         line: usize,
-        /// What should stand there.
+        /// The expected line.
         expected: String,
     },
-    /// It was written by another version.
+    /// It was written in another version.
     #[error("it has version {0}; this program reads versions 1 to {VERSION}")]
     Version(u64),
 }
@@ -42,10 +42,10 @@ pub enum Corrupt {
 /// Why a journal could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum UnreadableJournal {
-    /// It could be, and is none.
+    /// Its bytes are not a valid journal.
     #[error(transparent)]
     Corrupt(#[from] Corrupt),
-    /// Its bytes did not come.
+    /// Its bytes could not be read.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -58,7 +58,7 @@ pub fn scan(bytes: &[u8]) -> Result<Journal, Corrupt> {
     })
 }
 
-/// The same as its bytes come; they are never in memory as a whole.
+/// The same from a stream; the journal is never in memory as a whole.
 pub fn read(from: impl BufRead) -> Result<Journal, UnreadableJournal> {
     match read_if(from, |_| true, 0)? {
         Extract::Whole(journal) => Ok(journal),
@@ -66,28 +66,28 @@ pub fn read(from: impl BufRead) -> Result<Journal, UnreadableJournal> {
     }
 }
 
-/// What was read of a journal.
+/// A journal, or a part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Extract {
     /// All of it.
     Whole(Journal),
-    /// What comes first.
+    /// The first lines.
     Beginning(Beginning),
 }
 
-/// The first lines of a journal, each verified. Whether more of it verifies is not known.
+/// The first lines of a journal, each verified. Whether the rest verifies is not known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Beginning {
     /// The first line.
     pub header: Header,
     /// The first entries.
     pub entries: Vec<Record>,
-    /// Whether more lines follow than the seal.
+    /// True if more lines than the seal follow.
     pub has_more: bool,
 }
 
-/// Reads the header, then all of the journal where it is `wanted`, else its first entries, as many as `few`. A journal
-/// that is none of ours can be long: what is to be known of it must not cost more than that.
+/// Reads the header, then the whole journal if it is `wanted`, else at most `few` of its entries. The journal of an
+/// unrelated transaction can be long: what is needed from it must not cost more than that.
 pub fn read_if(
     from: impl BufRead,
     wanted: impl FnOnce(&Header) -> bool,
@@ -110,15 +110,16 @@ pub fn read_if(
     Ok(Extract::Beginning(Beginning { header, entries, has_more: false }))
 }
 
-/// Verifies and reads the header alone. It tells where and by whom the journal was written, and nothing of its entries.
+/// Verifies and reads only the header. It tells where and by whom the journal was written, and nothing about its
+/// entries.
 pub fn header(from: impl BufRead) -> Result<Header, UnreadableJournal> {
     JournalLines::new(from).header()
 }
 
-/// Hands out lines that verify.
+/// Reads and verifies line by line.
 struct JournalLines<R> {
     from: R,
-    /// The last one.
+    /// The last line.
     text: Vec<u8>,
     line: usize,
     chain: Chain,
@@ -135,7 +136,7 @@ impl<R: BufRead> JournalLines<R> {
         Ok(parse::<HeaderLine>(first, 1, "a header")?.read().map_err(|e| unexpected(1, e))?)
     }
 
-    /// What follows the header, to the end.
+    /// Reads the lines after the header, to the end.
     fn whole(mut self, header: Header) -> Result<Journal, UnreadableJournal> {
         let mut entries: Vec<Record> = Vec::new();
         let mut paths = HashSet::new();
@@ -161,7 +162,7 @@ impl<R: BufRead> JournalLines<R> {
         }
     }
 
-    /// The JSON of the next line, and whether nothing comes after it.
+    /// The JSON of the next line, and whether it is the last.
     fn next(&mut self) -> Result<(&[u8], bool), UnreadableJournal> {
         self.line += 1;
         let line = self.line;
@@ -185,7 +186,7 @@ impl<R: BufRead> JournalLines<R> {
         Ok((json, is_last))
     }
 
-    /// Takes what there is of the line; `true` once it is whole.
+    /// Takes the available bytes of the line; `true` once it is complete.
     fn take_some(&mut self) -> Result<bool, UnreadableJournal> {
         let buffer = self.from.fill_buf()?;
         if buffer.is_empty() {
@@ -200,7 +201,7 @@ impl<R: BufRead> JournalLines<R> {
     }
 }
 
-/// The version comes before everything else, so that a later version is named as one and not called corrupt.
+/// Checks the version before everything else, so that a later version is reported as such and not as corrupt.
 fn check_version(json: &[u8]) -> Result<(), Corrupt> {
     #[derive(serde::Deserialize)]
     struct Versioned {
@@ -213,8 +214,8 @@ fn check_version(json: &[u8]) -> Result<(), Corrupt> {
     }
 }
 
-/// A record has one spelling: no second order of its fields, no `null`, no white space, no needless escape. What is
-/// spelled otherwise was not written by txedit.
+/// Parses a record, which has one spelling: one order of fields, no `null`, no white space, no needless escape. Any
+/// other spelling was not written by txedit.
 fn parse<T: DeserializeOwned + Serialize>(json: &[u8], line: usize, expected: &str) -> Result<T, Corrupt> {
     let record: T = serde_json::from_slice(json).map_err(|e| unexpected(line, &format!("{expected} ({e})")))?;
     if serde_json::to_vec(&record).is_ok_and(|spelled| spelled == json) {

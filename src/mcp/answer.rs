@@ -13,7 +13,7 @@ use crate::request::Request;
 use crate::wire::failure::FailureJson;
 use crate::wire::{self, Shape};
 
-/// The answer to `error`, with the next steps as an agent can take them.
+/// The answer to `error`, with the next steps in terms of tools.
 pub(super) fn failure(error: &Error, request: Option<&Request>, shape: Shape) -> FailureJson {
     wire::failure(error, request, shape, next_step::words)
 }
@@ -27,23 +27,23 @@ pub(super) struct ToolAnswer {
     pub(super) code: Option<&'static str>,
     /// The transaction that was committed, or failed.
     pub(super) transaction: Option<String>,
-    /// The changes that subscribers are told of.
+    /// The changes for subscribers.
     pub(super) changes: ToolChanges,
 }
 
 /// The changes that a call made.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ToolChanges {
-    /// The transaction, where one was committed.
+    /// The transaction, if one was committed.
     pub(super) committed: Option<String>,
-    /// The transaction that it took back.
+    /// The transaction that it reverted.
     pub(super) reverted: Option<String>,
     /// The files as they were named.
     pub(super) files: Vec<PathBuf>,
 }
 
 impl ToolChanges {
-    /// The changes that a report tells of.
+    /// The changes in a report.
     pub(super) fn of(report: &Report) -> Self {
         let files = report.files.iter().flat_map(|file| [Some(&file.path), file.extras.renamed_to.as_ref()]);
         Self {
@@ -65,7 +65,7 @@ impl ToolAnswer {
         Self::failed_as(failure, failure)
     }
 
-    /// The answer to a call that failed, with more to say than the failure.
+    /// The answer to a call that failed, with more content than the failure.
     pub(super) fn failed_as(answer: &impl Serialize, failure: &FailureJson) -> Self {
         let transaction = failure.transaction_id.clone();
         Self { code: Some(failure.error_code), transaction, ..Self::new(answer) }
@@ -77,13 +77,13 @@ impl ToolAnswer {
     }
 
     fn new(answer: &impl Serialize) -> Self {
-        // The wire types are strings, numbers and lists of them; they cannot fail to be JSON.
+        // The wire types are strings, numbers and lists of them, so serialising cannot fail.
         let value = serde_json::to_value(answer).unwrap_or_default();
         let text = serde_json::to_string_pretty(answer).unwrap_or_default();
         Self { value, text, code: None, transaction: None, changes: ToolChanges::default() }
     }
 
-    /// The result of the call, of about `max_bytes` at most.
+    /// The result of the call, at most about `max_bytes` long.
     pub(super) fn into_result(mut self, max_bytes: usize) -> CallToolResult {
         if self.text.len() > max_bytes {
             self.text = bound::cut(&mut self.value, max_bytes, self.changes.committed.as_deref());

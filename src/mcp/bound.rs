@@ -1,12 +1,12 @@
-//! Answers that are too long for a client, cut so that they stay true and say where the rest is.
+//! Shortens answers that are too long for a client, so that they stay true and say where the rest is.
 
 use serde_json::Value;
 
-/// Bytes of a string and entries of a list that are left, in turn, until the answer fits. Nothing is shorter than a
-/// hash, so that hashes, ids and codes are never cut.
+/// The most bytes of a string and entries of a list, tried in turn until the answer fits. No limit is below the length
+/// of a hash, so hashes, ids and codes are never cut.
 const STEPS: [(usize, usize); 6] = [(8_192, 200), (2_048, 50), (512, 20), (256, 10), (256, 4), (256, 1)];
 
-/// Cuts `answer` to about `max_bytes` of pretty text, which is returned. The sums in it still count everything.
+/// Cuts `answer` to about `max_bytes` of pretty-printed text, which is returned. Its totals still count everything.
 pub(super) fn cut(answer: &mut Value, max_bytes: usize, transaction: Option<&str>) -> String {
     let rest = match transaction {
         Some(id) => format!("the resource txedit://transactions/{id}/diff has every change, read_files the contents"),

@@ -1,4 +1,4 @@
-//! One call of a tool: the engine blocks a thread of its own, is told to stop, and says how far it is.
+//! Runs one call of a tool: the engine blocks a thread of its own, can be cancelled, and reports its progress.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -19,13 +19,13 @@ use crate::error::{Error, ErrorKind, Outcome};
 use crate::wire::Shape;
 use crate::wire::tools::Arguments;
 
-/// The least time between two reports of progress: a client shows a bar, nobody reads the numbers.
+/// The least time between two reports of progress: a client shows a bar, and nobody reads every number.
 const PACE: Duration = Duration::from_millis(100);
 
-/// Characters of a client's name that are kept.
+/// The most characters kept of a client's name.
 const CLIENT_CHARS: usize = 80;
 
-/// Runs `tool`. The engine call goes on when the caller goes away: it stops before the first swap or finishes.
+/// Runs `tool`. If the caller goes away, the engine call continues: it stops before the first swap or finishes.
 pub(super) async fn run(
     shared: &Arc<ServerState>,
     connection: u64,
@@ -38,7 +38,7 @@ pub(super) async fn run(
     }
     let started = Instant::now();
     let cancel = CancelToken::new();
-    // What the client is too slow to hear of is left out.
+    // Steps that the client is too slow to receive are dropped.
     let (steps, mut heard) = mpsc::channel(16);
     let token = context.meta.get_progress_token();
     let mut working = shared.running.spawn_blocking({
@@ -91,7 +91,7 @@ fn log(tool: &Definition, answer: &ToolAnswer, started: Instant, is_cancelled: b
     let milliseconds = started.elapsed().as_secs_f64() * 1e3;
     let transaction = answer.transaction.as_deref().unwrap_or("-");
     let result = answer.code.unwrap_or("done");
-    // A client that cancelled hears no answer, so this is the only word on a commit that was too far to be stopped.
+    // A client that cancelled gets no answer, so this is the only record of a commit that was too late to stop.
     let note = if is_cancelled && answer.code.is_none() { ", finished although cancelled" } else { "" };
     tracing::info!("{}: {result}{note}, transaction {transaction}, {milliseconds:.1} ms", tool.name);
 }
@@ -104,14 +104,14 @@ struct ProgressStep {
     total: usize,
 }
 
-/// Passes on how far the engine is, not too often.
+/// Passes on the progress of the engine, not too often.
 struct ProgressSender {
     steps: Option<mpsc::Sender<ProgressStep>>,
     last: Mutex<Option<Instant>>,
     client: Option<String>,
 }
 
-/// The name that the client gave itself, in a few plain characters: it goes into the log.
+/// The client's own name, reduced to a few plain characters: it goes into the log.
 fn client_of(context: &RequestContext<RoleServer>) -> Option<String> {
     let client = context.client_info()?;
     let name = format!("{} {}", client.name, client.version);
@@ -134,7 +134,7 @@ impl Observer for ProgressSender {
     }
 }
 
-/// Tells the client, in a number that only grows: each phase goes through all files once.
+/// Reports progress to the client as a number that only grows: each phase goes through all files once.
 #[expect(clippy::cast_precision_loss, reason = "files are counted in thousands")]
 async fn tell(context: &RequestContext<RoleServer>, token: Option<&ProgressToken>, step: ProgressStep) {
     let Some(token) = token else { return };

@@ -1,4 +1,4 @@
-//! Which connection committed what.
+//! Records which connection committed which transaction.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -23,7 +23,7 @@ impl Commits {
         self.lock().iter().any(|(id, by)| id == transaction && *by == connection)
     }
 
-    /// A connection has ended: its commits are nobody's own any more.
+    /// Removes the commits of a connection that has ended.
     pub(super) fn leave(&self, connection: u64) {
         self.lock().retain(|(_, by)| *by != connection);
     }

@@ -1,4 +1,4 @@
-//! Streamable HTTP: the same server for many clients, of this machine unless a token is asked for.
+//! Streamable HTTP: the same server for many clients, local ones only unless a token is required.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -29,16 +29,16 @@ use crate::limits;
 /// The path at which clients find the server.
 const PATH: &str = "/mcp";
 
-/// The time that open streams may take to end once the server is to end.
+/// The time that open streams may take to end at a shutdown.
 const CLOSING: Duration = Duration::from_secs(1);
 
 /// The pause after a connection that could not be accepted.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The header by which a session is known.
+/// The header that identifies a session.
 const SESSION: &str = "mcp-session-id";
 
-/// Serves until the server is to end.
+/// Serves until the shutdown.
 pub(super) async fn serve(shared: &Arc<ServerState>, http: &Http) -> Result<()> {
     check(http)?;
     let listener =
@@ -53,7 +53,7 @@ pub(super) async fn serve(shared: &Arc<ServerState>, http: &Http) -> Result<()> 
     Ok(())
 }
 
-/// Takes connections until the server is to end, then waits for those that are open.
+/// Accepts connections until the shutdown, then waits for the open ones.
 async fn accept(listener: &TcpListener, router: Router, stop: &CancellationToken) {
     let room = Arc::new(Semaphore::new(limits::CONNECTIONS));
     let open = TaskTracker::new();
@@ -71,7 +71,7 @@ async fn accept(listener: &TcpListener, router: Router, stop: &CancellationToken
                 });
             }
             Err(error) => {
-                // Files that are open elsewhere may be closed by then.
+                // File descriptors in use elsewhere may be closed by then.
                 tracing::warn!("a connection could not be taken: {error}");
                 tokio::time::sleep(PAUSE).await;
             }
@@ -81,9 +81,9 @@ async fn accept(listener: &TcpListener, router: Router, stop: &CancellationToken
     open.wait().await;
 }
 
-/// Serves one connection. Who does not come to the end of a head in time is gone, whether a token is asked for or not.
+/// Serves one connection. It is closed if the head of a request takes too long, with or without a token.
 async fn converse(stream: TcpStream, router: Router, stop: &CancellationToken) {
-    // Answers are small and awaited; a stream that cannot be told so works all the same.
+    // Answers are small and awaited; a stream without this option works as well.
     let _ = stream.set_nodelay(true);
     let mut builder = Builder::new(TokioExecutor::new()).http1_only();
     builder.http1().timer(TokioTimer::new()).header_read_timeout(limits::HEADER_TIME);
@@ -101,7 +101,7 @@ async fn converse(stream: TcpStream, router: Router, stop: &CancellationToken) {
     }
 }
 
-/// Refuses what would let strangers in.
+/// Refuses options that would let strangers in.
 fn check(http: &Http) -> Result<()> {
     if http.address.ip().is_loopback() || http.token.is_some() {
         return Ok(());
@@ -114,7 +114,7 @@ fn check(http: &Http) -> Result<()> {
     Err(Error::findings(vec![finding]))
 }
 
-/// Says where the server is, since port 0 leaves the choice to the system. Stdout has no other use here.
+/// Prints the server's address, since port 0 leaves the choice to the system. Stdout has no other use here.
 #[expect(clippy::print_stdout, reason = "the address is the one result of starting a server over HTTP")]
 fn announce(address: SocketAddr) {
     println!("http://{address}{PATH}");
@@ -145,8 +145,8 @@ fn router(shared: &Arc<ServerState>, http: &Http, address: SocketAddr) -> Router
     }
 }
 
-/// The names by which this server may be called. A page of the web that has its own name point to this machine is not
-/// among them.
+/// The names by which this server may be addressed. The name of a web page that points to this machine is not among
+/// them.
 fn hosts(http: &Http, address: SocketAddr) -> Vec<String> {
     let mut hosts: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into();
     let ip: IpAddr = address.ip();
@@ -157,14 +157,14 @@ fn hosts(http: &Http, address: SocketAddr) -> Vec<String> {
     hosts
 }
 
-/// The web pages that may call: those that were named and, where only this machine is served, those of this machine.
+/// The web pages that may call: the named ones and, if only this machine is served, those of this machine.
 fn origins(http: &Http, address: SocketAddr) -> Vec<String> {
     let local = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"].map(str::to_owned);
     let local = local.into_iter().filter(|_| address.ip().is_loopback());
     local.chain(http.origins.iter().cloned()).collect()
 }
 
-/// Opens no more sessions than there may be. The token is asked for before.
+/// Limits the number of sessions. The token is checked before.
 async fn bound(State(sessions): State<Arc<LocalSessionManager>>, request: Request, next: Next) -> Response {
     let is_new = !request.headers().contains_key(SESSION);
     if is_new && sessions.sessions.read().await.len() >= limits::SESSIONS {
@@ -174,10 +174,10 @@ async fn bound(State(sessions): State<Arc<LocalSessionManager>>, request: Reques
     next.run(request).await
 }
 
-/// The server, as it answers requests.
+/// The service that answers requests.
 type Service = StreamableHttpService<Server, LocalSessionManager>;
 
-/// Refuses strange hosts and origins before a body is waited for: a page of the web can send one of any size.
+/// Refuses unknown hosts and origins before the body is read: a web page can send one of any size.
 async fn known(State(service): State<Service>, request: Request, next: Next) -> Response {
     let headers = request.headers();
     let is_twice = |name: header::HeaderName| headers.get_all(name).iter().count() > 1;
@@ -186,13 +186,14 @@ async fn known(State(service): State<Service>, request: Request, next: Next) -> 
     }
     let mut asked = vec![headers.clone()];
     if request.uri().authority().is_some() {
-        // The target names a host, too.
+        // The target names a host as well.
         let mut headers = headers.clone();
         headers.remove(header::HOST);
         asked.push(headers);
     }
     for headers in asked {
-        // The service judges them before the method: it is asked with one that it does not have, and no body.
+        // The service checks them before the method: it is called with a method that it does not have, and without a
+        // body.
         let mut probe = Request::new(Body::empty());
         *probe.method_mut() = Method::OPTIONS;
         *probe.uri_mut() = request.uri().clone();
@@ -206,12 +207,12 @@ async fn known(State(service): State<Service>, request: Request, next: Next) -> 
     next.run(request).await
 }
 
-/// The answer to a request of which the body is not read to its end.
+/// The answer to a request whose body is not read to its end.
 fn refused(status: StatusCode, message: &'static str) -> Response {
     (status, [(header::CONNECTION, HeaderValue::from_static("close"))], message).into_response()
 }
 
-/// Waits for the whole body, and not for ever.
+/// Waits for the whole body, for a limited time.
 async fn in_time(request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
     match tokio::time::timeout(limits::BODY_TIME, body::to_bytes(body, limits::MESSAGE_BYTES)).await {
@@ -221,7 +222,7 @@ async fn in_time(request: Request, next: Next) -> Response {
     }
 }
 
-/// Lets those pass who know the token.
+/// Admits callers who send the token.
 async fn authorise(State(token): State<BearerToken>, request: Request, next: Next) -> Response {
     let header = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     if header.is_some_and(|header| token.is_in(header)) {

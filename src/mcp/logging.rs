@@ -16,9 +16,9 @@ pub enum Verbosity {
     Calls,
 }
 
-/// Logs from now on. In a process that logs already, nothing changes.
+/// Starts logging. In a process that logs already, nothing changes.
 pub(super) fn start(verbosity: Verbosity) {
-    // rmcp tells of every message at info, contents included.
+    // rmcp logs every message at info, contents included.
     let (own, protocol) = match verbosity {
         Verbosity::Quiet => (LevelFilter::WARN, LevelFilter::OFF),
         Verbosity::Calls => (LevelFilter::INFO, LevelFilter::WARN),

@@ -1,11 +1,11 @@
 //! The MCP server: one engine behind the tools, over stdio or streamable HTTP, shared by all connections.
 //!
-//! `tools` says what there is, `call` runs one call of the synchronous engine where it may block, `answer` gives what it
-//! said both as structured content and as text. `server` is what `rmcp` asks; `stdio` and `http` carry the messages.
+//! `tools` defines the tools, `call` runs one call of the synchronous engine where it may block, `answer` gives its
+//! result both as structured content and as text. `server` is called by `rmcp`; `stdio` and `http` carry the messages.
 //!
 //! Architecture invariant: this is a front-end. It knows the engine, the wire types and `delegate`, never the command
-//! line; nothing in
-//! the library knows it, and only here are `rmcp` and `tokio` known. State lives behind ids, never behind a connection.
+//! line; nothing in the library knows it, and only here are `rmcp` and `tokio` known. State lives behind ids, never
+//! behind a connection.
 
 mod answer;
 mod bound;
@@ -44,16 +44,16 @@ pub use roots::ServedWorkspace;
 pub use token::BearerToken;
 pub use toolsets::Toolsets;
 
-/// The time that an exit waits for calls that are past their first swap. Clients kill a server after about three seconds.
+/// The time that a shutdown waits for calls past their first swap. Clients kill a server after about three seconds.
 const LAST_CALLS: Duration = Duration::from_millis(2_500);
 
-/// Threads that carry messages, at most: calls have others.
+/// The most threads that carry messages; calls have their own.
 const WORKERS: usize = 8;
 
 /// The options of a server.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
-    /// Which tools there are.
+    /// The tools that are offered.
     pub toolsets: Toolsets,
     /// True if nothing may be changed.
     pub read_only: bool,
@@ -61,7 +61,7 @@ pub struct ServerOptions {
     pub allow_checks: bool,
     /// The longest time that a check may take.
     pub check_limit: Duration,
-    /// Bytes of an answer's text.
+    /// The most bytes of an answer's text.
     pub max_answer_bytes: usize,
     /// The settings of delegates that the caller gave.
     #[cfg(feature = "delegate")]
@@ -101,8 +101,8 @@ pub struct Http {
     pub origins: Vec<String>,
 }
 
-/// Serves until the input ends or a signal says so. Calls that are past their first swap finish before the end, others
-/// are cancelled: no file is left half-way.
+/// Serves until the input ends or a signal arrives. Calls past their first swap finish, others are cancelled: no file
+/// is left half-way.
 pub fn run(workspace: ServedWorkspace, options: ServerOptions) -> Result<()> {
     logging::start(options.verbosity);
     let shared = ServerState::new(workspace, options);
@@ -118,7 +118,7 @@ pub fn run(workspace: ServedWorkspace, options: ServerOptions) -> Result<()> {
     let runtime = Builder::new_multi_thread()
         .enable_all()
         .worker_threads(workers)
-        // The thread for calls that is started first never ends, so that calls wait where there is no other to be had.
+        // The first thread for calls never ends, so calls can wait even where no other thread can be started.
         .thread_keep_alive(Duration::MAX)
         .build()
         .map_err(|e| Error::io("start", "the threads of the server", e))?;
@@ -165,7 +165,7 @@ async fn serve(shared: Arc<ServerState>) -> Result<()> {
     served
 }
 
-/// Stops serving; an answer that is ready still goes out.
+/// Stops serving; an answer that is ready is still sent.
 async fn finish(stop: &tokio_util::sync::CancellationToken, serving: impl Future<Output = Result<()>>) -> Result<()> {
     tracing::info!("stopping");
     stop.cancel();

@@ -1,4 +1,4 @@
-//! The next steps as an agent can take them: by a tool, or by asking the person who has a shell.
+//! Words the next steps for an agent: a tool, or a question to the person who has a shell.
 
 use crate::error::NextStep;
 
@@ -33,7 +33,7 @@ pub(super) fn words(step: &NextStep) -> String {
     }
 }
 
-/// No tool does it, so a person must.
+/// No tool does this, so a person must.
 fn ask(command: &str) -> String {
     format!("ask the user to run `txedit {command}` in the workspace")
 }

@@ -1,4 +1,4 @@
-//! Prompts: two jobs that go well with transactions.
+//! Prompts for two tasks that suit transactions.
 
 use rmcp::ErrorData;
 use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};

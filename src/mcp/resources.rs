@@ -18,7 +18,7 @@ const JOURNAL_FORMAT: &str = "txedit://journal-format";
 
 const FORMAT: &str = include_str!("../../journal-format.md");
 
-/// Transactions in the log.
+/// The most transactions in the log.
 const LISTED: usize = 100;
 
 /// The diff of the transaction `id`.

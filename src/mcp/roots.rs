@@ -1,4 +1,4 @@
-//! The root of a server that was started without one: the one that its client names, else the current folder.
+//! The root of a server that was started without one: the client's, or else the current folder.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -33,13 +33,14 @@ impl fmt::Debug for ServedWorkspace {
 }
 
 impl ServedWorkspace {
-    /// The one of this engine.
+    /// A workspace with this engine.
     #[must_use]
     pub fn known(engine: Engine) -> Self {
         Self { engine: OnceCell::new_with(Some(engine)), open: None }
     }
 
-    /// The one that the client names, if it can be asked; else that of the current folder. Asked at the first call.
+    /// The workspace that the client names, if it can be asked; otherwise that of the current folder. Determined at the
+    /// first call.
     #[must_use]
     pub fn of_client(open: OpenWorkspace) -> Self {
         Self { engine: OnceCell::new(), open: Some(open) }
@@ -51,7 +52,7 @@ impl ServedWorkspace {
     }
 }
 
-/// Sees to it that the workspace is known, before a call.
+/// Makes sure that the workspace is known, before a call.
 pub(super) async fn settle(shared: &ServerState, context: &RequestContext<RoleServer>) -> Result<()> {
     let ServedWorkspace { engine, open } = &shared.workspace;
     let Some(open) = open else { return Ok(()) };
@@ -64,7 +65,7 @@ pub(super) async fn settle(shared: &ServerState, context: &RequestContext<RoleSe
                     opened = Some(engine);
                     break;
                 }
-                Err(error) => tracing::warn!("the client's root {} is passed over: {error}", root.display()),
+                Err(error) => tracing::warn!("the client's root {} is skipped: {error}", root.display()),
             }
         }
         let engine = match opened {
@@ -77,13 +78,13 @@ pub(super) async fn settle(shared: &ServerState, context: &RequestContext<RoleSe
     engine.get_or_try_init(|| opening).await.map(drop)
 }
 
-/// The folders that the client works in, as far as it says so.
+/// The folders in which the client works, as far as it names them.
 #[expect(deprecated, reason = "clients of older protocols have no other way to say it")]
 async fn roots(context: &RequestContext<RoleServer>) -> Vec<PathBuf> {
     if context.client_capabilities().is_none_or(|capabilities| capabilities.roots.is_none()) {
         return Vec::new();
     }
-    // A newer protocol knows no requests of servers: there it fails at once, and the current folder counts.
+    // In newer protocols servers cannot send requests: this fails at once, and the current folder is used.
     let asked = tokio::time::timeout(PATIENCE, context.peer.list_roots()).await;
     match asked {
         Ok(Ok(listed)) => listed.roots.iter().filter_map(|root| folder(&root.uri)).collect(),

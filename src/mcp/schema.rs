@@ -1,4 +1,4 @@
-//! The schemas of the tools, plain enough for the strictest client.
+//! The schemas of the tools, simple enough for the strictest client.
 //!
 //! Input schemas come from the wire types: inlined, without `$ref`, unions, type lists or formats, with a description
 //! on every property. Output schemas name the main properties and leave the rest open, for success and failure alike.
@@ -23,13 +23,13 @@ pub(super) fn input<T: JsonSchema>() -> Arc<JsonObject> {
     Arc::new(fields)
 }
 
-/// Leaves what every client knows. Looks at schemas only, not at properties that are called like a keyword.
+/// Reduces a schema to what every client knows. It visits only schemas, not properties that are named like a keyword.
 fn simplify(schema: &mut Value) {
     let Value::Object(fields) = schema else { return };
     for keyword in ["title", "format", "default", "minimum"] {
         fields.remove(keyword);
     }
-    // An optional field may be left out; to write null instead is not offered.
+    // An optional field may be left out; null is not offered.
     if let Some(Value::Array(types)) = fields.get_mut("type") {
         types.retain(|name| name != "null");
         if let [only] = types.as_slice() {
@@ -65,7 +65,7 @@ pub(super) enum PropertyKind {
     Texts,
 }
 
-/// A property of an answer: name, kind, what it is.
+/// A property of an answer: name, kind, description.
 pub(super) type Property = (&'static str, PropertyKind, &'static str);
 
 /// The properties of every failure.
@@ -79,7 +79,7 @@ const FAILURE: &[Property] = &[
     ("errors", PropertyKind::Objects, "On VALIDATION_FAILED: every finding, with its path in the arguments."),
 ];
 
-/// The schema of a tool's answer, done or failed.
+/// The schema of a tool's answer, for success and failure.
 pub(super) fn output(properties: &[Property]) -> Arc<JsonObject> {
     let mut all = JsonObject::new();
     all.insert("success".to_owned(), json!({"type": "boolean", "description": "Whether it was done."}));

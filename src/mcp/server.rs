@@ -1,4 +1,4 @@
-//! The answers to the requests of one connection, as `rmcp` passes them on.
+//! Answers the requests of one connection, which `rmcp` passes on.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,18 +17,18 @@ use super::shared::ServerState;
 use super::subscriptions::Sink;
 use super::{call, prompts, resources, roots};
 
-/// The instructions for a model; the root comes on top.
+/// The instructions for a model, without the root.
 const INSTRUCTIONS: &str = include_str!("instructions.md");
 
-/// One connection, or one request of a client that has none.
+/// One connection, or one request of a client without one.
 #[derive(Debug)]
 pub(super) struct Server {
     shared: Arc<ServerState>,
-    /// Tells its subscriptions and commits from those of others.
+    /// Distinguishes its subscriptions and commits from those of others.
     owner: u64,
 }
 
-/// A number that nobody has yet.
+/// A number that is not in use.
 fn new_owner() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
@@ -39,7 +39,7 @@ impl Server {
         Self { shared, owner: new_owner() }
     }
 
-    /// Runs what blocks on a thread where it may.
+    /// Runs blocking code on a thread for that purpose.
     async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&ServerState) -> Result<T, ErrorData> + Send + 'static,
@@ -153,7 +153,7 @@ impl ServerHandler for Server {
         Ok(CompleteResult::new(completion))
     }
 
-    // Until 2025-11-25; `listen` takes its place.
+    // Until 2025-11-25; `listen` replaces it.
     async fn subscribe(
         &self,
         request: SubscribeRequestParams,
@@ -193,13 +193,13 @@ impl ServerHandler for Server {
         Ok(())
     }
 
-    /// Refuses a request that the protocol does not know, or whose parameters are of the wrong shape.
+    /// Refuses a request that the protocol does not know, or whose parameters have the wrong shape.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        // Without a revision the request came before the handshake, which only old clients know.
+        // Without a revision the request came before the handshake, which only old clients do.
         let is_old = context.protocol_version().is_none_or(|version| version.has_initialize());
         let expected = match request.method.as_str() {
             "tools/call" | "prompts/get" => "a `name` (a string) and `arguments` (an object)",

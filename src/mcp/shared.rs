@@ -12,18 +12,18 @@ use crate::engine::{Engine, RecoverOptions};
 use crate::error::{ErrorKind, Result};
 use crate::wire::hints::with_steps;
 
-/// The one server behind all connections.
+/// The state behind all connections.
 #[derive(Debug)]
 pub(super) struct ServerState {
     pub(super) workspace: ServedWorkspace,
     pub(super) options: ServerOptions,
-    /// Those of the toolsets, in the order in which they are listed.
+    /// The tools of the toolsets, in the order in which they are listed.
     pub(super) tools: Vec<&'static Definition>,
     pub(super) subscriptions: Subscriptions,
     pub(super) commits: Commits,
-    /// Cancelled when the server is to end.
+    /// Cancelled for a shutdown.
     pub(super) stop: CancellationToken,
-    /// Calls of the engine.
+    /// The running calls of the engine.
     pub(super) running: TaskTracker,
 }
 
@@ -41,7 +41,7 @@ impl ServerState {
         }
     }
 
-    /// The engine, once it is known where to work.
+    /// The engine, once the workspace is known.
     pub(super) fn engine(&self) -> Result<&Engine> {
         self.workspace.engine()
     }
@@ -53,7 +53,7 @@ impl ServerState {
         Ok(())
     }
 
-    /// Refuses a faulty configuration at once, not at the first call of a delegate.
+    /// Refuses an invalid configuration at once, not at the first call of a delegate.
     pub(super) fn check_delegates(&self, engine: &Engine) -> Result<()> {
         #[cfg(feature = "delegate")]
         if self.options.toolsets.contains(super::toolsets::Toolset::Delegate) {
@@ -62,8 +62,8 @@ impl ServerState {
         Ok(())
     }
 
-    /// Finishes or takes back what an earlier process left. What cannot be recovered blocks only those whose files it
-    /// touches, and they are told.
+    /// Finishes or rolls back what an earlier process left. Transactions that cannot be recovered block only callers
+    /// whose files they touch, and those get an error.
     pub(super) fn recover(&self, engine: &Engine) {
         if self.options.read_only {
             return;
@@ -81,7 +81,7 @@ impl ServerState {
         }
     }
 
-    /// Those that are listed.
+    /// The tools that are listed.
     pub(super) fn listed(&self) -> impl Iterator<Item = &'static Definition> {
         let read_only = self.options.read_only;
         self.tools.iter().copied().filter(move |tool| !(read_only && tool.writes))

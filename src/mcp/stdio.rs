@@ -1,7 +1,7 @@
 //! Messages as lines on stdin and stdout.
 //!
-//! `rmcp` has such a transport too; it passes over lines that are too long or not JSON without a word, and leaves a
-//! client waiting. This one answers them.
+//! `rmcp` has such a transport as well; it silently skips lines that are too long or not JSON, and leaves the client
+//! waiting. This one answers them.
 
 mod message;
 
@@ -21,10 +21,10 @@ use super::shared::ServerState;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 
-/// Answers that may wait for a client that does not read.
+/// The most answers that wait for a client that does not read.
 const WAITING: usize = 64;
 
-/// Serves the client on stdin until it ends. A client that says nothing, or only looks around, is no failure.
+/// Serves the client on stdin until it ends. A client that sends nothing, or only lists things, is no failure.
 pub(super) async fn serve(shared: &Arc<ServerState>) -> Result<()> {
     let (input, output) = rmcp::transport::stdio_pipes();
     let lines = LineTransport::new(input, output, limits::MESSAGE_BYTES);
@@ -36,11 +36,11 @@ pub(super) async fn serve(shared: &Arc<ServerState>) -> Result<()> {
     }
 }
 
-/// Lines in, lines out.
+/// The transport: reads and writes lines.
 struct LineTransport<R> {
     input: BufReader<R>,
     line: LineBuffer,
-    /// True if a request came that settles the protocol's revision; `rmcp` gives up on anything else before that.
+    /// True once a request has settled the protocol's revision; before that, `rmcp` gives up on anything else.
     settled: bool,
     /// `None` once closed.
     output: Option<Sender<Vec<u8>>>,
@@ -55,7 +55,7 @@ impl<R: AsyncRead + Unpin + Send> LineTransport<R> {
         Self { input, line: LineBuffer::new(max_bytes), settled: false, output: Some(sender), writing: Some(writing) }
     }
 
-    /// Answers a line that cannot be passed on. Safe to be dropped before it is done.
+    /// Answers a line that cannot be passed on. Cancel-safe.
     async fn refuse(&mut self, refusal: RefusedLine) -> io::Result<()> {
         let message: ServerJsonRpcMessage = JsonRpcMessage::error(refusal.error, refusal.id);
         let bytes = encode(&message)?;
@@ -63,7 +63,7 @@ impl<R: AsyncRead + Unpin + Send> LineTransport<R> {
         output.send(bytes).await.map_err(|_| closed())
     }
 
-    /// The message of a line, `None` where it is of no interest yet.
+    /// The message of a line; `None` if it is to be ignored at this point.
     fn message(&mut self, line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, RefusedLine> {
         let message = message::read(line).map_err(|error| RefusedLine::of(line, &error))?;
         if !self.settled {
@@ -90,8 +90,8 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for LineTransport<R> {
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            // Where this is dropped and called anew, the part of a line that was read stays in `line`, and a whole line
-            // stays until it was passed on or answered.
+            // If this future is dropped and called again, the part of a line that was read stays in `line`, and a whole
+            // line stays until it was passed on or answered.
             if !self.line.is_whole && !self.line.fill(&mut self.input).await {
                 return None;
             }
@@ -133,7 +133,7 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for LineTransport<R> {
     }
 }
 
-/// Writes what comes until there is nothing more to come, or nobody to read it.
+/// Writes lines until there are no more, or the reader is gone.
 async fn write(mut output: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<Vec<u8>>) {
     while let Some(line) = lines.recv().await {
         if output.write_all(&line).await.is_err() || output.flush().await.is_err() {
@@ -152,7 +152,7 @@ fn closed() -> io::Error {
     io::Error::new(io::ErrorKind::NotConnected, "the client is gone")
 }
 
-/// A line that is not passed on, and what its sender is told.
+/// A line that is not passed on, with the answer to its sender.
 #[derive(Debug)]
 struct RefusedLine {
     error: ErrorData,
@@ -160,7 +160,7 @@ struct RefusedLine {
 }
 
 impl RefusedLine {
-    /// For a line that is no message.
+    /// For a line that is not a message.
     fn of(line: &[u8], error: &serde_json::Error) -> Self {
         use serde_json::error::Category;
         let is_json = match error.classify() {
@@ -181,17 +181,17 @@ impl RefusedLine {
     }
 }
 
-/// A line as far as it is read.
+/// A line as far as it was read.
 struct LineBuffer {
     bytes: Vec<u8>,
-    /// Bytes that are not kept since there are too many; the last of them are in `tail`.
+    /// The number of bytes dropped because the line is too long; the last of them are in `tail`.
     dropped: usize,
     tail: Vec<u8>,
     is_whole: bool,
     max_bytes: usize,
 }
 
-/// Bytes kept of the end of a line that is too long: some clients write the id last.
+/// The bytes kept of the end of a line that is too long: some clients write the id last.
 const TAIL_BYTES: usize = 256;
 
 impl LineBuffer {
@@ -199,8 +199,8 @@ impl LineBuffer {
         Self { bytes: Vec::new(), dropped: 0, tail: Vec::new(), is_whole: false, max_bytes }
     }
 
-    /// Reads on to the end of the line; `false` where the input ends before. Safe to be dropped and called anew: what
-    /// is taken from the input is put into the line at once.
+    /// Reads on to the end of the line; `false` if the input ends before. Cancel-safe: bytes taken from the input are
+    /// put into the line at once.
     async fn fill(&mut self, input: &mut (impl AsyncBufReadExt + Unpin)) -> bool {
         while !self.is_whole {
             let (taken, ends) = match input.fill_buf().await {
@@ -232,7 +232,7 @@ impl LineBuffer {
 
     fn clear(&mut self) {
         self.bytes.clear();
-        // One large message is no reason to keep its memory.
+        // Do not keep the memory of one large message.
         self.bytes.shrink_to(limits::CHUNK_BYTES);
         self.tail.clear();
         self.dropped = 0;
@@ -250,7 +250,7 @@ impl LineBuffer {
     }
 }
 
-/// The id of a message of which only the start is there, if it stands before what is missing.
+/// The id of a message of which only the start was kept, if it is in that part.
 fn id_at_start(start: &[u8]) -> Option<RequestId> {
     use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
     struct Find<'a>(&'a mut Option<RequestId>);
@@ -277,13 +277,13 @@ fn id_at_start(start: &[u8]) -> Option<RequestId> {
         }
     }
     let mut id = None;
-    // The error says only that the end is missing.
+    // The error only says that the end is missing.
     let _ = Find(&mut id).deserialize(&mut serde_json::Deserializer::from_slice(start));
     id
 }
 
-/// The id of a message of which only the end is there. The brace that ends a line closes the message itself, so that
-/// an `"id": …` right before it is the message's own.
+/// The id of a message of which only the end was kept. The brace that ends a line closes the message itself, so an
+/// `"id": …` right before it is the message's own.
 fn id_at_end(tail: &[u8]) -> Option<RequestId> {
     let at = memchr::memmem::rfind(tail, b"\"id\"")?;
     let value = tail[at + 4..].trim_ascii().strip_prefix(b":")?.trim_ascii().strip_suffix(b"}")?;

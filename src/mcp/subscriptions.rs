@@ -1,4 +1,4 @@
-//! The clients that are told when a commit changes what they watch.
+//! Notifies clients when a commit changes what they watch.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -11,22 +11,22 @@ use tokio::runtime::Handle;
 use super::answer::ToolChanges;
 use super::resources::{TRANSACTIONS, diff_uri};
 
-/// Watches of one connection at most: each commit looks at all of them.
+/// The most watches of one connection: each commit checks all of them.
 const PER_CONNECTION: usize = 1_000;
 
-/// All that is watched.
+/// All watches.
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions(Mutex<Vec<Watch>>);
 
 #[derive(Debug, Clone)]
 struct Watch {
-    /// Whose it is: a connection, or one listening request.
+    /// Its owner: a connection, or one listening request.
     owner: u64,
     uri: String,
     sink: Sink,
 }
 
-/// The way in which its owner is told.
+/// The way to notify its owner.
 #[derive(Debug, Clone)]
 pub(super) enum Sink {
     /// By `resources/subscribe`, until 2025-11-25.
@@ -37,7 +37,7 @@ pub(super) enum Sink {
 
 impl Sink {
     async fn tell(&self, uri: String) {
-        // A client that is gone needs no word.
+        // A client that is gone need not be notified.
         match self {
             Self::Connection(peer) => {
                 let _ = peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await;
@@ -50,7 +50,7 @@ impl Sink {
 }
 
 impl Subscriptions {
-    /// From now on `owner` is told of `uri`. `false` where it watches too much already.
+    /// Starts notifying `owner` about `uri`. Returns `false` if it watches too much already.
     pub(super) fn add(&self, owner: u64, uri: &str, sink: Sink) -> bool {
         let mut watches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mine = watches.iter().filter(|watch| watch.owner == owner);
@@ -61,13 +61,13 @@ impl Subscriptions {
         has || count < PER_CONNECTION
     }
 
-    /// `owner` is no longer told of `uri`, or of anything.
+    /// Stops notifying `owner` about `uri`, or about everything.
     pub(super) fn remove(&self, owner: u64, uri: Option<&str>) {
         let mut watches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         watches.retain(|watch| watch.owner != owner || uri.is_some_and(|uri| watch.uri != uri));
     }
 
-    /// Tells whoever watches what was changed. Called where a runtime is at hand; waits for nobody.
+    /// Notifies the owners of watches on what was changed. Needs a runtime; does not wait.
     pub(super) fn announce(&self, changes: &ToolChanges) {
         if changes.committed.is_none() {
             return;
@@ -80,7 +80,7 @@ impl Subscriptions {
     }
 }
 
-/// True if `uri` is of something that was changed.
+/// True if `uri` is one of the things that changed.
 fn concerns(changes: &ToolChanges, uri: &str) -> bool {
     if uri == TRANSACTIONS {
         return true;

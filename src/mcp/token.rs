@@ -7,18 +7,18 @@ use std::fmt;
 pub struct BearerToken(blake3::Hash);
 
 impl BearerToken {
-    /// Characters below which a token is guessed too easily.
+    /// The least number of characters: a shorter token is guessed too easily.
     pub const MIN_CHARS: usize = 16;
 
-    /// The token in a file or a variable; white space around it does not count. `None` for one that is too short.
+    /// The token in a file or a variable, without surrounding white space. `None` if it is too short.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
         (text.len() >= Self::MIN_CHARS).then(|| Self(blake3::hash(text.as_bytes())))
     }
 
-    /// True if an `Authorization` header carries this token. Comparing digests tells nothing of the token by its
-    /// duration, and `blake3::Hash` compares in constant time besides.
+    /// True if an `Authorization` header carries this token. The time of comparing digests reveals nothing about the
+    /// token, and `blake3::Hash` compares in constant time anyway.
     pub(super) fn is_in(&self, header: &str) -> bool {
         let Some((scheme, token)) = header.split_once(' ') else { return false };
         scheme.eq_ignore_ascii_case("bearer") && blake3::hash(token.trim().as_bytes()) == self.0

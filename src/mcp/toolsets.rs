@@ -1,4 +1,4 @@
-//! Which tools a server offers.
+//! The tools that a server offers, in groups.
 
 use std::str::FromStr;
 
@@ -11,11 +11,11 @@ pub enum Toolset {
     Transactions,
     /// The history, and undo.
     History,
-    /// Another agent's help; off unless asked for.
+    /// The help of another agent; off by default.
     Delegate,
 }
 
-/// All of them, with the names that a user gives.
+/// All toolsets with their names.
 const ALL: &[(&str, Toolset)] = &[
     ("edit", Toolset::Edit),
     ("transactions", Toolset::Transactions),
@@ -24,7 +24,8 @@ const ALL: &[(&str, Toolset)] = &[
     ("delegate", Toolset::Delegate),
 ];
 
-/// Some toolsets: `edit,history` names them; `+delegate` and `-history` add to the default and leave out of it.
+/// A selection of toolsets: `edit,history` names them; `+delegate` and `-history` add to the default and remove from
+/// it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Toolsets(Vec<Toolset>);
 

@@ -1,4 +1,4 @@
-//! What is outside of a workspace though it is beneath its root: folders of version control, and what an operator denies.
+//! Defines what is out of bounds although beneath the root: folders of version control, and what an operator denies.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -12,20 +12,20 @@ mod braces;
 mod glob;
 mod spelling;
 
-/// The folders of version control systems; `.git` is a file in a linked work tree. Hooks and settings in them are
+/// The folders of version control systems; `.git` is a file in a linked work tree. Their hooks and settings contain
 /// commands that the next call of the system runs.
 pub const VCS_FOLDERS: [&str; 8] = [".git", ".hg", ".jj", ".svn", ".sl", ".bzr", "_darcs", ".pijul"];
 
-/// Whether git takes a folder for a repository by what it `has`, whatever its name: a bare one, or one that a `.git` file
-/// names.
+/// Returns whether git takes a folder for a repository because of what it `has`, whatever its name: a bare one, or one
+/// that a `.git` file names.
 pub fn is_repository<E>(mut has: impl FnMut(&str) -> Result<bool, E>) -> Result<bool, E> {
     Ok(has("HEAD")? && (has("objects")? && has("refs")? || has("commondir")?))
 }
 
-/// What [`is_repository`] asks for, in small letters.
+/// The names that [`is_repository`] looks for, in lower case.
 pub(crate) const REPOSITORY_NAMES: [&str; 4] = ["head", "objects", "refs", "commondir"];
 
-/// What may not be read or written, whoever asks. The default bars version control and nothing else.
+/// The paths that may be neither read nor written, whoever asks. The default bars only version control.
 #[derive(Debug, Clone, Default)]
 pub struct Bounds {
     allows_vcs: bool,
@@ -34,7 +34,7 @@ pub struct Bounds {
     settings: Vec<PathBuf>,
 }
 
-/// Why a path is outside.
+/// Why a path is out of bounds.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Barred {
     /// It is, or is in, a folder of version control.
@@ -42,7 +42,7 @@ pub enum Barred {
         "belongs to version control, which runs hooks and settings as commands; only whoever starts txedit can allow it"
     )]
     Vcs,
-    /// It is the operator's own settings, which say what is denied.
+    /// It is the file of the operator's settings, which say what is denied.
     #[error("holds the settings of whoever started txedit")]
     Settings,
     /// The operator denies it.
@@ -50,51 +50,51 @@ pub enum Barred {
     Denied(String),
 }
 
-/// A glob that denies nothing.
+/// An invalid glob: it would deny nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{glob:?} denies nothing: {why}")]
 pub struct BadGlob {
-    /// As it was given.
+    /// The glob as given.
     pub glob: String,
     why: String,
 }
 
 impl Bounds {
-    /// The same with folders of version control inside.
+    /// Allows folders of version control.
     #[must_use]
     pub fn allowing_vcs(self) -> Self {
         Self { allows_vcs: true, ..self }
     }
 
-    /// The same without the file of the operator's settings, by its paths relative to the root: a caller could take back in
-    /// it what is denied, and name a program to be run.
+    /// Bars the file of the operator's settings, given by its paths relative to the root: by editing it a caller could
+    /// allow what is denied, or name a program to run.
     #[must_use]
     pub fn barring_settings(self, paths: Vec<PathBuf>) -> Self {
         Self { settings: paths, ..self }
     }
 
-    /// Whether folders of version control are inside.
+    /// Returns whether folders of version control are allowed.
     #[must_use]
     pub fn allows_vcs(&self) -> bool {
         self.allows_vcs
     }
 
-    /// The same for a root, which may itself be in a folder of version control, or in what git takes for a repository.
+    /// The bounds for a root that may itself be in a folder of version control, or in what git takes for a repository.
     #[must_use]
     pub fn within(self, root: &Path, is_in_repository: bool) -> Self {
         let mut names = root.as_os_str().as_bytes().split(|byte| *byte == b'/');
         Self { is_in_vcs: is_in_repository || names.any(is_vcs), ..self }
     }
 
-    /// The same with other globs, written as in a `.gitignore` at the root, in any case. What is in a folder that is
-    /// denied is denied as well.
+    /// Replaces the globs, written as in a `.gitignore` at the root, ignoring case. A denied folder denies everything
+    /// in it.
     pub fn denying<'a>(self, globs: impl IntoIterator<Item = &'a str>) -> Result<Self, BadGlob> {
         let read = |glob: &str| {
             let bad = |why: String| BadGlob { glob: glob.to_owned(), why };
             if let Some(why) = why_nothing_fits(glob) {
                 return Err(bad(why.to_owned()));
             }
-            // As it is, and as a file system spells it that folds letters.
+            // As it is, and as a file system that ignores case spells it.
             let mut spellings = vec![glob.to_owned(), lowered(glob)];
             spellings.dedup();
             Glob::new(glob, &spellings).map_err(bad)
@@ -102,7 +102,8 @@ impl Bounds {
         Ok(Self { denied: globs.into_iter().map(read).collect::<Result<_, _>>()?, ..self })
     }
 
-    /// Why a path relative to the root is outside, if it is. By its letters alone: symlinks are resolved before.
+    /// The reason for which a path relative to the root is out of bounds, if it is. Purely lexical: symlinks are
+    /// resolved before.
     #[must_use]
     pub fn bars(&self, path: &Path) -> Option<Barred> {
         let mut names = path.as_os_str().as_bytes().split(|byte| *byte == b'/');
@@ -121,7 +122,7 @@ impl Bounds {
     }
 }
 
-/// Why no path can fit a glob, if none can.
+/// The reason for which no path can match a glob, if none can.
 fn why_nothing_fits(glob: &str) -> Option<&'static str> {
     let mut names = glob.strip_prefix('/').unwrap_or(glob).split('/');
     if glob.trim().is_empty() || glob.starts_with(['!', '#']) {
@@ -139,9 +140,9 @@ fn why_nothing_fits(glob: &str) -> Option<&'static str> {
     }
 }
 
-const VARIABLE: &str = "variables are not read here: write the path itself, or a \\ in front of the sign";
+const VARIABLE: &str = "variables are not read here: write the path itself, or a \\ before the sign";
 
-/// Why a glob is not one, but a list, or what a shell would have made one of.
+/// The reason for which a text is a list of globs instead of one, or would be to a shell.
 fn why_not_one(glob: &str) -> Option<&'static str> {
     let is_quote = |quote: char| glob.len() > 1 && glob.starts_with(quote) && glob.ends_with(quote);
     let is_name = |c: char| c.is_ascii_alphabetic() || c == '{' || c == '_';
@@ -166,12 +167,10 @@ fn why_not_one(glob: &str) -> Option<&'static str> {
             '}' | ']' => depth = depth.saturating_sub(1),
             '%' if is_variable(&chars.clone().collect::<String>()) => return Some(VARIABLE),
             ',' | ';' | ':' if depth == 0 => {
-                return Some("it is a list: give each glob by itself, or a \\ in front of the sign");
+                return Some("it is a list: give each glob by itself, or a \\ before the sign");
             }
             ' ' if chars.peek().is_none_or(|next| "./*~! ".contains(*next)) => {
-                return Some(
-                    "it is a list, or ends with a blank: give each glob by itself, or a \\ in front of the blank",
-                );
+                return Some("it is a list, or ends with a blank: give each glob by itself, or a \\ before the blank");
             }
             _ => {}
         }
@@ -183,8 +182,8 @@ fn is_vcs(name: &[u8]) -> bool {
     VCS_FOLDERS.iter().any(|folder| leads_to(name, folder))
 }
 
-/// Whether a name is `folder`, an ASCII name with a dot or the like in front, on any file system: one that folds case or
-/// passes over characters without width, or that knows short names, streams, and no dots or blanks at the end.
+/// Returns whether a name means `folder`, an ASCII name that starts with a dot or the like, on any file system: one
+/// that ignores case or zero-width characters, or that knows short names, streams, and no trailing dots or blanks.
 #[must_use]
 pub fn leads_to(name: &[u8], folder: &str) -> bool {
     let folder = folder.as_bytes();
@@ -271,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_glob_that_is_none_is_refused() {
+    fn an_invalid_glob_is_refused() {
         for glob in
             ["[a", "a[]", "[[:letter:]]", "[z-a]", "a\\", "{a", "{a,{b}", "[!]", "{1,2}{1,2}{1,2}".repeat(4).as_str()]
         {
@@ -291,7 +290,7 @@ mod tests {
             let bad = Bounds::default().denying([glob]).unwrap_err();
             assert!(bad.to_string().contains("denies nothing"), "{glob:?}: {bad}");
         }
-        // A name can have such signs: it says so, or has them where no list has.
+        // A name can have such characters: the glob escapes them, or they are where no list has them.
         for (glob, path) in [
             ("{*.pem,.env}", "x.pem"),
             ("a\\,b", "a,b"),
@@ -313,7 +312,7 @@ mod tests {
         }
     }
 
-    /// Whether a glob, by itself, bars a path.
+    /// Returns whether a glob, by itself, bars a path.
     fn fits(glob: &str, path: &str) -> bool {
         bounds(&[glob]).bars(path.as_ref()).is_some()
     }
@@ -361,7 +360,7 @@ mod tests {
         assert!(Bounds::default().denying(["[a--b]x"]).is_err(), "a range that ends before it begins");
     }
 
-    /// By git with one setting or the other: in any case a class is about other letters, not about fewer.
+    /// By git with either setting of case: where case is ignored, a class matches other letters, not fewer.
     #[test]
     fn a_negated_class_fits_by_either_reading_of_case() {
         for (glob, path) in [

@@ -1,4 +1,4 @@
-//! A request and what was read become a plan.
+//! Builds a plan from a request and the files that were read.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
@@ -16,9 +16,9 @@ use crate::text::{self, Applied, Edited, RefusedEdit, splice::Splices};
 pub struct Target {
     /// The path in the workspace, without symlinks.
     pub path: RelPath,
-    /// Folders on the way that are not there yet, parents first.
+    /// Missing folders above it, parents first.
     pub missing: Vec<RelPath>,
-    /// The folders in the one that stands there, where a file takes its place.
+    /// The folders in the one that is there, if a file takes its place.
     pub within: Option<Vec<RelPath>>,
     /// The mode that its folder gives a new file.
     pub new_mode: u32,
@@ -31,24 +31,24 @@ pub struct Target {
 pub struct TargetIds {
     /// The path that the entry names.
     pub subject: usize,
-    /// Where the file is moved.
+    /// The new path of the file.
     pub destination: Option<usize>,
-    /// Where a copy of the old content goes.
+    /// The path of a copy of the old content.
     pub backup: Option<usize>,
-    /// The file that it becomes a copy of.
+    /// The file of which it becomes a copy.
     pub origin: Option<usize>,
 }
 
-/// As many bytes are put together to be hashed: the hash needs some to be quick, and the cache has room for them.
+/// The number of bytes gathered for one call of the hash: it needs some to be fast, and the cache has room for them.
 const HASHED_TOGETHER: usize = 64 << 10;
 
-/// The content that a file's edits are for: in memory, or too large for that.
+/// The content that edits apply to: in memory, or too large for that.
 pub trait Base {
-    /// How many bytes it has.
+    /// The size in bytes.
     fn size(&self) -> usize;
-    /// What edits do to it.
+    /// The result of edits.
     fn edit(&self, edits: &[Edit]) -> Result<Result<Edited, RefusedEdit>, Error>;
-    /// The digest of what splices make of it.
+    /// The digest of the content after splices.
     fn spliced(&self, splices: &Splices) -> Result<Digest, Error>;
 }
 
@@ -72,13 +72,13 @@ impl Base for Vec<u8> {
     }
 }
 
-/// Collects what becomes of each target.
+/// Collects the changes of each target.
 #[derive(Debug)]
 pub struct Builder {
     fates: Vec<TargetFate>,
 }
 
-/// One target, and what becomes of it.
+/// One target and its change.
 #[derive(Debug)]
 struct TargetFate {
     target: Target,
@@ -88,34 +88,33 @@ struct TargetFate {
 }
 
 impl Builder {
-    /// A builder of a plan for these targets, counted by [`TargetIds`].
+    /// A builder for these targets, which [`TargetIds`] count.
     #[must_use]
     pub fn new(targets: Vec<Target>) -> Self {
         let fate = |target| TargetFate { target, before: None, vacated_by: None, filled: None };
         Self { fates: targets.into_iter().map(fate).collect() }
     }
 
-    /// Says what stands at a target. Each target that is there is told before [`finish`](Self::finish), and the
-    /// subject of a file before the file is added.
+    /// Records the state of a target. The state of each existing target must be recorded before
+    /// [`finish`](Self::finish), and that of a file's subject before the file is added.
     pub fn saw(&mut self, target: usize, state: FileState) {
         self.fates[target].before = Some(state);
     }
 
-    /// Says that a file of the request leaves a target. Told of all files before the first is added: the path is free
-    /// for others, wherever in the request they stand.
+    /// Records that a file of the request leaves a target. Call it for all files before the first is added: the path is
+    /// free for others, wherever in the request they are.
     pub fn vacate(&mut self, target: usize, file: usize) {
         self.fates[target].vacated_by = Some(file);
     }
 
-    /// What a target will be, as far as it is known by now.
+    /// The new state of a target, as far as it is known.
     #[must_use]
     pub fn becomes(&self, target: usize) -> Option<&New> {
         self.fates[target].filled.as_ref().map(|(_, new)| new)
     }
 
-    /// Adds one file of the request, whose content, or that of its origin, is `base` (empty where it is not there or
-    /// not needed).
-    /// The caller has checked that the subject is there where it must be, and that destinations are free.
+    /// Adds one file of the request whose content, or that of its origin, is `base` (empty if it does not exist or is
+    /// not needed). The caller has checked that the subject exists if it must, and that destinations are free.
     pub fn add(
         &mut self,
         file: usize,
@@ -179,7 +178,7 @@ impl Builder {
         Ok(New { state, content: NewContent::Spliced(source, splices), dressed_as: Some(source), keeps_time: false })
     }
 
-    /// A new file with the content of another, changed. It is as executable as that one is.
+    /// A new file with the changed content of another. It is executable if that one is.
     fn copied(
         &self,
         from: usize,
@@ -195,7 +194,7 @@ impl Builder {
         Ok(New { state, content, dressed_as: None, keeps_time })
     }
 
-    /// A whole new content. Where a file stays in place it keeps its mode and attributes.
+    /// A whole new content. A file that stays in place keeps its mode and attributes.
     fn written(&self, at: usize, content: &[u8], mode: Option<Mode>) -> New {
         let fate = &self.fates[at];
         let stays = fate.before.filter(|_| fate.vacated_by.is_none());
@@ -209,7 +208,7 @@ impl Builder {
         New { state, content: NewContent::Bytes(content.to_vec()), dressed_as, keeps_time: false }
     }
 
-    /// The plan, in its normal form. Entries that change nothing are folded away.
+    /// The plan in normal form. Entries without an effect are dropped.
     pub fn finish(self) -> Result<Plan, Error> {
         let mut folders = BTreeSet::new();
         let mut emptied = Vec::new();
@@ -229,7 +228,7 @@ impl Builder {
             };
             Some(Entry { path: target.path, change, asked_by: Some(asked_by) })
         };
-        // In the memory of the fates: the standard library sees to that, but keeps all of it.
+        // The standard library reuses the memory of the fates, but keeps all of it.
         let mut entries: Vec<Entry> = self.fates.into_iter().filter_map(entry).collect();
         entries.extend(emptied.into_iter().map(removed));
         entries.shrink_to_fit();
@@ -237,14 +236,14 @@ impl Builder {
     }
 }
 
-/// The entry of a folder that goes with the one that it is in.
+/// The entry of a folder that is removed together with the one above it.
 pub(crate) fn removed((path, asked_by): (RelPath, Option<usize>)) -> Entry {
     Entry { path, change: PlannedChange::RemoveFolder, asked_by }
 }
 
 impl Plan {
-    /// Puts folders that appear first, parents before children, and those that go last, children before parents; refuses
-    /// a path that would be a folder and a file.
+    /// Puts new folders first, parents before children, and removed ones last, children before parents; refuses a path
+    /// that would be both a folder and a file.
     pub(crate) fn assemble(folders: BTreeSet<(RelPath, usize)>, mut files: Vec<Entry>) -> Result<Self, Error> {
         put_leaving_last(&mut files);
         if folders.is_empty() {
@@ -258,7 +257,7 @@ impl Plan {
         }
         let index: HashMap<RelPath, usize> =
             entries.iter().enumerate().map(|(at, entry)| (entry.path.clone(), at)).collect();
-        // A file that goes makes room for a folder of its name.
+        // A file that is removed makes room for a folder of its name.
         files.retain(|file| match (index.get(&file.path), &file.change) {
             (Some(&at), PlannedChange::Delete(before)) => {
                 entries[at].change = PlannedChange::FileToFolder(*before);
@@ -279,7 +278,7 @@ impl Plan {
     }
 }
 
-/// What is in a folder must be out of it before it goes.
+/// The content of a folder must be moved out before the folder is removed.
 fn put_leaving_last(files: &mut [Entry]) {
     let rank = |entry: &Entry| match entry.change {
         PlannedChange::RemoveFolder => 1,

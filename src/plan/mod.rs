@@ -1,6 +1,6 @@
-//! What a transaction will do: for each path its content before and after, and where the new content comes from.
+//! The effect of a transaction: for each path its content before and after, and the source of the new content.
 //!
-//! A plan is a value. A dry run prints it, a commit writes it into a journal, and an undo is a plan like any other.
+//! A plan is a value. A dry run prints it, a commit writes it into a journal, and a revert is a plan like any other.
 
 use crate::digest::{Digest, Digester};
 use crate::path::RelPath;
@@ -8,7 +8,7 @@ use crate::text::splice::Splices;
 
 pub mod build;
 
-/// All entries, each path once: folders that appear first, parents before children; folders that go last, children before
+/// All entries, one per path: new folders first, parents before children; removed folders last, children before
 /// parents.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
@@ -16,37 +16,37 @@ pub struct Plan {
     pub entries: Vec<Entry>,
 }
 
-/// What happens to one path.
+/// The change of one path.
 #[derive(Debug, Clone)]
 pub struct Entry {
     /// The path in the workspace.
     pub path: RelPath,
-    /// What happens.
+    /// The change.
     pub change: PlannedChange,
     /// The file of the request that asked for it, from 0.
     pub asked_by: Option<usize>,
 }
 
-/// What happens to a path. A rename is a create and a delete; two names swapped are two edits.
+/// A kind of change. A rename is a create and a delete; an exchange of two names is two edits.
 #[derive(Debug, Clone)]
 pub enum PlannedChange {
     /// A file gets another content, another mode, or both.
     Edit(FileState, New),
     /// A file appears.
     Create(New),
-    /// A file goes.
+    /// A file is removed.
     Delete(FileState),
     /// A folder appears, empty.
     Folder,
     /// A folder appears, empty, where a file was.
     FileToFolder(FileState),
-    /// A file appears where a folder was, out of which everything was taken.
+    /// A file appears in the place of a folder from which everything was moved out.
     FolderToFile(New),
-    /// A folder goes, out of which everything was taken: one that is in such a folder.
+    /// A folder within such a folder is removed, after everything was moved out of it.
     RemoveFolder,
 }
 
-/// The state of a file that recovery can tell.
+/// The state of a file as far as recovery can recognise it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileState {
     /// The digest of its content.
@@ -55,69 +55,69 @@ pub struct FileState {
     pub size: u64,
     /// Its permission, set-id and sticky bits.
     pub mode: u32,
-    /// Its owner and attributes; `None` where a journal of version 1 does not tell them.
+    /// Its owner and attributes; `None` in a journal of version 1.
     pub access: Option<Access>,
 }
 
-/// Who owns a file, and what it is dressed in besides its mode.
+/// The owner and the metadata of a file besides its mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Access {
     /// The owner.
     pub user: u32,
     /// The group.
     pub group: u32,
-    /// The digest of the extended attributes, with ACLs among them, and of the inode flags; `None` where there are none.
+    /// The digest of the extended attributes, with ACLs among them, and of the inode flags; `None` if there are none.
     pub attributes: Option<Digest>,
 }
 
 impl FileState {
-    /// Whether it is the same content with the same mode, owner and attributes, as far as both tell them.
+    /// Returns whether content, mode, owner and attributes are the same, as far as both are known.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         self.digest == other.digest && self.is_dressed_as(other.mode, other.access)
     }
 
-    /// Whether mode, owner and attributes are these, as far as they are known.
+    /// Returns whether mode, owner and attributes are these, as far as they are known.
     #[must_use]
     pub fn is_dressed_as(&self, mode: u32, access: Option<Access>) -> bool {
         self.mode == mode && self.access.zip(access).is_none_or(|(one, other)| one == other)
     }
 }
 
-/// A file as it will be.
+/// The new state of a file.
 #[derive(Debug, Clone)]
 pub struct New {
-    /// What it will be.
+    /// Its state.
     pub state: FileState,
-    /// Where its bytes come from.
+    /// The source of its bytes.
     pub content: NewContent,
-    /// The file whose owner, attributes and flags it gets; `None` for what its folder gives a new file.
+    /// The file whose owner, attributes and flags it gets; `None` for what its folder gives to a new file.
     pub dressed_as: Option<SourceId>,
-    /// Whether it keeps the modification time of the source: its content only moves.
+    /// True if it keeps the modification time of the source: its content only moves.
     pub keeps_time: bool,
 }
 
-/// A file that was read for the plan: an index into the snapshots that it was built from.
+/// A file that was read for the plan: an index into the snapshots from which it was built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourceId(pub usize);
 
-/// Where new bytes come from.
+/// The source of new bytes.
 #[derive(Debug, Clone)]
 pub enum NewContent {
-    /// They are here.
+    /// These bytes.
     Bytes(Vec<u8>),
     /// The content of a file that was read, with some ranges replaced.
     Spliced(SourceId, Splices),
 }
 
 impl Plan {
-    /// Whether there is nothing to do.
+    /// Returns whether there is nothing to do.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The hash over everything that it does: two plans of one hash find the same files and leave the same files.
+    /// The hash of its whole effect: plans with the same hash expect the same files and leave the same files.
     #[must_use]
     pub fn hash(&self) -> Digest {
         hash(self.entries.iter().map(|entry| {
@@ -135,25 +135,25 @@ impl Plan {
     }
 }
 
-/// What of an entry counts for the hash of its plan.
+/// The part of an entry that counts for the hash of its plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Hashed<'a> {
     /// The path in the workspace.
     pub path: &'a RelPath,
     /// The word for it in journals.
     pub kind: &'a str,
-    /// What stands there before.
+    /// The state before.
     pub before: Option<&'a FileState>,
-    /// What stands there after.
+    /// The state after.
     pub after: Option<&'a FileState>,
 }
 
-/// The hash over entries in their order.
+/// The hash of entries in their order.
 pub fn hash<'a>(entries: impl Iterator<Item = Hashed<'a>>) -> Digest {
     use std::os::unix::ffi::OsStrExt as _;
     let mut digester = Digester::new();
     let mut field = |bytes: &[u8]| {
-        // Its length first: nothing of one field can be taken for the next.
+        // Each field is preceded by its length, so that no field can be taken for a part of the next.
         digester.update(&(bytes.len() as u64).to_le_bytes());
         digester.update(bytes);
     };

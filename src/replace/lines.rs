@@ -1,4 +1,4 @@
-//! A content as a pattern sees it: every line break is a line feed, and a place of it is a place of the content.
+//! A content with every line break as a line feed, and its places mapped back to the content.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use memchr::memmem;
 /// A content with its CRLFs as line feeds.
 pub(super) struct LfContent<'c> {
     pub(super) text: Cow<'c, [u8]>,
-    /// Where in the text the line feeds stand whose carriage return is left out, in ascending order.
+    /// The places in the text, ascending, of line feeds whose carriage return is left out.
     shortened: Vec<usize>,
 }
 
@@ -34,7 +34,7 @@ impl<'c> LfContent<'c> {
         Self { text: Cow::Owned(text), shortened }
     }
 
-    /// The range of the content that a range of the text stands for: a line break with all that belongs to it.
+    /// The range of the content for a range of the text; a line break is always whole.
     pub(super) fn range(&self, range: &Range<usize>) -> Range<usize> {
         let place = |at: usize| at + self.shortened.partition_point(|feed| *feed < at);
         place(range.start)..place(range.end)

@@ -1,6 +1,7 @@
-//! Replacing a text, or a pattern, in all files of a tree: what is found becomes one request.
+//! Replaces a text or a pattern in all files of a tree: the matches become one request.
 //!
-//! Every file that changes carries the hash of what was searched, so a file that changes in between fails the request.
+//! Each changed file carries the hash of the content that was searched, so a file that changes in between fails the
+//! request.
 
 mod lines;
 mod named;
@@ -19,31 +20,31 @@ use crate::request::{Change, FileRequest, Request};
 
 pub use pattern::{Pattern, Query};
 
-/// How much may be replaced.
+/// Limits of a replacement.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ReplaceGuard {
-    /// How many matches there must be in all.
+    /// The number of matches that there must be in all.
     pub expected_matches: Option<usize>,
-    /// How many files may change.
+    /// The most files that may change.
     pub max_files: Option<usize>,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Debug, Clone, Default)]
 pub struct Replacements {
-    /// What does it; a file of it is one of `files`, in the same order.
+    /// The request for the replacement; its files are those in `files`, in the same order.
     pub request: Request,
     /// Each file that changes, with the number of its matches.
     pub files: Vec<(PathBuf, usize)>,
-    /// How many files were searched.
+    /// The number of files searched.
     pub searched: usize,
-    /// How many were passed over since they have a NUL byte.
+    /// The number of files skipped because they contain a NUL byte.
     pub binary: usize,
-    /// How many files and folders were passed over since they are outside, for the reason beside it.
+    /// The number of files and folders skipped because they are out of bounds.
     pub barred: usize,
-    /// Why the first of them is.
+    /// The reason for the first of them.
     pub why_barred: Option<Barred>,
-    /// What could not be read, and why.
+    /// Errors of reading.
     pub warnings: Vec<String>,
 }
 
@@ -54,15 +55,15 @@ impl AsRef<Request> for Replacements {
 }
 
 impl Replacements {
-    /// All matches.
+    /// The number of all matches.
     #[must_use]
     pub fn matches(&self) -> usize {
         self.files.iter().map(|(_, matches)| matches).sum()
     }
 }
 
-/// Searches a tree, and builds the request. Nothing is changed. Fails where nothing is found, or not as much as the
-/// guard says.
+/// Searches a tree, and builds the request. Nothing is changed. An error if nothing is found, or the guard's limits are
+/// not met.
 pub fn search(query: &Query, tree: &SearchTree, guard: ReplaceGuard, cancel: &CancelToken) -> Result<Replacements> {
     let pattern = Pattern::new(query)?;
     let look = |content: &[u8]| {
@@ -96,9 +97,9 @@ impl ReplaceGuard {
             return Err(Error::new(ErrorKind::MatchCountMismatch, message));
         }
         if matches == 0 && self.expected_matches.is_none() {
-            // Not by its path: that there is such a file is not the caller's business either.
+            // The path is not named: the caller must not learn whether the file exists, either.
             if let Some(why) = found.why_barred.as_ref().filter(|_| found.searched + found.binary == 0) {
-                let error = Error::new(ErrorKind::PathDenied, format!("nothing was searched: what is there {why}"));
+                let error = Error::new(ErrorKind::PathDenied, format!("nothing was searched: the place {why}"));
                 return Err(error.with_next(NextStep::to_allow(why)));
             }
             let mut message = format!(

@@ -1,18 +1,18 @@
-//! Which characters a pattern names, in whatever way it spells them, and what else its syntax tells.
+//! Finds out which characters a pattern names, however it spells them, and other facts of its syntax.
 
 use regex_syntax::ast::parse::Parser;
 use regex_syntax::ast::{Ast, ClassBracketed, ClassSetItem, Visitor, visit};
 use regex_syntax::hir::{Class, HirKind, translate::Translator};
 
-/// Whether a regular expression is about a character: it names it by itself; or in a class that has it or `without`, not
-/// neither; or it has a class for it and not for `without`, and that is not all but a few.
+/// Returns whether a regular expression is about a character: it names it literally; or within a class that matches it
+/// or `without`; or it has a class, not a negated one, that matches it and not `without`.
 pub(super) fn names(pattern: &str, character: char, without: char) -> bool {
     let search = NamedGroups { pattern, character, without, named: false, found: false };
-    // What is no pattern names nothing: it is refused elsewhere.
+    // An invalid pattern names nothing: it is refused elsewhere.
     Parser::new().parse(pattern).is_ok_and(|ast| visit(&ast, search).unwrap_or_default())
 }
 
-/// Whether what is put behind a pattern would be part of a comment of it.
+/// Returns whether text appended to a pattern would be part of a comment.
 pub(super) fn ends_in_comment(pattern: &str) -> bool {
     let parsed = Parser::new().parse_with_comments(pattern);
     parsed.is_ok_and(|parsed| {
@@ -25,7 +25,7 @@ struct NamedGroups<'p> {
     pattern: &'p str,
     character: char,
     without: char,
-    /// Whether the class that is looked at names the character.
+    /// True if the class being visited names the character.
     named: bool,
     found: bool,
 }
@@ -39,7 +39,7 @@ impl NamedGroups<'_> {
             HirKind::Class(Class::Unicode(class)) => {
                 class.iter().any(|range| (range.start()..=range.end()).contains(&character))
             }
-            // A class of one character is a literal.
+            // A class of one character is parsed as a literal.
             HirKind::Literal(literal) => *literal.0 == *character.to_string().as_bytes(),
             _ => false,
         };
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_at_the_end() {
+    fn a_comment_at_the_end_is_recognised() {
         for (pattern, ends) in [("(?x)a # c", true), ("(?x)a # c\n", false), ("a # c", false), ("(?x:a # c\n)", false)]
         {
             assert_eq!(ends_in_comment(pattern), ends, "{pattern}");

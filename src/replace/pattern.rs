@@ -1,4 +1,4 @@
-//! What is looked for, and what takes its place.
+//! The pattern to search, and its replacement.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -13,29 +13,29 @@ use crate::request::edit::{Anchor, Count, Edit, Matching};
 use crate::text::position::MARK;
 use crate::text::{self, newline};
 
-/// What was asked for.
+/// A search and its replacement.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
     /// The text or pattern.
     pub pattern: String,
-    /// What takes its place; for a pattern, with `$1` and `${name}` for what groups matched, `$$` for a dollar, `\n`, `\r`
-    /// and `\t` for a line feed, a carriage return and a tab, and `\\` for a backslash.
+    /// The replacement. For a regular expression `$1` and `${name}` are what groups matched, `$$` is a dollar, `\n`,
+    /// `\r` and `\t` are a line feed, a carriage return and a tab, and `\\` is a backslash.
     pub replacement: String,
-    /// Whether the pattern is a regular expression, in which `^` and `$` are the ends of a line.
+    /// True if the pattern is a regular expression, in which `^` and `$` match at the ends of a line.
     pub regex: bool,
-    /// Whether it must stand between what is no part of a word.
+    /// True if a match must be a whole word.
     pub word: bool,
 }
 
-/// The same, ready for searching.
+/// A query prepared for searching.
 #[derive(Debug)]
 pub struct Pattern {
     kind: PatternKind,
     replacement: Vec<u8>,
-    /// Whether it is about the byte-order mark, which else is no part of the first line.
+    /// True if the pattern names the byte-order mark, which otherwise is not part of the first line.
     has_mark: bool,
-    /// Whether it is about carriage returns. Else it sees every line break as a line feed, and those of the replacement
-    /// become the file's.
+    /// True if the pattern names carriage returns. Otherwise it sees every line break as a line feed, and those of the
+    /// replacement become the file's.
     has_returns: bool,
 }
 
@@ -49,7 +49,7 @@ enum PatternKind {
 }
 
 impl Pattern {
-    /// Checks a query.
+    /// Validates a query.
     pub fn new(query: &Query) -> Result<Self> {
         let refuse = |message: String| Error::new(ErrorKind::InvalidPattern, message);
         if query.pattern.is_empty() {
@@ -74,9 +74,9 @@ impl Pattern {
             RegexBuilder::new(&pattern).multi_line(true).crlf(has_returns).build()
         };
         let kind = if query.regex {
-            // By itself first, so that a message does not show what is put around it.
+            // Compiled alone first, so that an error does not show what is put around it.
             Regex::new(&query.pattern)
-                .map_err(|error| refuse(format!("the pattern is no regular expression: {error}")))?;
+                .map_err(|error| refuse(format!("the pattern is not a regular expression: {error}")))?;
             PatternKind::Regex(build(&query.pattern).map_err(|error| refuse(error.to_string()))?)
         } else if query.word {
             PatternKind::Word(build(&regex::escape(&query.pattern)).map_err(|error| refuse(error.to_string()))?)
@@ -90,7 +90,7 @@ impl Pattern {
         Ok(Self { kind, replacement: replacement.into_bytes(), has_mark, has_returns })
     }
 
-    /// The edits of a content; none where the pattern is not in it.
+    /// The edits of a content; none if the pattern does not match.
     #[must_use]
     pub fn edits(&self, content: &[u8]) -> Vec<Edit> {
         match &self.kind {
@@ -110,12 +110,12 @@ impl Pattern {
             PatternKind::Regex(regex) => {
                 let bare = content.strip_prefix(MARK).filter(|_| !self.has_mark).unwrap_or(content);
                 let (start, lines) = (content.len() - bare.len(), self.lines(bare));
-                // What follows the last line break is no line: `^` and `$` stand for those that are there.
+                // After the last line break there is no line: `^` and `$` match only at lines that exist.
                 let has_no_last_line = bare.last().is_none_or(|byte| *byte == b'\n');
                 let is_beyond = |range: &Range<usize>| has_no_last_line && *range == (bare.len()..bare.len());
                 let found = regex.captures_iter(&lines.text);
                 let found = found.map(|captures| (lines.range(&captures.get_match().range()), captures));
-                // Between the bytes of a character there is no place, though the pattern sees bytes.
+                // The pattern works on bytes, but an empty match inside a character is no match.
                 let is_place = |range: &Range<usize>| !range.is_empty() || !is_in_character(bare, range.start);
                 let matches =
                     found.filter(|(range, _)| !is_beyond(range) && is_place(range)).map(|(range, captures)| {
@@ -141,7 +141,7 @@ impl Pattern {
         newline::in_place_of(content, range, &self.replacement)
     }
 
-    /// How many matches edits stand for.
+    /// The number of matches that edits stand for.
     pub(super) fn count(edits: &[Edit]) -> usize {
         match edits {
             [Edit { anchor: Anchor::Text { count: Count::Exactly(count), .. }, .. }] => *count,
@@ -150,7 +150,7 @@ impl Pattern {
     }
 }
 
-/// Whether a place is between the bytes of a character.
+/// Returns whether a place is inside a character.
 fn is_in_character(content: &[u8], at: usize) -> bool {
     let is_first = |at: &usize| content[*at] & 0b1100_0000 != 0b1000_0000;
     let Some(start) = (at.saturating_sub(3)..at).rev().find(is_first) else { return false };
@@ -159,8 +159,8 @@ fn is_in_character(content: &[u8], at: usize) -> bool {
     character.is_some_and(|character| start + character.len_utf8() > at)
 }
 
-/// A replacement with what groups have caught, as it stands in the file: only the breaks of the replacement itself become
-/// the file's.
+/// A replacement with the text of groups, as it is written to the file: only the line breaks of the replacement itself
+/// become the file's.
 fn expand<'c>(
     regex: &Regex,
     replacement: &[u8],
@@ -176,7 +176,7 @@ fn expand<'c>(
     text
 }
 
-/// Edits of places, each counted in what the ones before left.
+/// Edits of ranges, each counted in the content after the previous ones.
 fn ranges(content: &[u8], matches: impl Iterator<Item = (Range<usize>, Vec<u8>)>) -> Vec<Edit> {
     let mut grown = 0isize;
     let edit = |(range, replacement): (Range<usize>, Vec<u8>)| {
@@ -189,8 +189,8 @@ fn ranges(content: &[u8], matches: impl Iterator<Item = (Range<usize>, Vec<u8>)>
     matches.map(edit).collect()
 }
 
-/// The replacement of a pattern with its escapes taken for what they stand for. Any other is refused: written as it is, it
-/// would be a wrong edit for whoever is used to `sed`.
+/// The replacement of a pattern with its escapes resolved. An unknown escape is refused: kept literally, it would be a
+/// wrong edit for users of `sed`.
 fn unescaped(replacement: &str) -> Result<String> {
     let mut text = String::with_capacity(replacement.len());
     let mut rest = replacement.chars();
@@ -210,7 +210,7 @@ fn unescaped(replacement: &str) -> Result<String> {
                 let is_group = escape.bytes().any(|byte| byte.is_ascii_digit());
                 let hint =
                     if is_group { format!("${{{escape}}} for a group") } else { r"\\ for a backslash".to_owned() };
-                let message = format!(r"the replacement has \{escape}, which stands for nothing: write {hint}");
+                let message = format!(r"the replacement has \{escape}, which is not an escape: write {hint}");
                 return Err(Error::new(ErrorKind::InvalidPattern, message));
             }
         });
@@ -218,7 +218,7 @@ fn unescaped(replacement: &str) -> Result<String> {
     Ok(text)
 }
 
-/// Groups that the replacement names must be in the pattern: the regex crate would put nothing there.
+/// Refuses a replacement that names a group that the pattern lacks: the regex crate would insert nothing.
 fn check_groups(regex: &Regex, replacement: &str) -> Result<()> {
     let mut rest = replacement;
     while let Some(at) = rest.find('$') {
@@ -280,7 +280,7 @@ mod tests {
         becomes(&query(r"(\w+)=(?<v>\d+)", "${v}=$1$$", true, false), "a=1 bb=22", "1=a$ 22=bb$", 2);
         becomes(&query("^", "> ", true, false), "a\nb", "> a\n> b", 2);
         becomes(&query("a$", "b", true, false), "a\r\nca\n", "b\r\ncb\n", 2);
-        // Behind the last line break there is no line, as for sed, perl and rg.
+        // After the last line break there is no line, as in sed, perl and rg.
         becomes(&query("^", "> ", true, false), "a\n\nb\n", "> a\n> \n> b\n", 3);
         becomes(&query("$", ";", true, false), "a\r\nb\n", "a;\r\nb;\n", 2);
         becomes(&query("x*", "-", true, false), "", "", 0);
@@ -288,12 +288,12 @@ mod tests {
         becomes(&query("é", "e", true, false), "\u{e9}t\u{e9}", "ete", 2);
         // An empty match is between characters.
         becomes(&query("x*", "-", true, false), "cé\r\n", "-c-é-\r\n", 3);
-        // Also beside what is no character.
+        // Also next to bytes that are no character.
         let edits = Pattern::new(&query("x*", "-", true, false)).unwrap().edits("cé\u{1f600}".as_bytes());
         let mut torn = "cé\u{1f600}".as_bytes().to_vec();
         torn.extend(b"\xff\xc3");
         assert_eq!(Pattern::new(&query("x*", "-", true, false)).unwrap().edits(&torn).len(), edits.len() + 2);
-        // What is put around a pattern is no part of its comment.
+        // Text put around a pattern is not part of its comment.
         becomes(&query("(?x)a # c", "b", true, true), "a aa a", "b aa b", 2);
     }
 
@@ -309,7 +309,7 @@ mod tests {
     fn escapes_of_a_replacement_are_those_of_sed() {
         becomes(&query(r"\n+", r"\n", true, false), "a\n\n\nb\n", "a\nb\n", 2);
         becomes(&query("(,)", r"$1\t\\n\r", true, false), "a,b", "a,\t\\n\rb", 1);
-        // A text is only a text.
+        // Without a regular expression nothing has a special meaning.
         becomes(&query("a", r"\n", false, false), "a", r"\n", 1);
         for (replacement, words) in [(r"\1", "write ${1}"), (r"C:\dir", r"write \\"), ("a\\", r"write \\")] {
             let error = Pattern::new(&query("(a)", replacement, true, false)).unwrap_err();
@@ -319,13 +319,13 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_order_mark_is_no_part_of_the_first_line() {
+    fn a_byte_order_mark_is_not_part_of_the_first_line() {
         becomes(&query("^", "> ", true, false), "\u{feff}one\n", "\u{feff}> one\n", 1);
         becomes(&query("^.", "X", true, false), "\u{feff}one\n", "\u{feff}Xne\n", 1);
         becomes(&query("^one", "1", true, false), "\u{feff}one\none\n", "\u{feff}1\n1\n", 2);
         becomes(&query("one", "1", true, true), "\u{feff}one\n", "\u{feff}1\n", 1);
         becomes(&query("^.*0xFEFF.*$", "// $0", true, false), "\u{feff}a = 0xFEFF\n", "\u{feff}// a = 0xFEFF\n", 1);
-        // One that is looked for is found.
+        // A byte-order mark that is named is found.
         becomes(&query(r"^\x{feff}", "", true, false), "\u{feff}one\n", "one\n", 1);
         becomes(&query("\u{feff}", "", true, false), "\u{feff}one\n", "one\n", 1);
     }
@@ -336,11 +336,11 @@ mod tests {
         becomes(&query("b", "x\ny", true, false), "a\r\nb", "a\r\nx\r\ny", 1);
         becomes(&query("(a\\s+)b", r"${1}x\ny", true, false), "a\r\nb\r\n", "a\r\nx\r\ny\r\n", 1);
         becomes(&query("b", r"x\ny", true, false), "a\nb\n", "a\nx\ny\n", 1);
-        // What a group has caught keeps its own.
+        // The text of a group keeps its own line breaks.
         becomes(&query("(?s)a\\n(.*)", "$1", true, false), "a\nb\r\nc\r\n", "b\r\nc\r\n", 1);
         becomes(&query("([^\\n]*\\n)([^\\n]*\\n)", "$2$1", true, false), "a\nb\r\n", "b\r\na\n", 1);
         becomes(&query("b", "x\ny", false, true), "a\r\nb\r\n", "a\r\nx\r\ny\r\n", 1);
-        // Every line break is a line feed to a pattern.
+        // A pattern sees every line break as a line feed.
         becomes(&query(r"a\nb", r"c\nd", true, false), "a\r\nb\r\n", "c\r\nd\r\n", 1);
         becomes(&query("a\nb", "c", false, true), "a\r\nb\r\n", "c\r\n", 1);
         becomes(&query(r"\nb", r"\nx\ny", true, false), "a\r\nb\r\n", "a\r\nx\r\ny\r\n", 1);
@@ -348,18 +348,18 @@ mod tests {
         becomes(&query(r" *//[^\n]*", "", true, false), "a // b\r\nc\r\n", "a\r\nc\r\n", 1);
         becomes(&query(r"(a[^\n]*)\n(b)", "$2$1", true, false), "a\r\nb\n", "ba\n", 1);
         becomes(&query(r"(?<x>a\n)b", "${x}c", true, false), "a\r\nb\n", "a\r\nc\n", 1);
-        // It is not named by a backslash in front of an r.
+        // A backslash before an r does not name it.
         becomes(&query(r"C:\\run", r"x\ny", true, false), "a\r\nC:\\run\r\n", "a\r\nx\r\ny\r\n", 1);
-        // A lone carriage return is none.
+        // A lone carriage return is not a line break.
         becomes(&query("^.*$", "<$0>", true, false), "a\rb\r\nc\n", "<a\rb>\r\n<c>\n", 2);
-        // Whoever names carriage returns means line endings.
+        // A pattern that names carriage returns is about line endings.
         becomes(&query(r"\x{0D}\n", r"\n", true, false), "a\r\nb\r\n", "a\nb\n", 2);
         becomes(&query(r"\r\n", r"\n", true, false), "a\r\nb\r\n", "a\nb\n", 2);
         becomes(&query("b$", r"x\r\ny", true, false), "a\nb\n", "a\nx\r\ny\n", 1);
     }
 
     #[test]
-    fn what_cannot_be_meant_is_refused() {
+    fn invalid_replacements_are_refused() {
         let refused = |pattern: &str, replacement: &str, words: &str| {
             let error = Pattern::new(&query(pattern, replacement, true, true)).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidPattern);

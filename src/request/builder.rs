@@ -1,4 +1,4 @@
-//! Requests built in Rust: each call adds what is to become of one file.
+//! Builds requests in Rust: each call adds a change of one file.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::digest::Digest;
 use crate::path::AskedPath;
 
 impl Request {
-    /// An empty request, to which the other methods add.
+    /// An empty request to start from.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -21,13 +21,13 @@ impl Request {
         Self { files, ..Self::default() }
     }
 
-    /// A text for the log.
+    /// Sets a text for the log.
     #[must_use]
     pub fn label(self, label: impl Into<String>) -> Self {
         Self { label: Some(label.into()), ..self }
     }
 
-    /// Edits a file. Edits of one file are applied in order, each on the result of the one before.
+    /// Edits a file. Edits of one file are applied in order, each to the result of the one before.
     #[must_use]
     pub fn edit(mut self, path: impl Into<PathBuf>, edit: Edit) -> Self {
         let path = AskedPath::from(path);
@@ -38,21 +38,21 @@ impl Request {
         self
     }
 
-    /// Makes a new file, in folders that are made as needed. One that is there already is an error.
+    /// Creates a file and the folders that it needs. An error if it exists.
     #[must_use]
     pub fn create(mut self, path: impl Into<PathBuf>, content: impl Into<Vec<u8>>) -> Self {
         self.push(path.into().into(), Change::Write { content: content.into(), if_exists: IfExists::Fail });
         self
     }
 
-    /// Writes a whole content, whether the file is there or not.
+    /// Writes a whole content, whether the file exists or not.
     #[must_use]
     pub fn write(mut self, path: impl Into<PathBuf>, content: impl Into<Vec<u8>>) -> Self {
         self.push(path.into().into(), Change::Write { content: content.into(), if_exists: IfExists::Replace });
         self
     }
 
-    /// Makes `to` a copy of `from` as that is before the request. Edits of `to` that are added behind it edit the copy.
+    /// Makes `to` a copy of `from` as it is before the request. Edits of `to` that are added later edit the copy.
     #[must_use]
     pub fn copy(mut self, from: impl Into<PathBuf>, to: impl Into<PathBuf>) -> Self {
         self.push(to.into().into(), Change::Copy { from: from.into().into(), edits: Vec::new() });
@@ -66,7 +66,7 @@ impl Request {
         self
     }
 
-    /// Moves a file, with the edits that were asked for it before. A file that is at `to` already is an error.
+    /// Moves a file, with the edits requested so far. An error if there is a file at `to`.
     #[must_use]
     pub fn rename(mut self, from: impl Into<PathBuf>, to: impl Into<PathBuf>) -> Self {
         let from = AskedPath::from(from);
@@ -78,27 +78,27 @@ impl Request {
         self
     }
 
-    /// Gives a file these permission bits, such as `0o755`, beside what else is asked for it.
+    /// Sets the permission bits of a file, such as `0o755`, in addition to its other changes.
     #[must_use]
     pub fn mode(mut self, path: impl Into<PathBuf>, bits: u32) -> Self {
         self.entry_or_mode(path).mode = Some(Mode::Bits(bits));
         self
     }
 
-    /// Refuses all of it unless the file has this content, which the caller saw.
+    /// Refuses the whole request unless the file has this content, which the caller saw.
     #[must_use]
     pub fn expect(mut self, path: impl Into<PathBuf>, content: Digest) -> Self {
         self.entry_or_mode(path).expected_hash = Some(content);
         self
     }
 
-    /// Has a program decide, with the new files in place, whether they stay.
+    /// Lets a program decide, with the new files in place, whether to commit.
     #[must_use]
     pub fn check(self, check: impl Into<Option<Check>>) -> Self {
         Self { check: check.into(), ..self }
     }
 
-    /// Reports what would be done, and does nothing.
+    /// Reports what would be done, without doing it.
     #[must_use]
     pub fn dry_run(self, dry_run: bool) -> Self {
         Self { dry_run, ..self }
@@ -116,19 +116,19 @@ impl Request {
         Self { backup, ..self }
     }
 
-    /// Succeeds without a change where the very same request was committed before, and every file is still as it left it.
+    /// Succeeds without a change if the same request was committed before and every file is still as it left it.
     #[must_use]
     pub fn idempotent(self, idempotent: bool) -> Self {
         Self { idempotent, ..self }
     }
 
-    /// A key that identifies a retry: the answer of the transaction that carries it is given again.
+    /// Sets a key that identifies a retry: if a transaction has it, its answer is repeated.
     #[must_use]
     pub fn idempotency_key(self, key: impl Into<String>) -> Self {
         Self { idempotency_key: Some(key.into()), ..self }
     }
 
-    /// Adds what is asked of a path, to its mode or its expected content where those came first.
+    /// Adds a change of a path, to its mode or its expected content if those came first.
     fn push(&mut self, path: AskedPath, change: Change) {
         match self.entry(&path) {
             Some(file) if matches!(file.change, Change::Mode) => file.change = change,
@@ -136,8 +136,8 @@ impl Request {
         }
     }
 
-    /// What was asked of a path before. Compared to the byte, which is quick: two spellings of one path are found, and
-    /// refused, when the request is validated.
+    /// The earlier entry of a path. Paths are compared byte by byte, which is fast: two spellings of one path are
+    /// found, and refused, when the request is validated.
     fn entry(&mut self, path: &AskedPath) -> Option<&mut FileRequest> {
         let at = self.position(path)?;
         Some(&mut self.files[at])
@@ -159,7 +159,7 @@ impl Request {
 }
 
 impl FileRequest {
-    /// A change of one file, whatever its content is now, that leaves its permissions.
+    /// A change of one file, whatever its current content, that keeps its permissions.
     pub fn new(path: impl Into<AskedPath>, change: Change) -> Self {
         Self { path: path.into(), expected_hash: None, change, mode: None }
     }
@@ -178,21 +178,21 @@ impl FileRequest {
 }
 
 impl Edit {
-    /// Replaces a text that must be there exactly once.
+    /// Replaces a text that must occur exactly once.
     #[must_use]
     pub fn replace(old: impl Into<Vec<u8>>, new: impl Into<Vec<u8>>) -> Self {
         let anchor = Anchor::Text { text: old.into(), count: Count::Once, matching: Matching::Exact };
         Self { anchor, replacement: new.into() }
     }
 
-    /// Replaces every place of a text, of which there must be one at least.
+    /// Replaces every occurrence of a text, at least one.
     #[must_use]
     pub fn replace_all(old: impl Into<Vec<u8>>, new: impl Into<Vec<u8>>) -> Self {
         let anchor = Anchor::Text { text: old.into(), count: Count::All, matching: Matching::Exact };
         Self { anchor, replacement: new.into() }
     }
 
-    /// The same edit by [`Matching::Tolerant`], where it looks for a text.
+    /// The same edit with [`Matching::Tolerant`], if its anchor is a text.
     #[must_use]
     pub fn tolerant(mut self) -> Self {
         if let Anchor::Text { matching, .. } = &mut self.anchor {

@@ -5,79 +5,79 @@ use std::ops::Range;
 /// One replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
-    /// What it looks for.
+    /// The place of the edit.
     pub anchor: Anchor,
-    /// What takes its place. Of a hunk: all its new lines, as [`Hunk::into_edit`] puts them together.
+    /// The new text. For a hunk: all its new lines, as [`Hunk::into_edit`] joins them.
     pub replacement: Vec<u8>,
 }
 
-/// What an edit looks for.
+/// The place of an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Anchor {
-    /// A text, wherever it stands.
+    /// A text, wherever it occurs.
     Text {
         /// The text; not empty.
         text: Vec<u8>,
-        /// How often it must be there.
+        /// The required number of matches.
         count: Count,
-        /// How it is compared.
+        /// The way of matching.
         matching: Matching,
     },
-    /// A place, and the text that must stand there, to the byte. Counted in the content that the edits before left.
+    /// A byte range, and the text that it must contain. Counted in the content after the previous edits.
     Range {
-        /// The place in bytes.
+        /// The range in bytes.
         range: Range<usize>,
-        /// What must stand there; as long as the range.
+        /// The text that it must contain; as long as the range.
         expected: Vec<u8>,
     },
-    /// A place by lines and characters, whatever stands there. Counted in the content that the edits before left.
+    /// A range by lines and characters, whatever it contains. Counted in the content after the previous edits.
     Span {
-        /// Where it starts.
+        /// Its start.
         start: Position,
-        /// Where it ends.
+        /// Its end.
         end: Position,
-        /// What a character is.
+        /// The unit of a character.
         encoding: Encoding,
     },
     /// Whole lines of a patch, found by their text.
     Hunk(Box<Hunk>),
 }
 
-/// How often a text must be there.
+/// The required number of matches of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Count {
     /// Exactly once.
     #[default]
     Once,
-    /// Exactly so many times, at least one.
+    /// Exactly this many, at least one.
     Exactly(usize),
-    /// Once or more, all replaced.
+    /// One or more, all replaced.
     All,
 }
 
-/// How a text is compared with a file.
+/// The way in which a text is matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Matching {
     /// Byte for byte; only line breaks of either kind are alike.
     #[default]
     Exact,
-    /// Exactly, or else without trailing white space, or else also shifted in its indentation, or else also with
-    /// punctuation that only looks the same. Each step must find as many places as are asked for.
+    /// Exactly, or else ignoring trailing white space, or else also with a shifted indentation, or else also with
+    /// punctuation that only looks the same. Each step must find as many places as required.
     Tolerant,
 }
 
-/// A place in a text, as editors count: both from 0. `\n`, `\r\n` and a lone `\r` end lines.
+/// A position in a text as editors count: both from 0. `\n`, `\r\n` and a lone `\r` end lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// The line.
     pub line: usize,
-    /// The character in it; beyond its end, the end is meant.
+    /// The character in it; beyond the end of the line it means the end.
     pub character: usize,
 }
 
-/// What the characters of a [`Position`] are.
+/// The unit of the characters of a [`Position`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Encoding {
@@ -90,68 +90,67 @@ pub enum Encoding {
     Utf32,
 }
 
-/// A part of a patch: lines that are there, some of which go, and lines that come.
+/// A part of a patch: old lines, some of which are removed, and new lines.
 ///
-/// It is placed by the text of its old lines, never by similarity: where it is said to be, or else at the only other
-/// place where they stand.
+/// Its place is found by the text of its old lines, never by similarity: it is the place that the hunk names, or else
+/// the only other one where they occur.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "a patch says each of them, whatever it says of the others")]
 pub struct Hunk {
-    /// Its lines in order. All but the last old one and the last new one end in a line break.
+    /// Its lines in order. All except the last old one and the last new one end in a line break.
     pub lines: Vec<HunkLine>,
-    /// Its first old line, from 1, in the content that the first hunk of its section finds. A place where the old lines
-    /// stand is taken without a look at others, as long as no hunk before it was found elsewhere than it said.
+    /// Its first old line, from 1, in the content before the first hunk of its section. If the old lines are there,
+    /// other places are not considered, as long as no earlier hunk was found elsewhere than it said.
     pub line: Option<usize>,
-    /// Lines that stand before it, in this order, perhaps with others between them; white space around them says
-    /// nothing.
+    /// Lines that occur before it, in this order, perhaps with others in between; white space around them is ignored.
     pub headers: Vec<Vec<u8>>,
-    /// Whether it must be at the very start.
+    /// True if it must be at the very start.
     pub at_start: bool,
-    /// Whether it must be at the very end; without old lines it goes there.
+    /// True if it must be at the very end; without old lines it is appended.
     pub at_end: bool,
-    /// Whether it may be nowhere but at `line`: it has no context by which another place could be told.
+    /// True if it may only be at `line`: it has no context that could identify another place.
     pub only_there: bool,
-    /// Whether its format cannot say that the last line has no line break: if that of the file has none, it stays so.
+    /// True if its format cannot say that the last line has no line break: a file without one stays so.
     pub loose_end: bool,
-    /// How many of its last lines are empty ones that may only set it off from what follows: where they do not stand in
-    /// the file with the others, they are left out.
+    /// The number of its last lines that are empty and may only separate it from what follows: if the file does not
+    /// have them there, they are ignored.
     pub loose_tail: usize,
-    /// Whether it belongs to the same section as the hunk before it: it is behind that one, and `line` moves with it.
+    /// True if it belongs to the same section as the hunk before it: it comes after that one, and `line` moves with it.
     pub continues: bool,
-    /// Whether its format writes a line that stays on each of the two sides.
+    /// True if its format repeats an unchanged line on each of the two sides.
     pub repeats_context: bool,
-    /// How its old lines are compared.
+    /// The way of matching its old lines.
     pub matching: Matching,
 }
 
 /// One line of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HunkLine {
-    /// On which side it stands.
+    /// The side that it is on.
     pub side: Side,
     /// The line with its line break.
     pub text: Vec<u8>,
 }
 
-/// The side of a patch that a line stands on.
+/// The side of a patch that a line is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// It goes.
+    /// A line that is removed.
     Old,
-    /// It comes.
+    /// A line that is added.
     New,
-    /// It stays.
+    /// A line that stays.
     Both,
 }
 
 impl Hunk {
-    /// The lines that must be there.
+    /// The lines that must be in the file.
     #[must_use]
     pub fn old(&self) -> Vec<u8> {
         self.text_but(Side::New)
     }
 
-    /// The lines that will be there.
+    /// The lines that replace them.
     #[must_use]
     pub fn new_text(&self) -> Vec<u8> {
         self.text_but(Side::Old)
@@ -161,13 +160,13 @@ impl Hunk {
         self.lines.iter().filter(|line| line.side != side).flat_map(|line| line.text.iter().copied()).collect()
     }
 
-    /// How many lines of a side there are, those of both included.
+    /// The number of lines of a side, including those of both.
     #[must_use]
     pub fn count(&self, side: Side) -> usize {
         self.lines.iter().filter(|line| line.side == side || line.side == Side::Both).count()
     }
 
-    /// The edit that it is.
+    /// The hunk as an edit.
     #[must_use]
     pub fn into_edit(self) -> Edit {
         Edit { replacement: self.new_text(), anchor: Anchor::Hunk(Box::new(self)) }

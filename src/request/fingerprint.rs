@@ -1,4 +1,4 @@
-//! The fingerprint of a request: by it a repetition is known.
+//! The fingerprint of a request, by which a retry is recognised.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -9,8 +9,8 @@ use crate::digest::{Digest, Digester};
 use crate::path::RelPath;
 
 impl Request {
-    /// The same for two requests that ask the same of the same files beneath `root`, however their paths are written.
-    /// What only shapes the answer does not count.
+    /// Equal for two requests that make the same changes to the same files beneath `root`, however their paths are
+    /// written. Options that affect only the answer do not count.
     #[must_use]
     pub fn fingerprint(&self, root: &Path) -> Digest {
         let mut feed = Feed { digester: Digester::new(), root };
@@ -26,7 +26,7 @@ struct Feed<'a> {
 }
 
 impl Feed<'_> {
-    /// The length first: nothing of one field can be taken for the next.
+    /// Each field is preceded by its length, so that no field can be taken for a part of the next.
     fn bytes(&mut self, bytes: &[u8]) {
         self.number(bytes.len());
         self.digester.update(bytes);
@@ -122,8 +122,8 @@ impl Feed<'_> {
         }
     }
 
-    /// Field by field, so that a new field needs a decision here. What is fed must not change: a repetition is known across
-    /// versions of the program.
+    /// Field by field, so that a new field needs a decision here. The bytes must never change: a retry is recognised
+    /// across versions of the program.
     fn hunk(&mut self, hunk: &Hunk) {
         let Hunk {
             lines,
@@ -148,7 +148,7 @@ impl Feed<'_> {
             });
             self.bytes(text);
         }
-        // Lines count from 1.
+        // Lines count from 1, so 0 means none.
         self.number(line.unwrap_or(0));
         self.number(headers.len());
         for header in headers {
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(hunks.map(print).into_iter().collect::<BTreeSet<_>>().len(), count);
     }
 
-    /// It stands in journals: where this fails, the keys of older versions are no longer known.
+    /// Journals contain it: if this fails, keys of older versions are no longer recognised.
     #[test]
     fn it_stays_the_same_from_version_to_version() {
         let anchors = [

@@ -1,4 +1,4 @@
-//! What is asked: values that are valid from their construction on.
+//! Requests: values that are valid once constructed.
 
 mod builder;
 pub mod edit;
@@ -10,7 +10,7 @@ use crate::digest::Digest;
 use crate::path::AskedPath;
 use edit::Edit;
 
-/// Many changes of many files, to be done as one.
+/// Changes of several files, done as one.
 ///
 /// ```
 /// use txedit::{Edit, Request};
@@ -23,31 +23,31 @@ use edit::Edit;
 /// assert_eq!(request.files.len(), 3);
 /// ```
 ///
-/// Each call looks through all files that were named before: of some ten thousand or more make `files` yourself.
+/// Each call searches all files named before; for ten thousand files or more build `files` yourself.
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "a caller says each of them, whatever it says of the others")]
 #[non_exhaustive]
 pub struct Request {
-    /// One for each file, in the order in which answers count them.
+    /// One entry per file, in the order in which answers count them.
     pub files: Vec<FileRequest>,
-    /// Say what would be done; write nothing.
+    /// Report what would be done; write nothing.
     pub dry_run: bool,
     /// Put the whole new content of each file into the answer.
     pub include_content: bool,
     /// Add a copy of each file as it was, as `<file>.bak`, to the transaction.
     pub backup: bool,
-    /// Decides, with the new files in place, whether they stay.
+    /// Decides, with the new files in place, whether to commit.
     pub check: Option<Check>,
-    /// Whether it has succeeded already where the very same request was committed before, and every file is still as
-    /// it left it. So it is with each request that says which contents it expects.
+    /// True if the request counts as done when the same request was committed before and every file is still as it left
+    /// it. Otherwise this holds only if each of its files has an expected hash.
     pub idempotent: bool,
-    /// By which a retry is known: the answer of the transaction that carries it is given again.
+    /// Identifies a retry: if a transaction has this key, its answer is repeated.
     pub idempotency_key: Option<String>,
     /// A text for the log.
     pub label: Option<String>,
 }
 
-/// What is asked of one file.
+/// The change of one file.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct FileRequest {
@@ -55,14 +55,14 @@ pub struct FileRequest {
     pub path: AskedPath,
     /// The content that the caller saw.
     pub expected_hash: Option<Digest>,
-    /// What to do.
+    /// The change.
     pub change: Change,
-    /// The permissions afterwards.
+    /// The permissions afterwards; unchanged if `None`.
     pub mode: Option<Mode>,
 }
 
 impl FileRequest {
-    /// The edits that are asked for, in order; none where the change is another.
+    /// The edits, in order; none for other kinds of change.
     #[must_use]
     pub fn edits(&self) -> &[Edit] {
         match &self.change {
@@ -71,7 +71,7 @@ impl FileRequest {
         }
     }
 
-    /// The place that the file is moved to, if it is moved.
+    /// The new path of the file, if it is moved.
     #[must_use]
     pub const fn destination(&self) -> Option<&RenameTo> {
         match &self.change {
@@ -80,7 +80,7 @@ impl FileRequest {
         }
     }
 
-    /// The file that this one is made a copy of, if it is.
+    /// The file of which this one becomes a copy, if it does.
     #[must_use]
     pub const fn origin(&self) -> Option<&AskedPath> {
         match &self.change {
@@ -89,7 +89,7 @@ impl FileRequest {
         }
     }
 
-    /// The path of the result; `None` where the file is deleted.
+    /// The path of the result; `None` if the file is deleted.
     #[must_use]
     pub fn result(&self) -> Option<&AskedPath> {
         match &self.change {
@@ -105,18 +105,18 @@ impl FileRequest {
     }
 }
 
-/// What becomes of a file's permissions.
+/// A change of a file's permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Mode {
     /// Exactly these bits.
     Bits(u32),
-    /// Whoever may read it may execute it, or nobody may: all that a patch says.
+    /// Everyone who may read it may execute it, or nobody may: a patch says no more.
     Executable(bool),
 }
 
 impl Mode {
-    /// The bits of a file that had `before`.
+    /// The resulting bits of a file that had `before`.
     #[must_use]
     pub const fn of(self, before: u32) -> u32 {
         match self {
@@ -127,49 +127,49 @@ impl Mode {
     }
 }
 
-/// What to do with a file.
+/// The change of a file.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Change {
-    /// Apply edits, in order, each on the result of the one before; then, perhaps, move the file.
+    /// Apply edits, in order, each to the result of the one before; then move the file if requested.
     Edit {
         /// The edits; at least one.
         edits: Vec<Edit>,
-        /// Where to move the result, if anywhere.
+        /// The new path of the result, if it is moved.
         rename: Option<RenameTo>,
     },
     /// Write a whole new content.
     Write {
         /// The content.
         content: Vec<u8>,
-        /// What to do where the file exists.
+        /// The behaviour if the file exists.
         if_exists: IfExists,
     },
     /// Make it a copy of another file as that is before the request, with edits.
     Copy {
         /// The other file.
         from: AskedPath,
-        /// The edits; perhaps none.
+        /// The edits; may be empty.
         edits: Vec<Edit>,
     },
     /// Delete the file.
     Delete,
-    /// Move the file as it is.
+    /// Move the file unchanged.
     Rename(RenameTo),
-    /// Change nothing but the mode.
+    /// Change only the mode.
     Mode,
 }
 
-/// Where a file is moved.
+/// The destination of a move.
 #[derive(Debug, Clone)]
 pub struct RenameTo {
     /// The new path as the caller wrote it.
     pub path: AskedPath,
-    /// What to do where a file is there.
+    /// The behaviour if a file is there.
     pub if_exists: IfExists,
 }
 
-/// What to do where a file is there already.
+/// The behaviour if a file exists already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum IfExists {

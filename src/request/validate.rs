@@ -1,4 +1,4 @@
-//! What can be said of a request by its letters alone, before any file is looked at.
+//! Validates a request lexically, before any file is accessed.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use crate::limits;
 use crate::path::STATE_FOLDER;
 use crate::path::bounds::leads_to;
 
-/// All findings of one layer of validation, gathered before any of them is reported.
+/// All findings of one layer of validation, collected before any of them is reported.
 #[derive(Debug, Clone, Default)]
 pub struct Findings {
     list: Vec<Finding>,
@@ -20,7 +20,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// None yet.
+    /// No findings.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -35,24 +35,24 @@ impl Findings {
         }
     }
 
-    /// Whether nothing was found.
+    /// Returns whether nothing was found.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Those gathered so far.
+    /// The findings so far.
     #[must_use]
     pub fn as_slice(&self) -> &[Finding] {
         &self.list
     }
 
-    /// Ends the layer: all of them as one error, if there is any.
+    /// Ends the layer: all findings as one error, if there are any.
     pub fn finish(self) -> Result<()> {
         if self.list.is_empty() { Ok(()) } else { Err(self.into_error()) }
     }
 
-    /// All of them as one error; there must be one at least.
+    /// All findings as one error; there must be at least one.
     #[must_use]
     pub fn into_error(mut self) -> Error {
         if self.unlisted > 0 {
@@ -80,16 +80,16 @@ pub fn at_edit(file: usize, edit: usize, field: Option<&str>) -> Vec<String> {
     path
 }
 
-/// Which paths a front-end takes.
+/// The kinds of path that a front-end accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathRule {
-    /// Absolute ones only: the caller's idea of the current folder need not be ours.
+    /// Only absolute ones: the caller's current folder need not be ours.
     Absolute,
-    /// Both; relative ones count from the root.
+    /// Both; relative ones are relative to the root.
     AbsoluteOrRelative,
 }
 
-/// Layer 1 and layer 2 for a request that was not read from JSON. No file is touched.
+/// Layers 1 and 2 for a request that was not read from JSON. No file is accessed.
 pub fn check(request: &Request, rule: PathRule) -> Result<()> {
     let mut findings = Findings::new();
     check_size(request.files.len(), &mut findings);
@@ -105,7 +105,7 @@ fn check_file(index: usize, file: &FileRequest, findings: &mut Findings) {
     if let Change::Edit { edits, .. } | Change::Copy { edits, .. } = &file.change {
         let texts = edits.iter().map(|edit| match &edit.anchor {
             Anchor::Text { text, .. } => Some(text.as_slice()),
-            // Any place may be named, and the same text may stand in several.
+            // These name any place, and the same text may occur in several.
             Anchor::Range { .. } | Anchor::Span { .. } | Anchor::Hunk(_) => None,
         });
         if !(edits.is_empty() && matches!(file.change, Change::Copy { .. })) {
@@ -127,7 +127,7 @@ fn check_file(index: usize, file: &FileRequest, findings: &mut Findings) {
 /// The largest mode: permission bits, setuid, setgid and sticky.
 pub const MODE_MAX: u32 = 0o7777;
 
-/// The number of file entries.
+/// Validates the number of file entries.
 pub fn check_size(files: usize, findings: &mut Findings) {
     let place = || vec!["files".to_owned()];
     if files == 0 {
@@ -138,7 +138,7 @@ pub fn check_size(files: usize, findings: &mut Findings) {
     }
 }
 
-/// The length of the label.
+/// Validates the length of the label.
 pub fn check_label(label: Option<&str>, findings: &mut Findings) {
     if label.is_some_and(|label| label.len() > limits::LABEL_BYTES) {
         let message = format!("the label is longer than {} bytes", limits::LABEL_BYTES);
@@ -146,7 +146,7 @@ pub fn check_label(label: Option<&str>, findings: &mut Findings) {
     }
 }
 
-/// A key by which a retry is known; whether it can be one.
+/// Validates an idempotency key; returns whether it is valid.
 pub fn check_key(key: &str, findings: &mut Findings) -> bool {
     let is_key = (1..=limits::LABEL_BYTES).contains(&key.len());
     if !is_key {
@@ -156,7 +156,7 @@ pub fn check_key(key: &str, findings: &mut Findings) -> bool {
     is_key
 }
 
-/// The number an edit expects to be found.
+/// Validates the number of matches that an edit expects.
 pub fn check_expected_matches(place: Vec<String>, expected: usize, findings: &mut Findings) {
     if expected == 0 {
         let message = "`expected_matches` is 0: an edit replaces at least one match";
@@ -164,7 +164,7 @@ pub fn check_expected_matches(place: Vec<String>, expected: usize, findings: &mu
     }
 }
 
-/// The anchors of one file: there are some, not too many, none is empty, none is there twice. `None` is an edit
+/// Validates the anchors of one file: there are some, not too many, none is empty, none occurs twice. `None` is an edit
 /// without a text to compare.
 pub fn check_anchors<'a>(
     file: usize,
@@ -197,7 +197,7 @@ pub fn check_anchors<'a>(
     }
 }
 
-/// Layer 2: every path of `request` by its letters. No file is touched.
+/// Layer 2: validates every path of `request` lexically. No file is accessed.
 pub fn check_paths(request: &Request, rule: PathRule) -> Result<()> {
     let mut findings = Findings::new();
     for (index, file) in request.files.iter().enumerate() {
@@ -212,7 +212,7 @@ pub fn check_paths(request: &Request, rule: PathRule) -> Result<()> {
     findings.finish()
 }
 
-/// One path by its letters; `place` tells where the request has it.
+/// Validates one path lexically; `place` tells where the request has it.
 pub fn check_path(path: &Path, rule: PathRule, place: impl Fn() -> Vec<String>, findings: &mut Findings) {
     let mut found = |kind, message: String| findings.push(kind, place(), message);
     let shown = || shown(path);
@@ -237,7 +237,7 @@ pub fn check_path(path: &Path, rule: PathRule, place: impl Fn() -> Vec<String>, 
         );
         return found(ErrorKind::ValidationFailed, message);
     }
-    // Both can be wrong at once, and mending one alone would only bring the other to light.
+    // Reports both errors at once: fixing only one would just reveal the other.
     if names().any(|name| name == b"..") {
         found(ErrorKind::PathTraversal, format!("the path {} has a `..` segment", shown()));
     }
@@ -252,7 +252,7 @@ pub fn check_path(path: &Path, rule: PathRule, place: impl Fn() -> Vec<String>, 
     }
 }
 
-/// The path for a message: a hostile one must not fill the answer.
+/// The path for a message; it is shortened, since a hostile one must not fill the answer.
 fn shown(path: &Path) -> Cow<'_, str> {
     const CHARS: usize = 200;
     let text = path.to_string_lossy();

@@ -1,7 +1,7 @@
-//! Two processes of which one runs at a time: who holds the baton.
+//! Runs two processes one at a time: the one that holds the baton runs.
 //!
-//! A process hands it over before a call of its own: after so many calls as the schedule says, or when it waits for a lock.
-//! So a run is told by a few numbers, and comes out the same each time.
+//! A process hands it over before one of its own calls: after as many calls as the schedule says, or when it waits for
+//! a lock. So a few numbers determine a run, and it is the same each time.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -9,17 +9,17 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::fs::sim::{Action, SimCall};
 
-/// How often both may wait without anybody making another call, before they are held to wait for each other.
+/// The number of vain turns of both, without any call, after which they count as waiting for each other.
 const IN_VAIN: usize = 64;
 
-/// After so many calls at a stretch a process hands over although nobody said so: it may be looking for something that only
+/// The number of consecutive calls after which a process hands over anyway: it may be waiting for something that only
 /// the other one can do.
 const STRETCH: u64 = 2_000;
 
-/// Who is killed, and when.
+/// The process that is killed, and the time of the kill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kill {
-    /// Nobody.
+    /// Neither.
     Nobody,
     /// The first, when it gets the baton back.
     First,
@@ -27,13 +27,13 @@ pub(super) enum Kill {
     Second,
 }
 
-/// Which process.
+/// The index of a process.
 pub(super) type Who = usize;
 
 #[derive(Debug)]
 struct BatonTurn {
     whose: Who,
-    /// How many calls each of the next stretches has.
+    /// The lengths of the next stretches, in calls.
     stretches: VecDeque<u64>,
     left: u64,
     made: [u64; 2],
@@ -45,7 +45,7 @@ struct BatonTurn {
     kill: Kill,
 }
 
-/// What both processes share.
+/// The state that both processes share.
 #[derive(Debug)]
 pub(super) struct Baton {
     turn: Mutex<BatonTurn>,
@@ -53,7 +53,7 @@ pub(super) struct Baton {
 }
 
 impl Baton {
-    /// The first makes `first` calls, then the second `second`, and so on to the end.
+    /// The first makes `first` calls, then the second `second`, and then each runs to its end.
     pub(super) fn new(first: u64, second: u64, kill: Kill) -> Self {
         let turn = BatonTurn {
             whose: 0,
@@ -78,7 +78,7 @@ impl Baton {
         self.handed.wait_while(turn, |turn| turn.whose != who).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Before a call: waits until it may be made. `true` with it where this is the last moment before a hand-over was due.
+    /// Called before a call: waits until it may be made.
     pub(super) fn before(&self, who: Who, call: &SimCall<'_>) -> Action {
         let mut turn = self.wait(who);
         let waits = call.verb == "try_lock" && turn.tried[who].as_deref() == Some(call.path);
@@ -111,14 +111,14 @@ impl Baton {
     fn kill(&self, mut turn: MutexGuard<'_, BatonTurn>, who: Who) -> Action {
         turn.kill = Kill::Nobody;
         turn.killed[who] = true;
-        // Its last calls fail, and it comes to its end; the other one goes on then.
+        // Its last calls fail, and it ends; then the other one goes on.
         turn.left = u64::MAX;
         drop(turn);
         self.handed.notify_all();
         Action::Kill
     }
 
-    /// A process came to its end.
+    /// Called when a process has ended.
     pub(super) fn end(&self, who: Who) {
         let mut turn = self.wait(who);
         turn.ended[who] = true;
@@ -132,12 +132,12 @@ impl Baton {
         drop(self.wait(who));
     }
 
-    /// How many calls each has made.
+    /// The number of calls that each has made.
     pub(super) fn made(&self) -> [u64; 2] {
         self.lock().made
     }
 
-    /// Whether it was killed.
+    /// Returns whether it was killed.
     pub(super) fn was_killed(&self, who: Who) -> bool {
         self.lock().killed[who]
     }

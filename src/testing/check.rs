@@ -1,11 +1,11 @@
-//! The promise, as far as it can be checked in one world.
+//! Checks the promise in one world, as far as that is possible.
 //!
-//! - Before any recovery: every path that nobody else holds is as one of the allowed states has it. After a report
+//! - Before any recovery, every path that no foreign program holds is as in one of the allowed states. After a report
 //!   only the reported state is allowed.
-//! - After recovery: one of the allowed states, over all paths that nobody else holds.
-//! - No content of an original and none of a foreign program is out of reach.
-//! - Nothing is left in `txn/` unless a person must decide, and that is nobody's lot who was alone; nothing in `trash/`
-//!   but what was taken back, as long as somebody may still have it open.
+//! - After recovery, all paths that no foreign program holds are together as in one of the allowed states.
+//! - No original content and no foreign content is out of reach.
+//! - `txn/` is empty unless a person must decide, which is never needed without foreign programs; `trash/` holds only
+//!   what was rolled back, as long as a program may still have it open.
 //! - A second recovery changes nothing.
 
 use std::collections::BTreeSet;
@@ -19,12 +19,12 @@ use super::world::{UserFiles, WorkspaceTree, same, same_dress};
 use crate::fs::FileKind;
 use crate::fs::sim::SimEntry;
 
-/// A promise that was broken, and how that came.
+/// A broken promise, and the events that led to it.
 #[derive(Debug, Clone)]
 pub struct Violation {
-    /// What is wrong.
+    /// The broken promise.
     pub what: String,
-    /// What happened, in order.
+    /// The events, in order.
     pub trace: Vec<String>,
 }
 
@@ -39,19 +39,19 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// What a world is checked against.
+/// The expectations that a world is checked against.
 pub(super) trait Judge: Clone {
-    /// Which states are allowed: worlds that look alike and are allowed the same are checked once.
+    /// The range of allowed states: worlds that look alike and have the same range are checked once.
     fn allowed(&self) -> (usize, usize);
-    /// How far the script came.
+    /// The progress of the script.
     fn acts(&self) -> Acts;
-    /// Whether somebody else was at work, so that a person may be asked to decide.
+    /// Returns whether foreign programs were at work, so that a person may be asked to decide.
     fn somebody_else(&self) -> bool;
-    /// Before recovery: each path for itself.
+    /// Before recovery: checks each path by itself.
     fn check_each(&self, seen: &WorkspaceTree) -> Result<(), String>;
-    /// After recovery: all paths together. Answers what holds from now on, since it was reported.
+    /// After recovery: checks all paths together. Returns the expectations from now on, since the state was reported.
     fn check_all(&self, seen: &WorkspaceTree) -> Result<Self, String>;
-    /// Whether everything precious that `before` had is still in reach in `after`.
+    /// Checks that every precious content that `before` had is still in reach in `after`.
     fn check_reach(&self, before: &WorkspaceTree, after: &WorkspaceTree, required: bool) -> Result<(), String>;
 }
 
@@ -81,37 +81,36 @@ impl Judge for Promise {
     }
 }
 
-/// What one script's world is checked against.
+/// The expectations about the world of one script.
 #[derive(Debug, Clone)]
 pub(super) struct Promise {
-    /// The user's files after so many acts. Strict up to `acked`: those were seen in this very run.
+    /// The user's files after each number of acts. Strict up to `acked`: those were seen in this very run.
     pub(super) states: Arc<Vec<UserFiles>>,
-    /// How many of the states were seen in this run: of them inodes and times are compared, too.
+    /// The number of states that were seen in this run: for these, inodes and times are compared as well.
     pub(super) seen: usize,
     /// The first state that is allowed.
     pub(super) from: usize,
     /// The last state that is allowed.
     pub(super) to: usize,
-    /// How far the script came: a recovery changes nothing of that.
+    /// The progress of the script, which a recovery does not change.
     pub(super) acts: Acts,
     /// Paths that a foreign program changed.
     pub(super) held: Arc<BTreeSet<PathBuf>>,
-    /// Whether a check is run: what it makes of the files before the report is its own business, and files that go back
-    /// get the current time.
+    /// True if a check is run: its changes before the report are ignored, and files that are rolled back get the
+    /// current time.
     pub(super) checked: bool,
-    /// What foreign programs left, and must not be lost once it is there.
+    /// Contents of foreign programs, which must not be lost once they exist.
     pub(super) precious: Arc<BTreeSet<PreciousContent>>,
-    /// Folders that a foreign program moves: what is beneath them is its own.
+    /// Folders that a foreign program moves: everything beneath them is its own.
     pub(super) moved: Arc<Vec<PathBuf>>,
-    /// What foreign programs make of modes, owners and attributes, whether they have or not: of these files only the
-    /// content is compared.
+    /// Files whose mode, owner or attributes foreign programs change at any time: only their content is compared.
     pub(super) dressed: Arc<BTreeSet<PathBuf>>,
-    /// What they made of them, and must not be undone.
+    /// Those changes, which must not be reverted.
     pub(super) worn: Arc<Vec<Worn>>,
 }
 
 impl Promise {
-    /// What is promised where these are at work, of no state yet.
+    /// The expectations in the presence of these foreign programs, without any states yet.
     pub(super) fn beside<'f>(foreign: &(impl IntoIterator<Item = &'f Foreign> + Clone), checked: bool) -> Self {
         let foreign = || foreign.clone().into_iter();
         Self {
@@ -134,7 +133,7 @@ impl Promise {
         Self { from: state, to: state, ..self.clone() }
     }
 
-    /// This, too, must not be lost.
+    /// Adds contents and metadata that must not be lost.
     pub(super) fn add(&mut self, precious: impl Iterator<Item = PreciousContent>, worn: impl Iterator<Item = Worn>) {
         let mut all = BTreeSet::clone(&self.precious);
         all.extend(precious);
@@ -142,7 +141,8 @@ impl Promise {
         self.worn = Arc::new(worn.filter(|worn| !worn.is_decided_by(&self.states)).collect());
     }
 
-    /// Whether somebody's mode, owner or attributes went: what was there `before`, on the file that it was given to.
+    /// Checks that no foreign mode, owner or attribute was lost that was there `before`, on the file that it was given
+    /// to.
     pub(super) fn check_worn(&self, before: Option<&WorkspaceTree>, after: &WorkspaceTree) -> Result<(), String> {
         let was_there = |worn: &&Worn| {
             let first = self.states.first().and_then(|files| files.get(&worn.path));
@@ -170,7 +170,8 @@ impl Promise {
             && let (Some(found), Some(expected)) = (found, expected)
         {
             let mut timed = SimEntry { modified: expected.modified, ..found.clone() };
-            // What the check gave to a file and did not sync, a power loss may take, of one file and not of another.
+            // A power loss may take metadata that the check gave to files without a sync, from one file and not from
+            // another.
             if self.wears(path, found) {
                 let SimEntry { mode, user, group, flags, extended, .. } = expected.clone();
                 timed = SimEntry { mode, user, group, flags, extended, ..timed };
@@ -180,13 +181,13 @@ impl Promise {
         same(found, expected, state < self.seen || untouched)
     }
 
-    /// Whether a file has the permissions and attributes that it has in one of the states.
+    /// Returns whether a file has the permissions and attributes that it has in one of the states.
     fn wears(&self, path: &PathBuf, found: &SimEntry) -> bool {
         self.states.iter().filter_map(|files| files.get(path)).any(|entry| same_dress(entry, found))
     }
 
-    /// Whether this is a folder that somebody else's file is in: it stays, whatever becomes of the transaction that made
-    /// it.
+    /// Returns whether this is a folder that contains a foreign file: it stays, whatever happens to the transaction
+    /// that made it.
     fn shelters(&self, path: &PathBuf, seen: &UserFiles) -> bool {
         let is_folder = seen.get(path).is_some_and(|entry| entry.kind == FileKind::Folder);
         is_folder && self.held.iter().any(|held| held != path && held.starts_with(path) && seen.contains_key(held))
@@ -200,7 +201,7 @@ impl Promise {
         all.cloned().collect()
     }
 
-    /// Before recovery: each path for itself.
+    /// Before recovery: checks each path by itself.
     pub(super) fn check_each(&self, seen: &WorkspaceTree) -> Result<(), String> {
         if self.checked && self.from < self.to {
             return Ok(());
@@ -218,7 +219,7 @@ impl Promise {
         Ok(())
     }
 
-    /// After recovery: all paths together. Answers the states that it can be.
+    /// After recovery: checks all paths together. Returns the state that fits.
     pub(super) fn check_all(&self, seen: &WorkspaceTree) -> Result<usize, String> {
         let paths = self.paths(&seen.files);
         let is = |state: &usize| paths.iter().all(|path| self.allows(*state, path, &seen.files));
@@ -237,14 +238,14 @@ impl Promise {
         each.join(" or ")
     }
 
-    /// Whether everything precious that `before` had is still in reach in `after`.
+    /// Checks that every precious content that `before` had is still in reach in `after`.
     pub(super) fn check_reach(
         &self,
         before: &WorkspaceTree,
         after: &WorkspaceTree,
         required: bool,
     ) -> Result<(), String> {
-        // What somebody had before an act, or has since one that was acknowledged.
+        // The contents before an unfinished act, or after one that was acknowledged.
         let files = self.states[..=self.from].iter().flat_map(UserFiles::values);
         let contents: BTreeSet<&Vec<u8>> = files.map(|entry| &entry.content).filter(|c| !c.is_empty()).collect();
         let original =
@@ -260,26 +261,26 @@ impl Promise {
     }
 }
 
-/// Mode, owner or attributes that somebody gave to a file.
+/// Mode, owner or attributes that a foreign program gave to a file.
 #[derive(Debug, Clone)]
 pub(super) struct Worn {
     pub(super) path: PathBuf,
-    /// The file that it was given to.
+    /// The inode of the file.
     pub(super) inode: u64,
     pub(super) deed: ForeignDeed,
 }
 
 impl Worn {
-    /// Whether the script itself gives or takes it.
+    /// Returns whether the script itself sets or removes it.
     fn is_decided_by(&self, states: &[UserFiles]) -> bool {
         let mut on = states.iter().filter_map(|files| files.get(&self.path)).map(|entry| self.deed.is_on(entry));
         let first = on.next();
         on.any(|is_on| Some(is_on) != first)
     }
 
-    /// Whether the file that it was given to has it, where a commit or its recovery can find it. Where the `first` file is
-    /// at the path, a new one in a slot was never there, as far as this disk tells: a power cut took its swap, and with it
-    /// what somebody did to it there.
+    /// Returns whether the file has it, at a place where a commit or its recovery can find it. If the `first` file is
+    /// at the path, a new one in a slot was never at the path according to this disk: a power loss took its swap, and
+    /// the foreign change with it.
     fn is_there(&self, seen: &WorkspaceTree, first: Option<&SimEntry>) -> bool {
         let at_path = seen.files.get(&self.path);
         let is_first = at_path.zip(first).is_some_and(|(now, first)| now.identity == first.identity);
@@ -296,13 +297,13 @@ impl Worn {
     }
 }
 
-/// A content that must not be lost once it is there.
+/// A content that must not be lost once it exists.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct PreciousContent {
     pub(super) content: Vec<u8>,
-    /// The number of its inode, where a copy is not good enough.
+    /// The number of its inode, if a copy does not count.
     pub(super) inode: Option<u64>,
-    /// It was written into a file that was no longer in place.
+    /// True if it was written into a file that was no longer in place.
     pub(super) may_be_late: bool,
 }
 
@@ -311,7 +312,8 @@ impl PreciousContent {
         entry.content == self.content && self.inode.is_none_or(|inode| inode == entry.identity.inode)
     }
 
-    /// Whether somebody who looks for it finds it; `required`: also in the slots of a transaction that waits for a person.
+    /// Returns whether a person who searches for it finds it; if `required`, also in the slots of a transaction that
+    /// waits for a person.
     pub(super) fn is_in_reach(&self, seen: &WorkspaceTree, required: bool) -> bool {
         let late = seen.late.iter().chain(&seen.rejected).filter(|_| self.may_be_late);
         let slots = seen.slots.iter().filter(|_| required);

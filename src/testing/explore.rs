@@ -9,20 +9,20 @@ use super::script::Script;
 use super::walk::{CrashWalk, Trace};
 use crate::fs::sim::Policy;
 
-/// How much is explored.
+/// The extent of an exploration.
 #[derive(Debug, Clone)]
 pub struct Explorer {
-    /// What file systems promise of names.
+    /// The promises of file systems about names.
     pub policies: Vec<Policy>,
-    /// How many images are taken at each point of the script, before they are sampled.
+    /// The most images at each point of the script, before they are sampled.
     pub images: usize,
-    /// How many at each point of a recovery.
+    /// The same at each point of a recovery.
     pub images_in_recovery: usize,
-    /// How often recoveries are stopped in a row.
+    /// The number of recoveries in a row that are stopped.
     pub depth: usize,
-    /// How many worlds are explored at most.
+    /// The most worlds that are explored.
     pub worlds: usize,
-    /// Chooses the samples.
+    /// The seed of the samples.
     pub seed: u64,
 }
 
@@ -39,16 +39,17 @@ impl Default for Explorer {
     }
 }
 
-/// What was explored.
+/// The result of an exploration.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Explored {
-    /// Different worlds that were recovered and checked: images of power losses, and machines after a kill.
+    /// The number of different worlds that were recovered and checked: images of power losses, and machines after a
+    /// kill.
     pub worlds: usize,
-    /// Images that were the same as an earlier one.
+    /// The number of images that were the same as an earlier one.
     pub merged: usize,
-    /// Points at which a crash was tried.
+    /// The number of points at which a crash was tried.
     pub points: usize,
-    /// Points at which every surviving subset was tried, and not a sample.
+    /// The number of points at which every surviving subset was tried, not a sample.
     pub exhaustive: usize,
 }
 
@@ -74,7 +75,7 @@ impl Explorer {
         self.explore_with(script, &[])
     }
 
-    /// The same with foreign programs that act on the way.
+    /// The same in the presence of these foreign programs.
     pub fn explore_with(&self, script: &Script, foreign: &[Foreign]) -> Result<Explored, Violation> {
         self.explore_from(script, &CleanRun::of(script)?, foreign)
     }
@@ -94,8 +95,8 @@ impl Explorer {
         walk.finish()
     }
 
-    /// Explores `script` with each of these deeds before each of its calls, one at a time: of all of these runs one in
-    /// `share`.
+    /// Explores `script` with each of these deeds before each of its calls, one at a time; one in `share` of these
+    /// runs.
     pub fn explore_deeds(
         &self,
         script: &Script,
@@ -112,7 +113,7 @@ impl Explorer {
         Ok(found)
     }
 
-    /// How many calls a script makes where nobody interferes.
+    /// The number of calls of a script that runs undisturbed.
     pub fn calls(script: &Script) -> Result<u64, Violation> {
         CleanRun::of(script).map(|clean| clean.calls)
     }

@@ -14,29 +14,29 @@ use crate::errno::Errno;
 use crate::error::{Error, Outcome};
 use crate::fs::sim::{Action, SimCall, SimFs};
 
-/// What is wrong with a call.
+/// A fault in a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
-    /// Which call, from 0.
+    /// The call, from 0.
     pub call: u64,
-    /// What becomes of it.
+    /// The result of the call.
     pub action: Action,
-    /// Also of all calls of its kind that follow.
+    /// True if it applies to all later calls of its kind as well.
     pub from_then_on: bool,
 }
 
-/// What was injected.
+/// The result of injecting faults.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Injected {
-    /// Runs in which a fault came to pass.
+    /// The number of runs in which a fault occurred.
     pub faults: usize,
-    /// Of them, those after which the transaction was reported as committed.
+    /// Of these, the runs that reported a commit.
     pub committed: usize,
-    /// Those that were reported as taken back, or as not begun.
+    /// Those that reported a rollback, or that nothing was begun.
     pub back: usize,
-    /// Those that asked for a recovery.
+    /// Those that required a recovery.
     pub required: usize,
-    /// Crash states that were checked after a fault.
+    /// The number of crash states that were checked after a fault.
     pub worlds: usize,
 }
 
@@ -86,7 +86,7 @@ struct Trial<'a> {
     foreign: Option<&'a Foreign>,
 }
 
-/// What a machine was asked to do, with a fault in it.
+/// The calls of a machine with a fault.
 #[derive(Default)]
 struct FaultRecord {
     verbs: Vec<String>,
@@ -95,7 +95,7 @@ struct FaultRecord {
     fired: bool,
 }
 
-/// Makes the calls from now on fail as `fault` says, and remembers them.
+/// Makes later calls fail as `fault` says, and records them.
 fn inject(machine: &SimFs, fault: Option<Fault>, programs: Vec<Arc<Program>>) -> Arc<Mutex<FaultRecord>> {
     let record = Arc::new(Mutex::new(FaultRecord::default()));
     let (start, kept, acting) = (machine.calls(), Arc::clone(&record), machine.clone());
@@ -123,7 +123,7 @@ fn act(fault: Fault, number: u64, call: &SimCall<'_>, verb: &mut String) -> Acti
     if fault.from_then_on && number > fault.call && *verb == call.verb { fault.action } else { Action::Continue }
 }
 
-/// A sync that failed must not be tried again: the system may take the data for written.
+/// Records a sync. One that failed must not be tried again: the system may take the data for written.
 fn note_sync(record: &mut FaultRecord, call: &SimCall<'_>, action: Action) {
     if !call.verb.starts_with("sync") {
         return;
@@ -138,7 +138,7 @@ fn note_sync(record: &mut FaultRecord, call: &SimCall<'_>, action: Action) {
 }
 
 impl Explorer {
-    /// Fails each call of a script of one act in turn, in every way that makes sense; of all these runs one in `share`.
+    /// Fails each call of a script of one act in turn, in every way that makes sense; one in `share` of these runs.
     pub fn inject(&self, script: &Script, foreign: Option<&Foreign>, share: usize) -> Result<Injected, Violation> {
         let clean = CleanRun::of(script)?;
         let trial = Trial { script, clean: &clean, foreign };
@@ -202,8 +202,8 @@ impl Explorer {
         Ok(injected)
     }
 
-    /// Kills a script of one act before each of its changes, and fails each call of the recovery; of all these runs
-    /// one in `share`.
+    /// Kills a script of one act before each of its changes, and fails each call of the recovery; one in `share` of
+    /// these runs.
     pub fn inject_into_recovery(&self, script: &Script, share: usize) -> Result<Injected, Violation> {
         let clean = CleanRun::of(script)?;
         let trial = Trial { script, clean: &clean, foreign: None };
@@ -256,7 +256,7 @@ fn told(violation: &Violation, fault: Fault, verb: &str) -> Violation {
 }
 
 impl Trial<'_> {
-    /// What the run calls where nothing fails.
+    /// The calls of the run without faults.
     fn verbs(&self) -> Vec<String> {
         let machine = self.clean.start.fork();
         let programs: Vec<_> =

@@ -1,4 +1,4 @@
-//! Foreign programs: what they may do to a path while the engine works.
+//! Foreign programs: their changes to a path while the engine works.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,26 +13,26 @@ use super::world::{UserFiles, WorkspaceTree};
 use crate::fs::sim::{SimEntry, SimFs, SimHeldFile};
 use crate::identity::Identity;
 
-/// What a foreign program does to a path.
+/// The change that a foreign program makes to a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ForeignDeed {
-    /// Cuts the file to nothing and writes it anew.
+    /// Truncates the file and writes it again.
     Write(Vec<u8>),
-    /// Writes a new file and renames it over the path, whatever is there.
+    /// Writes a new file and renames it over the path.
     Replace(Vec<u8>),
     /// Makes a file at a free path.
     Create(Vec<u8>),
     /// Deletes the file.
     Delete,
-    /// Deletes the file, if there is one, and makes another in its place: where numbers are given again, with the number
-    /// of the old one.
+    /// Deletes the file, if there is one, and creates another in its place: with the same inode number, if numbers are
+    /// reused.
     Recreate(Vec<u8>),
-    /// Writes at the end of the file that it has had open since before the script began.
+    /// Appends to the file that it has had open since before the script began.
     AppendToOld(Vec<u8>),
-    /// Opens the file as soon as another one than at the beginning is at the path, and writes at the end of that at its
-    /// call, or after the script if there are no more calls: whatever became of the file in between.
+    /// Opens the file as soon as a new one is at the path, and appends to it at its call, or after the script if there
+    /// are no more calls: whatever happened to the file in between.
     AppendToNew(Vec<u8>),
-    /// Writes the file anew, and sets the time of its last change back.
+    /// Writes the file again, and restores its modification time.
     WriteKeepingTime(Vec<u8>),
     /// `chmod`.
     Chmod(u32),
@@ -47,12 +47,12 @@ pub enum ForeignDeed {
 }
 
 impl ForeignDeed {
-    /// Whether it changes the mode, the owner or an attribute, and no content.
+    /// Returns whether it changes the mode, the owner or an attribute, and no content.
     pub(super) const fn is_of_metadata(&self) -> bool {
         matches!(self, Self::Chmod(_) | Self::Chown(..) | Self::SetAttribute(..) | Self::RemoveAttribute(_))
     }
 
-    /// Whether a file is as this deed leaves its mode, owner and attributes.
+    /// Returns whether a file has the mode, owner and attributes that this deed sets.
     pub(super) fn is_on(&self, entry: &SimEntry) -> bool {
         let value = |name: &str| entry.extended.iter().find(|(it, _)| it == name).map(|(_, value)| value);
         match self {
@@ -68,17 +68,17 @@ impl ForeignDeed {
 /// A deed at one point of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Foreign {
-    /// Before which call.
+    /// The call before which it happens.
     pub call: u64,
-    /// To what: an absolute path.
+    /// The absolute path.
     pub path: PathBuf,
-    /// What.
+    /// The deed.
     pub deed: ForeignDeed,
 }
 
 impl Foreign {
-    /// The paths in the workspace that are this program's from now on: what it changes, and what it makes to replace it.
-    /// Of what it moves, everything beneath.
+    /// The paths in the workspace that belong to this program from now on: what it changes, and what it makes to
+    /// replace it. For a moved folder, everything beneath.
     pub(super) fn held(&self) -> Vec<PathBuf> {
         let path = inside(&self.path);
         match &self.deed {
@@ -97,7 +97,7 @@ impl Foreign {
         self.deed.is_of_metadata().then(|| inside(&self.path).to_owned())
     }
 
-    /// The folders among them.
+    /// The moved folders among them.
     pub(super) fn moved(&self) -> Vec<PathBuf> {
         if matches!(self.deed, ForeignDeed::MoveFolder(_)) { self.held() } else { Vec::new() }
     }
@@ -130,15 +130,15 @@ impl fmt::Display for Foreign {
     }
 }
 
-/// A foreign program that is about to act.
+/// A foreign program before its act.
 #[derive(Debug)]
 pub(super) struct Program {
     foreign: Foreign,
-    /// What was at the path before the script began.
+    /// The file at the path before the script began.
     before: Option<Identity>,
     held: OnceLock<SimHeldFile>,
     has_acted: AtomicBool,
-    /// Whether what it found at its path was a content that the script put there.
+    /// True if it found a content of the script at its path.
     came_on_top: AtomicBool,
     known: BTreeSet<Vec<u8>>,
     left: Mutex<Option<PreciousContent>>,
@@ -148,7 +148,7 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Opens what it needs, before the script begins.
+    /// Opens the files that it needs, before the script begins.
     pub(super) fn start(machine: &SimFs, foreign: &Foreign, known: &BTreeSet<Vec<u8>>) -> Arc<Self> {
         let held = OnceLock::new();
         if let (ForeignDeed::AppendToOld(_), Ok(old)) = (&foreign.deed, machine.open(&foreign.path)) {
@@ -161,7 +161,7 @@ impl Program {
         Arc::new(Self { foreign, before, held, has_acted, came_on_top, known, left, worn, before_move })
     }
 
-    /// Acts, if this is its call. What cannot be done is not done.
+    /// Acts, if this is its call. An act that fails has no effect.
     pub(super) fn step(&self, machine: &SimFs, call: u64) {
         self.watch(machine);
         if call == self.foreign.call {
@@ -169,7 +169,7 @@ impl Program {
         }
     }
 
-    /// The script is through: whoever still has a file open, and has not written, writes now.
+    /// Called after the script: a program that has a file open and has not written yet writes now.
     pub(super) fn end(&self, machine: &SimFs) {
         self.watch(machine);
         if self.held.get().is_some() && !self.has_acted.load(Ordering::Relaxed) {
@@ -177,7 +177,7 @@ impl Program {
         }
     }
 
-    /// Opens what came to the path.
+    /// Opens the new file at the path.
     fn watch(&self, machine: &SimFs) {
         if !matches!(self.foreign.deed, ForeignDeed::AppendToNew(_)) || self.held.get().is_some() {
             return;
@@ -195,7 +195,7 @@ impl Program {
         now != self.before && is_reached && content.is_some_and(|content| self.known.contains(&content))
     }
 
-    /// Whether it changed what the script had put in place.
+    /// Returns whether it changed what the script had put in place.
     pub(super) fn came_on_top(&self) -> bool {
         self.came_on_top.load(Ordering::Relaxed)
     }
@@ -204,7 +204,7 @@ impl Program {
         let path = &self.foreign.path;
         self.has_acted.store(true, Ordering::Relaxed);
         self.came_on_top.store(self.is_on_top(machine), Ordering::Relaxed);
-        // Where another foreign program replaced or deleted the file that this one has open, the two lose it by themselves.
+        // If another foreign program replaced or deleted the open file, the loss is not the engine's.
         let is_lost = self.held.get().is_some_and(SimHeldFile::was_dropped);
         let deed = &self.foreign.deed;
         if matches!(deed, ForeignDeed::MoveFolder(_)) {
@@ -216,7 +216,7 @@ impl Program {
             ForeignDeed::Create(bytes) => machine.create(path, bytes),
             ForeignDeed::Delete => machine.delete(path),
             ForeignDeed::Recreate(bytes) => {
-                // Where there is nothing to delete it only makes one.
+                // If there is nothing to delete, it only creates one.
                 drop(machine.delete(path));
                 machine.create(path, bytes)
             }
@@ -241,7 +241,7 @@ impl Program {
                 Some(held) => held.read().ok(),
                 None => machine.read(path).ok(),
             };
-            // Whoever wrote by its handle has no name for it.
+            // A program that writes through its handle does not know the file's path.
             let may_be_late = matches!(self.foreign.deed, ForeignDeed::AppendToOld(_) | ForeignDeed::AppendToNew(_));
             let inode = (!may_be_late).then(|| machine.stat(path).ok().map(|stat| stat.identity.inode)).flatten();
             let left = content.map(|content| PreciousContent { content, inode, may_be_late });
@@ -249,19 +249,19 @@ impl Program {
         }
     }
 
-    /// What this program made of a file's mode, owner or attributes, and nobody may undo.
+    /// The mode, owner or attributes that this program set, which nobody may revert.
     pub(super) fn worn(&self) -> Option<Worn> {
         lock(&self.worn).clone()
     }
 
-    /// The user's files before this program moved a folder, and which one; `None` where it has not.
+    /// The folder that this program moved, and the user's files before; `None` if it has not.
     pub(super) fn before_move(&self) -> Option<(PathBuf, UserFiles)> {
         let files = lock(&self.before_move).clone()?;
         Some((inside(&self.foreign.path).to_owned(), files))
     }
 
-    /// What this program left, and must not be lost. Who writes a `known` content into a file that is there has added
-    /// nothing to it.
+    /// The content that this program left, which must not be lost. Writing a `known` content into an existing file adds
+    /// nothing.
     pub(super) fn left(&self) -> Option<PreciousContent> {
         let makes_its_own =
             matches!(self.foreign.deed, ForeignDeed::Replace(_) | ForeignDeed::Create(_) | ForeignDeed::Recreate(_));

@@ -1,10 +1,10 @@
-//! Proof by exploration: crashes, faults and foreign programs at every point of a script of the caller's own.
+//! Proof by exploration: crashes, faults and foreign programs at every point of a caller's script.
 //!
-//! A [`Script`] says which files there are and which calls of the engine follow each other. The [`Explorer`] runs it on
-//! a [`SimFs`](crate::fs::sim::SimFs) and, before each call that changes something, asks what a kill or a power loss
-//! would leave there; recovers each of these worlds; stops each of these recoveries at each of its own calls; and so
-//! on, until nothing new comes. In each world it checks the promise: see [`check`]. A [`ScriptPair`] of scripts runs in two
-//! processes at a time, and several things may go wrong together: see the methods of the explorer.
+//! A [`Script`] has the files and a sequence of calls of the engine. The [`Explorer`] runs it on a
+//! [`SimFs`](crate::fs::sim::SimFs) and, before each call that changes something, takes the worlds that a kill or a
+//! power loss would leave; it recovers each of these worlds, stops each of these recoveries at each of its own calls,
+//! and so on, until there is nothing new. In each world it checks the promise: see [`check`]. A [`ScriptPair`] runs two
+//! scripts in two processes at a time, and several things may go wrong together: see the methods of the explorer.
 //!
 //! # Example
 //!

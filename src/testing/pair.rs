@@ -1,8 +1,8 @@
 //! Two processes that live at the same time, their calls interleaved.
 //!
-//! The first makes some of its calls, then the second some of its own, then the first comes to its end, then the second;
-//! whoever waits for a lock lets the other one run. One of the two may be killed on the way, or the power lost. What comes
-//! of it must be what comes of the two after each other, in one order or the other: nobody's update is lost.
+//! The first makes some of its calls, then the second some of its own, then each runs to its end; one that waits for a
+//! lock lets the other one run. One of the two may be killed on the way, or the power may be lost. The result must be
+//! that of running both one after the other, in either order: no update is lost.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -24,37 +24,37 @@ pub struct ScriptPair {
     second: Script,
 }
 
-/// What both together may come to: one that was done, or refused, in an order or the other.
+/// A possible result of both: each done or refused, in one order or the other.
 #[derive(Debug)]
 struct Row {
     done: [bool; 2],
     files: UserFiles,
 }
 
-/// What is known of a process.
+/// The known state of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ProcessState {
-    /// It is at work, or was killed.
+    /// It is running, or was killed.
     Open,
     Done,
     Refused,
 }
 
-/// The runs after each other.
+/// The results of running one after the other.
 #[derive(Debug)]
 struct Serial {
     start: SimFs,
     rows: Vec<Row>,
-    /// Whether one is refused after the other, or for itself.
+    /// Whether each may be refused, after the other or alone.
     may_refuse: [bool; 2],
     calls: [u64; 2],
 }
 
-/// What a world of two processes is checked against.
+/// The expectations about a world of two processes.
 #[derive(Debug, Clone)]
 struct Either {
     serial: Arc<Serial>,
-    /// A bit for each row that is still possible.
+    /// One bit for each row that is still possible.
     rows: usize,
 }
 
@@ -81,7 +81,7 @@ impl Either {
 
     fn allows(&self, row: &Row, path: &std::path::PathBuf, seen: &WorkspaceTree) -> bool {
         let expected = row.files.get(path);
-        // What neither touches is the very file that it was.
+        // A file that neither changes must be the same inode.
         let strictly = same(expected, self.serial.rows[0].files.get(path), true);
         same(seen.files.get(path), expected, strictly)
     }
@@ -140,13 +140,13 @@ impl Judge for Either {
     }
 }
 
-/// How a run went.
+/// The result of a run.
 struct PairRun {
     machine: SimFs,
     points: Vec<CrashPoint<Either>>,
     known: [ProcessState; 2],
     killed: bool,
-    /// What was wrong on the way.
+    /// An error on the way.
     wrong: Option<String>,
 }
 
@@ -161,7 +161,7 @@ impl ScriptPair {
         if who == 0 { &self.first } else { &self.second }
     }
 
-    /// Runs both after each other, in both orders.
+    /// Runs both one after the other, in both orders.
     fn serial(&self) -> Result<Serial, Violation> {
         let start = self.first.machine();
         let mut serial = Serial { rows: Vec::new(), may_refuse: [false; 2], calls: [0; 2], start: start.fork() };
@@ -189,7 +189,7 @@ impl ScriptPair {
         Ok(serial)
     }
 
-    /// One schedule.
+    /// Runs one schedule.
     fn run(&self, serial: &Arc<Serial>, [first, second]: [u64; 2], kill: Kill, every: u64) -> PairRun {
         let machine = serial.start.fork();
         let baton = Arc::new(Baton::new(first, second, kill));
@@ -202,7 +202,7 @@ impl ScriptPair {
                 let who = usize::from(call.process != PIDS[0]);
                 let action = baton.before(who, call);
                 let made = baton.made();
-                // From the first hand-over on; before that one runs alone.
+                // From the first hand-over on; before that only one runs.
                 if call.mutates
                     && action == Action::Continue
                     && made[1] > 0
@@ -241,7 +241,7 @@ impl ScriptPair {
         PairRun { machine, points, known, killed: (0..2).any(|who| baton.was_killed(who)), wrong }
     }
 
-    /// What is known of a process after its answer.
+    /// The state of a process after its answer.
     fn note(&self, who: Who, serial: &Serial, result: &Result<()>, baton: &Baton) -> Result<ProcessState, String> {
         if baton.was_killed(who) {
             return Ok(ProcessState::Open);
@@ -254,20 +254,19 @@ impl ScriptPair {
     }
 }
 
-/// The processes.
+/// The process ids.
 const PIDS: [u32; 2] = [2, 4];
 
 impl Explorer {
-    /// Explores two processes at the same time. Of all pairs of places at which they hand over to each other, each with
-    /// nobody, the first, and the second killed, runs one in `share`; of the points of each run, crashes come at one in
-    /// `every`.
+    /// Explores two processes at the same time: for all pairs of places at which they hand over, with neither, the
+    /// first, and the second killed, one run in `share`; and in each run crashes at one point in `every`.
     pub fn explore_pair(&self, pair: &ScriptPair, share: usize, every: u64) -> Result<Explored, Violation> {
         let serial = Arc::new(pair.serial()?);
         let mut found = Explored::default();
         let schedules =
             (1..=serial.calls[0]).flat_map(|first| (1..=serial.calls[1]).map(move |second| [first, second]));
         let all = schedules.flat_map(|stretches| KILLS.map(|kill| (stretches, kill)));
-        // A step that shares no factor with the number of kills meets them all.
+        // A step without a common factor with the number of kills meets them all.
         let skipped = usize::try_from(self.seed).unwrap_or(0) % share;
         for (stretches, kill) in all.skip(skipped).step_by(share) {
             let run = pair.run(&serial, stretches, kill, every);

@@ -1,4 +1,4 @@
-//! One run of a script, perhaps with foreign programs and a call that fails: the points at which a crash may come.
+//! One run of a script, perhaps with foreign programs and a failing call: the points at which a crash may come.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::path::STATE_FOLDER;
 /// A point at which a crash may come.
 pub(super) struct CrashPoint<P = Promise> {
     pub(super) machine: SimFs,
-    /// Before which call.
+    /// The call before which it is.
     pub(super) call: String,
     pub(super) promise: P,
 }
@@ -29,7 +29,7 @@ impl Explorer {
         Self::points_with(script, clean, foreign, None)
     }
 
-    /// The same with something else becoming of one call.
+    /// The same with a fault in one call.
     pub(super) fn points_with(
         script: &Script,
         clean: &CleanRun,
@@ -42,7 +42,7 @@ impl Explorer {
         let left = programs.clone();
         let disturbed = foreign.iter().map(|foreign| foreign.call).chain(fault.map(|(call, _)| call));
         let from = disturbed.min().unwrap_or(0);
-        // One promise for each number of acts that are through.
+        // One promise for each number of finished acts.
         let mut seen = vec![WorkspaceTree::of(&machine).files];
         let promise = |seen: &[UserFiles], from: usize, to: usize| {
             let states: Vec<UserFiles> = seen.iter().chain(&clean.states[seen.len()..]).cloned().collect();
@@ -77,7 +77,7 @@ impl Explorer {
                     let reported = promise(&seen, index, index);
                     *lock(&current) = reported.clone();
                     reported.check_each(&now).map_err(|what| told(format!("reported {error:?}, but {what}")))?;
-                    // Of a later act it cannot be told what the other program came on top of.
+                    // For a later act it is unknown which content the other program found.
                     if index == 0 {
                         let programs = foreign.iter().zip(&left);
                         names_what_is_left(error, &programs, &seen[0], &now.files).map_err(told)?;
@@ -95,7 +95,7 @@ impl Explorer {
     }
 }
 
-/// Whether an error names the files in which another program came on top of the new content, and no others.
+/// Checks that an error names exactly the files in which another program wrote over the new content.
 fn names_what_is_left<'a>(
     error: &Error,
     programs: &(impl Iterator<Item = (&'a Foreign, &'a Arc<Program>)> + Clone),
@@ -122,7 +122,7 @@ fn names_what_is_left<'a>(
     Ok(())
 }
 
-/// Lets the programs act at their calls and the fault come to pass, and takes a point before each change `from` there on.
+/// Lets the programs and the fault act at their calls, and takes a point before each change starting with call `from`.
 fn watch(
     machine: &SimFs,
     programs: Vec<Arc<Program>>,
@@ -137,7 +137,7 @@ fn watch(
         for program in &programs {
             program.step(&fork, number);
         }
-        // Up to the first deed it is the run in which nobody interferes.
+        // Up to the first deed this equals the undisturbed run.
         if call.mutates && number >= from {
             let mut promise = lock(&current).clone();
             let worn = programs.iter().filter_map(|program| program.worn());
@@ -158,7 +158,7 @@ struct RunEnd<'a> {
 }
 
 impl RunEnd<'_> {
-    /// Whoever has a file open writes; then comes the last point of the run, and what is after it.
+    /// Programs with an open file write; then come the last point of the run, and the check of what follows.
     fn come(&self, machine: &SimFs, promise: Promise) -> Result<CrashPoint, String> {
         for program in self.programs {
             program.end(machine);
@@ -177,7 +177,7 @@ impl RunEnd<'_> {
         if let Some(lost) = self.lost(&seen, required) {
             return Err(format!("at the end, {lost} is out of reach"));
         }
-        // What is in the trash is in reach as far as `status` tells it.
+        // What is in the trash counts as reachable only if `status` lists it.
         let without_trash = WorkspaceTree { rejected: Vec::new(), ..seen };
         if let Some(untold) = self.lost(&without_trash, required) {
             let status = self.engine(machine)?.status().map_err(|e| format!("status fails: {e}"))?;
@@ -193,8 +193,7 @@ impl RunEnd<'_> {
         Ok(CrashPoint { machine: machine.fork(), call: "the end".to_owned(), promise })
     }
 
-    /// An hour later somebody commits something else, which empties the trash: still nothing is lost, and what is put
-    /// aside is told.
+    /// An hour later another commit empties the trash: still nothing is lost, and kept contents are reported.
     fn aftermath(&self, machine: &SimFs) -> Result<(), String> {
         machine.advance(Duration::from_secs(60 * 60));
         let before = kept(machine);
@@ -205,7 +204,7 @@ impl RunEnd<'_> {
         if let Some(lost) = self.lost(&after, false) {
             return Err(format!("after a later commit, {lost} is out of reach"));
         }
-        // Commits without barriers empty the trash once there is much in it.
+        // Commits without barriers empty the trash only once there is much in it.
         if self.script.is_durable() && !after.rejected.is_empty() {
             return Err(format!("after a later commit, the trash still has {:?}", after.rejected));
         }
@@ -215,18 +214,18 @@ impl RunEnd<'_> {
         Ok(())
     }
 
-    /// Some other process, which nothing disturbs.
+    /// An engine in another process, undisturbed.
     fn engine(&self, machine: &SimFs) -> Result<Engine, String> {
         self.script.engine(Arc::new(machine.process(6))).map_err(|e| e.to_string())
     }
 
-    /// What a program left, nobody wrote over since, and is gone all the same.
+    /// A content that a program left and nobody overwrote since, but that is gone.
     fn lost(&self, end: &WorkspaceTree, required: bool) -> Option<PreciousContent> {
         let (foreign, programs) = (self.foreign, self.programs);
         let latest =
             |path: &Path| foreign.iter().filter(|foreign| foreign.path == path).map(|foreign| foreign.call).max();
         let all = foreign.iter().zip(programs).filter(|(foreign, _)| latest(&foreign.path) == Some(foreign.call));
-        // Of two at the same call it cannot be told here which was the later.
+        // For two programs at the same call the order is unknown here.
         let alone = all.filter(|(one, _)| {
             foreign.iter().filter(|other| (&other.path, other.call) == (&one.path, one.call)).count() == 1
         });
@@ -234,14 +233,14 @@ impl RunEnd<'_> {
     }
 }
 
-/// How many folders `kept/` has.
+/// The number of folders in `kept/`.
 fn kept(machine: &SimFs) -> usize {
     let section = Path::new(ROOT).join(STATE_FOLDER).join("kept");
     machine.tree().keys().filter(|path| path.parent() == Some(&section)).count()
 }
 
-/// Whether what an act changes beneath a folder that somebody moved away meanwhile was in place: when it was moved, or is
-/// now.
+/// Checks, for an act beneath a folder that was moved away meanwhile, that its changes were in place: when the folder
+/// was moved, or now.
 fn in_place(programs: &[Arc<Program>], now: &UserFiles, [old, new]: [&UserFiles; 2]) -> Result<(), String> {
     for (folder, before) in programs.iter().filter_map(|program| program.before_move()) {
         let changed = old.keys().chain(new.keys()).filter(|path| path.starts_with(&folder));
@@ -259,7 +258,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A run in which nobody interferes.
+/// A run without disturbance.
 pub(super) struct CleanRun {
     /// The machine before the first act.
     pub(super) start: SimFs,

@@ -1,4 +1,4 @@
-//! What is explored: files, and calls of the engine that follow each other.
+//! Scripts to explore: files, and a sequence of calls of the engine.
 
 use std::fmt;
 use std::io;
@@ -18,32 +18,32 @@ use crate::request::{Change, FileRequest, IfExists, Request};
 pub const ROOT: &str = "/w";
 
 type Setup = Arc<dyn Fn(&SimFs) + Send + Sync>;
-/// Puts something between the engine and the machine.
+/// Puts a layer between the engine and the machine.
 type ScriptDisturb = Arc<dyn Fn(&SimFs, Role, Arc<dyn Fs>) -> Arc<dyn Fs> + Send + Sync>;
 type ScriptFormat = Arc<dyn Fn(&mut Volume) + Send + Sync>;
 type ScriptAct = Arc<dyn Fn(&Engine) -> Result<()> + Send + Sync>;
 type Witness = Arc<dyn Fn(&Engine, Acts) -> Result<(), String> + Send + Sync>;
 type Passes = Arc<dyn Fn(&SimFs) -> bool + Send + Sync>;
 
-/// How far a script came before a crash.
+/// The progress of a script before a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Acts {
-    /// So many of its acts were reported as done.
+    /// The number of acts reported as done.
     pub done: usize,
-    /// So many were begun.
+    /// The number of acts begun.
     pub begun: usize,
 }
 
-/// What an engine is there for.
+/// The purpose of an engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// It does the acts of the script.
+    /// It performs the acts of the script.
     Act,
     /// It recovers.
     Recover,
 }
 
-/// Files, and calls of the engine that follow each other. Each call is a transaction, or none.
+/// Files, and a sequence of calls of the engine. Each call is one transaction, or none.
 #[derive(Clone)]
 pub struct Script {
     pub(super) name: String,
@@ -66,8 +66,8 @@ impl fmt::Debug for Script {
 }
 
 impl Script {
-    /// A script without acts. `setup` makes the files in [`ROOT`], which is there; all of it is durable before the
-    /// first act.
+    /// A script without acts. `setup` makes the files in [`ROOT`], which exists; everything is durable before the first
+    /// act.
     pub fn new(name: impl Into<String>, setup: impl Fn(&SimFs) + Send + Sync + 'static) -> Self {
         Self {
             name: name.into(),
@@ -91,21 +91,21 @@ impl Script {
         self
     }
 
-    /// Then does this. It must succeed where nobody interferes.
+    /// Adds an act. It must succeed undisturbed.
     #[must_use]
     pub fn then(mut self, act: impl Fn(&Engine) -> Result<()> + Send + Sync + 'static) -> Self {
         self.acts.push(Arc::new(act));
         self
     }
 
-    /// Then applies this.
+    /// Adds a request.
     #[must_use]
     pub fn apply(self, request: Request) -> Self {
         self.then(move |engine| run(|run| engine.apply(&request, run).map(drop)))
     }
 
-    /// Then applies this with a check, that of the script: it may act on the machine as any program may, and says whether
-    /// it passes. Where it does not, that must be reported, with every file as it was.
+    /// Adds a request with the script's check, which may act on the machine like any program, and returns whether it
+    /// passes. If it does not, that must be reported, with every file as it was.
     #[must_use]
     pub fn apply_checked(mut self, request: Request, passes: impl Fn(&SimFs) -> bool + Send + Sync + 'static) -> Self {
         self.check = Some(Arc::new(passes));
@@ -117,34 +117,34 @@ impl Script {
         })
     }
 
-    /// Then undoes the newest transaction that is not undone.
+    /// Adds a revert of the newest transaction that has not been reverted.
     #[must_use]
     pub fn undo(self) -> Self {
         self.then(|engine| run(|run| engine.undo(None, false, run).map(drop)))
     }
 
-    /// What the commits wait for. With [`Durability::Process`] only kills are explored.
+    /// The durability of the commits. With [`Durability::Process`] only kills are explored.
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
     }
 
-    /// The state folder is not there yet when the first act begins.
+    /// There is no state folder when the first act begins.
     #[must_use]
     pub fn cold(mut self) -> Self {
         self.is_warm = false;
         self
     }
 
-    /// Each edit is swapped before its content is durable, as beside a program that is quicker than a sync.
+    /// Each edit is swapped before its content is durable, as next to a program that is faster than a sync.
     #[must_use]
     pub fn contended(mut self) -> Self {
         self.is_contended = true;
         self.named("contended")
     }
 
-    /// Changes what the file system can do, before anything is on it: such as `volume.sync_each = true`, with which
+    /// Changes the properties of the file system before there are files: such as `volume.sync_each = true`, which makes
     /// barriers sync file by file.
     #[must_use]
     pub fn on(mut self, format: impl Fn(&mut Volume) + Send + Sync + 'static) -> Self {
@@ -152,14 +152,14 @@ impl Script {
         self
     }
 
-    /// Follows another protocol: one that a test has broken.
+    /// Uses another protocol: one that a test has broken.
     #[must_use]
     pub fn protocol(mut self, protocol: &'static Protocol) -> Self {
         self.protocol = protocol;
         self
     }
 
-    /// Puts something between the engine and the machine, such as a file system that leaves out a sync.
+    /// Puts a layer between the engine and the machine, such as a file system that leaves out a sync.
     #[must_use]
     pub fn disturb(
         mut self,
@@ -169,29 +169,29 @@ impl Script {
         self
     }
 
-    /// What an engine must see after every crash and its recovery, besides the files; what it does with what it sees is
-    /// done in a copy.
+    /// Adds a check, besides the files, of an engine after every crash and its recovery; what it does happens on a fork
+    /// of the machine.
     #[must_use]
     pub fn witness(mut self, sees: impl Fn(&Engine, Acts) -> Result<(), String> + Send + Sync + 'static) -> Self {
         self.witness = Some(Arc::new(sees));
         self
     }
 
-    /// What is wrong with what an engine sees on a machine.
+    /// Runs that check on a machine.
     pub(super) fn ask_witness(&self, machine: &SimFs, acts: Acts) -> Result<(), String> {
         let Some(witness) = &self.witness else { return Ok(()) };
         let engine = self.engine(Arc::new(machine.fork().process(4))).map_err(|e| e.to_string())?;
         witness(&engine, acts).map_err(|what| format!("after {acts:?}: {what}"))
     }
 
-    /// Whether a journal from before a power loss cannot be told from a copy, so that a person must vouch for it.
+    /// Returns whether a journal from before a power loss looks like a copy, so that a person must vouch for it.
     pub(super) fn needs_trust(&self) -> bool {
         let mut volume = Volume::default();
         self.format.iter().for_each(|format| format(&mut volume));
         !volume.birth_times
     }
 
-    /// Whether a check decides in it.
+    /// Returns whether it has a check.
     pub(super) fn is_checked(&self) -> bool {
         self.check.is_some()
     }
@@ -200,7 +200,7 @@ impl Script {
         self.durability == Durability::Power
     }
 
-    /// A machine on which the setup is done, and everything durable.
+    /// A machine after the setup, with everything durable.
     pub(super) fn machine(&self) -> SimFs {
         let machine = SimFs::new();
         let made = machine.make_folders(ROOT);
@@ -231,7 +231,7 @@ impl Script {
         Ok(self.engine(self.file_system(machine, pid, role))?.with_checker(self.checker(machine)))
     }
 
-    /// The same for one of several that live at a time: it waits for locks as long as it takes.
+    /// The same for one of several at a time: it waits for locks without limit.
     pub(super) fn patient_process(&self, machine: &SimFs, pid: u32) -> Result<Engine> {
         let engine = self.engine_with(self.file_system(machine, pid, Role::Act), Duration::from_secs(60 * 60))?;
         Ok(engine.with_checker(self.checker(machine)))
@@ -251,7 +251,7 @@ impl Script {
 
     /// An engine of the script on any file system that has [`ROOT`].
     pub fn engine(&self, fs: Arc<dyn Fs>) -> Result<Engine> {
-        // Nobody waits for anybody: who has a lock in a simulation keeps it as long as another one waits.
+        // Waiting is useless: in a simulation the holder of a lock does not run while another one waits.
         self.engine_with(fs, Duration::ZERO)
     }
 
@@ -267,7 +267,7 @@ impl Script {
     }
 }
 
-/// Runs the check of a script, which is no process but a function.
+/// Runs the check of a script, which is a function, not a process.
 struct ScriptChecker {
     machine: SimFs,
     passes: Option<Passes>,
@@ -287,14 +287,14 @@ impl Checker for ScriptChecker {
     }
 }
 
-/// A file of that name that no script knows.
+/// A file with a name that no script uses.
 pub(super) fn a_file(name: &str) -> Request {
     let change = Change::Write { content: format!("{name}\n").into_bytes(), if_exists: IfExists::Fail };
     let file = FileRequest { path: name.into(), expected_hash: None, change, mode: None };
     Request { files: vec![file], ..Request::default() }
 }
 
-/// Calls with a run that nobody cancels or watches.
+/// Calls with a run without cancellation or observer.
 pub(super) fn run<T>(call: impl FnOnce(Run<'_>) -> Result<T>) -> Result<T> {
     call(Run::default())
 }

@@ -1,4 +1,4 @@
-//! Strategies for `proptest`: requests by chance that fit files of the caller's own.
+//! Strategies for `proptest`: random requests that fit the caller's files.
 //!
 //! ```
 //! use proptest::prelude::*;
@@ -34,7 +34,7 @@ use crate::request::{Change, FileRequest, IfExists, Mode, RenameTo, Request};
 ///
 /// # Panics
 ///
-/// Where one of the paths cannot be made: there twice, or beneath a file.
+/// If one of the paths cannot be made: it is there twice, or beneath a file.
 pub fn setup(files: &[(&str, &str)]) -> impl Fn(&SimFs) + Send + Sync + 'static {
     let files: Vec<_> = files.iter().map(|(path, content)| (format!("{ROOT}/{path}"), (*content).to_owned())).collect();
     move |machine| {
@@ -55,11 +55,11 @@ pub fn contents() -> impl Strategy<Value = Vec<u8>> {
         .prop_map(|lines| lines.into_iter().map(|(line, ending)| line + ending).collect::<String>().into_bytes())
 }
 
-/// What becomes of one file.
+/// The change of one file.
 #[derive(Debug, Clone)]
 enum FileFate {
     Stays,
-    /// What stands between two places of it is replaced, wherever it stands.
+    /// The text between two places is replaced, wherever it occurs.
     Edited(Index, Index, Vec<u8>),
     Written(Vec<u8>),
     Deleted,
@@ -106,7 +106,7 @@ fn entry(path: &str, content: &str, fate: FileFate) -> Option<FileRequest> {
     Some(match fate {
         FileFate::Stays => return None,
         FileFate::Edited(from, to, new) => {
-            // Whole characters: the result must be text where the content is.
+            // Whole characters: the result must be text if the content is.
             let starts: Vec<usize> = content.char_indices().map(|(at, _)| at).collect();
             let (from, to) =
                 (from.get(&starts[..]).min(to.get(&starts[..])), from.get(&starts[..]).max(to.get(&starts[..])));

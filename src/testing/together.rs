@@ -1,4 +1,4 @@
-//! Several things go wrong together: two foreign acts, one between a crash and its recovery, a failed call and a crash.
+//! Combines disturbances: two foreign acts, one between a crash and its recovery, a failed call and a crash.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,18 +11,18 @@ use super::walk::{CrashWalk, Trace};
 use crate::errno::Errno;
 use crate::fs::sim::Action;
 
-/// How a call that changes something may fail.
+/// The ways in which a call that changes something may fail.
 fn failures(verb: &str) -> &'static [Action] {
     match verb {
         "rename" => &[Action::Fail(Errno::IO), Action::FailAfter(Errno::IO)],
         "write_at" | "copy_range" => &[Action::Fail(Errno::NOSPC), Action::Short(1)],
-        // A sync loses its pages without a trace.
+        // A sync loses its pages silently.
         _ => &[Action::Fail(Errno::IO)],
     }
 }
 
 impl Explorer {
-    /// Two foreign acts in one run, each at any call: of all these runs one in `share`.
+    /// Explores two foreign acts in one run, each at any call; one in `share` of these runs.
     pub fn explore_two_deeds(
         &self,
         script: &Script,
@@ -44,8 +44,8 @@ impl Explorer {
         Ok(found)
     }
 
-    /// The process is killed, and before anybody recovers, somebody acts: each of these sets of deeds, and crashes after
-    /// them. Of all these runs one in `share`.
+    /// Kills the process and, before any recovery, performs each of these sets of deeds, then crashes; one in `share`
+    /// of these runs.
     pub fn explore_deeds_after_kill(
         &self,
         script: &Script,
@@ -78,8 +78,8 @@ impl Explorer {
         Ok(found)
     }
 
-    /// One call that changes something fails, and then come crashes; and the same with each of these deeds at each call.
-    /// Of all these runs one in `share`.
+    /// Fails one call that changes something, then crashes; and the same with each of these deeds at each call; one in
+    /// `share` of these runs.
     pub fn explore_failures(
         &self,
         script: &Script,

@@ -1,5 +1,4 @@
-//! The walk over all worlds that crashes leave: each is recovered, its recovery stopped, and so on, until nothing new
-//! comes.
+//! Walks all worlds that crashes leave: each is recovered, its recovery stopped, and so on, until there is nothing new.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,14 +29,14 @@ enum CrashKind {
     Cut(Image),
 }
 
-/// How a world came to be, latest first.
+/// The events that led to a world, latest first.
 pub(super) struct Trace {
     line: String,
     before: Option<Arc<Trace>>,
 }
 
 impl Trace {
-    /// These lines, in order.
+    /// The trace of these lines, in order.
     pub(super) fn of(lines: impl Iterator<Item = String>) -> Option<Arc<Self>> {
         lines.fold(None, |before, line| Some(Arc::new(Self { line, before })))
     }
@@ -54,7 +53,7 @@ impl Trace {
     }
 }
 
-/// What was met before.
+/// A kind of state that was visited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum CrashVisit {
     Point,
@@ -66,7 +65,7 @@ pub(super) struct CrashWalk<'a, P = Promise> {
     explorer: &'a Explorer,
     script: &'a Script,
     todo: Vec<CrashWorld<P>>,
-    /// Points, worlds, and killed machines, each with the states that are allowed, and the acts that led there.
+    /// Points, worlds, and killed machines, each with the allowed states, and the acts that led there.
     seen: BTreeSet<(CrashVisit, Digest, (usize, usize), Acts)>,
     found: Explored,
 }
@@ -76,7 +75,7 @@ impl<'a, P: Judge> CrashWalk<'a, P> {
         Self { explorer, script, todo: Vec::new(), seen: BTreeSet::new(), found: Explored::default() }
     }
 
-    /// Recovers and checks all worlds, and those that come of them.
+    /// Recovers and checks all worlds, and those that result from them.
     pub(super) fn finish(mut self) -> Result<Explored, Violation> {
         while let Some(world) = self.todo.pop() {
             if self.found.worlds >= self.explorer.worlds {
@@ -87,13 +86,13 @@ impl<'a, P: Judge> CrashWalk<'a, P> {
         Ok(self.found)
     }
 
-    /// All worlds that a crash at this point may leave.
+    /// Adds all worlds that a crash at this point may leave.
     pub(super) fn crash(&mut self, point: &CrashPoint<P>, trace: Option<&Arc<Trace>>, depth: usize) {
         self.found.points += 1;
         let told = |line: String| Some(Arc::new(Trace { line, before: trace.cloned() }));
         let CrashPoint { machine, call, promise } = point;
         let (allowed, acts) = (promise.allowed(), promise.acts());
-        // What a recovery comes through, others came through before it: most of all after its first sync.
+        // A recovery passes through states that others passed through before, most of all after its first sync.
         if !self.seen.insert((CrashVisit::Point, machine.crash_digest(), allowed, acts)) {
             return;
         }
@@ -124,7 +123,7 @@ impl<'a, P: Judge> CrashWalk<'a, P> {
         }
     }
 
-    /// Checks a world, recovers it, checks it again, and notes the crashes that the recovery may suffer.
+    /// Checks a world, recovers it, checks it again, and adds the crashes that the recovery may suffer.
     fn recover(&mut self, world: &CrashWorld<P>) -> Result<(), Violation> {
         self.found.worlds += 1;
         let broken = |what: String| Violation { what, trace: Trace::lines(world.trace.as_ref()) };
@@ -189,7 +188,7 @@ impl<'a, P: Judge> CrashWalk<'a, P> {
     }
 }
 
-/// Recovers everything, with a person who vouches for journals where the file system cannot.
+/// Recovers everything, as a person who vouches for journals if the file system cannot.
 pub(super) fn recover(script: &Script, machine: &SimFs) -> Result<Vec<Recovered>> {
     let engine = script.process(machine, 3, Role::Recover)?;
     let options = RecoverOptions { trust_journal: script.needs_trust(), ..RecoverOptions::default() };

@@ -1,4 +1,4 @@
-//! What can be seen of a machine: the user's files, and what the state folder holds.
+//! The visible state of a machine: the user's files, and the content of the state folder.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,25 +10,25 @@ use crate::fs::sim::{SimEntry, SimFs, SimTree};
 use crate::journal::{self, Mark};
 use crate::path::STATE_FOLDER;
 
-/// What is at a user's path. Times of folders and identities of what is new to them are left out.
+/// The user's files by path. Times of folders and identities of new files are left out.
 pub(super) type UserFiles = BTreeMap<PathBuf, SimEntry>;
 
-/// A tree, taken apart.
+/// A tree, sorted into its parts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct WorkspaceTree {
     /// The user's files and folders.
     pub(super) files: UserFiles,
-    /// What is in `kept/`, and the originals in `history/` that are what their journals say: out of the way, not out of
-    /// reach.
+    /// The content of `kept/`, and the originals in `history/` that equal their journals: out of the way, but
+    /// reachable.
     pub(super) stored: Vec<SimEntry>,
-    /// What is in `history/` and was written there later, by somebody who still had it open.
+    /// Files in `history/` that a program with an old handle changed later.
     pub(super) late: Vec<SimEntry>,
-    /// What is in the slots of transactions in `txn/`.
+    /// The slots of transactions in `txn/`.
     pub(super) slots: Vec<SimEntry>,
-    /// What is in `trash/` of transactions that were taken back: it stays for a while, for a program that still has it
-    /// open.
+    /// Files in `trash/` of transactions that were rolled back: they stay for a while, for a program that still has
+    /// them open.
     pub(super) rejected: Vec<SimEntry>,
-    /// The folders in `txn/`, and those in `trash/` that nothing is to wait for.
+    /// The folders in `txn/`, and those in `trash/` that need not wait.
     pub(super) left: Vec<PathBuf>,
 }
 
@@ -65,19 +65,19 @@ impl WorkspaceTree {
         }
     }
 
-    /// What somebody finds without txedit's help, or where txedit lists it.
+    /// Files that a person finds without txedit's help, or that txedit lists.
     pub(super) fn in_reach(&self) -> impl Iterator<Item = &SimEntry> {
         self.files.values().chain(&self.stored).filter(|entry| entry.kind == FileKind::File)
     }
 }
 
-/// Whether a folder in the trash is that of a transaction that was taken back.
+/// Returns whether a folder in the trash belongs to a transaction that was rolled back.
 fn was_taken_back(tree: &SimTree, id: &str) -> bool {
     let folder = Path::new(ROOT).join(STATE_FOLDER).join("trash").join(id);
     [Mark::Undo, Mark::CheckUndo, Mark::Contended].iter().any(|mark| tree.contains_key(&folder.join(mark.file_name())))
 }
 
-/// Whether a slot in history holds what its journal says.
+/// Returns whether a slot in history equals its journal.
 fn is_original(tree: &SimTree, id: &str, slot: &str, content: &[u8]) -> bool {
     let folder = Path::new(ROOT).join(STATE_FOLDER).join("history").join(id);
     let Some(journal) = tree.get(&folder.join(Mark::Done.file_name())) else { return false };
@@ -86,7 +86,7 @@ fn is_original(tree: &SimTree, id: &str, slot: &str, content: &[u8]) -> bool {
     before.is_some_and(|before| before.digest == Digest::of(content))
 }
 
-/// Whether two entries are the same file for a user; `strictly`: also the same inode and time.
+/// Returns whether two entries are the same file for a user; if `strictly`, also in inode and time.
 pub(super) fn same(a: Option<&SimEntry>, b: Option<&SimEntry>, strictly: bool) -> bool {
     match (a, b) {
         (None, None) => true,
@@ -99,7 +99,7 @@ pub(super) fn same(a: Option<&SimEntry>, b: Option<&SimEntry>, strictly: bool) -
     }
 }
 
-/// Whether two entries have the same mode, owner, group, attributes and flags.
+/// Returns whether two entries have the same mode, owner, group, attributes and flags.
 pub(super) fn same_dress(a: &SimEntry, b: &SimEntry) -> bool {
     let dress = |entry: &SimEntry| (entry.mode, entry.user, entry.group, entry.flags);
     dress(a) == dress(b) && a.extended == b.extended

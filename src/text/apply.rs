@@ -1,4 +1,4 @@
-//! Applying edits in order, or saying why one cannot be.
+//! Applies edits in order, or says why one cannot be applied.
 
 use std::cell::OnceCell;
 use std::ops::{ControlFlow, Range};
@@ -19,13 +19,13 @@ use crate::request::edit::{Anchor, Count, Edit, Encoding, Hunk, Matching, Positi
 mod no_match;
 mod steps;
 
-/// Lines that an answer names for one edit.
+/// The most lines that an answer names for one edit.
 const LINES: usize = 100;
 
-/// Matches remembered where there are too many: a few are shown, and compared with the others.
+/// The most matches kept if there are too many: a few are shown, and compared with the others.
 const REMEMBERED: usize = 500;
 
-/// Places whose old text is kept, in all edits together, to tell which edit took an anchor away.
+/// The most places, in all edits together, whose old text is kept in order to tell which edit removed an anchor.
 const KEPT_PLACES: usize = 1 << 20;
 
 pub(super) fn edit(base: &[u8], edits: &[Edit]) -> Result<Edited, RefusedEdit> {
@@ -35,14 +35,14 @@ pub(super) fn edit(base: &[u8], edits: &[Edit]) -> Result<Edited, RefusedEdit> {
     if memchr(0, base).is_some() {
         return Err(not_text());
     }
-    // A patch may well insert into an empty file; a text cannot be in one.
+    // A patch may insert into an empty file; a text anchor cannot be in one.
     if base.is_empty() && !inserts(&edits[0].anchor) {
         return Err(refused(0, ErrorKind::EmptyFile, "Cannot edit empty file", Detail::None));
     }
     Editor::new(base, Content::new(base), None).apply_all(edits)
 }
 
-/// The same for an excerpt, in which something was left out; a byte that is in no text stands for it.
+/// The same for an excerpt; a byte that occurs in no text stands for each part left out.
 pub(super) fn edit_excerpt(
     base: &[u8],
     gaps: &[(usize, usize)],
@@ -70,15 +70,15 @@ fn refused(edit: usize, kind: ErrorKind, message: impl Into<String>, detail: Det
     RefusedEdit { edit, kind, message: message.into(), detail }
 }
 
-/// Whether an edit puts text beyond ASCII into its file that is UTF-8, and would be another in a file that is not. A patch
-/// that is not UTF-8 itself has the bytes of its file.
+/// Returns whether an edit inserts non-ASCII text as UTF-8, which would be other text in a file of another encoding. A
+/// patch that is not UTF-8 itself has the bytes of its file.
 fn needs_utf8(edit: &Edit) -> bool {
     let Anchor::Hunk(hunk) = &edit.anchor else { return !edit.replacement.is_ascii() };
     hunk.lines.iter().any(|line| line.side == Side::New && !line.text.is_ascii())
         && hunk.lines.iter().all(|line| std::str::from_utf8(&line.text).is_ok())
 }
 
-/// Whether an edit puts lines that are not UTF-8 into its file.
+/// Returns whether an edit inserts lines that are not UTF-8.
 fn breaks_utf8(edit: &Edit) -> bool {
     let Anchor::Hunk(hunk) = &edit.anchor else { return false };
     hunk.lines.iter().any(|line| line.side == Side::New && std::str::from_utf8(&line.text).is_err())
@@ -91,21 +91,21 @@ fn times(count: usize) -> String {
 struct Editor<'a> {
     base: &'a [u8],
     content: Content<'a>,
-    /// Whether the base is UTF-8, once that was asked.
+    /// Whether the base is UTF-8, once computed.
     utf8: Option<bool>,
-    /// For each edit that was applied, what would take it back; the oldest are dropped where there are too many places.
+    /// The reverse of each edit that was applied; the oldest are dropped when there are too many places.
     back: Vec<Option<ContentChanges>>,
     kept_places: usize,
-    /// How far the hunks of a patch have come.
+    /// The progress of the hunks of a patch.
     progress: hunk::SectionProgress,
 }
 
-/// Where an edit applies, and how that was found.
+/// The places of an edit, and how they were found.
 struct EditMatches {
-    /// The places, and what takes their place where that is not the replacement as it is written.
+    /// The places, each with its own replacement if that is not the replacement as written.
     matches: Vec<(Range<usize>, Option<Vec<u8>>)>,
     kind: MatchKind,
-    /// Whether line breaks are still to be made those of the text that is replaced.
+    /// True if line breaks must still be converted to those of the replaced text.
     converts: bool,
 }
 
@@ -146,7 +146,7 @@ impl<'a> Editor<'a> {
             }
             Anchor::Hunk(hunk) => self.place(index, edit, hunk)?,
         };
-        // A hunk is one place, however many of its lines change.
+        // A hunk counts as one place, however many of its lines change.
         let is_hunk = matches!(edit.anchor, Anchor::Hunk(_));
         let told = if is_hunk { 1 } else { LINES };
         let lines = self.content.lines_at(found.matches.iter().take(told).map(|(range, _)| range.start));
@@ -157,7 +157,7 @@ impl<'a> Editor<'a> {
         Ok(Applied { replaced, lines, match_kind: found.kind })
     }
 
-    /// Whether the base is UTF-8.
+    /// Returns whether the base is UTF-8.
     fn is_utf8(&mut self) -> bool {
         *self.utf8.get_or_insert_with(|| std::str::from_utf8(self.base).is_ok())
     }
@@ -171,7 +171,7 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// The matches of a text, if there are as many as there must be.
+    /// The matches of a text, if their number is the required one.
     fn find(
         &self,
         index: usize,
@@ -188,7 +188,7 @@ impl<'a> Editor<'a> {
         };
         let mut matches = Vec::new();
         let mut total = 0;
-        // An empty text stands everywhere and nowhere; validation refuses it with better words.
+        // An empty text matches everywhere; validation refuses it with a better message.
         if !text.is_empty() {
             Needle::new(text).each_in(&self.content, overlap, |range| {
                 total += 1;
@@ -236,8 +236,8 @@ impl<'a> Editor<'a> {
         Err(self.not_found(index, edit, text))
     }
 
-    /// The first matches that share no byte with one before them, and how many there are: what `replace_all` replaces and
-    /// `expected_matches` counts.
+    /// The first matches that do not overlap an earlier one, and their number: these are the ones that `replace_all`
+    /// replaces and `expected_matches` counts.
     fn apart(&self, text: &[u8]) -> (Vec<Range<usize>>, usize) {
         let (mut matches, mut total) = (Vec::new(), 0);
         Needle::new(text).each_in(&self.content, OverlapRule::Skipped, |range| {
@@ -250,8 +250,8 @@ impl<'a> Editor<'a> {
         (matches, total)
     }
 
-    /// One match was to be there, and there are more, of which some may overlap: told in numbers that another request
-    /// can name.
+    /// The refusal for several matches instead of one, some of which may overlap. It names numbers that another request
+    /// can use.
     fn several(
         &self,
         index: usize,
@@ -267,10 +267,10 @@ impl<'a> Editor<'a> {
             _ => (places(&self.content, matches, total), ""),
         };
         if overlap && number > 1 {
-            // The matches that are left out may stand in the same surroundings.
+            // The matches left out may have the same surroundings.
             shown.shown.iter_mut().for_each(|place| place.unique = None);
         }
-        // One over the other they are not several to whoever replaces all of them.
+        // Overlapping matches count as one for `replace_all`.
         let advice = if number == 1 {
             "add text around it"
         } else {
@@ -300,7 +300,7 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Where a hunk of a patch changes the content.
+    /// The place where a hunk of a patch changes the content.
     fn place(&mut self, index: usize, edit: &Edit, hunk: &Hunk) -> Result<EditMatches, RefusedEdit> {
         let misplaced = match hunk::apply(&self.content, hunk, &mut self.progress) {
             Ok(hunk::HunkOutcome { changes, kind }) => {
@@ -369,7 +369,7 @@ impl<'a> Editor<'a> {
         })
     }
 
-    /// The bytes between two places that are given by lines and characters.
+    /// The byte range between two positions given by line and character.
     fn resolve(
         &self,
         index: usize,
@@ -384,11 +384,11 @@ impl<'a> Editor<'a> {
                 let message = match bad {
                     BadPosition::Line(lines) => format!(
                         "the position {line}:{character} is not in the file, which has {lines} lines there: \
-                         make the edit anew from what the file is now"
+                         make the edit again for the current file"
                     ),
                     BadPosition::Inside => format!(
                         "the position {line}:{character} is in the middle of a character: \
-                         check the position encoding, and make the edit anew"
+                         check the position encoding, and make the edit again"
                     ),
                 };
                 refused(index, ErrorKind::MatchNotFound, message, Detail::None)
@@ -396,18 +396,18 @@ impl<'a> Editor<'a> {
         };
         let range = of(start, false)?..of(end, true)?;
         if range.start > range.end {
-            let message = "the edit ends before it starts: make it anew from what the file is now";
+            let message = "the edit ends before it starts: make it again for the current file";
             return Err(refused(index, ErrorKind::MatchNotFound, message, Detail::None));
         }
         Ok(range)
     }
 
-    /// Checks that `expected` stands at `range`.
+    /// Verifies that `expected` is at `range`.
     fn check(&self, index: usize, range: &Range<usize>, expected: &[u8]) -> Result<Range<usize>, RefusedEdit> {
         let len = self.content.len();
         let message = if range.start > range.end || range.end > len {
             format!(
-                "the range {}..{} is not in the file, which has {len} bytes there: read the file again and make the edit anew",
+                "the range {}..{} is not in the file, which has {len} bytes there: read the file again and make the edit again",
                 range.start, range.end
             )
         } else if *self.content.bytes(range.clone()) == *expected {
@@ -415,8 +415,8 @@ impl<'a> Editor<'a> {
         } else {
             let line = self.content.line_at(range.start);
             format!(
-                "the text expected at line {line} (bytes {}..{}) is not what stands there: \
-                 read the file again and make the edit anew",
+                "the text expected at line {line} (bytes {}..{}) is not there: \
+                 read the file again and make the edit again",
                 range.start, range.end
             )
         };
@@ -424,7 +424,7 @@ impl<'a> Editor<'a> {
         Err(refused(index, ErrorKind::MatchNotFound, message, Detail::NoMatch(Box::new(diagnosis))))
     }
 
-    /// Each match, and the replacement with the line endings that belong there.
+    /// Each match, and the replacement with the line endings of that place.
     fn changes(&mut self, found: &EditMatches, replacement: &[u8]) -> ContentChanges {
         let mut changes = ContentChanges::default();
         let mut nearby = Nearby::default();
@@ -444,24 +444,24 @@ impl<'a> Editor<'a> {
     }
 }
 
-/// The line ending that is usual around a match, found with one look for many matches.
+/// Finds the usual line ending near a match, in one pass for many matches.
 #[derive(Default)]
 struct Nearby {
-    /// The next line break as last looked up: where the look started, and what it found.
+    /// The result of the last search for a line break: where it started, and what it found.
     next: Option<(usize, Option<(usize, Ending)>)>,
-    /// The last one of the content.
+    /// The last line break of the content.
     last: OnceCell<Option<Ending>>,
 }
 
 impl Nearby {
-    /// For a match at `range`; ranges are asked about in ascending order.
+    /// The line ending for a match at `range`; ranges must come in ascending order.
     fn of(&mut self, content: &Content<'_>, range: &Range<usize>) -> Option<Ending> {
         let known = self.next.filter(|(_, found)| found.is_none_or(|(feed, _)| feed >= range.end));
         let (_, found) = known.unwrap_or_else(|| (range.end, content.next_break(range.end)));
         self.next = Some((range.end, found));
         match found {
             Some((_, ending)) => Some(ending),
-            // There is none after this match, so the one before it is the last, whichever match it is.
+            // There is none after this match, so the one before it is the last of the content, for every match.
             None => *self.last.get_or_init(|| content.previous_break(range.start)),
         }
     }

@@ -1,6 +1,6 @@
 //! A content under edit: a piece table over the base and the bytes that edits added.
 //!
-//! Nothing is ever moved: an edit costs its search and a walk over the pieces, whatever the size of the file.
+//! Bytes are never moved: an edit costs its search and a walk over the pieces, whatever the size of the file.
 
 use std::borrow::Cow;
 use std::ops::{ControlFlow, Range};
@@ -11,51 +11,51 @@ use super::newline::Ending;
 use super::position::MARK;
 use super::splice::{Splice, Splices};
 
-/// Pieces from here on are searched where they are; shorter ones are gathered first.
+/// Pieces of at least this size are searched in place; shorter ones are gathered first.
 const LARGE: usize = 64 << 10;
 
-/// As many gathered bytes are searched at once; it fits the second-level cache.
+/// The number of gathered bytes searched at once; it fits the second-level cache.
 const WINDOW: usize = 512 << 10;
 
-/// Bytes for each entry of a line index.
+/// The bytes per entry of a line index.
 const BLOCK: usize = 16 << 10;
 
-/// Up to so many bytes are counted without the index.
+/// Up to this many bytes are counted without the index.
 const DIRECT: usize = 2 * BLOCK;
 
-/// A range of the source: the base, then one byte that is nowhere, then the added bytes.
+/// A range of the source: the base, then one byte that occurs nowhere, then the added bytes.
 type Span = Range<usize>;
 
 /// A stretch of the content.
 #[derive(Debug, Clone, Copy)]
 struct ContentPiece {
-    /// Where it stands in the source.
+    /// Its place in the source.
     from: usize,
     len: usize,
-    /// Where it stands in the content.
+    /// Its place in the content.
     at: usize,
-    /// Line feeds in it.
+    /// The number of line feeds in it.
     feeds: usize,
-    /// Line feeds before it.
+    /// The number of line feeds before it.
     feeds_before: usize,
 }
 
-/// Ranges of the content, ascending and disjoint, and the spans that take their place.
+/// Ranges of the content, ascending and disjoint, and the spans that replace them.
 #[derive(Debug, Default)]
 pub(super) struct ContentChanges {
-    /// Each range, and where its spans end in `spans`.
+    /// Each range, and the end of its spans in `spans`.
     list: Vec<(Range<usize>, usize)>,
     spans: Vec<Span>,
 }
 
 impl ContentChanges {
-    /// The next range, beyond all before it.
+    /// Adds a range, which must be after all before it.
     pub(super) fn push(&mut self, range: Range<usize>, span: Option<Span>) {
         self.spans.extend(span);
         self.list.push((range, self.spans.len()));
     }
 
-    /// How many ranges there are.
+    /// The number of ranges.
     pub(super) fn len(&self) -> usize {
         self.list.len()
     }
@@ -71,15 +71,15 @@ impl ContentChanges {
     }
 }
 
-/// How many line feeds stand before each block.
+/// The number of line feeds before each block.
 #[derive(Debug, Clone, Default)]
 struct LineIndex(Vec<usize>);
 
 impl LineIndex {
-    /// Takes the blocks of `text` in that are complete and not yet counted.
+    /// Adds the complete blocks of `text` that were not counted yet.
     fn extend(&mut self, text: &[u8]) {
         if self.0.is_empty() {
-            // Nobody asks about more at once.
+            // A text this short is always counted directly.
             if text.len() <= DIRECT {
                 return;
             }
@@ -116,7 +116,7 @@ pub(super) struct Content<'a> {
     added_lines: LineIndex,
     pieces: Vec<ContentPiece>,
     has_crlf: bool,
-    /// Where in the base something was left out, and how many line feeds it has.
+    /// The places in the base where something was left out, each with the number of its line feeds.
     gaps: &'a [(usize, usize)],
 }
 
@@ -126,7 +126,7 @@ impl<'a> Content<'a> {
         Self::with_gaps(base, &[])
     }
 
-    /// A base in which something was left out: at each place so many line feeds, which count for those behind it.
+    /// A base with parts left out: `gaps` has the place of each and its line feeds, which count for the lines after it.
     pub(super) fn with_gaps(base: &'a [u8], gaps: &'a [(usize, usize)]) -> Self {
         let mut content = Self {
             base,
@@ -148,19 +148,19 @@ impl<'a> Content<'a> {
         self.pieces.last().map_or(0, |p| p.at + p.len)
     }
 
-    /// Where the text starts for a patch or an anchor: behind the byte-order mark, which is no part of the first line,
-    /// unless whoever wrote it `has_mark`.
+    /// The start of the text for a patch or an anchor: after the byte-order mark, which is not part of the first line,
+    /// unless the anchor itself `has_mark`.
     pub(super) fn text_start(&self, has_mark: bool) -> usize {
         let is_there = !has_mark && self.len() >= MARK.len() && *self.bytes(0..MARK.len()) == *MARK;
         if is_there { MARK.len() } else { 0 }
     }
 
-    /// Whether there may be a CRLF in it; `false` is certain.
+    /// Returns whether it may contain a CRLF; `false` is certain.
     pub(super) fn may_have_crlf(&self) -> bool {
         self.has_crlf
     }
 
-    /// Takes `bytes` in and returns their span, for a change to come.
+    /// Stores `bytes` for a later change and returns their span.
     pub(super) fn add(&mut self, bytes: &[u8]) -> Option<Span> {
         let from = self.base.len() + 1 + self.added.len();
         self.added.extend_from_slice(bytes);
@@ -168,7 +168,7 @@ impl<'a> Content<'a> {
         (!bytes.is_empty()).then_some(from..from + bytes.len())
     }
 
-    /// How many of `changes` put other bytes where they are made than stand there.
+    /// The number of `changes` whose new bytes differ from the old ones.
     pub(super) fn differing(&self, changes: &ContentChanges) -> usize {
         let differs = |(range, spans): (&Range<usize>, &[Span])| {
             let there = self.bytes(range.clone());
@@ -178,7 +178,7 @@ impl<'a> Content<'a> {
         changes.iter().filter(|change| differs(*change)).count()
     }
 
-    /// Makes `changes`, and returns those that would take them back.
+    /// Makes `changes`, and returns their reverse.
     pub(super) fn replace(&mut self, changes: &ContentChanges) -> ContentChanges {
         let mut back = ContentChanges::default();
         let Some(first) = changes.ranges().next() else { return back };
@@ -195,7 +195,7 @@ impl<'a> Content<'a> {
             back.list.push((start..self.len(), back.spans.len()));
         }
         walk.until(usize::MAX, |span, feeds| self.push(span, feeds));
-        // A break can also arise where two halves meet.
+        // A CRLF can also arise where two halves meet.
         self.has_crlf = self.has_crlf
             || back.ranges().any(|range| {
                 let around = range.start.saturating_sub(1)..self.len().min(range.end + 1);
@@ -245,7 +245,7 @@ impl<'a> Content<'a> {
         self.source(piece.from..piece.from + piece.len)
     }
 
-    /// The index of the piece that holds the byte at `at`.
+    /// The index of the piece that contains the byte at `at`.
     fn index_of(&self, at: usize) -> usize {
         self.pieces.partition_point(|p| p.at + p.len <= at)
     }
@@ -267,7 +267,7 @@ impl<'a> Content<'a> {
         Cow::Owned(bytes)
     }
 
-    /// The line that the byte at `at` stands on, from 1.
+    /// The line of the byte at `at`, from 1.
     pub(super) fn line_at(&self, at: usize) -> usize {
         match self.pieces.get(self.index_of(at)) {
             Some(p) => 1 + p.feeds_before + self.count_feeds(p.from..p.from + (at - p.at)),
@@ -275,7 +275,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// The same for ascending places: each counts from the one before.
+    /// The same for ascending places: each count continues from the one before.
     pub(super) fn lines_at(&self, places: impl Iterator<Item = usize>) -> Vec<usize> {
         let mut last = None;
         let line = |at| {
@@ -292,7 +292,7 @@ impl<'a> Content<'a> {
         places.map(line).collect()
     }
 
-    /// Where the line `index`, from 0, starts; `None` where there are fewer.
+    /// The start of the line `index`, from 0; `None` if there are fewer.
     pub(super) fn line_start(&self, index: usize) -> Option<usize> {
         if index == 0 {
             return Some(0);
@@ -329,8 +329,8 @@ impl<'a> Content<'a> {
         if feed > 0 && *self.bytes(feed - 1..feed) == *b"\r" { Ending::CrLf } else { Ending::Lf }
     }
 
-    /// Shows the content to `look` in overlapping windows, ascending, so that each range of up to `reach` bytes is whole
-    /// in one of them at least. A window comes with the place where it starts.
+    /// Passes the content to `look` in overlapping windows, ascending, so that each range of up to `reach` bytes is
+    /// whole in at least one of them. A window comes with its start.
     pub(super) fn windows(&self, reach: usize, mut look: impl FnMut(usize, &[u8]) -> ControlFlow<()>) {
         let _ = self.try_windows(reach, &mut look);
     }
@@ -362,11 +362,11 @@ impl<'a> Content<'a> {
                 at += done;
             }
         }
-        // After a single piece nothing is left but its tail, which was looked at.
+        // After a single piece only its tail is left, which was searched already.
         if self.pieces.len() > 1 { look(at, &gathered) } else { ControlFlow::Continue(()) }
     }
 
-    /// All of it against the base.
+    /// The whole content as splices of the base.
     pub(super) fn splices(&self) -> Splices {
         let mut list = Vec::with_capacity(self.pieces.len() + 1);
         let mut old = 0;
@@ -384,16 +384,16 @@ impl<'a> Content<'a> {
     }
 }
 
-/// A place in a list of pieces that only moves on.
+/// A position in a list of pieces that only moves forward.
 struct PieceWalk<'p> {
     pieces: &'p [ContentPiece],
     index: usize,
-    /// Bytes of the piece that are behind.
+    /// The bytes of the piece that were passed.
     skip: usize,
 }
 
 impl PieceWalk<'_> {
-    /// Moves on to `end` in the content; each span on the way, and its line feeds where they are known.
+    /// Moves forward to `end` in the content; `each` receives the spans on the way, and their line feeds if known.
     fn until(&mut self, end: usize, mut each: impl FnMut(Span, Option<usize>)) {
         while let Some(piece) = self.pieces.get(self.index) {
             let stop = end.saturating_sub(piece.at).min(piece.len);

@@ -9,20 +9,20 @@ use memchr::{memchr, memchr_iter, memrchr};
 
 use crate::path::is_escaped;
 
-/// Lines of context on either side of a change.
+/// The lines of context on either side of a change.
 const CONTEXT: usize = 3;
 
-/// Lines kept around the part that differs: the context, and room for changes to slide to a better place.
+/// The lines kept around the part that differs: the context, and room for changes to slide to a better place.
 const KEPT: usize = 64;
 
-/// The most bytes, of both contents together and without what they share at both ends, that are compared line by line.
+/// The most bytes, of both contents together and without common ends, that are compared line by line.
 const COMPARED: usize = 1 << 30;
 
-/// The unified diff of two contents; nothing where they are equal.
+/// The unified diff of two contents; empty if they are equal.
 ///
-/// The names stand in the header as given, quoted where git would quote them; `/dev/null` is for a content that is not
-/// there. Bytes that are not UTF-8 are replaced by U+FFFD. What is beyond `limit` bytes is left out, at the end of a
-/// line, and a last line says so.
+/// The names appear in the header as given, quoted as git quotes them; `/dev/null` is for a missing file. Bytes that
+/// are not UTF-8 are replaced by U+FFFD. Beyond `limit` bytes the diff is cut at the end of a line, and a last line
+/// says so.
 #[must_use]
 pub fn unified(old: &[u8], new: &[u8], old_name: &str, new_name: &str, limit: usize) -> String {
     if old == new {
@@ -54,7 +54,7 @@ pub fn unified(old: &[u8], new: &[u8], old_name: &str, new_name: &str, limit: us
     String::from_utf8_lossy(&out.text).into_owned()
 }
 
-/// The hunks of the same diff, every byte as it is; `None` where the contents are too large to be compared.
+/// The hunks of the same diff, byte for byte; `None` if the contents are too large to compare.
 #[must_use]
 pub fn hunks(old: &[u8], new: &[u8]) -> Option<Vec<u8>> {
     let mut out = Limited { text: Vec::new(), limit: usize::MAX, is_full: false, is_lossy: false };
@@ -68,8 +68,7 @@ pub fn hunks(old: &[u8], new: &[u8]) -> Option<Vec<u8>> {
     Some(out.text)
 }
 
-/// The lines that differ, as byte ranges of both contents, in order; `None` where the contents are too large to be
-/// compared.
+/// The lines that differ, as byte ranges of both contents, in order; `None` if the contents are too large to compare.
 #[must_use]
 pub fn changed(old: &[u8], new: &[u8]) -> Option<Vec<(Range<usize>, Range<usize>)>> {
     if old == new {
@@ -91,7 +90,7 @@ pub fn changed(old: &[u8], new: &[u8]) -> Option<Vec<(Range<usize>, Range<usize>
     Some(diff.hunks().map(|hunk| (bytes(&before, &hunk.before), bytes(&after, &hunk.after))).collect())
 }
 
-/// How many lines were added, and how many removed.
+/// The number of lines added, and of lines removed.
 ///
 /// A content with a NUL byte has no lines to count, and one that is too large is not counted.
 #[must_use]
@@ -103,24 +102,24 @@ pub fn count(old: &[u8], new: &[u8]) -> (usize, usize) {
     changes.map_or((0, 0), |(_, diff)| (diff.count_additions() as usize, diff.count_removals() as usize))
 }
 
-/// Two contents without what they share at both ends, but for some lines around the rest.
+/// Two contents without their common ends, except for some lines around the rest.
 struct ComparedContents<'a> {
     old: &'a [u8],
     new: &'a [u8],
-    /// Bytes left out in front.
+    /// The bytes left out at the start.
     start: usize,
-    /// Lines left out in front.
+    /// The lines left out at the start.
     skipped: usize,
 }
 
 impl<'a> ComparedContents<'a> {
     fn new(old: &'a [u8], new: &'a [u8]) -> Self {
         let prefix = shared_prefix(old, new);
-        // Back to the start of the line that differs, and over the lines that are kept.
+        // Back to the start of the line that differs, then over the lines that are kept.
         let start = (0..=KEPT).fold(prefix, |at, step| line_start(old, at.saturating_sub(usize::from(step > 0))));
         let (old_rest, new_rest) = (&old[prefix..], &new[prefix..]);
         let suffix = shared_suffix(old_rest, new_rest);
-        // On to the end of the line that differs, and over the lines that are kept.
+        // On to the end of the line that differs, then over the lines that are kept.
         let shared = &old[old.len() - suffix..];
         let kept = (0..=KEPT).fold(0, |at, _| memchr(b'\n', &shared[at..]).map_or(shared.len(), |feed| at + feed + 1));
         let dropped = shared.len() - kept;
@@ -142,7 +141,7 @@ impl<'a> ComparedContents<'a> {
         Some((input, diff))
     }
 
-    /// Writes one hunk of the format: changes so close to each other that their contexts touch.
+    /// Writes one hunk: changes so close to each other that their contexts touch.
     fn write_group(&self, input: &InternedInput<&[u8]>, group: &[Hunk], out: &mut Limited) {
         let [first, .., last] = &[&group[0], &group[group.len() - 1]];
         let lead = (first.before.start as usize).min(CONTEXT);
@@ -161,21 +160,21 @@ impl<'a> ComparedContents<'a> {
         out.lines(b' ', input, &input.before[at..before.end]);
     }
 
-    /// Lines as the format counts them: from 1, and of none, the line before them.
+    /// A range of lines as the format counts them: from 1; for an empty range, the line before it.
     fn place(&self, lines: &Range<usize>) -> String {
         let start = self.skipped + lines.start + usize::from(!lines.is_empty());
         if lines.len() == 1 { start.to_string() } else { format!("{start},{}", lines.len()) }
     }
 }
 
-/// How many bytes two texts share in front. Whole chunks first: those are compared many bytes at a time.
+/// The length of the common prefix of two texts. Whole chunks come first: they are compared many bytes at a time.
 fn shared_prefix(a: &[u8], b: &[u8]) -> usize {
     let chunks = a.chunks(4096).zip(b.chunks(4096)).take_while(|(a, b)| a == b);
     let same: usize = chunks.map(|(chunk, _)| chunk.len()).sum();
     same + a[same..].iter().zip(&b[same..]).take_while(|(a, b)| a == b).count()
 }
 
-/// How many bytes two texts share at the end.
+/// The length of the common suffix of two texts.
 fn shared_suffix(a: &[u8], b: &[u8]) -> usize {
     let chunks = a.rchunks(4096).zip(b.rchunks(4096)).take_while(|(a, b)| a == b);
     let same: usize = chunks.map(|(chunk, _)| chunk.len()).sum();
@@ -187,12 +186,12 @@ fn line_start(text: &[u8], at: usize) -> usize {
     memrchr(b'\n', &text[..at]).map_or(0, |feed| feed + 1)
 }
 
-/// A text that grows up to a limit, by whole lines.
+/// A text that grows by whole lines up to a limit.
 struct Limited {
     text: Vec<u8>,
     limit: usize,
     is_full: bool,
-    /// Whether what is not UTF-8 is replaced.
+    /// True if bytes that are not UTF-8 are replaced.
     is_lossy: bool,
 }
 
@@ -230,7 +229,7 @@ impl Limited {
     }
 }
 
-/// A name as git writes it in a `diff --git` line: quoted where it would break the line, or is no text.
+/// A name as git writes it in a `diff --git` line: quoted if it would break the line, or is not UTF-8.
 #[must_use]
 pub fn quoted_name(name: &[u8]) -> Vec<u8> {
     if std::str::from_utf8(name).is_ok_and(|text| !text.contains(needs_quotes)) {
@@ -248,12 +247,12 @@ pub fn quoted_name(name: &[u8]) -> Vec<u8> {
     (quoted + "\"").into_bytes()
 }
 
-/// Besides what git quotes, what would turn the direction of writing: the header would show another name.
+/// Quotes, beyond git's, characters that change the direction of writing: the header would show another name.
 fn needs_quotes(c: char) -> bool {
     is_escaped(c) || c == '"' || c == '\\'
 }
 
-/// A name as git writes it: quoted where it would break the line, and closed by a tab where it has a space.
+/// A name as git writes it: quoted if it would break the line, and followed by a tab if it has a space.
 fn quoted(name: &str) -> String {
     if !name.contains(needs_quotes) {
         return if name.contains(' ') { format!("{name}\t") } else { name.into() };
@@ -326,7 +325,7 @@ mod tests {
         Command::new(program).arg("--version").output().is_ok_and(|out| out.status.success())
     }
 
-    /// What a program makes of the patch that turns `old` into `new`.
+    /// The result of a program that applies the patch from `old` to `new`.
     fn patched(folder: &Path, old: &[u8], new: &[u8], program: &str) -> Vec<u8> {
         let (file, patch) = (folder.join("x"), folder.join("x.patch"));
         std::fs::write(&file, old).unwrap();
@@ -349,7 +348,7 @@ mod tests {
             new in vec(select(vec!["a\n", "b\n", "c\n", "é\r\n", "\n", "d"]), 1..40),
             around in select(vec![("", 0), ("a\n", 200), ("a\nb\nz\n", 100)]),
         ) {
-            // What is shared on both sides is left out of the comparison, but not out of the line numbers.
+            // Common ends are left out of the comparison, but not out of the line numbers.
             let around = around.0.repeat(around.1);
             let (old, new) = ([&around, &*old.concat(), &around].concat(), [&around, &*new.concat(), &around].concat());
             prop_assume!(old != new);

@@ -1,12 +1,12 @@
-//! Editing a large content without having it in memory.
+//! Edits a large content without loading it into memory.
 //!
-//! One pass over it finds where anchors stand. What lies around those places, far enough that no edit sees beyond it, is
-//! the excerpt: the edits are made on it as if it were all, and the splices are then moved to where they belong.
+//! One pass over it finds the places of anchors. The excerpt is what surrounds those places, far enough that no edit
+//! sees beyond it: the edits are made on it as if it were everything, and the splices are then moved to their places.
 //!
-//! An anchor is found in what the edits before it left. It can stand there for two reasons: it stood in the content from
-//! the start, and then the pass has found it; or it has in it, or touches, what one of those edits put in, and then it is
-//! no further from a place that the pass found than all anchors together are long. So both are in the excerpt. What stands
-//! in it side by side and not in the content is kept apart by a byte that is in no text.
+//! An anchor is searched in the result of the edits before it. A match there either was in the content from the start,
+//! and then the pass found it; or it contains or touches text that one of those edits inserted, and then it is no
+//! further from a place that the pass found than all anchors together are long. So both are in the excerpt. Parts that
+//! are adjacent in the excerpt but not in the content are separated by a byte that occurs in no text.
 
 use std::ops::Range;
 
@@ -18,16 +18,16 @@ use super::splice::{Splice, Splices};
 use super::{Edited, RefusedEdit, apply};
 use crate::request::edit::{Anchor, Edit, Matching};
 
-/// Bytes around each place besides: for the lines that an answer shows, and for the line break that is usual there.
+/// The additional bytes around each place: for the lines that an answer shows, and for the usual line break there.
 const AROUND: usize = 8 << 10;
 
-/// Bytes of an excerpt; a content with more to look at is taken whole.
+/// The most bytes of an excerpt; a content that needs more is loaded whole.
 const MOST: usize = 16 << 20;
 
-/// Anchors up to which each is looked for by itself, which is quicker than a pass for all.
+/// The number of anchors up to which each is searched by itself, which is quicker than one pass for all.
 const FEW: usize = 3;
 
-/// The byte that keeps apart what does not stand side by side. A content that has it is no text, and is refused.
+/// The byte that separates parts that are not adjacent. A content that contains it is no text, and is refused.
 const APART: u8 = 0;
 
 /// A pass over a content for a list of edits.
@@ -35,15 +35,15 @@ const APART: u8 = 0;
 pub struct Survey<'e> {
     edits: &'e [Edit],
     needles: Vec<Needle<'e>>,
-    /// All pivots at once, where there are many.
+    /// All pivots at once, if there are many.
     pivots: Option<AhoCorasick>,
-    /// Bytes of the longest match.
+    /// The length of the longest match.
     reach: usize,
-    /// Bytes of all anchors: no further from a place can anything be touched.
+    /// The length of all anchors together: nothing further from a place can be touched.
     touched: usize,
-    /// Bytes around a place that are in the excerpt.
+    /// The bytes around a place that are in the excerpt.
     margin: usize,
-    /// The end of what was fed, as long as `reach`, and room for what is fed next.
+    /// The last `reach` bytes fed, and room for the next ones.
     window: Vec<u8>,
     fed: usize,
     /// Disjoint and ascending.
@@ -56,25 +56,25 @@ pub struct Survey<'e> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Island {
     range: Range<usize>,
-    /// Where the last place in it ends.
+    /// The end of the last place in it.
     last: usize,
 }
 
-/// What can be changed of a content, and a little around it.
+/// The parts of a content that edits can change, with their surroundings.
 #[derive(Debug)]
 pub struct Excerpt {
-    /// The stretches, kept apart.
+    /// The stretches, separated.
     base: Vec<u8>,
-    /// Where each stands in the content and in the base.
+    /// The place of each stretch in the content and in the base.
     stretches: Vec<(Range<usize>, usize)>,
-    /// Where in the base something was left out, and how many line feeds it has.
+    /// The places in the base where something was left out, each with the number of its line feeds.
     gaps: Vec<(usize, usize)>,
     has_nul: bool,
     is_utf8: bool,
 }
 
 impl<'e> Survey<'e> {
-    /// The pass for `edits`; `None` where they need more than an excerpt.
+    /// The pass for `edits`; `None` if they need more than an excerpt.
     #[must_use]
     pub fn new(edits: &'e [Edit]) -> Option<Self> {
         Self::with(edits, AROUND)
@@ -116,7 +116,7 @@ impl<'e> Survey<'e> {
         })
     }
 
-    /// Takes in the next bytes of the content.
+    /// Takes the next bytes of the content.
     pub fn feed(&mut self, chunk: &[u8]) {
         self.has_nul |= memchr(APART, chunk).is_some();
         if let Some(utf8) = &mut self.utf8 {
@@ -147,8 +147,8 @@ impl<'e> Survey<'e> {
         self.window.drain(..done);
     }
 
-    /// What the edits can touch, read again by `read`; `None` where that is too much. `feeds` counts the line feeds of a
-    /// range.
+    /// The parts that the edits can touch, read again by `read`; `None` if they are too large. `feeds` counts the line
+    /// feeds of a range.
     pub fn excerpt<E>(
         mut self,
         mut read: impl FnMut(Range<usize>) -> Result<Vec<u8>, E>,
@@ -187,8 +187,8 @@ impl<'e> Survey<'e> {
 }
 
 impl Survey<'_> {
-    /// Whether an island has the line break that is usual at its places, where no edit can take it away: the next one, or
-    /// the last one of the content.
+    /// Returns whether an island contains the line break that decides the line ending at its places, out of reach of
+    /// any edit: the next one, or the last one of the content.
     fn shows_a_break(&self, island: &Island, bytes: &[u8], size: usize) -> bool {
         let after = bytes.get(island.last + self.touched - island.range.start..).unwrap_or_default();
         let before = &bytes[..(self.margin - self.touched).min(bytes.len())];
@@ -196,11 +196,11 @@ impl Survey<'_> {
     }
 }
 
-/// Adds what is around a place to the islands before it.
+/// Adds a place and its surroundings to the islands before it.
 fn add(islands: &mut Vec<Island>, place: Range<usize>, margin: usize) {
     let range = place.start.saturating_sub(margin)..place.end + margin;
     let mut added = Island { range, last: place.end };
-    // What was fed twice can be found once more, a little in front of the last place.
+    // Bytes fed twice can give one match more, slightly before the last place.
     while let Some(before) = islands.pop_if(|before| before.range.end >= added.range.start) {
         added.range = before.range.start.min(added.range.start)..before.range.end.max(added.range.end);
         added.last = before.last.max(added.last);
@@ -209,7 +209,7 @@ fn add(islands: &mut Vec<Island>, place: Range<usize>, margin: usize) {
 }
 
 impl Excerpt {
-    /// Applies `edits`, the same that the survey was for. Where an anchor is nowhere, only the whole content tells why.
+    /// Applies `edits`, the same as those of the survey. If an anchor is not found, only the whole content tells why.
     pub fn edit(&self, edits: &[Edit]) -> Result<Edited, RefusedEdit> {
         if self.has_nul {
             return Err(apply::not_text());
@@ -225,7 +225,7 @@ impl Excerpt {
     }
 }
 
-/// Whether what is fed is UTF-8.
+/// Checks whether the bytes fed are UTF-8.
 #[derive(Debug, Default)]
 struct Utf8 {
     /// The start of a character whose end is still to come.

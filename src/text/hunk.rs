@@ -1,4 +1,4 @@
-//! Placing a hunk of a patch, and what it changes there.
+//! Finds the place of a hunk of a patch, and makes its changes there.
 
 mod blocks;
 mod choose;
@@ -19,36 +19,36 @@ use super::tolerant::indent::Indent;
 use super::tolerant::{self, LADDER, Tolerated};
 use crate::request::edit::{Hunk, HunkLine, Matching, Side};
 
-/// Places kept of a hunk that fits too many; among more, headers are not looked for.
+/// The most places kept of a hunk that fits too many; with more, headers are not evaluated.
 const KEPT: usize = 10_000;
 
-/// How far the hunks of one section have come.
+/// The progress of the hunks of one section.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SectionProgress {
-    /// Lines that they have added, less those that they have taken away.
+    /// The lines added so far, minus those removed.
     added: isize,
-    /// Whether one of them was found elsewhere than it said.
+    /// True if one of them was found elsewhere than it said.
     moved: bool,
-    /// Where the last one stands.
+    /// The place of the last one.
     last: Range<usize>,
-    /// Whether one of them went in front of the one before it: from then on their order says nothing.
+    /// True if one was placed before its predecessor: from then on their order says nothing.
     is_unordered: bool,
-    /// Lines that they have taken away.
+    /// The lines removed so far.
     gone: Vec<Gone>,
-    /// Where what they have put in stands.
+    /// The places of inserted lines.
     new: Vec<Range<usize>>,
 }
 
-/// A line that is no longer there. The header of a later hunk may name it: a patch is made for the file as it was.
+/// A line that was removed. The header of a later hunk may name it: a patch is made for the old file.
 #[derive(Debug, Clone)]
 struct Gone {
-    /// Where it stood, and where what took its place ends.
+    /// Its former place, up to the end of its replacement.
     range: Range<usize>,
     line: Vec<u8>,
 }
 
 impl SectionProgress {
-    /// Takes in what a hunk changes.
+    /// Records the changes of a hunk.
     fn remember(&mut self, content: &Content<'_>, changes: &[(Range<usize>, Vec<u8>)]) {
         let (mut gone, mut new) = (Vec::new(), Vec::new());
         let mut shift = 0_isize;
@@ -58,7 +58,7 @@ impl SectionProgress {
             let was = content.bytes(range.clone());
             let mut at = range.start;
             for line in was.split_inclusive(|byte| *byte == b'\n') {
-                // What a hunk put in, and another takes away, was never there.
+                // A line that one hunk inserts and another removes was never in the old file.
                 let is_old = !self.new.iter().any(|new| new.contains(&at));
                 at += line.len();
                 if is_old && !tolerant::is_blank(line) {
@@ -77,14 +77,14 @@ impl SectionProgress {
     }
 }
 
-/// Where a place of the content is after `changes`.
+/// The position of a place of the content after `changes`.
 fn moved(at: usize, changes: &[(Range<usize>, Vec<u8>)]) -> usize {
     let before = changes.iter().take_while(|(range, _)| range.start < at);
-    // Of a place that is replaced the end counts.
+    // For a place inside a replaced range, the end counts.
     before.fold(at, |moved, (range, text)| moved + text.len() - range.len().min(at - range.start))
 }
 
-/// Where a hunk goes.
+/// The place of a hunk.
 #[derive(Debug, Clone)]
 pub(super) struct Placed {
     range: Range<usize>,
@@ -99,34 +99,34 @@ impl Placed {
     }
 }
 
-/// Why a hunk goes nowhere.
+/// Why a hunk has no place.
 #[derive(Debug, Clone)]
 pub(super) enum Misplaced {
-    /// Its old lines are not there.
+    /// Its old lines are not found.
     Nowhere,
-    /// They are, the first here, but not in the block that its headers name.
+    /// They are found, the first here, but not in the block that its headers name.
     NoHeader(Range<usize>),
-    /// They are, but not at the start or end of the file, where the hunk says that they must be.
+    /// They are found, but not at the start or end of the file, where the hunk requires them.
     NotAtEdge(Range<usize>),
-    /// They are, but in front of where the hunk before ends.
+    /// They are found, but before the end of the previous hunk.
     OutOfOrder(Range<usize>),
-    /// They are in several places: the first few, and how many.
+    /// They are found in several places: the first few, and their number.
     Several(Vec<Range<usize>>, usize),
-    /// It has no old lines, and nothing else says where it goes.
+    /// It has no old lines, and nothing else tells its place.
     Bare,
-    /// Its old lines are there in another indentation or spelling, and nothing tells in which its new lines are.
+    /// They are found in another indentation or spelling, and that of its new lines cannot be determined.
     Untold,
 }
 
-/// What a hunk does.
+/// The result of a hunk.
 #[derive(Debug, Clone)]
 pub(super) struct HunkOutcome {
-    /// Ranges of the content, ascending, and what takes their place.
+    /// Ranges of the content, ascending, and their replacements.
     pub(super) changes: Vec<(Range<usize>, Vec<u8>)>,
     pub(super) kind: MatchKind,
 }
 
-/// Places `hunk`, and moves `progress` on.
+/// Finds the place of `hunk`, and updates `progress`.
 pub(super) fn apply(
     content: &Content<'_>,
     hunk: &Hunk,
@@ -153,14 +153,14 @@ pub(super) fn apply(
     let shrunk: usize = changes.iter().map(|(range, _)| range.len()).sum();
     progress.is_unordered |= placed.range.start < progress.last.start;
     progress.last = placed.range.start..placed.range.end + grown - shrunk;
-    // Only a hunk that does not say its line has headers.
+    // Only a hunk without a line number has headers.
     if hunk.line.is_none() {
         progress.remember(content, &changes);
     }
     Ok(HunkOutcome { changes, kind: placed.kind })
 }
 
-/// The hunk without the empty lines that may not be part of it.
+/// The hunk without the trailing empty lines that may not be part of it.
 fn without_loose_tail(hunk: &Hunk) -> Option<Hunk> {
     let rest = hunk.lines.len().checked_sub(hunk.loose_tail).filter(|_| hunk.loose_tail > 0)?;
     Some(Hunk { lines: hunk.lines[..rest].to_vec(), loose_tail: 0, ..hunk.clone() })
@@ -188,7 +188,7 @@ fn place(content: &Content<'_>, hunk: &Hunk, progress: &SectionProgress) -> Resu
             break;
         }
         let mut more = sought.tolerantly(kind, start..content.len());
-        // What an earlier step found is the same place.
+        // A place found again is the one of an earlier step.
         more.retain(|place| !found.iter().any(|it| overlap(&it.range, &place.range)));
         found.append(&mut more);
     }
@@ -203,32 +203,32 @@ fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
     one.start < other.end && other.start < one.end
 }
 
-/// The old lines as they may stand at the end of a file that has no last line break: one more place. An empty last line
-/// stands at no such end.
+/// The old lines as they would be at the end of a file without a last line break: one more place. An empty last line
+/// cannot be at such an end.
 fn without_last_break<'o>(hunk: &Hunk, old: &'o [u8]) -> Option<&'o [u8]> {
     let bare = old.strip_suffix(b"\n").filter(|_| hunk.loose_end)?;
     let bare = bare.strip_suffix(b"\r").unwrap_or(bare);
     (!bare.is_empty() && !bare.ends_with(b"\n")).then_some(bare)
 }
 
-/// A hunk that is to be placed.
+/// A hunk whose place is searched.
 struct SoughtHunk<'a> {
     content: &'a Content<'a>,
     hunk: &'a Hunk,
     old: &'a [u8],
     progress: &'a SectionProgress,
-    /// Where the text starts.
+    /// The start of the text.
     start: usize,
 }
 
 impl SoughtHunk<'_> {
-    /// The ways to compare beside the exact one.
+    /// The ways of matching after the exact one.
     fn ladder(&self) -> &'static [MatchKind] {
         if self.hunk.matching == Matching::Tolerant { &LADDER } else { &[] }
     }
 
-    /// Whether no further step of the ladder is looked at: an exact place is no better than one in the block that a
-    /// header names, or than one behind the hunk before.
+    /// Returns whether the search ends at this step: an exact place is no better than a later step's in the block that
+    /// a header names, or after the previous hunk.
     fn is_enough(&self, found: &[Placed]) -> bool {
         let is_told = self.hunk.line.is_some();
         let in_order = || is_told || found.iter().any(|place| self.in_order(&place.range));
@@ -239,12 +239,12 @@ impl SoughtHunk<'_> {
         range.start >= self.progress.last.end
     }
 
-    /// The place that the hunk names, if its old lines stand there and the hunks before were where they said.
+    /// The place that the hunk names, if its old lines are there and the previous hunks were where they said.
     fn where_it_says(&self) -> Option<Placed> {
         let line = self.hunk.line.filter(|_| !self.progress.moved)?;
         let line = line.saturating_sub(1).checked_add_signed(self.progress.added)?;
         let start = self.content.line_start(line)?.max(self.start);
-        // Each line break may have a byte more than that of the patch.
+        // Each line break may have a byte more than in the patch.
         let most = self.old.len() + self.hunk.lines.len();
         let window = self.content.bytes(start..self.content.len().min(start + most));
         let mut found = None;
@@ -269,7 +269,7 @@ impl SoughtHunk<'_> {
         let mut found = tolerant::find(&text, self.old, kind, OverlapRule::Counted);
         if let Some(bare) = without_last_break(self.hunk, self.old).filter(|_| within.end == self.content.len()) {
             let mut last = tolerant::find(&text, bare, kind, OverlapRule::Counted);
-            // None of these ways to compare looks at white space at the end of a line.
+            // All these ways of matching ignore white space at the end of a line.
             last.retain(|place| text[place.range.end..].iter().all(|byte| matches!(byte, b' ' | b'\t')));
             for place in &mut last {
                 place.range.end = text.len();
@@ -305,28 +305,29 @@ impl SoughtHunk<'_> {
         found
     }
 
-    /// Where the old lines stand, if only the start or the end of the file keeps the hunk from being there.
+    /// The place of the old lines if only the required start or end of the file excludes it.
     fn not_at_edge(&self) -> Option<Range<usize>> {
         let free = Hunk { at_start: false, at_end: false, ..self.hunk.clone() };
         SoughtHunk { hunk: &free, ..*self }.anywhere().into_iter().next()
     }
 
-    /// Whether the old lines may be at `range`, as far as that is not a matter of their text.
+    /// Returns whether the old lines may be at `range`, apart from their text.
     fn fits(&self, range: &Range<usize>) -> bool {
         let len = self.content.len();
         let is_line = range.start == self.start || *self.content.bytes(range.start - 1..range.start) == *b"\n";
-        // What has no line break ends the file; so does, in a file without one, a last line that may have one.
+        // Old lines without a line break must end the file; in a file without a last line break, lines with one may end
+        // it as well.
         let ends = range.end == len || (range.end > 0 && *self.content.bytes(range.end - 1..range.end) == *b"\n");
         is_line
             && ends
-            // What an earlier hunk has put in is no text of the file as it was.
+            // Text that an earlier hunk inserted is not part of the old file.
             && !self.progress.new.iter().any(|new| overlap(new, range))
             && (!self.hunk.at_start || range.start == self.start)
             && (!self.hunk.at_end || range.end == len)
             && (self.hunk.loose_end || self.is_spelled_alike(range))
     }
 
-    /// Whether the line breaks are those of the file, or else of one kind, so that the file's can be taken.
+    /// Returns whether the line breaks are those of the file, or else of one kind, so that the file's can be used.
     fn is_spelled_alike(&self, range: &Range<usize>) -> bool {
         if *self.content.bytes(range.clone()) == *self.old {
             return true;
@@ -337,18 +338,18 @@ impl SoughtHunk<'_> {
     }
 }
 
-/// A line as a header names it: without the byte-order mark, which is no part of the first one.
+/// A line as a header names it: without the byte-order mark, which is not part of the first line.
 fn named(line: &[u8]) -> &[u8] {
     line.strip_prefix(MARK).unwrap_or(line).trim_ascii()
 }
 
-/// The new lines of a hunk as they belong to a place where `there` stands for its old ones.
+/// The new lines of a hunk, fitted to a place that has `there` for its old lines.
 fn fitted(hunk: &Hunk, placed: &Placed, there: &[u8]) -> Option<VecDeque<Vec<u8>>> {
     let (mut old, mut context, mut new) = (Vec::new(), Vec::new(), Vec::new());
     let mut file = segments(there).into_iter();
     for HunkLine { side, text } in &hunk.lines {
         let line = segments(text)[0];
-        // A line that is written once for both sides says nothing of how the new ones are written.
+        // A context line that is written once for both sides does not show how the new lines are written.
         let is_written = *side != Side::Both || hunk.repeats_context;
         let there = if *side == Side::New { None } else { Some(file.next()?) };
         if let Some(file) = there {
@@ -365,8 +366,8 @@ fn fitted(hunk: &Hunk, placed: &Placed, there: &[u8]) -> Option<VecDeque<Vec<u8>
     Some(only_new.map(|(line, _)| line).collect())
 }
 
-/// What changes where the hunk is placed: lines that stay keep every byte. `None` where nothing tells how the new lines
-/// belong there.
+/// The changes of a placed hunk: lines that stay keep every byte. `None` if the form of the new lines there cannot be
+/// determined.
 fn changes(content: &Content<'_>, hunk: &Hunk, placed: &Placed) -> Option<Vec<(Range<usize>, Vec<u8>)>> {
     let text = content.bytes(placed.range.clone());
     let mut fitted = if placed.kind == MatchKind::Exact { None } else { Some(fitted(hunk, placed, &text)?) };
@@ -376,7 +377,7 @@ fn changes(content: &Content<'_>, hunk: &Hunk, placed: &Placed) -> Option<Vec<(R
         let near = breaks(&text).next().map(|(_, ending)| ending);
         near.or_else(|| content.previous_break(placed.range.start)).or_else(|| content.next_break(0).map(|b| b.1))
     };
-    // A patch that is taken as it is written may change line breaks.
+    // A patch that is applied as written may change line breaks.
     let usual = if as_written && !hunk.loose_end { None } else { usual() };
     let mut list: Vec<(Range<usize>, Vec<u8>)> = Vec::new();
     let mut at = placed.range.start;
@@ -412,12 +413,12 @@ fn changes(content: &Content<'_>, hunk: &Hunk, placed: &Placed) -> Option<Vec<(R
     Some(list)
 }
 
-/// Where the text starts for a hunk.
+/// The start of the text for a hunk.
 fn start_of(content: &Content<'_>, hunk: &Hunk) -> usize {
     content.text_start(hunk.lines.iter().any(|line| line.text.starts_with(MARK)))
 }
 
-/// Where the last line of the file has no line break, it still has none, whatever the format would say.
+/// Keeps a file without a last line break without one, whatever the format says.
 fn keep_end(content: &Content<'_>, start: usize, list: &mut [(Range<usize>, Vec<u8>)], ending: Ending) {
     let len = content.len();
     let Some((range, with)) = list.last_mut() else { return };

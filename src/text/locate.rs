@@ -1,4 +1,4 @@
-//! Finding anchors.
+//! Finds anchors.
 //!
 //! Bytes compare exactly, except that a line break of the anchor matches a whole line break of either kind.
 
@@ -12,26 +12,26 @@ use super::content::Content;
 use super::newline::segments;
 use crate::error::{MatchPlace, MatchPlaces};
 
-/// Places shown of an anchor that was found too often.
+/// The most places shown of an anchor that was found too often.
 const SHOWN: usize = 5;
 
-/// Lines shown on either side of a place.
+/// The lines shown on either side of a place.
 const CONTEXT: usize = 3;
 
-/// Bytes looked at on either side of a place to find those lines.
+/// The bytes searched on either side of a place for those lines.
 const CONTEXT_BYTES: usize = 4 << 10;
 
-/// Bytes of a line that are shown.
+/// The most bytes shown of a line.
 const LINE_BYTES: usize = 200;
 
-/// Lines on either side that may make an anchor unique.
+/// The most lines on either side that are added to make an anchor unique.
 const EXTRA_LINES: usize = 8;
 
-/// Bytes on either side in which they are.
+/// The most bytes on either side for those lines.
 const EXTRA_BYTES: usize = 1 << 10;
 
-/// Matches counted with overlaps; after so many those that overlap are left out, or a run of equal bytes would
-/// take time quadratic in its length.
+/// The number of matches after which overlapping ones are no longer counted: a run of equal bytes would take time
+/// quadratic in its length.
 const OVERLAPPING: usize = 10_000;
 
 /// Whether matches may share bytes.
@@ -41,22 +41,22 @@ pub(super) enum OverlapRule {
     Skipped,
 }
 
-/// An anchor, made ready for searching.
+/// An anchor prepared for searching.
 #[derive(Debug)]
 pub(super) struct Needle<'n> {
-    /// What stands between its line breaks.
+    /// The texts between its line breaks.
     segments: Vec<&'n [u8]>,
-    /// Where among the segments the longest is.
+    /// The index of the longest segment.
     pivot: usize,
     pivot_finder: Finder<'n>,
-    /// Finds all of it in a content without CRLF.
+    /// Finds the whole anchor in a content without CRLF.
     lf_finder: Finder<'static>,
-    /// Bytes that the longest match takes, with the one in front of it.
+    /// The length of the longest match, with the byte before it.
     reach: usize,
 }
 
 impl<'n> Needle<'n> {
-    /// The needle for an anchor that is not empty.
+    /// Prepares an anchor, which must not be empty.
     pub(super) fn new(anchor: &'n [u8]) -> Self {
         let segments = segments(anchor);
         let breaks = segments.len() - 1;
@@ -71,17 +71,17 @@ impl<'n> Needle<'n> {
         }
     }
 
-    /// What stands between two of its line breaks: the longest there is.
+    /// The longest text between two of its line breaks.
     pub(super) fn pivot(&self) -> &'n [u8] {
         self.segments[self.pivot]
     }
 
-    /// Bytes that the longest match takes, with the one in front of it.
+    /// The length of the longest match, with the byte before it.
     pub(super) fn reach(&self) -> usize {
         self.reach
     }
 
-    /// Hands each match in `content` to `each`, in ascending order.
+    /// Passes each match in `content` to `each`, in ascending order.
     pub(super) fn each_in(
         &self,
         content: &Content<'_>,
@@ -94,7 +94,7 @@ impl<'n> Needle<'n> {
         });
     }
 
-    /// Hands each match in `text` to `each`, in ascending order.
+    /// Passes each match in `text` to `each`, in ascending order.
     pub(super) fn each_in_text(
         &self,
         text: &[u8],
@@ -106,13 +106,13 @@ impl<'n> Needle<'n> {
         let _ = self.each_in_window(text, 0, has_crlf, &mut progress, &mut each);
     }
 
-    /// Whether a match stands in `range` of `content`, or touches it.
+    /// Returns whether a match is in `range` of `content`, or touches it.
     pub(super) fn is_around(&self, content: &Content<'_>, range: &Range<usize>) -> bool {
         let around = range.start.saturating_sub(self.reach)..content.len().min(range.end + self.reach);
         self.is_in_text(&content.bytes(around))
     }
 
-    /// Whether a match stands in `text`.
+    /// Returns whether `text` contains a match.
     pub(super) fn is_in_text(&self, text: &[u8]) -> bool {
         let mut is_there = false;
         self.each_in_text(text, OverlapRule::Skipped, |_| {
@@ -146,7 +146,7 @@ impl<'n> Needle<'n> {
             let pivot = from + found;
             from = pivot + usize::from(!self.segments[self.pivot].is_empty());
             let Some(range) = self.around_pivot(window, pivot) else { continue };
-            // A line feed at the very start may be half of a line break: the window before has all of it.
+            // A line feed at the very start may be half of a line break: the window before contains it whole.
             if range.start == 0 && at > 0 {
                 continue;
             }
@@ -162,7 +162,7 @@ impl<'n> Needle<'n> {
         ControlFlow::Continue(())
     }
 
-    /// The next place where the pivot stands; where there are only line breaks, the next line break's end.
+    /// The next place of the pivot; if there are only line breaks, the end of the next one.
     fn next_pivot(&self, text: &[u8]) -> Option<usize> {
         if self.segments[self.pivot].is_empty() {
             return memchr(b'\n', text).map(|feed| feed + 1);
@@ -170,7 +170,7 @@ impl<'n> Needle<'n> {
         self.pivot_finder.find(text)
     }
 
-    /// The match whose pivot starts at `pivot`, if it is one.
+    /// The match whose pivot starts at `pivot`, if there is one.
     fn around_pivot(&self, window: &[u8], pivot: usize) -> Option<Range<usize>> {
         let (before, after) = if self.segments[self.pivot].is_empty() {
             // The line break that ends here is the first one.
@@ -189,7 +189,7 @@ impl<'n> Needle<'n> {
         }
         let mut end = pivot + self.segments[self.pivot].len();
         for segment in after {
-            // The line break must be a whole one: the line feed of a CRLF is none.
+            // The line break must be whole: the line feed of a CRLF is not enough.
             match window.get(end..)? {
                 [b'\r', b'\n', ..] => end += 2,
                 [b'\n', ..] if end == 0 || window[end - 1] != b'\r' => end += 1,
@@ -201,7 +201,7 @@ impl<'n> Needle<'n> {
     }
 }
 
-/// How far a search has come.
+/// The progress of a search.
 struct SearchProgress {
     overlap: OverlapRule,
     /// The first place where the next match may start.
@@ -217,7 +217,7 @@ impl SearchProgress {
     }
 }
 
-/// Shows the first few of `total` matches.
+/// The first few of `total` matches, as an answer shows them.
 pub(super) fn places(content: &Content<'_>, matches: &[Range<usize>], total: usize) -> MatchPlaces {
     let surroundings: Vec<Surroundings> = if matches.len() == total && total > 1 {
         matches.iter().map(|range| Surroundings::of(content, range)).collect()
@@ -229,10 +229,10 @@ pub(super) fn places(content: &Content<'_>, matches: &[Range<usize>], total: usi
     MatchPlaces { total, shown: shown.collect() }
 }
 
-/// What stands around a match, with line feeds only.
+/// The text around a match, with line feeds only.
 struct Surroundings {
     before: Vec<u8>,
-    /// Whether nothing is in front of that.
+    /// True if the text before the match starts at the start of the content.
     from_start: bool,
     after: Vec<u8>,
     to_end: bool,
@@ -249,7 +249,7 @@ impl Surroundings {
         }
     }
 
-    /// Where what is put in front of the anchor can start: at the anchor, its line, the line before that …
+    /// The possible starts of an extension: the anchor itself, its line, the line before that …
     fn starts(&self) -> Vec<usize> {
         let mut starts = vec![self.before.len()];
         starts.extend(memchr_iter(b'\n', &self.before).rev().map(|feed| feed + 1));
@@ -259,7 +259,7 @@ impl Surroundings {
         starts
     }
 
-    /// Where what is put behind it can end.
+    /// The possible ends of an extension.
     fn ends(&self) -> Vec<usize> {
         let mut ends = vec![0];
         ends.extend(memchr_iter(b'\n', &self.after));
@@ -290,7 +290,7 @@ fn place(content: &Content<'_>, at: usize, unique: Option<String>) -> MatchPlace
     let line = content.line_at(at);
     let from = at.saturating_sub(CONTEXT_BYTES);
     let window = content.bytes(from..content.len().min(at + CONTEXT_BYTES));
-    // Of a line that starts too far away, the part before the place is shown.
+    // If a line starts too far away, only the part before the place is shown.
     let cut = (at - from).saturating_sub(if from > 0 { LINE_BYTES / 3 } else { at });
     let mut start = memrchr(b'\n', &window[..at - from]).map_or(cut, |feed| feed + 1);
     let mut first = line;
@@ -301,7 +301,7 @@ fn place(content: &Content<'_>, at: usize, unique: Option<String>) -> MatchPlace
     MatchPlace { line, snippet: numbered(&window[start..], first, line - first + 1 + CONTEXT), unique }
 }
 
-/// Up to `count` lines of `text` with their numbers, each cut where it is very long.
+/// Up to `count` lines of `text` with their numbers; very long ones are cut.
 pub(super) fn numbered(text: &[u8], first: usize, count: usize) -> String {
     let mut shown = String::new();
     let mut rest = text;

@@ -1,7 +1,7 @@
 //! Edits of bytes: pure functions, bytes in, bytes out.
 //!
-//! Only the ranges that an edit matches are ever changed: a byte-order mark, mixed line endings, a missing final newline
-//! and bytes that are not UTF-8 stay as they are.
+//! Only the ranges that an edit matches are changed: a byte-order mark, mixed line endings, a missing final newline and
+//! bytes that are not UTF-8 stay as they are.
 
 mod apply;
 mod content;
@@ -23,44 +23,44 @@ use crate::error::{Detail, ErrorKind};
 use crate::request::edit::Edit;
 use splice::Splices;
 
-/// What a list of edits does to a content.
+/// The result of a list of edits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edited {
-    /// All of it, against the content before the first edit.
+    /// All changes, relative to the content before the first edit.
     pub splices: Splices,
-    /// One for each edit.
+    /// The result of each edit.
     pub applied: Vec<Applied>,
 }
 
-/// What one edit did.
+/// The result of one edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Applied {
-    /// How many places it changed: none where a text is replaced by itself.
+    /// The number of places it changed; 0 if a text is replaced by itself.
     pub replaced: usize,
-    /// The line of each place, from 1, in the content that the edits before left; the first 100.
+    /// The line of each place, from 1, in the content after the previous edits; the first 100.
     pub lines: Vec<usize>,
-    /// Which way of matching found them.
+    /// The way of matching that found them.
     pub match_kind: MatchKind,
 }
 
-/// Which way of matching found an anchor.
+/// A way of matching an anchor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum MatchKind {
     /// Byte for byte, line breaks of either kind alike.
     #[default]
     Exact,
-    /// But for white space at the ends of lines.
+    /// Ignores white space at the ends of lines.
     TrailingSpace,
-    /// But for that, and one shift of the indentation of all lines.
+    /// As before, and all lines may be indented differently by one shift.
     Indentation,
-    /// But for that, and characters that only look the same.
+    /// As before, and characters that look the same are alike.
     LookAlikes,
 }
 
 impl MatchKind {
-    /// All of them.
+    /// All ways of matching.
     pub const ALL: [Self; 4] = [Self::Exact, Self::TrailingSpace, Self::Indentation, Self::LookAlikes];
 
     /// The word in answers.
@@ -78,17 +78,17 @@ impl MatchKind {
 /// Why an edit cannot be applied. Nothing was changed: edits work on copies.
 #[derive(Debug, Clone)]
 pub struct RefusedEdit {
-    /// The edit, from 0.
+    /// The index of the edit, from 0.
     pub edit: usize,
-    /// What is wrong.
+    /// The kind of error.
     pub kind: ErrorKind,
-    /// The sentence for the reader.
+    /// The message for the reader.
     pub message: String,
-    /// What is there instead.
+    /// What was found instead.
     pub detail: Detail,
 }
 
-/// How often a text edit would find `anchor` in `base`: line breaks of either kind are alike, and no two share bytes.
+/// The number of matches of `anchor` in `base`: line breaks of either kind are alike, and matches do not overlap.
 #[must_use]
 pub fn count(base: &[u8], anchor: &[u8]) -> usize {
     let mut count = 0;
@@ -101,14 +101,14 @@ pub fn count(base: &[u8], anchor: &[u8]) -> usize {
     count
 }
 
-/// Applies `edits` to `base` in order, each on the result of the one before.
+/// Applies `edits` to `base` in order, each to the result of the one before.
 ///
 /// A line break in a text anchor, LF or CRLF, matches a line break of either kind, and each replacement takes the line
-/// ending of the text it replaces; where that has none, the ending of its line, else the one before. So a text edit
-/// cannot change line endings; a range edit can: its replacement is used as it is written.
+/// ending of the text it replaces; if that has none, the ending of its line, else the one before. So a text edit cannot
+/// change line endings; a range edit can: its replacement is used as written.
 ///
-/// The base is never copied: memory is needed for the replacements and for a few words a place. Only to explain an
-/// anchor that was not found, the content that the edits before left is put together once.
+/// The base is never copied: memory is needed for the replacements and a few words per place. Only to explain an anchor
+/// that was not found, the content after the previous edits is assembled once.
 pub fn edit(base: &[u8], edits: &[Edit]) -> Result<Edited, RefusedEdit> {
     apply::edit(base, edits)
 }

@@ -1,15 +1,15 @@
-//! Line breaks: LF and CRLF. A lone carriage return is no line break.
+//! Line breaks: LF and CRLF. A lone carriage return is not a line break.
 //!
 //! A replacement takes the line ending of the text that it replaces, whatever its own. The engine cannot tell a caller
-//! who wants other line endings from one who does not know the file's, and the second is far more frequent: line endings
-//! are changed by writing the whole content, or by a range edit, whose replacement is used as it is written.
+//! who wants other line endings from one who does not know the file's, and the second is far more frequent. To change
+//! line endings, write the whole content, or use a range edit, whose replacement is used as written.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use memchr::{memchr, memchr_iter, memrchr};
 
-/// One kind of line break.
+/// A kind of line break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
     Lf,
@@ -25,14 +25,14 @@ impl Ending {
     }
 }
 
-/// The line breaks of `text` in order, each with the range it takes.
+/// The line breaks of `text` in order, each with its range.
 pub(super) fn breaks(text: &[u8]) -> impl Iterator<Item = (Range<usize>, Ending)> {
     memchr_iter(b'\n', text).map(|at| {
         if at > 0 && text[at - 1] == b'\r' { (at - 1..at + 1, Ending::CrLf) } else { (at..at + 1, Ending::Lf) }
     })
 }
 
-/// `replacement` with the line endings of what stands in `range` of `text`, or else those of its line, or of the one
+/// `replacement` with the line endings of the text in `range` of `text`, or else those of its line, or of the line
 /// before.
 pub(crate) fn in_place_of<'r>(text: &[u8], range: &Range<usize>, replacement: &'r [u8]) -> Cow<'r, [u8]> {
     if memchr(b'\n', replacement).is_none() {
@@ -45,7 +45,7 @@ pub(crate) fn in_place_of<'r>(text: &[u8], range: &Range<usize>, replacement: &'
     convert(replacement, &replaced, if replaced.is_empty() { nearby() } else { None })
 }
 
-/// What stands between the line breaks of `text`: one more than there are breaks.
+/// The texts between the line breaks of `text`: one more than there are breaks.
 pub(super) fn segments(text: &[u8]) -> Vec<&[u8]> {
     let mut list = Vec::new();
     let mut from = 0;
@@ -59,8 +59,8 @@ pub(super) fn segments(text: &[u8]) -> Vec<&[u8]> {
 
 /// `replacement` with the line endings of the text it replaces.
 ///
-/// `replaced` has the endings in that text. Several kinds are kept break by break where there are as many in the
-/// replacement, else the first decides. Without any, `nearby` says what is usual there, if anything.
+/// `replaced` has the endings in that text. Several kinds are kept break by break if the replacement has as many, else
+/// the first decides. Without any, `nearby` is the usual ending there, if there is one.
 pub(super) fn convert<'a>(replacement: &'a [u8], replaced: &[Ending], nearby: Option<Ending>) -> Cow<'a, [u8]> {
     let Some(usual) = replaced.first().copied().or(nearby) else { return Cow::Borrowed(replacement) };
     let count = memchr_iter(b'\n', replacement).count();

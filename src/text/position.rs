@@ -1,22 +1,22 @@
-//! Lines and characters, as editors count them, to bytes.
+//! Converts positions by line and character, as editors count them, to bytes.
 
 use memchr::memchr;
 
 use crate::request::edit::{Encoding, Position};
 
-/// The byte-order mark: no character of the text that an editor shows.
+/// The byte-order mark: not a character of the text that an editor shows.
 pub(crate) const MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// Why a position is none.
+/// Why a position is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BadPosition {
-    /// The text has fewer lines: so many.
+    /// The text has only this many lines.
     Line(usize),
     /// It is in the middle of a character.
     Inside,
 }
 
-/// The place in bytes of `position`. An end may name a line beyond the last: the end of the text is meant.
+/// The byte offset of `position`. An end beyond the last line means the end of the text.
 pub(crate) fn offset(text: &[u8], position: Position, encoding: Encoding, is_end: bool) -> Result<usize, BadPosition> {
     let mut start = if text.starts_with(MARK) { MARK.len() } else { 0 };
     for line in 0..position.line {
@@ -31,7 +31,7 @@ pub(crate) fn offset(text: &[u8], position: Position, encoding: Encoding, is_end
     Ok(start + within(line, position.character, encoding).ok_or(BadPosition::Inside)?)
 }
 
-/// The length of the first line with its break; `None` where it is the last.
+/// The length of the first line with its break; `None` if it is the last.
 fn next_line(text: &[u8]) -> Option<usize> {
     // Most texts have no lone carriage return, and most lines are short.
     let feed = memchr(b'\n', text);
@@ -44,11 +44,11 @@ fn next_line(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// The byte at which a character of a line starts; its end, if there are fewer.
+/// The byte at which a character of a line starts; the line's end if there are fewer.
 fn within(line: &[u8], character: usize, encoding: Encoding) -> Option<usize> {
     if encoding == Encoding::Utf8 || line.is_ascii() {
         let at = character.min(line.len());
-        // A byte that continues a character.
+        // Refuses a byte that continues a character.
         return (at == line.len() || line[at] & 0xC0 != 0x80).then_some(at);
     }
     let mut left = character;
@@ -61,7 +61,7 @@ fn within(line: &[u8], character: usize, encoding: Encoding) -> Option<usize> {
             let units = if encoding == Encoding::Utf16 { c.len_utf16() } else { 1 };
             left = left.checked_sub(units)?;
         }
-        // What is not UTF-8 shows as one replacement character for each sequence.
+        // Each invalid sequence shows as one replacement character.
         if left == 0 {
             return Some(start + chunk.valid().len());
         }

@@ -1,4 +1,4 @@
-//! Splices of one content on another that somebody made of it: only where no line that they touch was touched.
+//! Moves splices of one content to a changed version of it: only if no line that they touch was changed.
 
 use std::ops::Range;
 
@@ -7,8 +7,8 @@ use memchr::{memchr, memrchr};
 use super::diff;
 use super::splice::{Splice, Splices};
 
-/// The splices of `base`, in `current`; `None` where one of them is in a line that differs between the two, or at the
-/// same place as lines that came, or where the contents are too large to be compared.
+/// The splices of `base` moved to `current`; `None` if one of them is in a line that differs between the two, or at the
+/// place of inserted lines, or if the contents are too large to compare.
 #[must_use]
 pub fn rebase(base: &[u8], current: &[u8], ours: &Splices) -> Option<Splices> {
     let theirs = diff::changed(base, current)?;
@@ -17,7 +17,7 @@ pub fn rebase(base: &[u8], current: &[u8], ours: &Splices) -> Option<Splices> {
     let mut moved = Vec::new();
     for splice in ours {
         let lines = lines_around(base, &splice.range);
-        // Theirs in front of ours move ours along.
+        // Their changes before ours shift ours.
         while let Some((old, new)) = theirs.next_if(|(old, _)| is_before(old, &lines)) {
             shift += new.len().cast_signed() - old.len().cast_signed();
         }
@@ -30,18 +30,18 @@ pub fn rebase(base: &[u8], current: &[u8], ours: &Splices) -> Option<Splices> {
     Splices::new(current, moved).ok()
 }
 
-/// Whether all of `a` is in front of `b`. Two insertions at one place have no order.
+/// Returns whether all of `a` is before `b`. Two insertions at one place have no order.
 fn is_before(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.end <= b.start && !(a.is_empty() && b.is_empty() && a.start == b.start)
 }
 
-/// The whole lines that a range touches. One between two lines touches neither.
+/// The whole lines that a range touches. A range between two lines touches neither.
 fn lines_around(base: &[u8], range: &Range<usize>) -> Range<usize> {
     let start = memrchr(b'\n', &base[..range.start]).map_or(0, |feed| feed + 1);
     if range.is_empty() && start == range.start {
         return range.clone();
     }
-    // A range that ends with a line break does not touch the line behind it.
+    // A range that ends with a line break does not touch the line after it.
     let last = if range.is_empty() { range.end } else { range.end - 1 };
     let end = memchr(b'\n', &base[last..]).map_or(base.len(), |feed| last + feed + 1);
     start..end
@@ -82,7 +82,7 @@ mod tests {
         let base = "a\nb\n";
         assert_eq!(rebased(base, "a\ntheirs\nb\n", &[(2..2, "ours\n")]), None);
         assert_eq!(rebased(base, "theirs\na\nb\n", &[(2..2, "ours\n")]).as_deref(), Some("theirs\na\nours\nb\n"));
-        // Inside a line is no place between lines.
+        // A place inside a line is not between lines.
         assert_eq!(rebased(base, "a\ntheirs\nb\n", &[(1..1, "!")]).as_deref(), Some("a!\ntheirs\nb\n"));
     }
 
@@ -95,7 +95,7 @@ mod tests {
             let base = unique.concat();
             let at = at % (unique.len() - 2);
             let place = |line: usize| unique[..line].concat().len();
-            // Ours is two lines behind theirs.
+            // Ours is two lines after theirs.
             let ours = splices(base.as_bytes(), &[(place(at + 2)..place(at + 2) + 1, "ours")]);
             let mut theirs = unique.clone();
             if insert { theirs.insert(at, "theirs\n".to_owned()) } else { theirs.remove(at); }

@@ -1,8 +1,8 @@
-//! Replacements of byte ranges, checked once and right from then on.
+//! Replacements of byte ranges, validated on construction.
 
 use std::ops::Range;
 
-/// A byte range of a content, and what takes its place.
+/// A byte range of a content, and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Splice {
     /// The range in the old content.
@@ -11,40 +11,41 @@ pub struct Splice {
     pub with: Vec<u8>,
 }
 
-/// Splices of one content: sorted, apart from each other, and none that changes nothing.
+/// Splices of one content: sorted, disjoint and not adjacent, each with an effect.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Splices {
     list: Vec<Splice>,
 }
 
-/// Why a list of splices is none.
+/// Why a list of splices is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadSplices {
     /// A range that ends before it starts, or beyond the content.
     #[error("the range {0:?} is not in the content")]
     OutOfBounds(Range<usize>),
-    /// A range that starts before the one in front of it ends.
-    #[error("the range {0:?} overlaps the one before it, or stands in front of it")]
+    /// A range that starts before the previous one ends.
+    #[error("the range {0:?} overlaps the one before it, or comes before it")]
     Unsorted(Range<usize>),
 }
 
 /// A stretch of the new content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece<'a> {
-    /// As it was: a range of the old content, never empty.
+    /// Unchanged: a range of the old content, never empty.
     Old(Range<usize>),
-    /// New bytes, never none.
+    /// New bytes, never empty.
     New(&'a [u8]),
 }
 
 impl Splices {
-    /// None at all.
+    /// No splices.
     #[must_use]
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// Checks that `splices` are sorted, disjoint and inside `old`; joins what touches and leaves out what changes nothing.
+    /// Validates that `splices` are sorted, disjoint and inside `old`; joins adjacent ones and drops those without
+    /// effect.
     pub fn new(old: &[u8], mut splices: Vec<Splice>) -> Result<Self, BadSplices> {
         let mut end = 0;
         for Splice { range, .. } in &splices {
@@ -66,25 +67,25 @@ impl Splices {
             }
             touches
         });
-        // Two that change something each may change nothing together: an `a` removed before an `a` inserted.
+        // Two with an effect may have none together: an `a` removed before an `a` inserted.
         splices.retain(changes);
         splices.shrink_to_fit();
         Ok(Self { list: splices })
     }
 
-    /// Splices that were checked, of a part of a content, where they stand in all of it.
+    /// Valid splices of a part of a content, at their places in the whole.
     pub(super) fn moved(list: Vec<Splice>) -> Self {
         debug_assert!(list.is_sorted_by(|a, b| a.range.end < b.range.start), "they were apart");
         Self { list }
     }
 
-    /// Whether the new content is the old one.
+    /// Returns whether the new content equals the old one.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// In ascending order.
+    /// The splices in ascending order.
     pub fn iter(&self) -> std::slice::Iter<'_, Splice> {
         self.list.iter()
     }
@@ -112,8 +113,8 @@ impl Splices {
         })
     }
 
-    /// Hands the new content to `sink` in chunks of this many bytes, but for the last: many small pieces are neither hashed
-    /// nor written one by one.
+    /// Passes the new content to `sink` in chunks of this many bytes, the last one shorter, so that many small pieces
+    /// are not hashed and written one by one.
     pub fn in_chunks<E>(
         &self,
         old: &[u8],
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn splices_that_touch_are_one_and_idle_ones_are_none() {
+    fn adjacent_splices_are_joined_and_those_without_effect_dropped() {
         let splices =
             Splices::new(b"abcdef", vec![splice(0..1, "x"), splice(1..2, "y"), splice(3..4, "d"), splice(6..6, "!")]);
         let splices = splices.unwrap();
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn splices_that_cancel_each_other_are_none() {
+    fn splices_that_cancel_each_other_are_dropped() {
         let splices = Splices::new(b"aa", vec![splice(0..1, ""), splice(1..1, "a")]).unwrap();
         assert!(splices.is_empty());
         assert_eq!(splices.pieces(2).collect::<Vec<_>>(), [Piece::Old(0..2)]);

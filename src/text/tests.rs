@@ -1,4 +1,4 @@
-//! The piece table against a reference that copies the content for each edit.
+//! Compares the piece table with a reference that copies the content for each edit.
 
 mod marks;
 
@@ -131,7 +131,7 @@ fn adapted(base: &[u8], range: &Range<usize>, replacement: &[u8]) -> Vec<u8> {
     text
 }
 
-/// What one edit must do: the new content with the lines of its places, or the kind of the refusal.
+/// The expected result of one edit: the new content with the lines of its places, or the kind of the refusal.
 fn reference(base: &[u8], edit: &Edit) -> Result<(Vec<u8>, Vec<usize>), ErrorKind> {
     let found = match &edit.anchor {
         Anchor::Text { text, count, .. } => {
@@ -181,14 +181,14 @@ fn edits() -> impl Strategy<Value = Vec<Edit>> {
     vec(prop_oneof![3 => text, 1 => range], 1..8)
 }
 
-/// Applies one edit after the other; an edit that is refused is checked, and left out.
+/// Applies one edit after the other; a refused edit is checked, and left out.
 fn check_against_reference(base: &[u8], list: Vec<Edit>) -> Result<(), TestCaseError> {
     let mut state = base.to_vec();
     let mut states = Vec::new();
     let mut edits: Vec<Edit> = Vec::new();
     for mut next in list {
         if let Anchor::Range { range, expected } = &mut next.anchor {
-            // Most ranges should be right; one that is out of bounds stays.
+            // Most ranges should be valid; one that is out of bounds stays.
             if let Some(there) = state.get(range.clone()) {
                 *expected = there.to_vec();
             }
@@ -238,7 +238,7 @@ proptest! {
     fn edits_of_large_pieces_equal_the_reference(
         parts in vec(bytes(0..6), 2..5), fill in 30_000..400_000usize, list in edits(),
     ) {
-        // Few places to match, far apart: pieces that are searched where they are, and matches over their ends.
+        // Few places to match, far apart: pieces that are searched in place, and matches across their ends.
         let base = parts.join(&vec![b'.'; fill][..]);
         check_against_reference(&base, list)?;
     }

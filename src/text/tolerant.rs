@@ -1,7 +1,7 @@
 //! Matching that ignores white space and look-alikes, step by step, and nothing else.
 //!
-//! Each step searches a view of the content in which the difference is folded away, line by line, and maps what it
-//! finds back to whole ranges of the content. Similarity plays no part.
+//! Each step searches a view of the content in which the difference is folded away, line by line, and maps the matches
+//! back to whole ranges of the content. Similarity plays no part.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -21,10 +21,10 @@ pub(super) mod indent;
 use frame::{FrameLines, LinePair};
 use indent::{Indent, leading};
 
-/// The steps in their order. Each allows for the differences of those before it, too.
+/// The steps in their order. Each ignores the differences of the earlier ones as well.
 pub(super) const LADDER: [MatchKind; 3] = [MatchKind::TrailingSpace, MatchKind::Indentation, MatchKind::LookAlikes];
 
-/// Matches counted with overlaps; beyond, a run of equal bytes would take time quadratic in its length.
+/// The most overlapping matches counted: a run of equal bytes would take time quadratic in its length.
 const OVERLAPPING: usize = 10_000;
 
 const LOOK_ALIKES: Folds = Folds { spaces: false, look_alikes: true, escapes: false };
@@ -33,9 +33,9 @@ const LOOK_ALIKES: Folds = Folds { spaces: false, look_alikes: true, escapes: fa
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Tolerated {
     pub(super) range: Range<usize>,
-    /// How the indentation of the anchor becomes that of the place.
+    /// How the anchor's indentation becomes that of the place.
     pub(super) indent: Indent,
-    /// Whether the range starts with the indentation of a line.
+    /// True if the range starts with the indentation of a line.
     pub(super) starts_line: bool,
 }
 
@@ -58,7 +58,7 @@ pub(super) fn find(text: &[u8], anchor: &[u8], kind: MatchKind, overlap: Overlap
     found
 }
 
-/// Where the lines of an anchor that begins with an empty one stand, however they are indented.
+/// The places of an anchor that begins with an empty line, whatever their indentation.
 pub(super) fn where_its_first_line_is_one(text: &[u8], anchor: &[u8]) -> Vec<Range<usize>> {
     let needle = FoldedNeedle::new(anchor, MatchKind::LookAlikes);
     let view = FoldedView::new(text, needle.kind);
@@ -75,7 +75,7 @@ pub(super) fn where_its_first_line_is_one(text: &[u8], anchor: &[u8]) -> Vec<Ran
     found
 }
 
-/// The replacement as it belongs to a place where `there` stands for `anchor`; `None` where nothing tells in whose
+/// The replacement fitted to a place that has `there` for `anchor`; `None` if it cannot be determined in which
 /// indentation or spelling it is written.
 pub(super) fn fit(
     place: &Tolerated,
@@ -87,7 +87,7 @@ pub(super) fn fit(
     let pairs = segments(anchor).into_iter().zip(segments(there));
     let mut old: Vec<LinePair<'_>> = pairs.map(|(anchor, file)| LinePair { anchor, file }).collect();
     let mut new = segments(replacement);
-    // Behind the last line break of both there is nothing that could be compared.
+    // After the last line break of both there is nothing to compare.
     let ends_line = anchor.ends_with(b"\n") && replacement.ends_with(b"\n");
     if ends_line {
         old.pop();
@@ -95,7 +95,7 @@ pub(super) fn fit(
     }
     // Blanks at the end of the anchor are at the end of their line.
     let ends_line = ends_line || old.last().is_some_and(|pair| has_tail(pair.anchor));
-    // What starts in the middle of a line has the indentation that is there.
+    // Text that starts in the middle of a line has the indentation that is there.
     let lines = FrameLines { old: &old, new: &new, context: &[], starts_line: place.starts_line, ends_line };
     let lines = frame::fit(kind, &place.indent, &lines)?;
     let mut fitted = Vec::with_capacity(replacement.len());
@@ -126,7 +126,7 @@ fn trim_end(line: &[u8]) -> &[u8] {
     &line[..line.len() - blanks]
 }
 
-/// Whether there are blanks behind its text.
+/// Returns whether there are blanks after its text.
 fn has_tail(line: &[u8]) -> bool {
     !is_blank(line) && trim_end(line).len() < line.len()
 }
@@ -140,9 +140,9 @@ struct FoldedView<'t> {
     text: &'t [u8],
     kind: MatchKind,
     bytes: Vec<u8>,
-    /// Where each line starts: in the content, and in the view.
+    /// The start of each line: in the content, and in the view.
     lines: Vec<(usize, usize)>,
-    /// The line that was folded last: a long one can have many matches.
+    /// The last line that was folded: a long one can have many matches.
     folded: RefCell<Option<(usize, Rc<Folded>)>>,
 }
 
@@ -157,7 +157,7 @@ impl<'t> FoldedView<'t> {
             }
             view.lines.push((at, view.bytes.len()));
             at += line.len() + 1;
-            // Only a carriage return in front of a line feed is part of the line break.
+            // Only a carriage return before a line feed is part of the line break.
             let line = if at <= text.len() { line.strip_suffix(b"\r").unwrap_or(line) } else { line };
             view.bytes.extend_from_slice(&shown(line, kind));
         }
@@ -194,12 +194,12 @@ impl<'t> FoldedView<'t> {
 
 /// A line of the content, from which columns of the view are mapped back.
 struct ViewLine<'t> {
-    /// Where it starts in the content.
+    /// Its start in the content.
     start: usize,
     /// Without its line break.
     raw: &'t [u8],
     folded: Option<Rc<Folded>>,
-    /// How much of its beginning the view leaves out.
+    /// The length of its beginning that the view leaves out.
     lead: usize,
 }
 
@@ -208,7 +208,7 @@ impl ViewLine<'_> {
         self.folded.as_ref().map_or(self.raw, |folded| &folded.bytes)
     }
 
-    /// How much of it the view has.
+    /// The length of the part in the view.
     fn len(&self) -> usize {
         trim_end(&self.seen()[self.lead..]).len()
     }
@@ -218,12 +218,12 @@ impl ViewLine<'_> {
         self.start_of(self.lead + column)
     }
 
-    /// The same for what the step sees with the indentation.
+    /// The same for a place in the line with its indentation.
     fn start_of(&self, at: usize) -> Option<usize> {
         Some(self.start + self.folded.as_ref().map_or(Some(at), |folded| folded.start_at(at))?)
     }
 
-    /// The same as the end of a range.
+    /// The same for a column as the end of a range.
     fn end_at(&self, column: usize) -> Option<usize> {
         let at = self.lead + column;
         Some(self.start + self.folded.as_ref().map_or(Some(at), |folded| folded.end_at(at))?)
@@ -238,9 +238,9 @@ impl ViewLine<'_> {
 struct FoldedNeedle {
     kind: MatchKind,
     bytes: Vec<u8>,
-    /// What stands between its line breaks, with look-alikes folded where the step does.
+    /// The texts between its line breaks, with look-alikes folded if the step does so.
     segments: Vec<Vec<u8>>,
-    /// Whether white space at its end was left out: the line must end there.
+    /// True if white space at its end was left out: the line must end there.
     ends_line: bool,
 }
 
@@ -254,7 +254,7 @@ impl FoldedNeedle {
         let last = &segments[segments.len() - 1];
         let ends_line = has_tail(last);
         let shown = segments.iter().enumerate().map(|(index, segment)| {
-            // The indentation of a line that is not part of the anchor is no trailing white space.
+            // The indentation of a line that is not part of the anchor is not trailing white space.
             let is_lead = index > 0 && index + 1 == segments.len() && is_blank(segment);
             if is_lead && kind == MatchKind::TrailingSpace {
                 segment.clone()
@@ -266,7 +266,7 @@ impl FoldedNeedle {
         Self { kind, bytes, segments, ends_line }
     }
 
-    /// What the match at `at` of the view is in the content, if it is one.
+    /// The range in the content of the match at `at` of the view, if it is valid.
     fn settle(&self, view: &FoldedView<'_>, at: usize) -> Option<Tolerated> {
         let first = view.line_of(at);
         let last = first + self.segments.len() - 1;
@@ -288,7 +288,7 @@ impl FoldedNeedle {
         (start <= end).then_some(Tolerated { range: start..end, indent, starts_line })
     }
 
-    /// Where the match starts in the content, how it is indented, and whether that is at the start of a line.
+    /// The start of the match in the content, its shift, and whether that is at the start of a line.
     fn start(
         &self,
         view: &FoldedView<'_>,
@@ -298,19 +298,19 @@ impl FoldedNeedle {
     ) -> Option<(usize, Indent, bool)> {
         let head = &self.segments[0];
         if self.segments.len() > 1 && is_blank(head) {
-            // It starts with what stands at the end of a line.
+            // The anchor starts with the end of a line.
             let indent = self.indent(view, first, 1)?;
             return if is_blank(line.raw) {
                 Some((line.start, indent, true))
             } else if head.is_empty() {
                 Some((line.end(), indent, false))
             } else {
-                // A blank line is no end of another, unless that ends in just these blanks.
+                // A blank line is not the end of another, unless that ends in exactly these blanks.
                 line.raw.ends_with(head).then(|| (line.end() - head.len(), indent, false))
             };
         }
         if self.kind == MatchKind::TrailingSpace {
-            // From the middle of an indentation on, that is what differs: the next step compares it.
+            // A start inside the indentation means that the indentation differs: the next step compares it.
             let is_indented = column > 0 && is_blank(&line.raw[..column]);
             return (!is_indented).then(|| line.start_at(column))?.map(|start| (start, Indent::Same, column == 0));
         }
@@ -319,7 +319,7 @@ impl FoldedNeedle {
         {
             return Some((line.start, indent, true));
         }
-        // In the middle of a line nothing is shifted: the white space in front must be there as it is.
+        // In the middle of a line nothing is shifted: the white space before it must match exactly.
         let lead = &head[..leading(head)];
         let there = line.lead + column;
         let is_there = line.seen()[..there].ends_with(lead);
@@ -327,7 +327,7 @@ impl FoldedNeedle {
         (is_there && is_same).then(|| line.start_of(there - lead.len()))?.map(|start| (start, Indent::Same, false))
     }
 
-    /// How the lines of the anchor, but for the first `skipped` ones, are shifted, if they are all alike.
+    /// The shift of the anchor's lines after the first `skipped` ones, if it is the same for all.
     fn indent(&self, view: &FoldedView<'_>, first: usize, skipped: usize) -> Option<Indent> {
         if self.kind == MatchKind::TrailingSpace {
             return Some(Indent::Same);

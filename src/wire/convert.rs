@@ -1,4 +1,4 @@
-//! From what was written to what is asked: afterwards it is valid.
+//! Converts a request from its JSON form and validates it.
 
 use std::ffi::OsString;
 
@@ -11,7 +11,7 @@ use crate::request::validate::{self, Findings, PathRule, at_edit, at_file};
 use crate::request::{Change, FileRequest, IfExists, Mode, RenameTo, edit};
 
 impl RequestJson {
-    /// Checks the shape, then the paths by their letters. No file is touched.
+    /// Validates the shape, then the paths lexically. No file is accessed.
     pub fn into_request(self, paths: PathRule) -> Result<crate::request::Request> {
         let mut findings = Findings::new();
         let request = self.convert(&mut findings);
@@ -20,7 +20,7 @@ impl RequestJson {
         Ok(request)
     }
 
-    /// Layer 1. The request is whole only if nothing was found.
+    /// Layer 1. The request is complete only if nothing was found.
     pub(super) fn convert(self, findings: &mut Findings) -> crate::request::Request {
         let files = self.files.unwrap_or_default();
         validate::check_size(files.len(), findings);
@@ -41,7 +41,7 @@ impl RequestJson {
     }
 }
 
-/// A check names a program.
+/// Converts a check, which must name a program.
 fn check(command: Vec<String>, findings: &mut Findings) -> Option<Check> {
     if command.first().is_none_or(String::is_empty) {
         let message = "`check` takes a program and its arguments, like [\"cargo\", \"check\"]";
@@ -50,14 +50,14 @@ fn check(command: Vec<String>, findings: &mut Findings) -> Option<Check> {
     Some(Check::new(command.into_iter().map(OsString::from).collect()))
 }
 
-/// A finding of no kind of its own.
+/// Adds a finding of the general kind.
 fn invalid<T>(findings: &mut Findings, place: Vec<String>, message: impl Into<String>) -> Option<T> {
     findings.push(ErrorKind::ValidationFailed, place, message);
     None
 }
 
 impl FileRequestJson {
-    /// `None` if anything was found that leaves no entry.
+    /// `None` if a finding leaves no entry.
     fn convert(self, index: usize, findings: &mut Findings) -> Option<FileRequest> {
         let place = |field| at_file(index, Some(field));
         let if_exists = self.if_exists(index, findings);
@@ -84,7 +84,7 @@ impl FileRequestJson {
         Some(FileRequest { path: path?, expected_hash, change, mode })
     }
 
-    /// What is asked of the file must be one thing.
+    /// Validates that the entry asks for only one kind of change.
     fn check_kinds(&self, index: usize, findings: &mut Findings) {
         let delete = self.delete == Some(true);
         let given = [
@@ -131,7 +131,7 @@ impl FileRequestJson {
 
 /// One to five octal digits, so that `755`, `0755` and `00755` are the same.
 fn mode(digits: &str) -> Option<u32> {
-    // The parser of the standard library takes a sign as well.
+    // The parser of the standard library accepts a sign as well.
     let octal = (1..=5).contains(&digits.len()) && digits.bytes().all(|digit| matches!(digit, b'0'..=b'7'));
     let mode = u32::from_str_radix(digits, 8).ok().filter(|_| octal)?;
     (mode <= validate::MODE_MAX).then_some(mode)
@@ -140,7 +140,7 @@ fn mode(digits: &str) -> Option<u32> {
 fn convert_edits(file: usize, edits: Vec<EditJson>, findings: &mut Findings) -> Vec<edit::Edit> {
     let total = edits.len();
     validate::check_anchors(file, edits.iter().map(|edit| edit.old_string.as_deref().map(str::as_bytes)), findings);
-    // Collected they would stay in a vector that grew as it was read, with room for several, or leave a hole there.
+    // `collect` would reuse the vector that grew during parsing, with room for several, or leave a hole in the memory.
     let mut converted = Vec::with_capacity(total);
     let edits = edits.into_iter().enumerate();
     converted.extend(edits.filter_map(|(index, edit)| edit.convert(file, index, total, findings)));
@@ -148,7 +148,7 @@ fn convert_edits(file: usize, edits: Vec<EditJson>, findings: &mut Findings) -> 
 }
 
 impl EditJson {
-    /// `None` if anything was found that leaves no edit. What an anchor must be is checked for all of a file together.
+    /// `None` if a finding leaves no edit. Anchors are validated for all edits of a file together.
     fn convert(self, file: usize, index: usize, total: usize, findings: &mut Findings) -> Option<edit::Edit> {
         let place = |field| at_edit(file, index, Some(field));
         let number = index + 1;

@@ -1,4 +1,4 @@
-//! The answer to a request that failed: which edit, why, and what is true of the files now.
+//! The answer to a request that failed: which edit, why, and the state of the files now.
 
 mod context;
 mod status;
@@ -17,7 +17,7 @@ use status::{edit_status, file_statuses, rollback};
 pub use context::{ChangedSince, CharDifference, FailureContext, MatchLocation};
 pub use status::{EditStatus, FileOutcome, FileStatus, Rollback, RollbackDetail, RollbackState};
 
-/// Failure of any command or tool.
+/// The answer of any command or tool that failed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct FailureJson {
@@ -27,7 +27,7 @@ pub struct FailureJson {
     pub message: String,
     pub retryable: bool,
     pub recovery_hint: String,
-    /// 0, or absent where it is not known.
+    /// 0, or absent if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edits_applied: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,7 +36,7 @@ pub struct FailureJson {
     pub failed_file_index: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_edit_index: Option<usize>,
-    /// Of an LSP `WorkspaceEdit`: the change that failed, from 0. The name is LSP's.
+    /// For an LSP `WorkspaceEdit`: the change that failed, from 0. The name is LSP's.
     #[serde(rename = "failedChange", skip_serializing_if = "Option::is_none")]
     pub failed_change: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,13 +61,13 @@ pub struct FailureJson {
     pub attempts: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transaction_id: Option<String>,
-    /// Anything else to know: a recovery that came first.
+    /// Further information, such as a recovery that came first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
 impl FailureJson {
-    /// The same with absolute paths, for callers that name files by nothing else.
+    /// The same with absolute paths, for callers that name files only so.
     #[must_use]
     pub fn in_root(mut self, root: &Path) -> Self {
         let absolute = |path: &mut String| *path = text(&root.join(&*path));
@@ -80,7 +80,7 @@ impl FailureJson {
     }
 }
 
-/// A content that a rollback put aside.
+/// A content that a rollback kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct KeptContentJson {
@@ -89,7 +89,7 @@ pub struct KeptContentJson {
     pub reason: String,
 }
 
-/// A file that could not be put back.
+/// A file that could not be restored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct NotRestored {
@@ -97,7 +97,7 @@ pub struct NotRestored {
     pub reason: String,
 }
 
-/// One thing that validation found.
+/// One finding of a validation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct FindingEntry {
@@ -107,8 +107,8 @@ pub struct FindingEntry {
     pub recovery_hint: &'static str,
 }
 
-/// The answer for `error`, with the next steps in the `words` of the front-end. `request` is `None` where there was none
-/// that could be read.
+/// The answer for `error`, with the next steps in the `words` of the front-end. `request` is `None` if none could be
+/// read.
 #[must_use]
 pub fn failure(error: &Error, request: Option<&Request>, shape: Shape, words: StepWords) -> FailureJson {
     let files = request.map_or(&[][..], |request| &request.files);
@@ -124,7 +124,7 @@ pub fn failure(error: &Error, request: Option<&Request>, shape: Shape, words: St
         error_code: error.kind().code(),
         error: sentence(error, files, file),
         message: message(error, shape).to_owned(),
-        // What was asked may have been done in part: to send it again could do it twice.
+        // The request may have been carried out in part: sending it again could do it twice.
         retryable: error.kind().is_retryable() && !may_be_changed,
         recovery_hint: recovery_hint(error, request, words),
         edits_applied: (!may_be_changed).then_some(0),
@@ -134,7 +134,7 @@ pub fn failure(error: &Error, request: Option<&Request>, shape: Shape, words: St
         failed_change: error.change(),
         context: context(error.details()),
         edit_status: asked.zip(error.edit()).map_or_else(Vec::new, |(file, edit)| edit_status(file, edit)),
-        // Without a request nothing can be said of its files, except that none was touched.
+        // Without a request nothing can be said about its files, except that none was touched.
         rollback: (shape == Shape::Multi && (request.is_some() || error.outcome() == Outcome::Unchanged))
             .then(|| rollback(&statuses)),
         file_statuses: if shape == Shape::Multi { statuses } else { Vec::new() },
@@ -151,14 +151,14 @@ pub fn failure(error: &Error, request: Option<&Request>, shape: Shape, words: St
     }
 }
 
-/// The file entry that failed: as the engine counted it, or else the one of that path.
+/// The file entry that failed: by the index in the error, or else by its path.
 fn failed_file(error: &Error, files: &[FileRequest]) -> Option<usize> {
     let by_path = || files.iter().position(|file| Some(&*file.path) == error.path());
     let only = || (files.len() == 1 && error.edit().is_some()).then_some(0);
     error.file().or_else(by_path).or_else(only)
 }
 
-/// The error with the place in front: "Edit 2 of 5 in file 1 of 3 failed: …".
+/// The error message with the place before it: "Edit 2 of 5 in file 1 of 3 failed: …".
 fn sentence(error: &Error, files: &[FileRequest], file: Option<usize>) -> String {
     let total = file.and_then(|index| files.get(index)).map_or(0, |file| edits_of(file).len());
     match (error.edit(), file) {
@@ -219,7 +219,7 @@ fn findings(detail: &Detail, shape: Shape) -> Vec<FindingEntry> {
         .collect()
 }
 
-/// The place in what the caller sent: with one file its fields stand at the top.
+/// The place in what the caller sent: for one file the fields are at the top level.
 fn place(path: &[String], shape: Shape) -> &[String] {
     match path {
         [files, index, rest @ ..] if shape == Shape::Single && files == "files" && index == "0" => rest,

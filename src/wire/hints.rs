@@ -1,4 +1,4 @@
-//! What to send next: one sentence for each kind of failure.
+//! Hints for the caller after a failure: one sentence for each kind of failure.
 
 use super::response::edits_of;
 use crate::error::{Error, ErrorKind, NextStep, Outcome};
@@ -8,11 +8,11 @@ use crate::request::edit::Anchor;
 const NOT_RESTORED: &str =
     "Read the files in `not_restored`, which another program changed after the swap; `kept` has their old contents.";
 
-/// How a front-end words a step: as a clause that can start a sentence or follow a semicolon.
+/// Formulates a step for a front-end: as a clause that can start a sentence or follow a semicolon.
 pub type StepWords = fn(&NextStep) -> String;
 
-/// The hint for `error` about `request`, with the next steps in the words of the front-end that answers. Where files may
-/// be half-way, nothing else matters until they are recovered.
+/// The hint for `error` about `request`, with the next steps in the `words` of the front-end. If files may be half-way,
+/// recovering them comes before everything else.
 #[must_use]
 pub fn recovery_hint(error: &Error, request: Option<&Request>, words: StepWords) -> String {
     let steps = match error.next_steps() {
@@ -22,7 +22,7 @@ pub fn recovery_hint(error: &Error, request: Option<&Request>, words: StepWords)
     let hint = match error.outcome() {
         Outcome::RecoveryRequired => recovery_hint_of(ErrorKind::RecoveryRequired),
         Outcome::PartlyRolledBack => NOT_RESTORED,
-        // The steps of an error are about the very transaction that is in the way, the hint of its kind is not.
+        // The steps of an error name the transaction that is in the way; the hint of its kind does not.
         Outcome::Unchanged | Outcome::RolledBack if !error.next_steps().is_empty() => "",
         Outcome::Unchanged | Outcome::RolledBack => {
             let special = request.and_then(|request| of_patch(error, request)).or_else(|| of_search(error));
@@ -34,7 +34,7 @@ pub fn recovery_hint(error: &Error, request: Option<&Request>, words: StepWords)
     format!("{hint}{space}{steps}")
 }
 
-/// The steps that the kind of an error alone suggests.
+/// The steps that the kind of an error suggests.
 fn steps_of(error: &Error) -> Vec<NextStep> {
     let recover = || NextStep::Recover { id: error.transaction().map(str::to_owned) };
     match (error.outcome(), error.kind()) {
@@ -47,7 +47,7 @@ fn steps_of(error: &Error) -> Vec<NextStep> {
     }
 }
 
-/// Some steps as one sentence; empty where there is none.
+/// The steps as one sentence; empty if there are none.
 fn sentence(steps: &[NextStep], words: StepWords) -> String {
     let clauses: Vec<String> = steps.iter().map(words).collect();
     let text = clauses.join("; or ");
@@ -55,7 +55,7 @@ fn sentence(steps: &[NextStep], words: StepWords) -> String {
     letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
 }
 
-/// A reason with the steps that follow from it.
+/// A reason with its steps.
 #[must_use]
 pub fn with_steps(reason: &str, steps: &[NextStep], words: StepWords) -> String {
     let mut text = reason.to_owned();
@@ -66,7 +66,7 @@ pub fn with_steps(reason: &str, steps: &[NextStep], words: StepWords) -> String 
     text
 }
 
-/// The hint for a part of a patch, whose sender has written no `old_string`.
+/// The hint for a part of a patch, whose sender wrote no `old_string`.
 fn of_patch(error: &Error, request: &Request) -> Option<&'static str> {
     let edits = edits_of(request.files.get(error.file()?)?);
     match (&edits.get(error.edit()?)?.anchor, error.kind()) {
@@ -81,7 +81,7 @@ fn of_patch(error: &Error, request: &Request) -> Option<&'static str> {
     }
 }
 
-/// The hint for a search in a whole tree, which is of no edit.
+/// The hint for a search in a whole tree, which belongs to no edit.
 fn of_search(error: &Error) -> Option<&'static str> {
     match error.kind() {
         ErrorKind::MatchNotFound if error.edit().is_none() => {
@@ -94,7 +94,7 @@ fn of_search(error: &Error) -> Option<&'static str> {
     }
 }
 
-/// The hint for a kind, for findings too.
+/// The hint for a kind, also used for findings.
 #[must_use]
 pub const fn recovery_hint_of(kind: ErrorKind) -> &'static str {
     use ErrorKind as K;
@@ -206,7 +206,7 @@ mod tests {
         for (code, kind) in kinds {
             assert_eq!(kind.code(), code);
         }
-        // The last kind is the last of the list, so none is missing in it.
+        // The last kind is the last of the list, so the list is complete.
         assert_eq!(K::UnknownError as usize + 1, kinds.len());
         kinds.map(|(_, kind)| kind).to_vec()
     }

@@ -1,4 +1,4 @@
-//! The answers of the commands that look at transactions, as one JSON object each.
+//! The answers of the commands about transactions, each as one JSON object.
 
 use std::path::PathBuf;
 
@@ -11,18 +11,18 @@ use super::response::{CheckResult, text};
 use crate::engine::report::{self, InterruptedFile};
 use crate::journal::recover::Class;
 
-/// The answer of a command that has nothing to tell but that it is done.
+/// The answer of a command without a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DoneJson {
-    /// Always.
+    /// Always true.
     pub success: bool,
-    /// What is to be told besides: that an interrupted transaction was recovered first.
+    /// Further information, such as an interrupted transaction that was recovered first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
 impl DoneJson {
-    /// The same with what is to be told besides.
+    /// The same with further information.
     #[must_use]
     pub const fn warning_of(warnings: Vec<String>) -> Self {
         Self { success: true, warnings }
@@ -35,7 +35,7 @@ impl Default for DoneJson {
     }
 }
 
-/// A file of a transaction, with what was done to it.
+/// A file of a transaction, with its change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are those of the report")]
 pub struct LoggedFileJson {
@@ -56,7 +56,7 @@ pub struct LoggedJson {
     pub reverts: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reverted_by: Option<String>,
-    /// The open transaction that it was before its commit.
+    /// The open transaction that was committed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opened: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,7 +64,7 @@ pub struct LoggedJson {
     pub files: Vec<LoggedFileJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// Why nothing is known of it but its id.
+    /// The reason for which only its id is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unreadable: Option<String>,
 }
@@ -171,7 +171,7 @@ impl From<&report::Shown> for Show {
 #[expect(missing_docs, reason = "the names are those of the report")]
 pub struct ClassifiedFile {
     pub path: String,
-    /// Absent where nobody looked at the file: its transaction is running, or may not be acted on.
+    /// Absent if the file was not examined: its transaction is running, or must not be acted on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<&'static str>,
 }
@@ -201,7 +201,7 @@ pub struct StatusJson {
     pub interrupted: Vec<InterruptedJson>,
     pub open: Vec<OpenTransactionJson>,
     pub kept: Vec<KeptJson>,
-    /// In history, and a person must put it aside.
+    /// Unreadable transactions in history, which a person must discard.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<UnreadableJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -245,7 +245,7 @@ impl StatusJson {
     }
 }
 
-/// What recovery did, or would do, with one transaction.
+/// The recovery, done or planned, of one transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are those of the report")]
 pub struct RecoveredJson {
@@ -282,7 +282,7 @@ impl Recovery {
     }
 }
 
-/// What one transaction put aside.
+/// The contents kept for one transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are those of the report")]
 pub struct KeptJson {
@@ -315,10 +315,10 @@ impl From<&[report::Kept]> for KeptList {
 #[expect(missing_docs, reason = "the names are those of the report")]
 pub struct PrunedJson {
     pub success: bool,
-    /// The ids of the transactions that are gone.
+    /// The ids of the deleted transactions.
     pub pruned: Vec<String>,
     pub bytes: u64,
-    /// The ids of those that were left since somebody wrote into their originals.
+    /// The ids of those that were left because another program wrote into their originals.
     pub left: Vec<String>,
 }
 
@@ -334,7 +334,7 @@ impl From<&report::Pruned> for PrunedJson {
 pub struct PatchJson {
     pub success: bool,
     pub transaction_id: String,
-    /// What is not UTF-8 stands as U+FFFD; the plain output has every byte.
+    /// Bytes that are not UTF-8 become U+FFFD; the plain output has every byte.
     pub patch: String,
 }
 

@@ -1,4 +1,4 @@
-//! The JSON that goes over the wire: one request, one answer, for the command line and for MCP alike.
+//! The JSON of requests and answers, the same for the command line and for MCP.
 
 mod convert;
 pub mod failure;

@@ -15,10 +15,10 @@ pub struct StagedJson {
     /// The open transaction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transaction_id: Option<String>,
-    /// When it lapses if nothing more is staged.
+    /// The time at which it expires if nothing more is staged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
-    /// One for each file of what was staged now, with its hash and diff as it will be.
+    /// One for each file staged now, with the future hash and diff.
     pub file_results: Vec<FileSuccess>,
     /// Other open transactions that touch the same files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -37,12 +37,12 @@ pub struct OverlapJson {
 }
 
 impl StagedJson {
-    /// The answer for what was staged of `request`.
+    /// The answer after staging `request`.
     #[must_use]
     pub fn new(staged: &report::Staged, request: &Request) -> Self {
         let MultiSuccess { dry_run, mut file_results, warnings, .. } = success_multi(&staged.report, request);
         if !dry_run {
-            // The diff of the whole is what a preview is for.
+            // The diff of the whole transaction is what a preview shows.
             for file in &mut file_results {
                 file.diff = None;
             }
@@ -71,7 +71,7 @@ pub struct PreviewJson {
     pub success: bool,
     pub transaction_id: String,
     pub expires_at: String,
-    /// For the commit: it is refused if it would do anything else.
+    /// For the commit, which is refused if it would do anything else.
     pub plan_hash: String,
     /// The unified diff of all files.
     pub diff: String,
@@ -84,7 +84,7 @@ pub struct PreviewJson {
 impl From<&report::Preview> for PreviewJson {
     fn from(preview: &report::Preview) -> Self {
         let MultiSuccess { mut file_results, warnings, .. } = success_multi(&preview.report, &Request::default());
-        // All of it stands in one text.
+        // One text contains all diffs.
         let diff = file_results.iter_mut().filter_map(|file| file.diff.take()).collect();
         Self {
             success: true,
@@ -112,7 +112,7 @@ pub struct OpenTransactionJson {
     pub files: Vec<OpenFileJson>,
 }
 
-/// A file of an open transaction, with what is to be done.
+/// A file of an open transaction, with its change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/plan.md")]
 pub struct OpenFileJson {

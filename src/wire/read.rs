@@ -1,5 +1,5 @@
-//! The answers of the tools that are no transactions of several files: `edit_file` and `read_files`; and the reader of
-//! files for those who show them to somebody.
+//! The answers of `edit_file` and `read_files`, which are not transactions of several files; and the reader of text
+//! files for tools that show them.
 
 use std::path::{Path, PathBuf};
 
@@ -25,14 +25,14 @@ pub struct EditFileSuccess {
     pub transaction_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash_after: Option<String>,
-    /// How often it was tried, if more than once.
+    /// The number of attempts, if more than one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<usize>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
-/// The answer of `edit_file` for a report of one file with one edit. `None` only for a report of no file.
+/// The answer of `edit_file` for a report of one file with one edit. `None` only for a report without a file.
 #[must_use]
 pub fn success_edit_file(report: &Report) -> Option<EditFileSuccess> {
     let file = report.files.first()?;
@@ -60,7 +60,7 @@ pub fn success_edit_file(report: &Report) -> Option<EditFileSuccess> {
 pub struct ReadFilesSuccess {
     pub success: bool,
     pub files: Vec<ReadFile>,
-    /// Those that could not be read, or do not fit the answer; never an error for the rest.
+    /// Files that could not be read, or do not fit the answer; they are no error for the rest.
     pub skipped: Vec<SkippedFile>,
 }
 
@@ -75,7 +75,7 @@ pub struct ReadFile {
     pub content: String,
 }
 
-/// A file that was not read, and why.
+/// A file that was not read, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/mcp.md")]
 pub struct SkippedFile {
@@ -86,26 +86,26 @@ pub struct SkippedFile {
 }
 
 impl SkippedFile {
-    /// The file that was named so, and why it was not read.
+    /// The file with this name, and the reason for which it was not read.
     #[must_use]
     pub fn new(named: &str, code: ErrorKind, reason: String) -> Self {
         Self { file_path: named.to_owned(), error_code: code.code(), reason, recovery_hint: recovery_hint_of(code) }
     }
 }
 
-/// A file with a text in it.
+/// A text file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextFile {
     /// Relative to the root, without symlinks.
     pub path: PathBuf,
-    /// Of the content.
+    /// The digest of the content.
     pub digest: Digest,
     /// The content.
     pub text: String,
 }
 
-/// Reads a file of `max_bytes` at most, of which the absolute path stands in the request at `place`. What is missing,
-/// outside the root, too large or no text in UTF-8 is skipped with its reason.
+/// Reads a file of at most `max_bytes`, whose absolute path is in the request at `place`. A file that is missing,
+/// outside the root, too large or not UTF-8 text is skipped with its reason.
 pub fn text_file(
     engine: &Engine,
     named: &str,
@@ -130,7 +130,7 @@ pub fn text_file(
     }
 }
 
-/// The content as a text; a NUL byte is the sign of something else.
+/// The content as text; a NUL byte means that it is not text.
 fn as_text(bytes: Vec<u8>) -> Option<String> {
     if memchr::memchr(0, &bytes).is_some() {
         return None;

@@ -6,7 +6,7 @@ use super::response::text;
 use crate::engine::report::Report;
 use crate::replace::Replacements;
 
-/// What was replaced, or would be.
+/// The replacements made, or planned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/plan.md")]
 pub struct Replaced {
@@ -23,7 +23,7 @@ pub struct Replaced {
     pub warnings: Vec<String>,
 }
 
-/// One file of it.
+/// One changed file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/plan.md")]
 pub struct ReplacedFile {
@@ -31,13 +31,13 @@ pub struct ReplacedFile {
     pub matches: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash_after: Option<String>,
-    /// With a dry run.
+    /// With a dry run only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
 }
 
 impl Replaced {
-    /// The answer for what was found and done.
+    /// The answer for the matches found and the changes made.
     #[must_use]
     pub fn new(report: &Report, found: &Replacements) -> Self {
         let files = found.files.iter().enumerate().map(|(index, (path, matches))| {

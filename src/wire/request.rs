@@ -1,6 +1,6 @@
-//! The request as it is written: flat, every field optional, every unknown field refused by name.
+//! The JSON form of a request: flat, every field optional, every unknown field refused by name.
 //!
-//! What must be there is looked for afterwards, so that one answer can name everything that is missing.
+//! Required fields are checked afterwards, so that one answer can name everything that is missing.
 
 mod arguments;
 
@@ -98,7 +98,7 @@ pub struct EditJson {
     pub match_mode: Option<String>,
 }
 
-// Derived, these two would ask the same of `F` and `E`.
+// Derived, these two would require the same of `F` and `E`.
 impl<F> Default for RequestJson<F> {
     fn default() -> Self {
         Self {
@@ -142,24 +142,24 @@ impl<E> FileRequestJson<E> {
     }
 }
 
-/// Reads a request. No file is touched.
+/// Reads a request. No file is accessed.
 ///
-/// What is not JSON, not of the right type or not known is reported with its place, line and column, together with
-/// whatever else is wrong with the shape of the request.
+/// Invalid JSON, wrong types and unknown fields are reported with their place, line and column, together with
+/// everything else that is wrong with the shape of the request.
 pub fn parse(json: &[u8]) -> Result<RequestJson> {
     if json.len() as u64 > limits::REQUEST_BYTES {
         let message =
             format!("the request has {} bytes; {} are the most that is read", json.len(), limits::REQUEST_BYTES);
         return Err(Error::new(ErrorKind::RequestTooLarge, message));
     }
-    // What is right takes one pass; only for what is wrong is it worth knowing at each moment where one is.
+    // A valid request takes one pass; only for an invalid one is it worth tracking the place while parsing.
     match serde_json::from_slice(json) {
         Ok(request) => Ok(request),
         Err(_) => read(json).map_err(|first| all_faults(json, first)),
     }
 }
 
-/// What serde found, at which place, how far into the text that it was given.
+/// An error of serde, its place, and the offset in the text that it was given.
 struct ParseFault {
     place: Vec<String>,
     message: String,
@@ -196,7 +196,7 @@ fn segment(segment: &Segment) -> Option<String> {
     }
 }
 
-/// The request with nothing told apart but its file entries.
+/// The request with only its file entries separated.
 #[derive(Deserialize)]
 struct Entries<'a> {
     #[serde(borrow)]
@@ -205,8 +205,8 @@ struct Entries<'a> {
 
 /// Reads the request again, entry by entry, since serde stops at the first fault.
 ///
-/// One fault is named for each edit, one for each file entry around its edits, one for what is around the files; what
-/// could be read is looked at for its shape as well.
+/// One fault is reported for each edit, one for each file entry around its edits, one for the rest of the request;
+/// entries that could be read are validated for their shape as well.
 fn all_faults(json: &[u8], first: ParseFault) -> Error {
     let mut faults = Faults { json, at: 0, line: 0, line_start: 0, findings: Findings::new() };
     let request = match read::<RequestJson<&RawValue>>(json) {
@@ -228,14 +228,14 @@ fn all_faults(json: &[u8], first: ParseFault) -> Error {
     request.with_files(files).convert(&mut shape);
     add_shape(&mut findings, &shape);
     if findings.is_empty() {
-        // Telling entries apart checks less than reading them does, so the fault of the first pass may not show up again.
+        // Separating entries checks less than reading them, so the fault of the first pass may not appear again.
         findings.push(ErrorKind::ValidationFailed, first.place, first.message);
     }
     findings.into_error()
 }
 
-/// Adds what is wrong with the shape of a request to the `faults` of its JSON: an entry that could not be read was
-/// replaced by an empty one, so that its shape is not the caller's.
+/// Adds the shape's findings to the `faults` of its JSON, except for entries that could not be read: those were
+/// replaced by empty ones, whose shape is not the caller's.
 fn add_shape(faults: &mut Findings, shape: &Findings) {
     let unreadable: Vec<Vec<String>> = faults.as_slice().iter().map(|fault| fault.path.clone()).collect();
     let is_unreadable = |place: &[String]| {
@@ -249,7 +249,7 @@ fn add_shape(faults: &mut Findings, shape: &Findings) {
     }
 }
 
-/// Reads one file entry. What cannot be read is empty, so that the others keep their index.
+/// Reads one file entry. One that cannot be read becomes an empty one, so that the others keep their index.
 fn read_file(index: usize, json: &RawValue, faults: &mut Faults<'_>) -> FileRequestJson {
     let json = json.get().as_bytes();
     let file = match read::<FileRequestJson<&RawValue>>(json) {
@@ -272,7 +272,7 @@ fn read_file(index: usize, json: &RawValue, faults: &mut Faults<'_>) -> FileRequ
     file.with_edits(edits)
 }
 
-/// The place of the edit, or else the file entry, that `place` lies in; empty where it lies in neither.
+/// The place of the edit, or else the file entry, that contains `place`; empty if none does.
 fn entry_of(place: &[String]) -> &[String] {
     match place {
         [files, _, edits, _, ..] if files == "files" && edits == "edits" => &place[..4],
@@ -284,17 +284,17 @@ fn entry_of(place: &[String]) -> &[String] {
 /// The faults of one text, found from its start to its end.
 struct Faults<'a> {
     json: &'a [u8],
-    /// How far lines are counted, so that no byte is counted twice.
+    /// The offset up to which lines are counted, so that no byte is counted twice.
     at: usize,
-    /// Line breaks before `at`.
+    /// The number of line breaks before `at`.
     line: usize,
-    /// Where the line of `at` starts.
+    /// The start of the line of `at`.
     line_start: usize,
     findings: Findings,
 }
 
 impl Faults<'_> {
-    /// Adds `fault`, found in `piece` of the text, which stands at `place` of the request.
+    /// Adds `fault`, found in `piece` of the text, which is at `place` in the request.
     fn push(&mut self, piece: &[u8], mut place: Vec<String>, fault: ParseFault) {
         let start = piece.as_ptr().addr() - self.json.as_ptr().addr();
         for newline in memchr::memchr_iter(b'\n', &self.json[self.at..start]) {

@@ -1,4 +1,4 @@
-//! The answer to a request that was done, or would be.
+//! The answer to a request that succeeded, or would.
 
 use std::path::Path;
 
@@ -10,25 +10,25 @@ use crate::request::edit::{Anchor, Edit};
 use crate::request::{Change, FileRequest, Request};
 use crate::text::Applied;
 
-/// How many characters of an `old_string` an answer repeats.
+/// The number of characters of an `old_string` that an answer repeats.
 pub const OLD_STRING_CHARS: usize = 50;
 
-/// Which tool's answer is given.
+/// The tool whose answer is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// That of `multi_edit`: one file, whose fields stand at the top.
+    /// `multi_edit`: one file, whose fields are at the top level.
     Single,
-    /// That of `multi_edit_files`.
+    /// `multi_edit_files`.
     Multi,
 }
 
-/// Success with one file, and each file of a success with several.
+/// The answer for one file, and for each file of several.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct FileSuccess {
     pub success: bool,
     pub file_path: String,
-    /// Only where there are several files.
+    /// Only if there are several files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,10 +40,10 @@ pub struct FileSuccess {
     pub edits: Vec<EditSuccess>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transaction_id: Option<String>,
-    /// Absent where there was no file.
+    /// Absent if there was no file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash_before: Option<String>,
-    /// Absent where there is no file any more.
+    /// Absent if the file is gone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash_after: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -54,22 +54,22 @@ pub struct FileSuccess {
     pub final_content: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// Whether staged edits were carried over to a content that another program had changed.
+    /// True if staged edits were moved to a content that another program had changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rebased: Option<bool>,
-    /// What that program had changed.
+    /// That program's changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub foreign_diff: Option<String>,
-    /// Of an answer with one file: how often it was tried, if more than once.
+    /// In an answer for one file: the number of attempts, if more than one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<usize>,
-    /// Of an answer with one file: whether it was committed before.
+    /// In an answer for one file: true if it was committed before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub already_applied: Option<bool>,
-    /// Of an answer with one file that was committed before: the transaction that undid it since.
+    /// In an answer for one file that was committed before: the transaction that reverted it since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undone_by: Option<String>,
-    /// Where it was committed before: whether the file still is as it was left. `hash_after` is its hash now.
+    /// If it was committed before: true if the file is still as it was left. `hash_after` is its current hash.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_place: Option<bool>,
 }
@@ -85,33 +85,33 @@ pub struct EditSuccess {
     pub match_kind: &'static str,
 }
 
-/// Success with several files.
+/// The answer for several files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct MultiSuccess {
     pub success: bool,
     pub dry_run: bool,
-    /// Those that were changed in any way.
+    /// The number of files that were changed in any way.
     pub files_edited: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transaction_id: Option<String>,
     pub file_results: Vec<FileSuccess>,
     pub summary: Summary,
-    /// What belongs to no single file.
+    /// Warnings that belong to no single file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckResult>,
-    /// How often it was tried while other programs wrote its files, if more than once.
+    /// The number of attempts while other programs wrote its files, if more than one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<usize>,
-    /// Whether the same request was committed before, and nothing had to be done.
+    /// True if the same request was committed before, and nothing had to be done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub already_applied: Option<bool>,
-    /// The transaction that undid it since.
+    /// The transaction that reverted it since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undone_by: Option<String>,
-    /// Of an undo: the transaction that it takes back, and who committed that, and its label.
+    /// For a revert: the transaction that it reverts, its author and its label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reverts: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -125,7 +125,7 @@ pub struct MultiSuccess {
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct CheckResult {
     pub command: String,
-    /// How it ended: `passed`, `exit status: 1`.
+    /// Its result: `passed`, `exit status: 1`.
     pub ended: String,
     pub milliseconds: u64,
     /// The end of what it printed.
@@ -143,7 +143,7 @@ impl From<&CheckRun> for CheckResult {
     }
 }
 
-/// The sums of a success with several files.
+/// The totals of an answer for several files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct Summary {
@@ -153,7 +153,7 @@ pub struct Summary {
     pub total_edits: usize,
 }
 
-/// The answer of `multi_edit`. `None` only for a report of no file.
+/// The answer of `multi_edit`. `None` only for a report without a file.
 #[must_use]
 pub fn success_single(report: &Report, request: &Request) -> Option<FileSuccess> {
     let mut file = file_success(report, report.files.first()?, request.files.first());
@@ -202,7 +202,7 @@ pub fn success_multi(report: &Report, request: &Request) -> MultiSuccess {
     }
 }
 
-/// A number of attempts, where it is worth telling.
+/// The number of attempts, if it is worth reporting.
 pub(super) fn several(attempts: usize) -> Option<usize> {
     (attempts > 1).then_some(attempts)
 }
@@ -212,7 +212,7 @@ fn file_success(report: &Report, file: &FileReport, asked: Option<&FileRequest>)
     let final_content = file.extras.content.as_deref().map(|bytes| {
         let text = String::from_utf8_lossy(bytes);
         if matches!(text, std::borrow::Cow::Owned(_)) {
-            warnings.push("final_content is not the file to the byte: what is not UTF-8 stands as U+FFFD".to_owned());
+            warnings.push("final_content is not the exact file: bytes that are not UTF-8 appear as U+FFFD".to_owned());
         }
         text.into_owned()
     });
@@ -245,7 +245,7 @@ fn file_success(report: &Report, file: &FileReport, asked: Option<&FileRequest>)
 fn edit_success(applied: &Applied, asked: Option<&Edit>) -> EditSuccess {
     EditSuccess {
         old_string: asked.map(old_string).unwrap_or_default(),
-        // An edit that found nothing fails its transaction; one that replaces a text by itself has matched too.
+        // An edit that finds nothing fails its transaction; one that replaces a text by itself has matched as well.
         matched: true,
         occurrences_replaced: applied.replaced,
         lines: applied.lines.clone(),
@@ -253,7 +253,7 @@ fn edit_success(applied: &Applied, asked: Option<&Edit>) -> EditSuccess {
     }
 }
 
-/// The edits that are asked of a file; none where something else is.
+/// The edits of a file; none for other kinds of change.
 pub(super) fn edits_of(file: &FileRequest) -> &[Edit] {
     match &file.change {
         Change::Edit { edits, .. } | Change::Copy { edits, .. } => edits,
@@ -261,7 +261,7 @@ pub(super) fn edits_of(file: &FileRequest) -> &[Edit] {
     }
 }
 
-/// What an edit looks for, cut to [`OLD_STRING_CHARS`].
+/// The anchor of an edit, cut to [`OLD_STRING_CHARS`].
 pub(super) fn old_string(edit: &Edit) -> String {
     let old;
     let bytes = match &edit.anchor {
@@ -274,12 +274,12 @@ pub(super) fn old_string(edit: &Edit) -> String {
             &old
         }
     };
-    // A character has four bytes at most, and there is no need to look at more.
+    // A character has at most four bytes, so no more are needed.
     let start = &bytes[..bytes.len().min(OLD_STRING_CHARS * 4)];
     String::from_utf8_lossy(start).chars().take(OLD_STRING_CHARS).collect()
 }
 
-/// A path as JSON can have it.
+/// A path as JSON can represent it.
 pub(super) fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }

@@ -1,4 +1,4 @@
-//! The arguments of the tools that differ from a request, and their conversion into one.
+//! The arguments of the tools other than a request, and their conversion into one.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::error::{Detail, Error, ErrorKind, Finding, Result};
 use crate::request::Request;
 use crate::request::validate::{PathRule, at_file};
 
-/// What a caller of a tool sends.
+/// The arguments that a caller of a tool sends.
 pub type Arguments = Map<String, Value>;
 
 /// The arguments of `multi_edit`: many edits of one file.
@@ -168,7 +168,7 @@ pub struct UndoTransaction {
     pub dry_run: Option<bool>,
 }
 
-/// Reads arguments of one level. What is missing is left to the tool.
+/// Reads arguments of one level. The tool checks for missing ones.
 pub fn parse_flat<T: DeserializeOwned>(arguments: Arguments) -> Result<T> {
     serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
         let segment = |segment: &Segment| match segment {
@@ -182,7 +182,7 @@ pub fn parse_flat<T: DeserializeOwned>(arguments: Arguments) -> Result<T> {
     })
 }
 
-/// What must be given, or else one finding for each that is not.
+/// The required arguments, or one finding for each that is missing.
 pub fn required<const N: usize>(fields: [(&str, Option<String>); N]) -> Result<[String; N]> {
     let missing = fields.iter().filter(|(_, value)| value.is_none());
     let missing: Vec<_> =
@@ -212,7 +212,7 @@ pub fn parse_request(arguments: Arguments, paths: PathRule) -> Result<Request> {
     from_arguments(arguments, paths)
 }
 
-/// Where an argument of a tool with one file stands in a request.
+/// The level in a request of an argument of a tool with one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Level {
     Request,
@@ -220,7 +220,7 @@ enum Level {
     Edit,
 }
 
-/// An argument of a tool with one file: its name there, where it stands in a request, its name there.
+/// An argument of a tool with one file: its name there, its level in a request, its name there.
 type Field = (&'static str, Level, &'static str);
 
 const MULTI_EDIT: &[Field] = &[
@@ -249,7 +249,7 @@ pub fn parse_edit_file(arguments: Arguments, paths: PathRule) -> Result<Request>
     one_file(arguments, paths, EDIT_FILE, &["path", "old_string", "new_string"])
 }
 
-/// Puts the places of an answer where the caller of `edit_file` has them: it knows no `file_path` and no `edits`.
+/// Moves the places of an answer to where the caller of `edit_file` has them: it knows neither `file_path` nor `edits`.
 pub fn place_in_edit_file(failure: &mut FailureJson) {
     for finding in &mut failure.errors {
         finding.path = match finding.path.as_slice() {
@@ -292,7 +292,7 @@ fn one_file(arguments: Arguments, paths: PathRule, fields: &[Field], required: &
     }
 }
 
-/// What was found here, then what was found in the request that is not the same.
+/// The findings here, then those of the request that are different.
 fn joined(mut found: Vec<Finding>, error: &Error, fields: &[Field]) -> Error {
     let Detail::Findings(inner) = error.details() else {
         return Error::new(error.kind(), error.to_string());
@@ -302,7 +302,7 @@ fn joined(mut found: Vec<Finding>, error: &Error, fields: &[Field]) -> Error {
         let is_said = fields.iter().any(|(name, _, inner)| {
             Some(*inner) == named && found.iter().any(|said| said.path.len() == 1 && said.path[0] == *name)
         });
-        // Of what is missing in the one file, the caller was told by its own name.
+        // The caller was already told what is missing in the one file, by the tool's own names.
         let is_of_the_file = !found.is_empty() && finding.path == at_file(0, None);
         if !is_said && !is_of_the_file {
             found.push(finding.clone());
@@ -311,7 +311,7 @@ fn joined(mut found: Vec<Finding>, error: &Error, fields: &[Field]) -> Error {
     Error::findings(found)
 }
 
-/// A finding of no kind of its own.
+/// A finding of the general kind.
 fn finding(path: Vec<String>, message: String) -> Finding {
     Finding { kind: ErrorKind::ValidationFailed, message, path }
 }
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn edit_file_hears_of_its_own_fields() {
+    fn errors_of_edit_file_name_its_own_fields() {
         let error = parse_edit_file(arguments(json!({"file": "a", "old_string": ""})), ANY).unwrap_err();
         let mut failure = failure(&error, None, Shape::Single, NextStep::to_string);
         place_in_edit_file(&mut failure);

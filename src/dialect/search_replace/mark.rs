@@ -1,4 +1,4 @@
-//! Lines that look like those of a block, and are none that is known: what they start would not be applied.
+//! Lines that look like those of a block but are invalid: what they start would not be applied.
 
 use super::name;
 use crate::dialect::fence::Fences;
@@ -7,7 +7,7 @@ use crate::error::Result;
 
 const WORDS: [&str; 4] = ["SEARCH", "REPLACE", "ORIGINAL", "UPDATED"];
 
-/// Refuses a line around the blocks that starts what would not be applied.
+/// Refuses a line around the blocks that starts something which would not be applied.
 pub(super) fn check_passed(lines: &[&[u8]], at: usize, fences: &Fences) -> Result<()> {
     if is_like_a_mark(lines[at]) {
         let expected = format!(
@@ -25,13 +25,13 @@ pub(super) fn check_end(lines: &[&[u8]]) -> Result<()> {
     let Some(at) = lines.iter().rposition(|line| !line.trim_ascii().is_empty()) else { return Ok(()) };
     let last = lines[at];
     if last.iter().all(|byte| *byte == b'<') || name::is_alone(last) {
-        return Err(malformed(at + 1, 1, format!("a block behind {}: send the whole answer", excerpt(last))));
+        return Err(malformed(at + 1, 1, format!("a block after {}: send the whole answer", excerpt(last))));
     }
     Ok(())
 }
 
-/// Whether a line is like the first or the last one of a block, but none that is known: other words, another number of
-/// signs, something in front or behind.
+/// Returns whether a line resembles the first or the last one of a block but is not valid: other words, another number
+/// of signs, something before or after it.
 fn is_like_a_mark(line: &[u8]) -> bool {
     let line = without_front(line);
     let Some(sign) = line.first() else { return false };
@@ -50,8 +50,8 @@ fn is_like_a_mark(line: &[u8]) -> bool {
     }
 }
 
-/// A line without what can stand in front of a mark: blanks of any kind, signs of a quotation, the number of a line, and
-/// those of Markdown.
+/// A line without what can precede a mark: blanks of any kind, quotation marks of mail, a line number, and signs of
+/// Markdown.
 fn without_front(line: &[u8]) -> &[u8] {
     let mut rest = line;
     loop {
@@ -68,7 +68,7 @@ fn without_front(line: &[u8]) -> &[u8] {
     }
 }
 
-/// A text without blanks at its ends, those beyond ASCII included.
+/// A text without blanks at its ends, including those beyond ASCII.
 fn without_blanks(text: &[u8]) -> &[u8] {
     const BLANKS: [&[u8]; 3] = ["\u{a0}".as_bytes(), "\u{200b}".as_bytes(), "\u{feff}".as_bytes()];
     let mut rest = text.trim_ascii();

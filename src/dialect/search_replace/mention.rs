@@ -1,20 +1,20 @@
-//! What looks like the name of a file in a text.
+//! Finds what looks like a file name in a text.
 
-/// Endings of files that are text: a sentence that has a word with one of them most likely names a file, unlike one with
-/// `os.path` in it.
+/// Extensions of text files: a word with one of them in a sentence most likely names a file, unlike one such as
+/// `os.path`.
 const EXTENSIONS: &str = " bash bat bzl c cc cfg cjs clj cmake conf cpp cs css csv cu cxx dart diff ejs el env erb erl ex \
     exs fish fs fsx go gradle graphql groovy h hbs hcl hh hpp hrl hs htm html hxx ini ipynb java jl js json json5 jsonc \
     jsx kt kts less lhs lisp lock lua m md mdx mjs mk ml mli mm nim nix patch php pl pm po properties proto ps1 pxd py \
     pyi pyx r rake rb rs rst sass sbt scala scm scss sh sol sql styl svelte svg swift tcl tex tf toml ts tsv tsx txt v vb \
     vim vue wat xml yaml yml zig zsh ";
 
-/// Folders that many projects have: of a word without an ending they tell a path from two words with a slash between.
+/// Folders of many projects: they distinguish a path without an extension from two words with a slash between them.
 const FOLDERS: [&str; 22] = [
     ".github", "app", "apps", "bin", "build", "cmd", "config", "crates", "docker", "docs", "etc", "examples",
     "include", "lib", "packages", "pkg", "scripts", "src", "test", "tests", "tools", "utils",
 ];
 
-/// Names without an ending that are those of files.
+/// File names without an extension.
 const NAMES: [&str; 16] = [
     "makefile",
     "gnumakefile",
@@ -34,7 +34,7 @@ const NAMES: [&str; 16] = [
     "workspace",
 ];
 
-/// What follows "In" at the start of a sentence and is no file.
+/// Phrases after "In" at the start of a sentence that name no file.
 const PHRASES: [&str; 19] = [
     "short",
     "brief",
@@ -57,23 +57,23 @@ const PHRASES: [&str; 19] = [
     "full",
 ];
 
-/// What stands in front of "file" and does not tell which.
+/// Words before "file" that do not identify one.
 const POINTERS: [&str; 24] = [
     "a", "the", "this", "that", "same", "each", "every", "whole", "entire", "original", "existing", "current", "given",
     "previous", "above", "your", "my", "its", "one", "single", "source", "any", "per", "in",
 ];
 
-/// Whether a text that stands alone looks like the name of a file.
+/// Returns whether a text that stands alone looks like a file name.
 pub(super) fn is_path(text: &str) -> bool {
     text.contains('/') || has_letters_behind_dot(text) || is_known(text)
 }
 
-/// The same without a sign that is rare in names, and common where a text says more than a name.
+/// The same, but without signs that are rare in names and common in other text.
 pub(super) fn is_plain_path(text: &str) -> bool {
     is_path(text) && !text.contains([' ', '"', '\'', '`', '=', ',', '#', '?', '<', '>', '|', '(', '{', '}', ':', ';'])
 }
 
-/// Whether a name ends like that of a file: a dot and a few letters or digits.
+/// Returns whether a name ends like that of a file: a dot and a few letters or digits.
 pub(super) fn has_extension(name: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(stem, extension)| {
         !stem.is_empty() && (1..=8).contains(&extension.len()) && extension.bytes().all(|b| b.is_ascii_alphanumeric())
@@ -86,19 +86,19 @@ fn has_letters_behind_dot(name: &str) -> bool {
     is_hidden || (has_extension(name) && has_letters)
 }
 
-/// Whether it is a name that is known to be that of a file.
+/// Returns whether it is a known file name.
 pub(super) fn is_known(name: &str) -> bool {
     NAMES.contains(&name.to_ascii_lowercase().as_str())
         || [".gitignore", ".gitattributes", ".dockerignore", ".editorconfig", ".env"].contains(&name)
 }
 
-/// Whether `mention`, perhaps without its first folders, is `name`.
+/// Returns whether `mention`, perhaps without its first folders, is `name`.
 pub(super) fn is_of(mention: &str, name: &str) -> bool {
     let [mention, name] = [mention, name].map(|text| text.strip_prefix("./").unwrap_or(text));
     name.strip_suffix(mention).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
 }
 
-/// What a sentence has that looks like names of files.
+/// The parts of a sentence that look like file names.
 pub(super) fn all(sentence: &str) -> Vec<String> {
     let quoted = sentence.split('`').skip(1).step_by(2).filter(|part| {
         let is_word = !part.contains([' ', '(', '=', '<']) && !part.contains("://");
@@ -113,7 +113,7 @@ pub(super) fn all(sentence: &str) -> Vec<String> {
     names
 }
 
-/// What a sentence calls a file though it has no ending: "In config:", "the config file", "the file `config`".
+/// A name without an extension that a sentence calls a file: "In config:", "the config file", "the file `config`".
 fn called_a_file(sentence: &str) -> Option<String> {
     let words: Vec<&str> = sentence.split_whitespace().collect();
     let bare = |word: &str| word.trim_matches(['`', '"', '\'', ':', ',', '.', '*']).to_owned();
@@ -134,7 +134,7 @@ fn called_a_file(sentence: &str) -> Option<String> {
     })
 }
 
-/// Whether a word of a sentence is the name of a file, rather than two words with a slash or a dot between them.
+/// Returns whether a word of a sentence is a file name, not two words with a slash or a dot between them.
 fn is_named_in_prose(word: &str) -> bool {
     let name = word.rsplit('/').next().unwrap_or(word);
     let extension = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, extension)| extension);
@@ -143,7 +143,7 @@ fn is_named_in_prose(word: &str) -> bool {
     });
     let has_start = ["./", "../", "~/", "/"].iter().any(|start| word.len() > start.len() && word.starts_with(start));
     let is_file = is_known(name) && name.starts_with(|c: char| c.is_ascii_uppercase() || c == '.');
-    // Beneath a folder any ending is that of a file.
+    // Beneath a folder any extension counts.
     let is_beneath = word.contains('/') && has_letters_behind_dot(name);
     let in_known_folder = word
         .split_once('/')

@@ -1,16 +1,16 @@
-//! The name of a block's file, in what stands in front of the block.
+//! Finds the name of a block's file, in the text before the block.
 //!
-//! A name is told in one of the forms that are listed here, or it is refused: a block that goes to another file than was
-//! meant is a wrong edit, and one that is refused is sent again.
+//! A name must be written in one of the forms listed here, or the block is refused: applying it to the wrong file would
+//! be a wrong edit, and a refused block is sent again.
 
 use super::mention;
 use crate::dialect::{excerpt, malformed};
 use crate::error::Result;
 
-/// Lines in front of a block in which the name of its file is looked for.
+/// The number of lines before a block that may contain the name of its file.
 const NAME_LINES: usize = 3;
 
-/// Words in front of a name that say that it is one.
+/// Words before a name that mark it as one.
 const LABELS: [&str; 15] = [
     "here is",
     "file path",
@@ -29,28 +29,28 @@ const LABELS: [&str; 15] = [
     "add",
 ];
 
-/// What names the file of a block.
+/// The name of a block's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Named {
     pub(super) name: Vec<u8>,
-    /// Whether it could be a word or a sentence as well: no new file is made of it.
+    /// True if it could also be a word or a sentence: no new file is created from it.
     pub(super) is_doubtful: bool,
 }
 
-/// What a line says of the file.
+/// The information of a line about the file.
 #[derive(Debug, PartialEq, Eq)]
 enum NameHint {
     Nothing,
-    /// A name, and whether it looks like that of a file.
+    /// A name, and whether it looks like a file name.
     Name(Named, bool),
     /// The opening of a fence, with the name on it.
     Fence(Option<String>),
-    /// Files that are named in another way.
+    /// Files that are mentioned in another way.
     Mentions(Vec<String>),
 }
 
-/// The name in the lines in front of a block, each with its number; `None` where they name no file, or `current`, that of
-/// the block before.
+/// The name in the lines before a block, each with its number; `None` if they name no file, or only `current`, that of
+/// the previous block.
 pub(super) fn before(lines: &[(usize, &[u8])], current: Option<&Named>) -> Result<Option<Named>> {
     let mut mentions: Vec<(usize, &[u8], String)> = Vec::new();
     let mut on_fence: Option<String> = None;
@@ -79,7 +79,7 @@ pub(super) fn before(lines: &[(usize, &[u8])], current: Option<&Named>) -> Resul
     }
     let (number, last) = lines.last().copied().unwrap_or_default();
     if let Some(name) = on_fence {
-        // A line above it may say the same, and nothing else.
+        // A line above it may repeat the name, and nothing else.
         let is_same = |told: &str| {
             let last_word = told.rsplit(' ').next().unwrap_or(told);
             mention::is_of(told, &name) || mention::is_of(last_word, &name)
@@ -97,7 +97,7 @@ pub(super) fn before(lines: &[(usize, &[u8])], current: Option<&Named>) -> Resul
     }
 }
 
-/// Whether a line with one word, which may be a title, has it as names are written: in backticks, or in small letters.
+/// Returns whether a line with one word, which may be a title, writes it like a name: in backticks, or in lower case.
 fn is_title_like_a_name(line: &[u8]) -> bool {
     let line = String::from_utf8_lossy(line);
     let word = line.trim().trim_start_matches(['#', '*', ' ']).trim_end_matches(['*', ':']);
@@ -110,7 +110,7 @@ fn is_title_like_a_name(line: &[u8]) -> bool {
 
 fn unclear(number: usize, line: &[u8]) -> crate::error::Error {
     let expected = format!(
-        "the name of the file that the block is for: the path alone on a line of its own right in front of it, not {}",
+        "the name of the file that the block is for: the path alone on a line of its own directly before it, not {}",
         excerpt(line)
     );
     malformed(number, 1, expected)
@@ -122,7 +122,7 @@ impl Named {
     }
 }
 
-/// Whether a line has the name of a file and nothing else.
+/// Returns whether a line consists of a file name.
 pub(super) fn is_alone(line: &[u8]) -> bool {
     std::str::from_utf8(line).is_ok_and(|line| matches!(told(line, true), NameHint::Name(_, true)))
 }
@@ -158,8 +158,8 @@ fn at_the_start(line: &str) -> Option<Named> {
     is_only.then(|| Named { name: name.into(), is_doubtful: false })
 }
 
-/// The name that a line has and nothing else but what is known to stand around one; whether it looks like that of a
-/// file; and whether the line is a heading or bold.
+/// The name in a line that contains nothing else except known decoration; whether it looks like a file name; and
+/// whether the line is a heading or bold.
 fn alone(line: &str) -> Option<(Named, bool, bool)> {
     let mut text = line;
     for (open, close) in [("/*", "*/"), ("<!--", "-->"), ("(*", "*)")] {
@@ -191,13 +191,14 @@ fn alone(line: &str) -> Option<(Named, bool, bool)> {
         && !text.ends_with(['.', '!', '?', ',', ';'])
         && !text.starts_with(['*', '[', '{', '('])
         && (!has_blanks || ends_like_a_name(text, is_quoted))
-        // A word with a colon is more often one of a sentence than a file.
+        // A word with a colon is more often part of a sentence than a file.
         && (is_quoted || is_path || !has_colon);
     let is_doubtful = !is_quoted && has_blanks;
     is_name.then(|| (Named { name: text.into(), is_doubtful }, is_path && (is_quoted || !has_blanks), is_title))
 }
 
-/// Whether a text with blanks can be a name: its end looks like one, and without quotes nothing in front of it does.
+/// Returns whether a text with blanks can be a name: its end looks like one and, without quotes, nothing before it
+/// does.
 fn ends_like_a_name(text: &str, is_quoted: bool) -> bool {
     let ends = text.rsplit('/').next().is_some_and(mention::has_extension);
     let is_item = text.starts_with(['-', '+', '•']);
@@ -205,14 +206,14 @@ fn ends_like_a_name(text: &str, is_quoted: bool) -> bool {
     ends && (is_quoted || (!is_item && !words.any(|word| mention::is_path(word.trim_end_matches([',', ';'])))))
 }
 
-/// `1. ` and `2) ` in front of a name.
+/// A name without a preceding `1. ` or `2) `.
 fn without_number(text: &str) -> &str {
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let behind = rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") "));
     behind.filter(|_| rest.len() < text.len()).unwrap_or(text)
 }
 
-/// `(new file)` and the like behind a name.
+/// A name without a following `(new file)` and the like.
 fn without_note(text: &str) -> &str {
     let note = text.strip_suffix(')').and_then(|rest| rest.rfind(" ("));
     note.map_or(text, |at| text[..at].trim_end())
@@ -227,7 +228,7 @@ fn behind_label<'t>(text: &'t str, label: &str) -> Option<&'t str> {
         .then_some(name)
 }
 
-/// The name on a fence: alone, behind the language, or as `title="NAME"`. An error where something there may be one.
+/// The name on a fence: alone, after the language, or as `title="NAME"`. An error if something there may be one.
 fn on_fence(info: &str) -> Result<Option<String>, ()> {
     let mut names: Vec<String> = Vec::new();
     let info = info.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(info);
@@ -247,7 +248,7 @@ fn on_fence(info: &str) -> Result<Option<String>, ()> {
         let is_known_front = front.chars().all(|c| c.is_ascii_alphanumeric() || "+#-_:".contains(c));
         // A class of Pandoc: `.python`.
         let is_class = at == 0 && name.starts_with('.') && !name.contains('/') && !mention::is_known(name);
-        // Languages have the names of files, too: `dockerfile`, `makefile`.
+        // Some languages have names of files: `dockerfile`, `makefile`.
         let is_language = at == 0 && word == name && name.bytes().all(|byte| byte.is_ascii_lowercase());
         if is_class || is_language || !mention::is_path(name) {
             if !mention::all(name).is_empty() {

@@ -1,16 +1,16 @@
-//! The line numbers that some tools put on top of a block.
+//! Line numbers that some tools put above a block.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// The number on top of a text, and what is beneath it.
+/// The number above a text, and the text beneath it.
 pub(super) fn on_top<'l, 'p>(text: &'l [&'p [u8]]) -> (Option<usize>, &'l [&'p [u8]]) {
     let mut rest = text;
     let mut line = None;
     while let [first, tail @ ..] = rest
         && let Some(number) = first.strip_prefix(b":start_line:").or(first.strip_prefix(b":end_line:"))
     {
-        // Where it ends tells nothing of where it starts.
+        // Its end says nothing about its start.
         if first.starts_with(b":start_line:") {
             line = line.or(std::str::from_utf8(number).ok().and_then(|number| number.trim().parse().ok()));
         }
@@ -22,8 +22,8 @@ pub(super) fn on_top<'l, 'p>(text: &'l [&'p [u8]]) -> (Option<usize>, &'l [&'p [
     }
 }
 
-/// The blocks of each file so far. All numbers count in the file as it was, but a block is looked for in what those before
-/// it made.
+/// The blocks of each file so far. All numbers refer to the original file, but a block is searched in the result of the
+/// previous ones.
 #[derive(Default)]
 pub(super) struct Numbering {
     files: HashMap<PathBuf, Vec<Block>>,
@@ -31,26 +31,26 @@ pub(super) struct Numbering {
 
 struct Block {
     line: Option<usize>,
-    /// Lines that it adds, less those that it takes away.
+    /// The lines that it adds, minus those that it removes.
     added: isize,
 }
 
-/// What the number of a block is good for.
+/// The use of a block's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NumberUse {
     pub(super) line: Option<usize>,
-    /// Whether the line is still to be moved by what the blocks before it added.
+    /// True if the line must still be shifted by what the previous blocks added.
     pub(super) continues: bool,
 }
 
 impl Numbering {
-    /// The place of the next block, which adds so many lines.
+    /// The place of the next block, which adds `added` lines.
     pub(super) fn next(&mut self, file: &Path, line: Option<usize>, added: isize) -> NumberUse {
         let blocks = self.files.entry(file.to_owned()).or_default();
         let number = |block: &Block| block.line;
         let ascends = blocks.iter().map(number).chain([line]).is_sorted_by(|a, b| a.is_some() && a < b);
         let continues = ascends && line.is_some() && !blocks.is_empty();
-        // Where the numbers are not in order, one is good only if nothing in front of it can have moved it.
+        // If the numbers are not in order, one is usable only if nothing before it can have moved it.
         let is_in_front = |block: &Block| block.line.is_none_or(|earlier| line.is_some_and(|line| earlier <= line));
         let is_moved = blocks.iter().any(|block| block.added != 0 && is_in_front(block));
         blocks.push(Block { line, added });
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(next("y", Some(3), 0), (None, false), "nothing tells where that one is");
     }
 
-    /// A block: whether it has its number, and the lines that take the place of its one line.
+    /// A block: whether it has its number, and the lines that replace its single line.
     type Wanted = (bool, Vec<&'static str>);
 
     fn wanted() -> impl Strategy<Value = Wanted> {

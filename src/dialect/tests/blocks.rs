@@ -1,4 +1,4 @@
-//! Which file a SEARCH/REPLACE block is for, and what is refused since nothing tells.
+//! Which file a SEARCH/REPLACE block is for, and what is refused because that is unknown.
 
 use super::{Format, Patch, check, is_malformed};
 
@@ -16,7 +16,7 @@ fn names_b(told: &str) {
     check(Format::SearchReplace, &BOTH, &patch, &[("src/a.py", "1\n"), ("src/b.py", "2\n")]);
 }
 
-/// The same, but nobody can tell for which file it is.
+/// The same, but it cannot be determined for which file it is.
 #[track_caller]
 fn names_none(told: &str) {
     let patch = format!("src/a.py\n{}\n{told}\n{}", block("x\n", "1\n"), block("1\n", "2\n"));
@@ -178,7 +178,7 @@ fn a_heading_that_could_be_the_divider_is_refused() {
     }
     let same = "x\n<<<<<<< SEARCH\nHeading\n=======\n==========\nName\n>>>>>>> REPLACE\n";
     is_malformed(Format::SearchReplace, same, "one `=======` in a block");
-    // A longer or shorter line beside a divider of the right length is text.
+    // Next to a divider of the right length, a longer or shorter line is text.
     let clear = "x\n<<<<<<< SEARCH\nTitle of it\n===========\n=======\nName\n====\n>>>>>>> REPLACE\n";
     check(Format::SearchReplace, &[("x", "Title of it\n===========\n")], clear, &[("x", "Name\n====\n")]);
     assert!(Patch::read(clear.as_bytes(), None, None).is_ok());

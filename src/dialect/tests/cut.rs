@@ -1,4 +1,4 @@
-//! Patches that were cut off: what came is whole, or nothing of it is applied.
+//! Patches that were cut off: what arrived is complete, or nothing of it is applied.
 
 use super::{Format, applied, check, is_malformed, read, tree};
 use crate::error::ErrorKind;
@@ -22,7 +22,7 @@ fn the_last_line_of_a_diff_ends_in_a_line_break() {
     is_malformed(Format::Envelope, "*** Update File: x\n@@\n a\n-b\n+a long n", words);
     is_malformed(Format::Envelope, "*** Add File: x\n+a long n", words);
     is_malformed(Format::Envelope, "*** Delete File: x", words);
-    // Where the last line is one of the file, it tells itself that it is whole.
+    // If the last line is one of the file, the file itself shows that it is complete.
     let context = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-a\n+A\n b";
     check(Format::Unified, &[("x", "a\nb\n")], context, &[("x", "A\nb\n")]);
     let half = read("--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-a\n+A\n b", Format::Unified);
@@ -95,7 +95,7 @@ fn counts_that_are_too_small_do_not_end_a_hunk_at_a_blank_line() {
     bad(&format!("```diff\n{head}\n- four\n```\n"), words);
     bad(&format!("```diff\n{head}\nfour\n-five\n+FIVE\n```\n"), words);
     bad("diff --git a/n b/n\nnew file mode 100644\n--- /dev/null\n+++ b/n\n@@ -0,0 +1,2 @@\n+a\n+b\n\n+c\n+d\n", words);
-    // What is set off outside of a fence and reads as a list is one.
+    // Text after a blank line outside of a fence that looks like a list is one.
     let (before, after) = ([("x", "one\ntwo\nthree\n")], [("x", "one\nTWO\nthree\n")]);
     for prose in
         ["\n- done\n- more\n", "\n \n", "\n+ Now it is faster\n", "\n-- \n2.47\n", "\n  indented\n", "\nThen:\n- a\n"]

@@ -1,4 +1,4 @@
-//! Diffs that contradict themselves, or of which something would be passed over.
+//! Diffs that contradict themselves, or of which something would be skipped.
 
 use super::{Format, check, is_malformed};
 
@@ -51,9 +51,9 @@ fn what_a_header_without_its_hunk_would_pass_over_is_refused() {
     bad(&format!("{rename}--- a/x\n+++ b/y\n-a\n+b\n"), "a hunk, `@@ -1,3 +1,3 @@`");
     bad(&format!("{rename}@ -1 +1 @@\n-a\n+b\n"), "a hunk, `@@ -1,3 +1,3 @@`");
     bad("diff --git a/x b/x\nold mode 100644\nnew mode 100755\n-a\n+b\n", "a hunk, `@@ -1,3 +1,3 @@`");
-    // The signature of a mail is no line that goes.
+    // The signature of a mail is not a removed line.
     check(Format::Unified, &[("x", "a\n")], &format!("{}-- \n2.47\n", rename.replace("90%", "100%")), &[("y", "a\n")]);
-    // An empty line in front of the names, as git takes it.
+    // An empty line before the names, which git accepts.
     check(Format::Unified, &[], &format!("{new}\n--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+a\n"), &[("f", "a\n")]);
 }
 
@@ -66,7 +66,7 @@ fn a_line_that_lost_its_space_does_not_end_a_hunk() {
     bad(&format!("```diff\n{head}@@ ... @@\n-a\n+A\n\nb\n+C\n```\n"), "not `b`");
     bad(&format!("{head}@@\n-a\n+A\nb\n"), "not `b`");
     bad(&format!("{head}@@ -1 +1 @@\n{lost}"), "not `b`");
-    // What a blank line or a fence sets off is prose, unless more of the hunk follows.
+    // Text after a blank line or a fence is prose, unless more of the hunk follows.
     for prose in ["\nThat is it.\n", "\nThat is it:\n1. done\n"] {
         check(Format::Unified, &[("x", "a\n")], &format!("{head}@@\n-a\n+A\n{prose}"), &[("x", "A\n")]);
     }
@@ -87,7 +87,7 @@ fn the_names_of_a_plain_diff_are_those_that_git_reads() {
         let gone = format!("--- /dev/null{time}\n+++ b/new.txt{time}\n@@ -0,0 +1 @@\n+n\n");
         check(Format::Unified, &[], &gone, &[("new.txt", "n\n")]);
     }
-    // The tab tells that the blank in front of it is part of the name.
+    // The tab shows that the blank before it is part of the name.
     let blank = format!("--- a/x \t\n+++ b/x \t\n{HUNK}");
     check(Format::Unified, &[("x", "a\n"), ("x ", "a\n")], &blank, &[("x", "a\n"), ("x ", "b\n")]);
     let quoted =
@@ -104,7 +104,7 @@ fn the_prefix_of_a_name_that_stands_alone_is_that_of_the_others() {
         |old: &str, new: &str| format!("--- {old}\n+++ {new}\n{HUNK}"),
         |new: &str| format!("--- /dev/null\n+++ {new}\n@@ -0,0 +1 @@\n+n\n"),
     );
-    // Where other names have none, nothing tells whether `b` is a folder.
+    // If other names have no prefix, it is unknown whether `b` is a folder.
     for patch in [plain("m", "m") + &made("b/new"), made("b/new") + &plain("m", "m")] {
         bad(&patch, "`b/new`");
     }

@@ -1,9 +1,9 @@
-//! The formats that are JSON.
+//! The JSON formats.
 
 use super::*;
 
 #[test]
-fn a_workspace_edit_of_every_kind_of_change() {
+fn a_workspace_edit_applies_every_kind_of_change() {
     let edit = |a: [usize; 4], text: &str| {
         format!(
             r#"{{"range":{{"start":{{"line":{},"character":{}}},"end":{{"line":{},"character":{}}}}},"newText":"{text}"}}"#,
@@ -35,7 +35,7 @@ fn a_workspace_edit_of_every_kind_of_change() {
 }
 
 #[test]
-fn what_a_workspace_edit_must_not_be() {
+fn invalid_workspace_edits_are_refused() {
     let bad = |patch: &str, words: &str| is_malformed(Format::WorkspaceEdit, patch, words);
     let range = r#"{"start":{"line":0,"character":0},"end":{"line":0,"character":2}}"#;
     bad("{\"changes\":\n{\"file:///a\":[{}]}}", "line 2, column");
@@ -112,7 +112,7 @@ fn changes_without_an_order_are_counted_as_they_are_written() {
 }
 
 #[test]
-fn the_output_of_ast_grep() {
+fn the_output_of_ast_grep_is_read() {
     let found = |start: usize, text: &str, new: &str| {
         let end = start + text.len();
         format!(

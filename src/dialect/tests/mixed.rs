@@ -1,4 +1,4 @@
-//! Answers in more than one format: all of it is applied, or nothing.
+//! Answers in more than one format are applied completely, or not at all.
 
 use super::{Format, check, is_malformed};
 use crate::dialect::{Patch, detect};
@@ -38,7 +38,7 @@ fn sections_without_a_frame_are_all_read() {
 }
 
 #[test]
-fn what_the_message_of_a_commit_shows_is_no_patch() {
+fn patches_in_a_commit_message_are_ignored() {
     let id = "0123456789abcdef0123456789abcdef01234567";
     for sample in [ENVELOPE, BLOCK, "    --- a/q\n    +++ b/q\n", "@@ -1 +1 @@\n-q\n"] {
         let mail = format!(

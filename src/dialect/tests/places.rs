@@ -1,4 +1,4 @@
-//! Places at the start of a file that has a byte-order mark, and changes that would lose something without a word.
+//! Places at the start of a file with a byte-order mark, and changes that would silently lose something.
 
 use super::{Format, applied, check, is_malformed, read, tree};
 use crate::dialect::Patch;
@@ -23,7 +23,7 @@ fn a_byte_order_mark_of_a_file_stays_at_its_start() {
         let patch = format!("*** Begin Patch\n*** Update File: x\n@@\n{hunk}*** End Patch\n");
         check(Format::Envelope, &before, &patch, &[("x", after)]);
     }
-    // Where the patch has the mark itself, it says what becomes of it.
+    // A patch that contains the mark itself decides about it.
     let gone = "*** Begin Patch\n*** Update File: x\n@@\n-\u{feff}ab\n+A\n c\n*** End Patch\n";
     check(Format::Envelope, &before, gone, &[("x", "A\nc\n")]);
     // An editor does not count it.
@@ -47,7 +47,7 @@ fn an_empty_line_in_front_of_the_end_is_none_of_a_hunk_beneath_a_header() {
         after.extend(tail.contains("Add").then_some(("n", "n\n")));
         check(Format::Envelope, &[("x", base)], &patch, &after);
     }
-    // Where another place has the empty line, the header tells.
+    // If another place has the empty line, the header decides.
     let base = base.replace("class B", "\nclass B");
     let patch = "*** Begin Patch\n*** Update File: x\n@@ class B:\n-    x = 1\n+    x = 2\n\n*** End Patch\n";
     check(Format::Envelope, &[("x", &base)], patch, &[("x", "class A:\n    x = 1\n\nclass B:\n    x = 2\n")]);

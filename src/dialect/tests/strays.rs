@@ -1,4 +1,4 @@
-//! What is beside a patch and looks like a part of it is never passed over.
+//! Text beside a patch that looks like a part of it is never skipped.
 
 use super::{Format, check, is_malformed};
 
@@ -38,7 +38,7 @@ fn a_hunk_without_its_file_is_refused() {
         let frameless = "```\n*** Update File: x\n@@\n-a\n+A\n```\n";
         is_malformed(Format::Envelope, &format!("{frameless}\nThen:\n\n```\n{hunk}```\n"), "no part of it");
     }
-    // Nor has a fence of a diff any without even that.
+    // The same for lines of a hunk without any header, in a fence of a diff.
     is_malformed(Format::Unified, &format!("```diff\n{HEAD}```\n\nThen:\n\n```diff\n-b\n+B\n```\n"), "no part of it");
     let other = "\n```ruby\n@@count = 1\n```\n```yaml\n- a\n```\n";
     check(Format::Unified, &[("x", "a\n")], &format!("```diff\n{HEAD}```\n{other}"), &[("x", "A\n")]);
@@ -161,7 +161,7 @@ fn a_folder_that_the_command_around_a_patch_enters_is_not_guessed() {
     for command in ["apply_patch", "bash -lc 'apply_patch", "cd . && apply_patch", "cd ./ && apply_patch"] {
         check(Format::Envelope, &[], &heredoc(command), &[("n", "n\n")]);
     }
-    // A sentence is no command.
+    // A sentence is not a command.
     check(Format::Envelope, &[], &heredoc("First cd into it.\napply_patch"), &[("n", "n\n")]);
 }
 

@@ -1,4 +1,4 @@
-//! Where a hunk ends: what seems to be more of it is never passed over, and what may have been cut off is refused.
+//! Finds the end of a hunk: what seems to continue it is never skipped, and what may have been cut off is refused.
 
 use super::UnifiedReader;
 use crate::dialect::{excerpt, files, malformed};
@@ -8,18 +8,18 @@ fn is_blank(line: &[u8]) -> bool {
     line.trim_ascii().is_empty()
 }
 
-/// Whether a line is removed or added.
+/// Returns whether a line is removed or added.
 fn is_changed(line: &[u8]) -> bool {
     matches!(line.first(), Some(b'+' | b'-'))
 }
 
-/// Whether lines that are set off can be a list in Markdown: each an item, with one sign.
+/// Returns whether separated lines can be a Markdown list: all are items with the same sign.
 fn are_items(lines: &[&[u8]]) -> bool {
     let is_item = |line: &&[u8]| matches!(line, [b'+' | b'-', b' ', letter, ..] if !letter.is_ascii_whitespace());
     !lines.is_empty() && lines.iter().all(is_item) && lines.iter().all(|line| line[0] == lines[0][0])
 }
 
-/// Whether the last of these lines, behind an empty one, can be prose that follows a patch.
+/// Returns whether the last of these lines, after an empty one, can be prose that follows a patch.
 pub(in crate::dialect) fn ends_in_list(lines: &[&[u8]]) -> bool {
     let bare =
         |line: &[u8]| line.strip_suffix(b"\n").map_or(line.len(), <[u8]>::len) == 0 || line == b"\r\n" || line == b"\r";
@@ -29,7 +29,7 @@ pub(in crate::dialect) fn ends_in_list(lines: &[&[u8]]) -> bool {
 }
 
 impl UnifiedReader<'_> {
-    /// Refuses what follows a hunk at once if it is more of the hunk than its header counts.
+    /// Refuses lines directly after a hunk that belong to it beyond its counts.
     pub(super) fn check_counted(&self) -> Result<()> {
         let next = self.after(0);
         let is_header = next.starts_with(b"--- ") && self.after(1).starts_with(b"+++ ");
@@ -46,8 +46,7 @@ impl UnifiedReader<'_> {
         malformed(self.number() + count, 1, format!("the end of the hunk, as its @@ counts its lines, not {line}"))
     }
 
-    /// Refuses a line that ends a hunk though it seems to be a part of it that lost its first sign: what follows would be
-    /// passed over.
+    /// Refuses a line that ends a hunk but seems to be a part of it that lost its sign: the rest would be skipped.
     pub(super) fn check_end(&self, is_counted: bool) -> Result<()> {
         let line = self.after(0);
         if self.is_end(0) {
@@ -58,7 +57,7 @@ impl UnifiedReader<'_> {
         }
         let rest = (1..).take_while(|count| !self.is_end(*count)).map(|count| self.after(count));
         let goes_on = if is_counted {
-            // A blank line sets off prose, which may be a list.
+            // A blank line separates prose, which may be a list.
             rest.take_while(|line| !is_blank(line)).any(is_changed)
         } else {
             let is_set_off = self.at.checked_sub(1).is_some_and(|at| is_blank(self.lines[at]));
@@ -71,7 +70,7 @@ impl UnifiedReader<'_> {
         Ok(())
     }
 
-    /// Refuses more of a hunk behind the blank line that follows as many lines as its header counts: it counts too few.
+    /// Refuses more of a hunk after the blank line that follows the counted lines: the header counts too few.
     fn check_beyond_blank(&self) -> Result<()> {
         let left = 0..self.lines.len() - self.at;
         let rest: Vec<&[u8]> = left.take_while(|count| !self.is_end(*count)).map(|count| self.after(count)).collect();
@@ -86,7 +85,7 @@ impl UnifiedReader<'_> {
         }
     }
 
-    /// Refuses a hunk of which the last line, or what follows it, may be missing. One in a fence has its end there.
+    /// Refuses a hunk whose last line, or the lines after it, may be missing. One in a fence ends there.
     pub(super) fn check_last(&self, is_counted: bool) -> Result<()> {
         let last = self.lines.get(self.at - 1).copied().unwrap_or_default();
         let is_at_end = self.at == self.lines.len();
@@ -114,12 +113,12 @@ impl UnifiedReader<'_> {
         }
     }
 
-    /// Whether the patch or what is in its fence ends so many lines ahead, or something else starts.
+    /// Returns whether the patch or its fence ends `count` lines ahead, or something else starts.
     fn is_end(&self, count: usize) -> bool {
         self.at + count >= self.lines.len() || self.is_boundary(count) || self.fences.closes(self.after(count))
     }
 
-    /// Whether what may follow a hunk starts so many lines ahead.
+    /// Returns whether something that may follow a hunk starts `count` lines ahead.
     fn is_boundary(&self, count: usize) -> bool {
         const STARTS: [&str; 12] = [
             "diff ",
@@ -141,7 +140,8 @@ impl UnifiedReader<'_> {
     }
 }
 
-/// What says where a hunk without counts ends: its last line may be prose, or the next one may be missing.
+/// The error for a hunk without counts whose end is unknown: its last line may be prose, or the next one may be
+/// missing.
 pub(in crate::dialect) fn untold_end(line: usize) -> crate::error::Error {
     let expected = "a fence around the patch, or ranges like `@@ -1,3 +1,2 @@`, to tell where its last hunk ends";
     malformed(line, 1, expected)

@@ -1,4 +1,4 @@
-//! What stands in front of the lines of a diff: git's extended headers, and the ranges of a hunk.
+//! The headers in a diff: git's extended headers, and the ranges of a hunk.
 
 use memchr::memmem;
 
@@ -6,7 +6,7 @@ use super::names;
 use crate::dialect::malformed;
 use crate::error::Result;
 
-/// What happens to a file.
+/// The change of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum SectionKind {
     #[default]
@@ -17,22 +17,22 @@ pub(super) enum SectionKind {
     Rename,
 }
 
-/// What git's headers say of a file.
+/// The information of git's headers about a file.
 #[derive(Debug, Default)]
 pub(super) struct GitHeaders {
     pub(super) kind: SectionKind,
-    /// Whether it is a symlink or a submodule, before or after.
+    /// True if it is a symlink or a submodule, before or after.
     pub(super) is_irregular: bool,
-    /// Whether it is executable afterwards, where that changes or is new.
+    /// Whether it is executable afterwards, if that changes or is new.
     pub(super) new_mode: Option<bool>,
-    /// Whether it says that the content changes.
+    /// True if it says that the content changes.
     pub(super) has_content: bool,
     pub(super) from: Option<Vec<u8>>,
     pub(super) to: Option<Vec<u8>>,
 }
 
 impl GitHeaders {
-    /// Takes a line in, if it is one of these.
+    /// Reads a line, if it is one of these.
     pub(super) fn take(&mut self, line: &[u8], number: usize) -> Result<bool> {
         let value = |key: &str| line.strip_prefix(key.as_bytes());
         if let Some(mode) = value("old mode ") {
@@ -64,7 +64,7 @@ impl GitHeaders {
         Ok(true)
     }
 
-    /// Both names of a rename or a copy, which has one only if it was damaged.
+    /// Both names of a rename or a copy; a single one is an error: the patch was damaged.
     pub(super) fn names(&self, number: usize) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
         match (&self.from, &self.to) {
             (Some(from), Some(to)) => Ok(Some((from.clone(), to.clone()))),
@@ -77,7 +77,7 @@ impl GitHeaders {
         }
     }
 
-    /// Sets what happens to the file, which is one thing.
+    /// Sets the change of the file; there must be only one.
     fn set(&mut self, kind: SectionKind, number: usize) -> Result<()> {
         if self.kind != SectionKind::Change && self.kind != kind {
             return Err(malformed(number, 1, "one of a new file, a deletion, a copy and a rename, not two of them"));
@@ -86,7 +86,7 @@ impl GitHeaders {
         Ok(())
     }
 
-    /// Whether a mode is that of an executable file.
+    /// Returns whether a mode is that of an executable file.
     fn mode(&mut self, mode: &[u8], number: usize) -> Result<bool> {
         let digits = std::str::from_utf8(mode.trim_ascii_end()).ok();
         let mode = digits.and_then(|digits| u32::from_str_radix(digits, 8).ok());
@@ -96,9 +96,9 @@ impl GitHeaders {
     }
 }
 
-/// Whether the `index` line of a section has two contents, of which the new one is not that of an empty file.
+/// Returns whether the `index` line of a section has two contents, the new one not empty.
 fn tells_of_content(index: &[u8]) -> bool {
-    // The names of an empty content, in both of git's hashes.
+    // The names of the empty content, in both of git's hashes.
     const EMPTY: [&[u8]; 2] = [
         b"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
         b"473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
@@ -113,7 +113,7 @@ fn tells_of_content(index: &[u8]) -> bool {
     !is_same && !is_without_lines
 }
 
-/// Whether a line is a header that stands in a section of git only; `next` is the line behind it.
+/// Returns whether a line is a header that occurs only in a section of git; `next` is the line after it.
 pub(super) fn is_stray(line: &[u8], next: &[u8]) -> bool {
     let is_mode = |key: &str| {
         let mode = line.strip_prefix(key.as_bytes()).map(<[u8]>::trim_ascii_end);

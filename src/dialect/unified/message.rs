@@ -1,15 +1,15 @@
-//! The message of a commit in front of its diff. It may show patches of any kind, which are not meant.
+//! The commit message before its diff. It may quote patches of any kind, which must be ignored.
 
-/// Whether a line starts a mail of `git format-patch`, or a commit of `git log` and `git show`.
+/// Returns whether a line starts a mail of `git format-patch`, or a commit of `git log` and `git show`.
 pub(in crate::dialect) fn is_start(line: &[u8]) -> bool {
     is_mail(line) || is_commit(line)
 }
 
-/// How many lines of a commit there are in front of what may be its diff; 0 where `lines` starts with none.
+/// The number of lines of a commit before what may be its diff; 0 if `lines` does not start with one.
 pub(super) fn len(lines: &[&[u8]]) -> usize {
     let Some((first, rest)) = lines.split_first() else { return 0 };
     let end = if is_mail(first) {
-        // A line of three dashes ends it, or else its diff, as for git: a removed line can be two dashes.
+        // As in git, a line of three dashes ends it, or else its diff: a removed line can be two dashes.
         let mail = rest.iter().take_while(|line| !is_mail(line)).enumerate();
         let starts = |at: usize, with: &[u8]| rest.get(at).is_some_and(|line| line.starts_with(with));
         let is_end = |at: usize, line: &[u8]| {

@@ -1,4 +1,4 @@
-//! The names in a diff: quoted as git does, with prefixes that are no part of them.
+//! The names in a diff: quoted as git quotes them, with prefixes that are not part of them.
 
 /// The names of both sides; `None` is `/dev/null`.
 #[derive(Debug, PartialEq, Eq)]
@@ -7,8 +7,8 @@ pub(super) struct NamePair {
     pub(super) new: Option<Vec<u8>>,
 }
 
-/// The name in a `---` or `+++` line, as git reads it: a tab ends it, and what follows is a time. Without a tab the time
-/// may stand behind blanks.
+/// The name in a `---` or `+++` line, as git reads it: a tab ends it, and a time follows. Without a tab the time may
+/// follow blanks.
 pub(super) fn of_line(text: &[u8]) -> Vec<u8> {
     if text.starts_with(b"\"") {
         return unquoted(text);
@@ -16,7 +16,7 @@ pub(super) fn of_line(text: &[u8]) -> Vec<u8> {
     let tabs: Vec<usize> = (0..text.len()).filter(|at| text[*at] == b'\t').collect();
     match tabs[..] {
         [] => without_time(text.trim_ascii_end()).to_vec(),
-        // A tab can be part of the name; a time has none, but something can follow it behind another.
+        // A tab can be part of the name; a time has none, but text can follow it after another tab.
         [first, .., last] if !starts_like_a_time(&text[first + 1..]) => text[..last].to_vec(),
         [first, ..] => text[..first].to_vec(),
     }
@@ -28,7 +28,7 @@ fn starts_like_a_time(text: &[u8]) -> bool {
         || days.iter().any(|day| text.starts_with(day))
 }
 
-/// A name without `2020-01-01 10:00:00.0 +0100` behind it.
+/// A name without `2020-01-01 10:00:00.0 +0100` after it.
 fn without_time(text: &[u8]) -> &[u8] {
     let last_word = |text: &[u8]| text.iter().rposition(|byte| *byte == b' ').map_or(0, |blank| blank + 1);
     let has_form = |word: &[u8], signs: &[u8]| {
@@ -54,7 +54,7 @@ fn without_time(text: &[u8]) -> &[u8] {
     rest
 }
 
-/// Whether such a line names `file`, with one folder in front of it at most.
+/// Returns whether such a line names `file`, with at most one folder before it.
 pub(super) fn is_of(text: &[u8], file: &[u8]) -> bool {
     let name = of_line(text);
     let prefix = name.trim_ascii_end().strip_suffix(file.trim_ascii_end());
@@ -62,14 +62,13 @@ pub(super) fn is_of(text: &[u8], file: &[u8]) -> bool {
     prefix.is_some_and(|prefix| prefix.is_empty() || is_folder(prefix))
 }
 
-/// Whether the time in such a line is the first of all: the way of `diff -N` to say that there is no file.
+/// Returns whether the time in such a line is the epoch: `diff -N` marks a missing file in this way.
 pub(super) fn has_epoch(text: &[u8]) -> bool {
     let mut times = text.split(|byte| *byte == b'\t').skip(1).filter_map(|time| std::str::from_utf8(time).ok());
     times.any(|time| minutes_since_epoch(time) == Some(0))
 }
 
-/// The minutes from the first moment of all to a time like `1970-01-01 01:00:00.0 +0100`, if it is near and of a full
-/// minute.
+/// The minutes from the epoch to a time like `1970-01-01 01:00:00.0 +0100`, if it is near and a full minute.
 fn minutes_since_epoch(time: &str) -> Option<i32> {
     let mut words = time.split_ascii_whitespace();
     let day = match words.next()? {
@@ -100,7 +99,7 @@ pub(super) fn pair(old: &[u8], new: &[u8]) -> Option<NamePair> {
     let (old, new) = match (is_file(old), is_file(new)) {
         (true, true) => {
             let name = common(old, new).or_else(|| {
-                // A copy that was put aside, beside what it is a copy of.
+                // A backup copy next to its original.
                 let kept = |a: &[u8], b: &[u8]| {
                     [&b".orig"[..], b".old", b".bak", b"~"].iter().any(|end| a == [b, end].concat())
                 };
@@ -115,7 +114,7 @@ pub(super) fn pair(old: &[u8], new: &[u8]) -> Option<NamePair> {
     Some(NamePair { old, new })
 }
 
-/// The one name of both, which are either the same or differ in their first folder.
+/// The common name of both, which are either the same or differ in their first folder.
 fn common(old: &[u8], new: &[u8]) -> Option<Vec<u8>> {
     if old == new {
         return Some(old.to_vec());
@@ -124,19 +123,19 @@ fn common(old: &[u8], new: &[u8]) -> Option<Vec<u8>> {
     behind(old).filter(|rest| !rest.is_empty() && behind(new).as_ref() == Some(rest))
 }
 
-/// The name in a `diff --git` line, which has it twice; `None` where the two differ.
+/// The name in a `diff --git` line, which contains it twice; `None` if the two differ.
 pub(super) fn of_git_line(names: &[u8]) -> Option<Vec<u8>> {
     if names.starts_with(b"\"") {
         let end = closing_quote(names)?;
         let second = names[end + 1..].strip_prefix(b" ")?;
         return common(&unquoted(&names[..=end]), &unquoted(second));
     }
-    // Names have spaces, too: the right one has the same name on both sides.
+    // Names may contain spaces: the right one has the same name on both sides.
     let spaces = names.iter().enumerate().filter(|(_, byte)| **byte == b' ').map(|(at, _)| at);
     spaces.into_iter().find_map(|at| common(&names[..at], &unquoted(&names[at + 1..])))
 }
 
-/// The name in a `diff --git` line that has it once, as Subversion writes it.
+/// The name in a `diff --git` line that contains it once, as Subversion writes it.
 pub(super) fn only_of_git_line(name: &[u8]) -> Option<Vec<u8>> {
     let bare = name.strip_prefix(b"a/").or(name.strip_prefix(b"b/")).unwrap_or(name);
     (!bare.is_empty() && !name.contains(&b' ') && !name.starts_with(b"\"")).then(|| bare.to_vec())
@@ -198,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_that_a_git_line_has_twice() {
+    fn a_git_line_has_its_name_twice() {
         assert_eq!(git("a/x b/x").as_deref(), Some("x"));
         assert_eq!(git("a/x y b/x y").as_deref(), Some("x y"));
         assert_eq!(git("a/x b/x b/x b/x").as_deref(), Some("x b/x"));

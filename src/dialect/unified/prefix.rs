@@ -1,12 +1,12 @@
-//! The prefixes of the names in a plain diff. A name that stands alone, that of a new or a deleted file, does not tell
-//! whether it has one: the others do.
+//! The prefixes of the names in a plain diff. A single name, of a new or a deleted file, does not show whether it has
+//! one: the others do.
 
 use super::names;
 
-/// What the names that stand twice tell.
+/// The prefixes as seen in names that occur twice.
 #[derive(Debug, Default)]
 pub(super) struct Prefixes {
-    /// Whether there are names without one.
+    /// True if there are names without one.
     none: bool,
     /// First folders in which the names of one file differ, old and new.
     pairs: Vec<[Vec<u8>; 2]>,
@@ -20,7 +20,7 @@ pub(super) enum Of {
 }
 
 impl Prefixes {
-    /// Those of the sections among these lines.
+    /// The prefixes of the sections among these lines.
     pub(super) fn of(lines: &[&[u8]]) -> Self {
         let mut prefixes = Self::default();
         for section in lines.windows(3) {
@@ -41,7 +41,7 @@ impl Prefixes {
         prefixes
     }
 
-    /// A name that stands alone, without its prefix; `None` where nothing tells whether it has one.
+    /// A single name without its prefix; `None` if it is unknown whether it has one.
     pub(super) fn bare(&self, name: &[u8], of: Of) -> Option<Vec<u8>> {
         let Some((folder, rest)) = first(name) else { return Some(name.to_vec()) };
         let is_usual = matches!(folder, b"a" | b"b");

@@ -1,4 +1,4 @@
-//! What a diff says of one file.
+//! Reads the section of a diff for one file.
 
 use super::header::{GitHeaders, SectionKind};
 use super::prefix::Of;
@@ -132,12 +132,12 @@ impl UnifiedReader<'_> {
         Ok(())
     }
 
-    /// The name in a `diff --git` line. One that stands there once must be confirmed by what follows.
+    /// The name in a `diff --git` line. One that occurs once must be confirmed by what follows.
     fn git_name(&self, names: &[u8]) -> Option<Vec<u8>> {
         names::of_git_line(names).or_else(|| names::only_of_git_line(names).filter(|_| self.names_start(0)))
     }
 
-    /// Refuses a section that has no hunk where one was meant, or that may have been cut off.
+    /// Refuses a section without a hunk if one was meant, or if it may have been cut off.
     fn check_no_hunk(&self, extended: &GitHeaders, has_names: bool, shown: &str) -> Result<()> {
         if has_names || self.has_content_next() {
             return Err(malformed(self.number(), 1, "a hunk, `@@ -1,3 +1,3 @@`"));
@@ -150,18 +150,18 @@ impl UnifiedReader<'_> {
         self.check_break()
     }
 
-    /// Whether an empty line comes next and then the names of this file: it is no end.
+    /// Returns whether an empty line and then the names of this file follow: then the section does not end.
     fn is_blank_before_names(&self, name: &[u8]) -> bool {
         let are_its_own = || (1..3).any(|count| names::is_of(&self.after(count)[4..], name));
         self.after(0).is_empty() && self.names_start(1) && are_its_own()
     }
 
-    /// Whether the two names of a file start so many lines ahead.
+    /// Returns whether the two names of a file start `count` lines ahead.
     fn names_start(&self, count: usize) -> bool {
         self.after(count).starts_with(b"--- ") && self.after(count + 1).starts_with(b"+++ ")
     }
 
-    /// Whether what comes next seems to be the content of a hunk without its `@@`.
+    /// Returns whether the next lines seem to be the content of a hunk without its `@@`.
     fn has_content_next(&self) -> bool {
         let line = self.after(0);
         let is_signature = line == b"-- " || line == b"--";
@@ -169,7 +169,7 @@ impl UnifiedReader<'_> {
         is_content && !is_signature && !self.names_start(0) && !line.trim_ascii().is_empty()
     }
 
-    /// Refuses names that are not those of the `diff --git` line, and `/dev/null` where the headers do not say so.
+    /// Refuses names that differ from the `diff --git` line, and a `/dev/null` that contradicts the headers.
     fn check_names(&self, kind: SectionKind, old: &[u8], new: &[u8]) -> Result<()> {
         let sides = [(0, "---", old, SectionKind::New, "new"), (1, "+++", new, SectionKind::Deleted, "deleted")];
         for (count, sign, name, without, word) in sides {
@@ -190,7 +190,7 @@ impl UnifiedReader<'_> {
     }
 }
 
-/// The content that hunks of additions make.
+/// The content created by hunks of additions.
 fn created(hunks: &Hunks, line: usize) -> Result<Vec<u8>> {
     if hunks.list.len() > 1 || hunks.list.iter().any(|hunk| hunk.count(Side::Old) > 0) {
         return Err(malformed(line, 1, "nothing but added lines, in one hunk, for a new file"));
@@ -198,7 +198,7 @@ fn created(hunks: &Hunks, line: usize) -> Result<Vec<u8>> {
     Ok(hunks.list.first().map(Hunk::new_text).unwrap_or_default())
 }
 
-/// The content that hunks of removals take away.
+/// The content deleted by hunks of removals.
 fn deleted(hunks: &Hunks, line: usize) -> Result<Vec<u8>> {
     if hunks.list.len() > 1 || hunks.list.iter().any(|hunk| hunk.count(Side::New) > 0) {
         return Err(malformed(line, 1, "nothing but removed lines, in one hunk, for a file that is deleted"));

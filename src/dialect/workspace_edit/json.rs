@@ -13,7 +13,7 @@ use crate::dialect::json::JsonSource;
 use crate::error::Result;
 use crate::request::IfExists;
 
-/// The whole of it; its changes are still to be read.
+/// A whole workspace edit, with its changes still unparsed.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct WorkspaceEdit<'a> {
@@ -23,7 +23,7 @@ pub(super) struct WorkspaceEdit<'a> {
     pub(super) document_changes: Option<Vec<&'a RawValue>>,
     #[serde(borrow)]
     pub(super) change_annotations: Option<BTreeMap<String, &'a RawValue>>,
-    /// Agreed on in the protocol, not part of the edit there: here it can stand beside it.
+    /// In the protocol it is negotiated, and not part of the edit; here it can be given with it.
     #[serde(borrow)]
     pub(super) position_encoding: Option<&'a RawValue>,
 }
@@ -55,7 +55,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for LspChanges<'a> {
     }
 }
 
-/// A place in a document.
+/// A position in a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 pub(super) struct LspPosition {
     pub(super) line: usize,
@@ -68,7 +68,7 @@ pub(super) struct LspRange {
     pub(super) end: LspPosition,
 }
 
-/// One replacement. A snippet, which has no `newText`, is none.
+/// One replacement. A snippet, which has no `newText`, is refused.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TextEdit {
@@ -77,7 +77,7 @@ pub(super) struct TextEdit {
     pub(super) annotation_id: Option<String>,
 }
 
-/// What to do where a file is there.
+/// The behaviour if a file exists.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct LspOptions {
     #[serde(default)]
@@ -85,7 +85,7 @@ pub(super) struct LspOptions {
 }
 
 impl LspOptions {
-    /// `ignoreIfExists` is not heeded: an edit that is not done is no edit, and a file that is there is named.
+    /// `ignoreIfExists` is ignored: skipping an edit silently would be wrong, so an existing file is reported.
     pub(super) fn if_exists(&self) -> IfExists {
         if self.overwrite { IfExists::Replace } else { IfExists::Fail }
     }
@@ -113,7 +113,7 @@ impl DocumentChange {
     }
 }
 
-/// The same before its kind is told: one flat object.
+/// The same before its kind is known: one flat object.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Raw {
@@ -133,7 +133,7 @@ struct Document {
 }
 
 impl Raw {
-    /// What kind of change it is; else what was expected.
+    /// The change by its kind; the error says what was expected.
     pub(super) fn told(self) -> Result<DocumentChange, String> {
         let path = |uri: Option<String>, field: &str| uri::path(&uri.ok_or_else(|| format!("`{field}`"))?);
         let (options, annotation) = (self.options.unwrap_or_default(), self.annotation_id);

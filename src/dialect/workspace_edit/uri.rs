@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::dialect::files;
 
-/// The path of a `file:` address, else what was expected; anything without a scheme is a path already.
+/// The path of a `file:` address; the error says what was expected. Anything without a scheme is a path already.
 pub(super) fn path(uri: &str) -> Result<PathBuf, String> {
     let Some(rest) = uri.strip_prefix("file:") else {
         if uri.split_once("://").is_some() || uri.starts_with("untitled:") {
@@ -20,7 +20,7 @@ pub(super) fn path(uri: &str) -> Result<PathBuf, String> {
         return Err(format!("files of this machine, not {uri}"));
     }
     let path = rest.split(['?', '#']).next().unwrap_or_default();
-    let bytes = decoded(path).ok_or_else(|| format!("two hex digits behind each % of {uri}"))?;
+    let bytes = decoded(path).ok_or_else(|| format!("two hex digits after each % of {uri}"))?;
     Ok(files::path(&bytes))
 }
 

@@ -2,6 +2,7 @@
 
 use std::os::unix::ffi::OsStrExt;
 
+use super::path_history::PathHistory;
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
 use crate::journal::RecordedChange;
@@ -15,6 +16,7 @@ impl Engine {
     /// permissions it has what git records: whether a file is executable.
     pub fn git_patch(&self, id: &str) -> Result<Vec<u8>> {
         let (state, loaded) = self.committed(&self.found()?, id)?;
+        let past = PathHistory::new(self, &state, &loaded);
         let mut text = Vec::new();
         for (entry, record) in loaded.journal.entries.iter().enumerate() {
             if matches!(record.change, RecordedChange::Folder { .. } | RecordedChange::RemoveFolder { .. }) {
@@ -27,7 +29,7 @@ impl Engine {
             if let Some(why) = self.bounds.bars(path.as_path()) {
                 return Err(refuse(ErrorKind::PathDenied, &format!("it {why}")));
             }
-            let (Some(old), Some(new)) = self.contents(&state, &loaded, entry)? else {
+            let (Some(old), Some(new)) = self.contents(&past, entry)? else {
                 return Err(refuse(ErrorKind::UndoConflict, "it changed since, and what it became is no longer known"));
             };
             if old.contains(&0) || new.contains(&0) {

@@ -6,6 +6,7 @@ pub(super) mod id_order;
 pub(super) mod kept;
 pub(super) mod late_writes;
 pub(super) mod made_folders;
+pub(super) mod path_history;
 pub(super) mod prune;
 pub(super) mod search;
 pub(super) mod stored_report;
@@ -34,6 +35,7 @@ use crate::journal::{self, Extract, Header, Journal, Mark, RecordedChange, origi
 use crate::limits;
 use crate::path::RelPath;
 use crate::text::diff;
+use path_history::PathHistory;
 use search::SearchResult;
 use stored_report::{Account, CheckAccount};
 use untrusted::{Doubtful, DoubtfulCause};
@@ -268,6 +270,7 @@ impl Engine {
     pub fn show(&self, id: &str) -> Result<Shown> {
         let (state, loaded) = self.committed(&self.found()?, id)?;
         let undone = reverted(&state)?;
+        let past = PathHistory::new(self, &state, &loaded);
         let mut files = Vec::new();
         for (entry, record) in loaded.journal.entries.iter().enumerate() {
             if let Some(why) = self.bounds.bars(record.path.as_path()) {
@@ -275,14 +278,15 @@ impl Engine {
                 files.push(ShownFile { kind, path, lines: None, diff: format!("({} {why})\n", record.path) });
                 continue;
             }
-            let (old, new) = self.contents(&state, &loaded, entry)?;
+            let (old, new) = self.contents(&past, entry)?;
             files.push(shown_file(&record.path, &record.change, old.as_deref(), new.as_deref()));
         }
         Ok(Shown { logged: self.logged(&loaded, undone.get(loaded.id()))?, files })
     }
 
     /// The old and new content of an entry, as far as both are still known; empty where there was no file.
-    pub(crate) fn contents(&self, state: &StateFolder, loaded: &Loaded, entry: usize) -> Result<OldAndNew> {
+    pub(crate) fn contents(&self, past: &PathHistory<'_>, entry: usize) -> Result<OldAndNew> {
+        let loaded = past.loaded;
         let record = &loaded.journal.entries[entry];
         let old = match record.change.before() {
             Some(_) => self.original(loaded, entry, &NEVER)?,
@@ -293,7 +297,7 @@ impl Engine {
                 Some(new) if Digest::of(&new) == after.digest => Some(new),
                 _ => {
                     let old = old.as_deref().unwrap_or_default();
-                    self.left_by(state, loaded, &record.path, old, after.digest, &NEVER)?
+                    past.left(&record.path, old, after.digest, &NEVER)?
                 }
             },
             None => Some(Vec::new()),

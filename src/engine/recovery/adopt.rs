@@ -3,6 +3,9 @@
 //! A copy has other inodes, so txedit's own new files would count as somebody else's. An adopted journal names the
 //! inodes that are here, so that everything can be rolled back or finished, and what is finished can be undone.
 
+use std::collections::HashMap;
+use std::path::PathBuf;
+
 use crate::cancel::CancelToken;
 use crate::engine::store::folder::see;
 use crate::engine::store::state::StateFolder;
@@ -43,29 +46,40 @@ pub(super) fn adopt(
     id.clone_into(&mut journal.header.id);
     journal.header.folder = stat.identity.to_record(state.file_system()?.keeps_numbers);
     journal.header.boot = state.workspace.host()?.boot;
-    for entry in 0..journal.entries.len() {
-        let observed = observe(state, folder, (&journal.entries, entry), cancel)?;
-        journal.entries[entry] = adopted(&journal.entries[entry], &observed);
+    let is_made = |(_, record): &(usize, &Record)| record.change.folder_after().is_some();
+    let made: HashMap<PathBuf, usize> = journal
+        .entries
+        .iter()
+        .enumerate()
+        .filter(is_made)
+        .map(|(entry, record)| (record.path.as_path().to_owned(), entry))
+        .collect();
+    for (entry, record) in journal.entries.iter_mut().enumerate() {
+        let observed = observe(state, folder, (entry, record), &made, cancel)?;
+        *record = adopted(record, &observed);
     }
     Ok(Some(journal))
 }
 
-/// Observes the target and slot of an entry, by name alone.
+/// Observes the target and slot of an entry, by name alone. `made` holds the entries of the folders that the
+/// transaction makes.
 fn observe(
     state: &StateFolder,
     folder: &Handle,
-    (entries, entry): (&[Record], usize),
+    (entry, record): (usize, &Record),
+    made: &HashMap<PathBuf, usize>,
     cancel: &CancelToken,
 ) -> Result<Observed> {
     let slot = see(&state.workspace, Name::new(folder, &slot_name(entry)), cancel)?;
-    let path = &entries[entry].path;
-    let is_made = |record: &Record| record.path.as_path() == path.parent() && record.change.folder_after().is_some();
-    let parent =
-        match (state.workspace.find_folder(&state.workspace.root, path.parent())?, entries.iter().position(is_made)) {
-            // The folder is not made yet, or it is gone.
-            (None, Some(made)) => state.workspace.find_folder(folder, slot_name(made))?,
-            (parent, _) => parent,
-        };
+    let path = &record.path;
+    let parent = match state.workspace.find_folder(&state.workspace.root, path.parent())? {
+        Some(parent) => Some(parent),
+        // The folder is not made yet, or it is gone.
+        None => match made.get(path.parent()) {
+            Some(made) => state.workspace.find_folder(folder, slot_name(*made))?,
+            None => None,
+        },
+    };
     let target = match parent {
         Some(parent) => see(&state.workspace, Name::new(&parent, path.name()), cancel)?,
         None => Seen::Missing,

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::engine::history::path_history::PathHistory;
 use crate::engine::history::untrusted::{self, Wanting};
 use crate::engine::history::{self, HistoryEntry, Loaded, whole_history};
 use crate::engine::recovery::{self, InFront};
@@ -157,6 +158,7 @@ impl Engine {
             (places, parents, Some(locks))
         };
         let read_at = Instant::now();
+        let past = PathHistory::new(self, &state, &loaded);
         let mut targets = HashMap::new();
         let mut now = Vec::new();
         for (entry, (record, place)) in loaded.journal.entries.iter().zip(&places).enumerate() {
@@ -167,7 +169,7 @@ impl Engine {
             let there = snapshot.as_ref().map(Snapshot::state);
             let obstructed = place.stat.is_some() && there.is_none();
             let carried = match there {
-                Some(there) if options.rebase => self.carry_back(&state, &loaded, entry, there, run)?,
+                Some(there) if options.rebase => self.carry_back(&past, entry, there, run)?,
                 _ => None,
             };
             now.push(PresentTarget {
@@ -180,7 +182,7 @@ impl Engine {
             targets.insert(place.path.clone(), snapshot.map(Arc::new));
         }
         refuse_filled(&loaded.journal, &places)?;
-        let plan = reverse(&loaded.journal, &now).map_err(|e| self.explain_conflicts(e, &state, &loaded, run))?;
+        let plan = reverse(&loaded.journal, &now).map_err(|e| self.explain_conflicts(e, &past, run))?;
         for (place, now) in places.iter().zip(&now) {
             self.check_restorable(place, now, &parents)?;
         }

@@ -1,4 +1,4 @@
-//! Rules: at which calls something happens, and what.
+//! Rules: which fault happens at which calls.
 
 use std::ffi::OsStr;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ type Condition = Arc<dyn Fn(&FaultCall) -> bool + Send + Sync>;
 type FaultHook = Arc<dyn Fn(&FaultCall) + Send + Sync>;
 type Hidden = Arc<dyn Fn(&OsStr) -> bool + Send + Sync>;
 
-/// What happens at a call.
+/// The fault at a call.
 #[derive(Clone)]
 pub(super) enum FaultEffect {
     Fail(i32),
@@ -22,7 +22,7 @@ pub(super) enum FaultEffect {
     Miss,
 }
 
-/// At which calls something happens, and what. Calls are counted from the moment the rule is added.
+/// A fault, and the calls at which it happens. Calls are counted from the moment the rule is added.
 #[derive(Clone)]
 pub struct Rule {
     pub(super) matches: Option<Condition>,
@@ -42,20 +42,20 @@ impl Rule {
         Self::new(nth, FaultEffect::Fail(errno))
     }
 
-    /// The `nth` call is made, and fails all the same.
+    /// The `nth` call is made, and fails nevertheless.
     #[must_use]
     pub const fn fail_after(nth: u64, errno: i32) -> Self {
         Self::new(nth, FaultEffect::FailAfter(errno))
     }
 
-    /// The `nth` call, if it syncs, renames, removes a name, or changes times or permissions, is not made and says that
-    /// it was: a disk that lies, or a step left out.
+    /// The `nth` call, if it syncs, renames, removes a name, or changes times or permissions, does nothing and reports
+    /// success: a disk that lies, or a step left out.
     #[must_use]
     pub const fn pretend(nth: u64) -> Self {
         Self::new(nth, FaultEffect::Pretend)
     }
 
-    /// The `nth` call, if it reads, writes or copies, is made for this many bytes at most.
+    /// The `nth` call, if it reads, writes or copies, moves at most this many bytes.
     #[must_use]
     pub const fn short(nth: u64, bytes: usize) -> Self {
         Self::new(nth, FaultEffect::Short(bytes))
@@ -73,32 +73,32 @@ impl Rule {
         Self::new(nth, FaultEffect::After(Arc::new(run)))
     }
 
-    /// The `nth` call, if it lists a folder, leaves these names out: what is not looked at.
+    /// The `nth` call, if it lists a folder, leaves out these names, as if they were never examined.
     #[must_use]
     pub fn hide(nth: u64, is_hidden: impl Fn(&OsStr) -> bool + Send + Sync + 'static) -> Self {
         Self::new(nth, FaultEffect::Hide(Arc::new(is_hidden)))
     }
 
-    /// The `nth` call, if it looks at a name, finds nothing there.
+    /// The `nth` call, if it reads the metadata of a name, finds nothing there.
     #[must_use]
     pub const fn miss(nth: u64) -> Self {
         Self::new(nth, FaultEffect::Miss)
     }
 
-    /// Counts calls of this operation alone.
+    /// Counts only calls of this operation.
     #[must_use]
     pub fn of(self, operation: FaultOperation) -> Self {
         self.matching(move |call| call.operation == operation)
     }
 
-    /// Counts these calls alone.
+    /// Counts only calls that match.
     #[must_use]
     pub fn matching(mut self, matches: impl Fn(&FaultCall) -> bool + Send + Sync + 'static) -> Self {
         self.matches = Some(Arc::new(matches));
         self
     }
 
-    /// Also at all calls that follow.
+    /// Applies to all later calls as well.
     #[must_use]
     pub const fn from_then_on(mut self) -> Self {
         self.from_then_on = true;

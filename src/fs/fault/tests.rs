@@ -19,7 +19,7 @@ fn make(fs: &FaultFs, folder: &Handle, name: &str) -> Option<i32> {
 }
 
 #[test]
-fn once_and_from_then_on() {
+fn a_rule_applies_once_or_from_then_on() {
     let (_scratch, fs, folder) = scratch();
     fs.add(Rule::fail(2, NO_SPACE));
     assert_eq!(["a", "b", "c"].map(|name| make(&fs, &folder, name)), [None, Some(NO_SPACE), None]);
@@ -69,7 +69,7 @@ fn a_short_write_moves_so_many_bytes() {
 }
 
 #[test]
-fn what_runs_may_use_the_same_file_system() {
+fn code_that_a_rule_runs_may_use_the_same_file_system() {
     let (_scratch, fs, folder) = scratch();
     let fs = Arc::new(fs);
     let seen = Arc::new(AtomicU64::new(0));
@@ -117,7 +117,7 @@ fn a_pretended_rename_is_not_made() {
 }
 
 #[test]
-fn what_is_not_looked_at_is_not_seen() {
+fn hidden_names_and_missed_files_are_not_seen() {
     let (_scratch, fs, folder) = scratch();
     assert_eq!(["a", "b"].map(|name| make(&fs, &folder, name)), [None, None]);
     fs.add(Rule::hide(1, |name| name == "a"));

@@ -1,4 +1,4 @@
-//! What a default ACL makes of a new file: the rule of POSIX 1003.1e, draft 17, as the kernel has it.
+//! Applies a default ACL to a new file: the rule of POSIX 1003.1e, draft 17, as the kernel implements it.
 //!
 //! The value of `system.posix_acl_default` is a little-endian `u32`, the version 2, then for each entry its tag, its
 //! permissions (both `u16`) and an id (`u32`).
@@ -13,22 +13,22 @@ pub(super) const DEFAULT: &str = "system.posix_acl_default";
 const VERSION: [u8; 4] = 2_u32.to_le_bytes();
 const ENTRY_BYTES: usize = 8;
 
-/// The entries that stand for the three classes of a mode; there are named users and groups besides.
+/// The tags of the entries for the three classes of a mode; there are named users and groups besides.
 const OWNER: u16 = 0x01;
 const GROUP: u16 = 0x04;
 const MASK: u16 = 0x10;
 const OTHER: u16 = 0x20;
 
-/// What a new file gets.
+/// The access rights of a new file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct InheritedAccess {
     /// Its mode.
     pub(super) mode: u32,
-    /// Its access ACL; `None` where the mode says it all.
+    /// Its access ACL; `None` if the mode says everything.
     pub(super) acl: Option<Vec<u8>>,
 }
 
-/// What a file made with `mode` gets in a folder with this default ACL. The umask plays no part.
+/// The rights of a file made with `mode` in a folder with this default ACL. The umask does not apply.
 pub(super) fn access(default: &[u8], mode: u32) -> io::Result<InheritedAccess> {
     let invalid = || io::Error::from(Errno::INVAL);
     let (version, entries) = default.split_first_chunk().ok_or_else(invalid)?;
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_acl_is_refused() {
+    fn an_invalid_acl_is_refused() {
         for bytes in [&b""[..], b"\x02\0\0", b"\x03\0\0\0", b"\x02\0\0\0\x01\0\x07"] {
             assert!(access(bytes, 0o666).is_err(), "{bytes:?}");
         }

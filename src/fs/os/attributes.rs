@@ -12,14 +12,14 @@ use rustix::io::{Errno, retry_on_intr};
 use super::super::Attributes;
 use super::{project, retry};
 
-/// Bytes that nearly every list of names, and nearly every value, fits into.
+/// A size that nearly every list of names, and nearly every value, fits into.
 const FIRST_BUFFER: usize = 512;
 
 /// The kernel's limits for a value and for a list of names are both 64 KiB; some network file systems go beyond.
 const LAST_BUFFER: usize = 16 << 20;
 
-/// Attributes that belong to one content or one inode, so that no copy can have them, and that the kernel writes
-/// itself: the integrity subsystem's hash and its seal. The last two are the ACLs under a second name, on xfs.
+/// Attributes that belong to one content or one inode and that the kernel writes itself, so that no copy can have them:
+/// the integrity subsystem's hash and seal. The last two are the ACLs under a second name, on xfs.
 const NOT_COPIED: [&str; 4] = ["security.evm", "security.ima", "trusted.SGI_ACL_FILE", "trusted.SGI_ACL_DEFAULT"];
 
 /// `FS_NOCOMP_FL` and `FS_DAX_FL`, which rustix does not name.
@@ -30,8 +30,8 @@ const DIRECT_ACCESS: u32 = 0x0200_0000;
 ///
 /// Left out: immutable and append-only, with which nothing could be staged (such a file is refused before); those that
 /// tell how this inode happens to be stored (extents, inline data, index, encryption, verity); and two that a folder
-/// has on behalf of others (project inheritance, which goes along with the project; case folding, which can only be had
-/// by an empty folder and changes the meaning of names).
+/// has for its contents (project inheritance, which goes along with the project; case folding, which only an empty
+/// folder can get and which changes the meaning of names).
 pub(super) const COPIED_FLAGS: u32 = IFlags::SECURE_REMOVAL.bits()
     | IFlags::UNRM.bits()
     | IFlags::COMPRESSED.bits()
@@ -49,7 +49,7 @@ pub(super) const COPIED_FLAGS: u32 = IFlags::SECURE_REMOVAL.bits()
 pub(super) fn of(file: &File) -> io::Result<Attributes> {
     let mut extended = Vec::new();
     for name in names(file)? {
-        // One that was removed since the names were listed is simply not there any more.
+        // An attribute removed since the names were listed no longer counts.
         if let Some(value) = value(file, &name)? {
             extended.push((name, value));
         }
@@ -69,7 +69,7 @@ pub(super) fn names(file: &File) -> io::Result<Vec<OsString>> {
     Ok(names.into_iter().map(OsStr::to_owned).collect())
 }
 
-/// The value of an attribute; `None` where there is none, or none can be.
+/// The value of an attribute; `None` if there is none, or none can be.
 pub(super) fn value(file: &File, name: impl AsRef<OsStr>) -> io::Result<Option<Vec<u8>>> {
     match grown(|buffer| fgetxattr(file, name.as_ref(), spare_capacity(buffer))) {
         Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(None),
@@ -77,7 +77,8 @@ pub(super) fn value(file: &File, name: impl AsRef<OsStr>) -> io::Result<Option<V
     }
 }
 
-/// Calls with a buffer that grows until the answer fits: asking for the size first can be outrun by a writer anyway.
+/// Calls with a buffer that grows until the answer fits. Asking for the size first would not help: a writer may be
+/// faster.
 fn grown(mut call: impl FnMut(&mut Vec<u8>) -> rustix::io::Result<usize>) -> rustix::io::Result<Vec<u8>> {
     let mut buffer = Vec::with_capacity(FIRST_BUFFER);
     loop {
@@ -91,11 +92,11 @@ fn grown(mut call: impl FnMut(&mut Vec<u8>) -> rustix::io::Result<usize>) -> rus
     }
 }
 
-/// All inode flags; `None` on a file system without.
+/// All inode flags; `None` on a file system without them.
 pub(super) fn flags(file: &File) -> io::Result<Option<u32>> {
     match retry_on_intr(|| ioctl_getflags(file)) {
         Ok(flags) => Ok(Some(flags.bits())),
-        // What file systems without flags answer; FUSE servers are not of one mind.
+        // The errors of file systems without flags; FUSE servers differ.
         Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(None),
         Err(error) => Err(error.into()),
     }

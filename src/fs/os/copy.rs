@@ -1,4 +1,4 @@
-//! Copying inside the system.
+//! Copies inside the system.
 
 use std::fs::File;
 use std::io;
@@ -9,8 +9,8 @@ use rustix::io::{Errno, pread, pwrite, retry_on_intr};
 use super::retry;
 use crate::limits::CHUNK_BYTES;
 
-/// Copies up to `length` bytes. `copy_file_range` shares them where the file system can and the offsets are aligned,
-/// so that no call for sharing alone is needed.
+/// Copies up to `length` bytes. `copy_file_range` shares them if the file system can and the offsets are aligned, so no
+/// separate call to share them is needed.
 pub(super) fn range(from: &File, from_at: u64, to: &File, to_at: u64, length: u64) -> io::Result<u64> {
     let asked = usize::try_from(length).unwrap_or(usize::MAX);
     if asked == 0 {
@@ -19,7 +19,7 @@ pub(super) fn range(from: &File, from_at: u64, to: &File, to_at: u64, length: u6
     let copied = retry_on_intr(|| copy_file_range(from, Some(&mut { from_at }), to, Some(&mut { to_at }), asked));
     match copied {
         Ok(copied) if copied > 0 => return Ok(copied as u64),
-        // Nothing copied is usually the end, but some file systems make up contents as they are read, and copy none.
+        // Zero bytes usually means the end, but some file systems generate contents as they are read, and copy nothing.
         // The errors: two file systems, one that cannot, a kernel that cannot, sandboxes that do not know the call.
         Ok(_) | Err(Errno::XDEV | Errno::INVAL | Errno::OPNOTSUPP | Errno::NOSYS | Errno::PERM) => {}
         Err(error) => return Err(error.into()),
@@ -47,8 +47,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_only_reading_shows_is_copied_too() {
-        // Files of /proc have no size, and copy_file_range takes them for empty or refuses them.
+    fn content_that_only_reading_shows_is_copied() {
+        // Files of /proc have no size; copy_file_range takes them for empty or refuses them.
         let from = File::open("/proc/self/stat").unwrap();
         let to = tempfile::tempfile().unwrap();
         assert!(range(&from, 0, &to, 0, u64::MAX).unwrap() > 0);

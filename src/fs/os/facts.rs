@@ -1,4 +1,4 @@
-//! What is known of the file system, the machine and this process.
+//! Facts about the file system, the machine and this process.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -25,13 +25,13 @@ const FUSE: u32 = 0x6573_5546;
 const VFAT: u32 = 0x4d44;
 const EXFAT: u32 = 0x2011_bab0;
 
-/// What is known of a file system by its magic number in `statfs`.
+/// The properties of a file system by its magic number in `statfs`.
 struct KnownFileSystem {
     magic: u32,
     name: &'static str,
-    /// Whether only this kernel writes to it.
+    /// True if only this kernel writes to it.
     local: bool,
-    /// Whether `syncfs` ends with everything on the medium. Of an overlay its upper folder decides.
+    /// True if `syncfs` ends with everything on the medium. For an overlay, its upper folder decides.
     syncs_whole: bool,
 }
 
@@ -39,9 +39,9 @@ const fn known(magic: u32, name: &'static str, local: bool, syncs_whole: bool) -
     KnownFileSystem { magic, name, local, syncs_whole }
 }
 
-/// Those whose `syncfs` flushes the device, waits for its own log, or has nothing to write are taken at their word.
-/// Others write their pages and leave the rest to whatever is below: vfat and exfat flush no device, ecryptfs and 9p do
-/// not ask below.
+/// File systems whose `syncfs` flushes the device, waits for its own log, or has nothing to write are trusted. Others
+/// write their pages and leave the rest to the layer below: vfat and exfat do not flush the device, ecryptfs and 9p do
+/// not ask the layer below.
 const KNOWN: &[KnownFileSystem] = &[
     known(EXT4, "ext4", true, true),
     known(XFS, "xfs", true, true),
@@ -76,8 +76,8 @@ const KNOWN: &[KnownFileSystem] = &[
     known(0xbacb_acbc, "vmhgfs", false, false),
 ];
 
-/// FUSE file systems whose contents are elsewhere, as the mount table names them. Any other is taken for local: most
-/// are a view of a local folder.
+/// FUSE file systems with remote contents, as the mount table names them. Any other counts as local: most are a view of
+/// a local folder.
 const REMOTE_FUSE: &[&str] = &[
     "virtiofs",
     "fuse.sshfs",
@@ -127,13 +127,13 @@ pub(super) fn file_system(folder: &File) -> io::Result<FileSystem> {
     Ok(FileSystem { name, local, sync_each: magic == EXT4, syncs_whole, syncs_folders, keeps_numbers })
 }
 
-/// What the mount table says of a mount: `major:minor` of its file system, and the type.
+/// The entry of a mount in the mount table: `major:minor` of its file system, and the type.
 ///
-/// Both are told apart only there: FUSE has one magic number for all, and `stat` shows files of btrfs under other
-/// devices than the file system's own.
+/// Only the mount table tells them: all FUSE file systems have one magic number, and on btrfs `stat` shows devices
+/// other than the file system's own.
 pub(super) fn mounted(mount: u64) -> Option<(String, String)> {
     let table = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
-    // The mount, its parent, the device, further columns of which some are optional, a dash, the type.
+    // The columns: mount, parent, device, further ones of which some are optional, a dash, the type.
     let mut columns = table.lines().map(|line| line.split(' '));
     let mut columns = columns.find_map(|mut columns| (columns.next()?.parse() == Ok(mount)).then_some(columns))?;
     let device = columns.nth(1)?.to_owned();
@@ -143,13 +143,13 @@ pub(super) fn mounted(mount: u64) -> Option<(String, String)> {
 
 /// How a file system survives a power loss.
 pub(in crate::fs) struct PowerLossFacts {
-    /// What the mount table calls it, where the magic number is that of several.
+    /// The name in the mount table, where several file systems share the magic number.
     pub(in crate::fs) name: Option<String>,
-    /// Whether a rename is there whole or not at all.
+    /// True if a rename survives whole or not at all.
     pub(in crate::fs) renames_survive: bool,
 }
 
-/// Looks for a journal. ext2, ext3 and ext4 share a magic number, and any of them may have none.
+/// Looks for a journal: ext2, ext3 and ext4 share a magic number, and any of them may lack one.
 pub(super) fn kept(folder: &File) -> io::Result<PowerLossFacts> {
     let renames_survive = match magic(folder)? {
         VFAT | EXFAT => false,
@@ -165,7 +165,7 @@ pub(super) fn kept(folder: &File) -> io::Result<PowerLossFacts> {
     Ok(PowerLossFacts { name: None, renames_survive })
 }
 
-/// Whether the ext4 on a device, `major:minor`, has a journal: then a thread writes it.
+/// Returns whether the ext4 on a device, `major:minor`, has a journal: then there is a thread that writes it.
 fn has_journal(device: &str) -> bool {
     let name = std::fs::read_link(Path::new("/sys/dev/block").join(device)).ok();
     let name = name.as_deref().and_then(Path::file_name);
@@ -174,7 +174,7 @@ fn has_journal(device: &str) -> bool {
     task.is_some_and(|task| task.trim_end().parse::<u32>().is_ok())
 }
 
-/// The flags that a folder hands on to what is made in it.
+/// The flags of a folder that the file system passes on to what is made in it.
 pub(super) fn inherited_flags(folder: &File, is_folder: bool) -> io::Result<u32> {
     let ext4 = IFlags::SECURE_REMOVAL
         | IFlags::UNRM
@@ -188,11 +188,11 @@ pub(super) fn inherited_flags(folder: &File, is_folder: bool) -> io::Result<u32>
         // Direct access and no compression, which have no name in rustix.
         | IFlags::from_bits_retain(0x0200_0400);
     let flags = match magic(folder)? {
-        // What lies below decides and is not to be seen; this is what most would hand on.
+        // The layer below decides and cannot be seen; these are the flags that most file systems pass on.
         OVERLAY => IFlags::SYNC | IFlags::NODUMP | IFlags::NOATIME | IFlags::COMPRESSED | IFlags::NOCOW,
         EXT4 if is_folder => ext4,
         EXT4 => ext4.difference(IFlags::DIRSYNC),
-        // xfs does it behind sysctls, all of which are on unless somebody turned them off.
+        // xfs does so subject to sysctls, all of which are on by default.
         F2FS | XFS => IFlags::SYNC | IFlags::NODUMP | IFlags::NOATIME,
         BTRFS => IFlags::COMPRESSED | IFlags::NOCOW | IFlags::from_bits_retain(0x400),
         TMPFS => IFlags::NODUMP | IFlags::NOATIME,
@@ -201,7 +201,7 @@ pub(super) fn inherited_flags(folder: &File, is_folder: bool) -> io::Result<u32>
     Ok(flags.bits())
 }
 
-/// What the kernel tells in `/proc`. Without it neither the boot of a journal nor the mode of a new file is known.
+/// Reads a file of `/proc`. Without it neither the boot of a journal nor the mode of a new file is known.
 fn told_by(path: &str) -> io::Result<String> {
     std::fs::read_to_string(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
@@ -213,7 +213,7 @@ fn told_by(path: &str) -> io::Result<String> {
     })
 }
 
-/// Whether this process was started to ignore that its terminal closes, as `nohup` does.
+/// Returns whether this process was started with SIGHUP ignored, as `nohup` does.
 pub(super) fn ignores_hang_up() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -221,7 +221,7 @@ pub(super) fn ignores_hang_up() -> bool {
     ignored.is_some_and(|signals| signals & 1 != 0)
 }
 
-/// The umask. It is read once: nothing in this program changes it, and nothing outside can.
+/// The umask. It is read once: nothing in this program changes it, and no other process can.
 pub(super) fn umask() -> io::Result<u32> {
     static UMASK: OnceLock<u32> = OnceLock::new();
     if let Some(umask) = UMASK.get() {
@@ -234,7 +234,7 @@ pub(super) fn umask() -> io::Result<u32> {
     Ok(*UMASK.get_or_init(|| umask))
 }
 
-/// The time of the clock on the wall.
+/// The wall clock.
 pub(super) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Timestamp::new(i64::try_from(since.as_secs()).unwrap_or(i64::MAX), since.subsec_nanos())
@@ -259,7 +259,7 @@ pub(super) fn home_of_user() -> Option<PathBuf> {
     })
 }
 
-/// The groups that this process may give its files to; `None` where it may give any file to anybody.
+/// The groups to which this process may give its files; `None` if it may give any file to anybody.
 fn groups() -> io::Result<Option<Vec<u32>>> {
     if rustix::thread::capabilities(None)?.effective.contains(CapabilitySet::CHOWN) {
         return Ok(None);

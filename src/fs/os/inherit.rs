@@ -1,4 +1,4 @@
-//! What the system would give to a new file.
+//! The metadata that the system would give to a new file.
 
 use std::fs::File;
 use std::io;
@@ -11,13 +11,13 @@ use super::{acl, attributes, facts, project, stat};
 
 const SET_GROUP: u32 = 0o2000;
 
-/// How btrfs keeps the kind of compression; it goes from a folder to what is made in it.
+/// The attribute in which btrfs stores the kind of compression; a folder passes it on to what is made in it.
 const COMPRESSION: &str = "btrfs.compression";
 /// The label of `SELinux`.
 const LABEL: &str = "security.selinux";
 
-/// What a file (or folder) that a program makes in `folder`, with the usual mode, would look like. Not seen here:
-/// the mount options `grpid` and `bsdgroups`, and labels that a policy's rules would choose instead of the folder's.
+/// The metadata of a file (or folder) that a program would make in `folder` with the usual mode. Not covered: the mount
+/// options `grpid` and `bsdgroups`, and labels that a policy's rules would choose instead of the folder's.
 pub(super) fn from(folder: &File, is_folder: bool) -> io::Result<Metadata> {
     let parent = stat::of(folder)?;
     let asked = if is_folder { 0o777 } else { 0o666 };
@@ -28,7 +28,7 @@ pub(super) fn from(folder: &File, is_folder: bool) -> io::Result<Metadata> {
     };
     let mut extended = Vec::new();
     for name in [COMPRESSION, LABEL] {
-        // A label that was written where no SELinux runs is an attribute like any other, and is not handed on.
+        // Without SELinux, a label is an attribute like any other, and is not passed on.
         if (name != LABEL || selinux_runs())
             && let Some(value) = attributes::value(folder, name)?
         {
@@ -51,7 +51,7 @@ pub(super) fn from(folder: &File, is_folder: bool) -> io::Result<Metadata> {
     })
 }
 
-/// Which of the folder's flags it hands on; every file system has its own list.
+/// The flags that the folder passes on; every file system has its own list.
 fn flags(folder: &File, is_folder: bool) -> io::Result<u32> {
     let Some(flags) = attributes::flags(folder)? else { return Ok(0) };
     let handed_on = facts::inherited_flags(folder, is_folder)?;

@@ -1,4 +1,4 @@
-//! The advisory lock of a folder, who holds it, and how many there can be.
+//! The advisory lock of a folder, its holder, and the limit of open files.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,13 +10,13 @@ use super::super::Stat;
 use super::facts;
 use crate::limits::CHUNK_BYTES;
 
-/// How often the table is read until a holder is found in it: a lock can be overlooked, see [`table`].
+/// The number of times the table is read until a holder is found in it: a lock can be missed, see [`table`].
 const READS: usize = 4;
 
-/// An open file or folder that gives up its lock when it is closed.
+/// An open file or folder that releases its lock when dropped.
 ///
-/// Closing alone is not enough: a process that another thread starts in this moment has the same open file until it
-/// runs its program, and would keep the lock for so long. Whoever looked then would take the owner for alive.
+/// Closing alone is not enough: a process that another thread is just starting shares the open file until it executes
+/// its program, and would keep the lock until then. Anyone who tried the lock meanwhile would take the owner for alive.
 #[derive(Debug)]
 pub(super) struct LockedFile {
     pub(super) file: File,
@@ -28,7 +28,7 @@ impl LockedFile {
         Self { file, locked: AtomicBool::new(false) }
     }
 
-    /// The one place where a lock is taken.
+    /// Takes the lock if it is free; no other function takes one.
     pub(super) fn try_lock(&self) -> io::Result<bool> {
         match fs4::FileExt::try_lock(&self.file) {
             Ok(()) => {
@@ -44,13 +44,13 @@ impl LockedFile {
 impl Drop for LockedFile {
     fn drop(&mut self) {
         if self.locked.load(Ordering::Relaxed) {
-            // Where this fails, closing will do, if only later.
+            // If this fails, closing releases the lock, only later.
             drop(fs4::FileExt::unlock(&self.file));
         }
     }
 }
 
-/// The process that took the lock, as far as `/proc` shows it: another container's processes are not seen.
+/// The process that took the lock, as far as `/proc` shows it: processes of another container are not visible.
 pub(super) fn holder(folder: &Stat) -> Option<String> {
     let (device, _) = facts::mounted(folder.mount)?;
     // The mount table has decimal numbers, the table of locks hexadecimal ones.
@@ -66,7 +66,7 @@ fn told(process: u32) -> Option<String> {
     Some(format!("process {process} ({})", name.trim_end()))
 }
 
-/// A process that has a lock whose taker is gone: what a check left behind has inherited it.
+/// A process that holds a lock whose taker is gone: one that a check left running has inherited it.
 fn heir(device: &str, inode: u64) -> Option<u32> {
     let processes = std::fs::read_dir("/proc").ok()?.filter_map(|entry| {
         let entry = entry.ok()?;
@@ -81,8 +81,8 @@ fn heir(device: &str, inode: u64) -> Option<u32> {
     open.find_map(|(process, mut files)| files.any(has).then_some(process))
 }
 
-/// All locks. The kernel makes the table up as it is read, and loses its place when locks come and go between two
-/// reads; so these are large, where [`std::fs::read_to_string`] begins with small ones.
+/// The table of all locks. The kernel generates it as it is read, and loses its place when locks come and go between
+/// two reads. So the reads are large; those of [`std::fs::read_to_string`] begin small.
 fn table() -> io::Result<String> {
     let mut file = File::open("/proc/locks")?;
     let mut table = Vec::new();
@@ -95,19 +95,19 @@ fn table() -> io::Result<String> {
     }
 }
 
-/// Who took a lock: one in another container, or one that is gone, may have no number here, which is 0.
+/// The process that took a lock. One in another container, or one that is gone, may appear with the number 0.
 ///
-/// Reads lines such as `7: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF`.
+/// It reads lines such as `7: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF`.
 fn process_with(locks: &str, device: &str, inode: u64) -> Option<u32> {
     let file = format!("{device}:{inode}");
     locks.lines().find_map(|line| match line.split_whitespace().collect::<Vec<_>>()[..] {
-        // Whoever waits has an arrow in the second column.
+        // A process that waits for a lock has an arrow in the second column.
         [_, "FLOCK", _, _, process, of, ..] if of == file => process.parse().ok(),
         _ => None,
     })
 }
 
-/// Each parent folder of a transaction is held open; many shells allow only 1,024.
+/// Raises the limit: each parent folder of a transaction is held open, and many shells allow only 1,024.
 pub(super) fn raise_open_files() -> u64 {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
@@ -137,7 +137,7 @@ mod tests {
         let open = || LockedFile::new(File::open(scratch.path()).unwrap());
         let first = open();
         assert!(first.try_lock().unwrap());
-        // What a fork has.
+        // As a forked process has it.
         let twin = first.file.try_clone().unwrap();
         let second = open();
         assert!(!second.try_lock().unwrap());

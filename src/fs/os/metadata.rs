@@ -1,4 +1,4 @@
-//! Dressing a staged file.
+//! Sets the metadata of a staged file.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -15,10 +15,10 @@ use super::{attributes, project, retry, stat};
 
 const SET_IDS: u32 = 0o6000;
 
-/// The owner before all that depends on it, since changing it takes set-id bits and capabilities away; then attributes, since the owner of a file
-/// that the owner may not write cannot set them; then the mode, which an ACL had a say in; then the time.
+/// Sets the owner first, since changing it clears set-id bits and capabilities; then attributes, before a mode that may
+/// forbid the owner to write, and so to set them; then the mode, which an ACL may have changed; then the time.
 pub(super) fn set(file: &File, now: &Metadata, wanted: &Metadata) -> io::Result<()> {
-    // Before the file is given away: only its owner may.
+    // Before the owner changes: only the owner may set the project.
     if now.attributes.project != wanted.attributes.project {
         project::set(file, wanted.attributes.project)?;
     }
@@ -28,12 +28,12 @@ pub(super) fn set(file: &File, now: &Metadata, wanted: &Metadata) -> io::Result<
         let group = (now.group != wanted.group).then(|| Gid::from_raw(wanted.group));
         retry(|| fchown(file, user, group))?;
     }
-    // A new owner can cost a file attributes: what it has is looked up.
+    // A change of owner can remove attributes, so they are read again.
     let attributes_change = (owner_changes || now.attributes.extended != wanted.attributes.extended)
         && set_extended(file, &wanted.attributes)?;
     if owner_changes || attributes_change || now.mode != wanted.mode {
         retry(|| fchmod(file, Mode::from_raw_mode(wanted.mode)))?;
-        // For a group that this process is not in, the system drops the bit and reports success.
+        // For a group that this process is not in, the system clears the bit and reports success.
         if wanted.mode & SET_IDS != 0 && stat::of(file)?.mode != wanted.mode {
             return Err(Errno::PERM.into());
         }
@@ -44,7 +44,7 @@ pub(super) fn set(file: &File, now: &Metadata, wanted: &Metadata) -> io::Result<
     }
 }
 
-/// Answers whether anything had to be changed.
+/// Returns whether anything had to be changed.
 fn set_extended(file: &File, wanted: &Attributes) -> io::Result<bool> {
     let mut changed = false;
     for name in attributes::names(file)? {
@@ -61,7 +61,7 @@ fn set_extended(file: &File, wanted: &Attributes) -> io::Result<bool> {
     Ok(changed)
 }
 
-/// Compares first: setting a label needs a right that seeing that it is there already does not.
+/// Compares first: setting a label needs a right that reading it does not.
 fn set_one(file: &File, name: &OsStr, value: &[u8]) -> io::Result<bool> {
     if attributes::value(file, name)?.is_some_and(|now| now == value) {
         return Ok(false);

@@ -1,8 +1,8 @@
-//! The real one: Linux, through descriptors.
+//! The file system of the machine: Linux, through descriptors.
 //!
-//! A name is always one segment in an open folder, so no call walks a path that somebody may be changing. Calls that
-//! can simply be made again are, when a signal interrupts them. Three kinds are not: a sync, because the interrupted
-//! one may have used up the report of a failed write; a rename, because an exchange made twice is none; and a close.
+//! A name is always one segment in an open folder, so no call walks a path that another program may be changing. A call
+//! that a signal interrupts is made again, except for three kinds: a sync, because the interrupted one may have used up
+//! the report of a failed write; a rename, because an exchange made twice undoes itself; and a close.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("txedit needs Linux 5.8 or newer");
@@ -38,33 +38,33 @@ pub struct OsFs {
 }
 
 impl OsFs {
-    /// All of them, seen as they are.
+    /// Returns access to all file systems of this machine.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 }
 
-/// Whether this process was started to ignore that its terminal closes, as `nohup` does: then it must go on doing so.
+/// Returns whether this process was started with SIGHUP ignored, as `nohup` does: then it must keep ignoring it.
 #[must_use]
 pub fn ignores_hang_up() -> bool {
     facts::ignores_hang_up()
 }
 
-/// The home folder of the user that this process runs as, by the password file.
+/// The home folder of the user that this process runs as, from the password file.
 #[must_use]
 pub fn home_of_user() -> Option<PathBuf> {
     facts::home_of_user()
 }
 
-/// The open file in a handle; one that another [`Fs`] made is as bad as one that is closed.
+/// The open file in a handle; a handle of another [`Fs`] counts as closed.
 pub(super) fn file(handle: &Handle) -> io::Result<&File> {
     Ok(&opened(handle)?.file)
 }
 
 pub(super) use facts::PowerLossFacts;
 
-/// What is known of how a folder survives a power loss, for those who ask before they trust it.
+/// How the file system of a folder survives a power loss, for the probe.
 pub(super) fn kept(folder: &Handle) -> io::Result<PowerLossFacts> {
     facts::kept(file(folder)?)
 }
@@ -78,7 +78,7 @@ pub(super) fn unlink(name: Name<'_>) -> io::Result<()> {
     name::unlink(file(name.folder)?, name.name)
 }
 
-/// A call that a signal may interrupt and that can then be made again.
+/// Repeats a call that a signal interrupts; only for calls that can be repeated.
 fn retry<T>(call: impl FnMut() -> rustix::io::Result<T>) -> io::Result<T> {
     Ok(retry_on_intr(call)?)
 }

@@ -1,4 +1,4 @@
-//! Names in an open folder: listing, renaming, removing.
+//! Lists, renames and removes names in an open folder.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -12,10 +12,10 @@ use rustix::io::Errno;
 use super::super::Rename;
 use super::open;
 
-/// Bytes of names that the system is asked for at once: some hundred transactions.
+/// The size of the buffer for one call that lists names: some hundred transactions.
 const LISTED_TOGETHER: usize = 16 << 10;
 
-/// The name, if it is one segment: the system would walk anything longer, through symlinks and out of the folder.
+/// The name, if it is one segment: the system would walk a longer one, through symlinks and out of the folder.
 pub(super) fn segment(name: &OsStr) -> io::Result<&OsStr> {
     match name.as_bytes() {
         b"" | b"." | b".." => Err(Errno::INVAL.into()),
@@ -26,7 +26,7 @@ pub(super) fn segment(name: &OsStr) -> io::Result<&OsStr> {
 
 pub(super) fn list(folder: &File) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
-    // Opened anew, so that two listings through one handle do not share a position.
+    // Opened once more, so that two listings through one handle do not share a position.
     let opened = open::beneath(folder, Path::new(""))?;
     let mut buffer = Vec::with_capacity(LISTED_TOGETHER);
     let mut entries = RawDir::new(&opened, buffer.spare_capacity_mut());
@@ -60,7 +60,7 @@ pub(super) fn remove_folder(folder: &File, name: &OsStr) -> io::Result<()> {
     Ok(unlinkat(folder, segment(name)?, AtFlags::REMOVEDIR)?)
 }
 
-/// Asked of the kernel with the effective ids, so that ACLs count.
+/// Checks with the effective ids, so that ACLs count.
 pub(super) fn may_write(folder: &File, name: &OsStr) -> io::Result<bool> {
     match accessat(folder, segment(name)?, Access::WRITE_OK, AtFlags::EACCESS) {
         Ok(()) => Ok(true),

@@ -1,4 +1,4 @@
-//! Opening and making files and folders.
+//! Opens and makes files and folders.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -13,7 +13,7 @@ use super::{name, retry, stat};
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// How often a lookup is tried that a rename elsewhere disturbed, before it is walked by hand.
+/// The number of times that a lookup disturbed by a rename elsewhere is tried before the path is walked by hand.
 const LOOKUPS: usize = 32;
 
 /// Opens a folder by an absolute path, refusing symlinks on it.
@@ -23,14 +23,14 @@ pub(super) fn folder(path: &Path) -> io::Result<File> {
     beneath(&top, inside)
 }
 
-/// Opens what stands at `path` in the folder that is `levels` above another, refusing symlinks on the way.
+/// Opens `path` beneath the folder that is `levels` above another, refusing symlinks on the way.
 pub(super) fn above(folder: &File, levels: usize, path: &Path) -> io::Result<File> {
     let up = "../".repeat(levels);
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     match openat2(folder, Path::new(&up).join(path), FOLDER, Mode::empty(), resolve) {
         Ok(opened) => Ok(opened.into()),
         Err(Errno::AGAIN | Errno::INTR | Errno::NOSYS | Errno::PERM) => {
-            // `..` is the folder that it is in at this moment, as it is in one call.
+            // `..` is the parent at this moment, as in a single call.
             let mut at = folder.try_clone()?;
             for _ in 0..levels {
                 at = retry(|| openat(&at, c"..", FOLDER, Mode::empty()))?.into();
@@ -64,7 +64,7 @@ pub(super) fn beneath(folder: &File, path: &Path) -> io::Result<File> {
     walk(folder, &segments)
 }
 
-/// The same, where the system cannot do it in one call.
+/// Opens it segment by segment, where the system cannot do it in one call.
 pub(super) fn walk(folder: &File, segments: &[&OsStr]) -> io::Result<File> {
     let mut at = folder.try_clone()?;
     for segment in segments {
@@ -76,7 +76,7 @@ pub(super) fn walk(folder: &File, segments: &[&OsStr]) -> io::Result<File> {
     Ok(at)
 }
 
-/// A symlink where a folder should be is `ENOTDIR` here and `ELOOP` in one call: callers are to see one of them.
+/// Makes both ways give the same error: a symlink in the place of a folder is `ENOTDIR` here and `ELOOP` in one call.
 fn symlink_first(folder: &File, segment: &OsStr, error: io::Error) -> io::Error {
     match stat::of_name(folder, segment) {
         Ok(Some(stat)) if stat.kind == super::super::FileKind::Symlink => Errno::LOOP.into(),
@@ -84,8 +84,8 @@ fn symlink_first(folder: &File, segment: &OsStr, error: io::Error) -> io::Error 
     }
 }
 
-/// Opens whatever has this name for reading. A pipe without a writer does not block, and a terminal is not adopted;
-/// the caller looks at what it got.
+/// Opens the file with this name for reading, of any kind. A pipe without a writer does not block, and a terminal does
+/// not become the controlling one; the caller verifies the kind.
 pub(super) fn file(folder: &File, name: &OsStr) -> io::Result<File> {
     let name = name::segment(name)?;
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -99,7 +99,8 @@ pub(super) fn create(folder: &File, name: &OsStr, mode: u32) -> io::Result<File>
     Ok(openat(folder, name, flags, Mode::from_raw_mode(mode))?.into())
 }
 
-/// Makes a folder. The set-group-id bit that the system adds in a folder that has it goes too, unless it was asked for.
+/// Makes a folder. The set-group-id bit that the system adds in a folder that has it is cleared, unless it was asked
+/// for.
 pub(super) fn make_folder(folder: &File, name: &OsStr, mode: u32) -> io::Result<()> {
     let name = name::segment(name)?;
     mkdirat(folder, name, Mode::from_raw_mode(mode))?;
@@ -110,7 +111,7 @@ pub(super) fn make_folder(folder: &File, name: &OsStr, mode: u32) -> io::Result<
     Ok(())
 }
 
-/// The umask and a default ACL take bits from what is made.
+/// Sets the mode: the umask and a default ACL removed bits from it.
 pub(super) fn exactly(file: &File, mode: u32) -> io::Result<Stat> {
     let stat = stat::of(file)?;
     if stat.mode == mode {

@@ -1,5 +1,5 @@
-//! Projects, to which quotas belong. `rustix` has no form of these two calls, so this is the one module with `unsafe`:
-//! a call of a kernel's interface that reads or writes one structure of plain numbers.
+//! Projects, to which quotas belong. `rustix` does not have these two calls, so this is the one module with `unsafe`:
+//! an `ioctl` that reads or writes one structure of plain numbers.
 #![expect(unsafe_code, reason = "two ioctls that no library offers")]
 
 use std::fs::File;
@@ -30,17 +30,17 @@ const HANDS_ON: u32 = 0x200;
 const GET: u32 = opcode::read::<FsXattr>(b'X', 31);
 const SET: u32 = opcode::write::<FsXattr>(b'X', 32);
 
-/// The project of a file or folder; none on a file system without.
+/// The project of a file or folder; project 0 on a file system without them.
 pub(super) fn of(file: &File) -> io::Result<Project> {
     match get(file) {
         Ok(now) => Ok(Project { id: now.project, hands_on: now.flags & HANDS_ON != 0 }),
-        // What file systems without projects answer; FUSE servers are not of one mind.
+        // The errors of file systems without projects; FUSE servers differ.
         Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(Project::default()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Gives a file or folder to a project. Whoever owns it may, but for a process in a user namespace of its own.
+/// Moves a file or folder to a project. The owner may do so, except in a user namespace of its own.
 pub(super) fn set(file: &File, wanted: Project) -> io::Result<()> {
     let now = get(file)?;
     let flags = if wanted.hands_on { now.flags | HANDS_ON } else { now.flags & !HANDS_ON };

@@ -1,4 +1,4 @@
-//! Looking at files, by `statx`.
+//! Reads the metadata of files, by `statx`.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use super::super::{FileKind, Identity, Stat, Timestamp};
 use super::{name, retry};
 
-/// Exactly what [`Stat`] holds: some file systems go to the server or the disk for more.
+/// Exactly the fields of [`Stat`]: some file systems go to the server or the disk for more.
 const WANTED: StatxFlags = StatxFlags::TYPE
     .union(StatxFlags::MODE)
     .union(StatxFlags::NLINK)
@@ -29,7 +29,7 @@ pub(super) fn of(file: &File) -> io::Result<Stat> {
 
 pub(super) fn of_name(folder: &File, name: &OsStr) -> io::Result<Option<Stat>> {
     let name = name::segment(name)?;
-    // An automount point is looked at as it is: looking must not mount anything.
+    // An automount point is not followed: reading metadata must not mount anything.
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
     match retry(|| statx(folder, name, flags, WANTED)) {
         Ok(stat) => Ok(Some(from_system(&stat))),
@@ -38,8 +38,8 @@ pub(super) fn of_name(folder: &File, name: &OsStr) -> io::Result<Option<Stat>> {
     }
 }
 
-/// Whether what is really there is on a file system that knows the flag of files that are not to be dumped: ext4, xfs,
-/// btrfs, f2fs and tmpfs do, and nothing in FUSE does. An overlay passes on what its upper folder says.
+/// Returns whether the file is on a file system that knows the no-dump flag: ext4, xfs, btrfs, f2fs and tmpfs do, and
+/// nothing in FUSE does. An overlay reports what its upper folder does.
 pub(super) fn knows_no_dump(folder: &File) -> io::Result<bool> {
     let stat = retry(|| statx(folder, c"", AtFlags::EMPTY_PATH, StatxFlags::TYPE))?;
     Ok(stat.stx_attributes_mask.contains(StatxAttributes::NODUMP))

@@ -1,4 +1,4 @@
-//! Who may do what, and the walk from a path to an inode.
+//! Permissions, and the walk from a path to an inode.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -10,7 +10,7 @@ use super::super::FileKind;
 use super::disk::{APPEND_ONLY, IMMUTABLE, Id, Node, ROOT, SimBody};
 use super::store::Store;
 
-/// Who is asking.
+/// The user and group on whose behalf a call is made.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Actor {
     pub(super) user: u32,
@@ -25,10 +25,10 @@ pub(super) const READ: u32 = 4;
 pub(super) const WRITE: u32 = 2;
 pub(super) const EXECUTE: u32 = 1;
 
-/// How many symlinks a path may lead through.
+/// The most symlinks that a path may lead through.
 const SYMLINKS: usize = 40;
 
-/// Whether a name is one segment: the real one refuses anything else before it asks the kernel.
+/// Returns whether a name is one segment: [`OsFs`](super::super::OsFs) refuses anything else before it asks the kernel.
 pub(super) fn is_segment(name: &OsStr) -> bool {
     let bytes = name.as_encoded_bytes();
     !matches!(bytes, b"" | b"." | b"..") && !bytes.contains(&b'/') && !bytes.contains(&0)
@@ -38,7 +38,7 @@ pub(super) fn is_segment(name: &OsStr) -> bool {
 const NAME: usize = 255;
 
 impl Store {
-    /// What the kernel's `inode_permission` answers.
+    /// Permits or refuses as the kernel's `inode_permission` does.
     pub(super) fn allow(&self, actor: Actor, node: &Node, bits: u32) -> Result<(), Errno> {
         if bits & WRITE != 0 {
             if self.machine.volume(node.mount).read_only {
@@ -63,7 +63,7 @@ impl Store {
         if given & bits == bits { Ok(()) } else { Err(Errno::ACCESS) }
     }
 
-    /// The entries of a folder, if `actor` may look for names in it.
+    /// The entries of a folder, if `actor` may search it.
     pub(super) fn enter(&self, actor: Actor, folder: Id) -> Result<&BTreeMap<OsString, Id>, Errno> {
         let node = self.node(folder)?;
         let entries = node.entries().ok_or(Errno::NOTDIR)?;
@@ -71,17 +71,17 @@ impl Store {
         Ok(entries)
     }
 
-    /// The inode that `name` stands for, without following it.
+    /// The inode that `name` stands for; a symlink is not followed.
     pub(super) fn look(&self, actor: Actor, folder: Id, name: &OsStr) -> Result<Option<Id>, Errno> {
         let entries = self.enter(actor, folder)?;
-        // In a folder that was removed, the kernel asks nobody whether the name is one.
+        // In a folder that was removed, the kernel does not check the length of the name.
         if name.len() > NAME && self.node(folder)?.names > 0 {
             return Err(Errno::NAMETOOLONG);
         }
         Ok(entries.get(name).copied())
     }
 
-    /// Whether `actor` may add a name to a folder.
+    /// Fails unless `actor` may add a name to a folder.
     pub(super) fn may_add(&self, actor: Actor, folder: Id) -> Result<(), Errno> {
         let node = self.node(folder)?;
         if node.names == 0 {
@@ -90,7 +90,7 @@ impl Store {
         self.allow(actor, node, WRITE | EXECUTE)
     }
 
-    /// Whether `actor` may take a name out of a folder, where it stands for `id`.
+    /// Fails unless `actor` may remove the name of `id` from a folder.
     pub(super) fn may_remove(&self, actor: Actor, folder: Id, id: Id) -> Result<(), Errno> {
         let (parent, node) = (self.node(folder)?, self.node(id)?);
         self.allow(actor, parent, WRITE | EXECUTE)?;
@@ -104,12 +104,12 @@ impl Store {
 
     /// Walks `path` from `start` without following any symlink.
     pub(super) fn walk(&self, actor: Actor, start: Id, path: &Path) -> Result<Id, Errno> {
-        // All of it is looked at before the first step is taken.
+        // The whole path is checked before the first step is taken.
         if path.components().any(|c| !matches!(c, Component::RootDir | Component::Normal(_))) {
             return Err(Errno::INVAL);
         }
         if path.as_os_str().is_empty() {
-            // Opening `.` is a step, too.
+            // Opening `.` needs search permission as well.
             self.enter(actor, start)?;
         }
         let mut at = start;
@@ -123,7 +123,7 @@ impl Store {
         Ok(at)
     }
 
-    /// The path that `path` leads to, and its inode, with all symlinks followed but, if asked, the last.
+    /// The resolved path and its inode: all symlinks are followed, the last one only if asked.
     pub(super) fn resolve(&self, actor: Actor, path: &Path, follow_last: bool) -> Result<(PathBuf, Id), Errno> {
         let mut way: Vec<(OsString, Id)> = Vec::new();
         let mut todo: Vec<OsString> = segments(path);
@@ -156,7 +156,7 @@ impl Store {
     }
 }
 
-/// The names on a path, the first one last, `..` among them.
+/// The segments of a path, including `..`, in reverse order.
 fn segments(path: &Path) -> Vec<OsString> {
     let names = path.components().filter_map(|component| match component {
         Component::Normal(name) => Some(name.to_owned()),

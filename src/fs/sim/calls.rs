@@ -1,4 +1,4 @@
-//! [`Fs`] as one process of the machine sees it.
+//! Implements [`Fs`] for one process of the machine.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,7 +14,7 @@ use super::names::How;
 use super::process::{BARRED, SET_GROUP, SimProcess, SimTurn};
 use super::store::Store;
 
-/// How many bytes one copy moves at most, so that callers must loop as on a real system.
+/// The most bytes that one copy moves, so that callers must loop as on a real system.
 const COPY: usize = 1 << 30;
 
 impl Fs for SimProcess {
@@ -109,7 +109,7 @@ impl Fs for SimProcess {
             |turn| {
                 let (store, node) = (&turn.state.store, turn.node(folder)?);
                 let entries = store.enter(turn.actor(), turn.id(folder)?)?;
-                // The real one opens the folder anew, so that it must still be readable.
+                // The real one opens the folder once more, which needs read permission.
                 store.allow(turn.actor(), node, READ)?;
                 Ok(entries.keys().cloned().collect())
             },
@@ -289,7 +289,7 @@ impl Fs for SimProcess {
             true,
             || handle.path().to_owned(),
             |turn| {
-                // Like the real one, it believes what it is told of now.
+                // Like the real one, it trusts `now`.
                 let mut dress = turn.node(handle)?.dress.clone();
                 if (now.user, now.group) != (wanted.user, wanted.group) {
                     (dress.user, dress.group) = (wanted.user, wanted.group);
@@ -374,7 +374,7 @@ impl Fs for SimProcess {
         self.sync_call("sync_file_system", path, folder, Store::sync_file_system, Store::lose_all_pages)
     }
 
-    /// What is below a file system here is nothing that this machine knows of.
+    /// This machine has nothing below its file systems.
     fn sync_machine(&self) {}
 
     fn try_lock(&self, folder: &Handle) -> io::Result<bool> {

@@ -1,4 +1,4 @@
-//! What a power loss may leave: which of the operations that are not durable survive.
+//! The disks that a power loss may leave: the operations that are not durable survive in part.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -12,13 +12,13 @@ use super::torn::{self, Random};
 use super::tree::{self, SimTree};
 use crate::digest::Digest;
 
-/// What the file system promises of metadata that was not synced. Of contents it promises nothing.
+/// The file system's promise about metadata that was not synced. About contents it promises nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Policy {
-    /// Any subset survives that is consistent in itself; a sync makes durable just what it was asked to.
+    /// Any consistent subset survives; a sync makes durable only the file or folder that it names.
     Unordered,
-    /// What survives is a prefix in the order of the calls, and a sync of anything makes all earlier metadata durable,
-    /// as ext4 and xfs do it.
+    /// A prefix in the order of the calls survives, and any sync makes all earlier metadata durable, as on ext4 and
+    /// xfs.
     OrderedMetadata,
 }
 
@@ -33,21 +33,21 @@ pub struct Image {
 }
 
 impl Image {
-    /// The digest of all that can be seen, inode identities included, but times (except for births) left out: two
-    /// images with the same digest need exploring only once.
+    /// The digest of everything visible, inode identities included, times (except birth times) left out: of two images
+    /// with the same digest, only one needs exploring.
     #[must_use]
     pub fn digest(&self) -> Digest {
         tree::digest(&self.disk, &self.machine, false)
     }
 
-    /// Everything by its path.
+    /// All files and folders by path.
     #[must_use]
     pub fn tree(&self) -> SimTree {
         tree::tree(&self.disk, &self.machine)
     }
 }
 
-/// Says what was lost and torn.
+/// Lists what was lost and torn.
 impl fmt::Display for Image {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("lost:")?;
@@ -59,12 +59,12 @@ impl fmt::Display for Image {
     }
 }
 
-/// What a power loss may leave.
+/// The disks that a power loss may leave.
 #[derive(Debug, Clone)]
 pub struct Images {
-    /// All different by [`Image::digest`].
+    /// The images, all with different [`Image::digest`]s.
     pub images: Vec<Image>,
-    /// Whether these are all there can be, or a sample.
+    /// True if these are all possible images, false if they are a sample.
     pub exhaustive: bool,
 }
 
@@ -77,16 +77,16 @@ impl IntoIterator for Images {
     }
 }
 
-/// Which operations survive.
+/// For each operation, whether it survives.
 type SimSurvivors = Vec<bool>;
 
-/// How many combinations are tried for each image that is asked for, before sampling takes over.
+/// The number of combinations tried for each image asked for, before sampling takes over.
 const TRIES: usize = 4;
 
 struct SimImages<'a> {
     store: &'a Store,
     needs: Vec<Vec<usize>>,
-    /// What survives of the log in any case.
+    /// The operations that survive in any case.
     given: SimSurvivors,
     policy: Policy,
     contents: BTreeMap<Id, Vec<Version>>,
@@ -98,7 +98,7 @@ struct SimImages<'a> {
 }
 
 impl Store {
-    /// The disks that a power loss now may leave: all, or a sample of `limit` by `seed` where there are more.
+    /// The disks that a power loss now may leave: all, or a sample of `limit`, chosen by `seed`, if there are more.
     pub(super) fn images(&self, policy: Policy, limit: usize, seed: u64) -> Images {
         let mut random = Random::new(seed);
         let (mut explorer, is_complete) = self.explorer(policy, limit, &mut random);
@@ -109,7 +109,7 @@ impl Store {
         Images { images: explorer.found, exhaustive }
     }
 
-    /// One of them.
+    /// One of these disks.
     pub(super) fn image(&self, policy: Policy, seed: u64) -> Image {
         let mut random = Random::new(seed);
         let (mut explorer, _) = self.explorer(policy, 1, &mut random);
@@ -117,7 +117,7 @@ impl Store {
         explorer.found.swap_remove(0)
     }
 
-    /// What is needed to tell the disks apart, and whether all contents are among those that may be left.
+    /// The explorer of these disks, and whether it covers all contents that may be left.
     fn explorer(&self, policy: Policy, limit: usize, random: &mut Random) -> (SimImages<'_>, bool) {
         let mut is_complete = true;
         let mut contents = BTreeMap::new();
@@ -157,7 +157,7 @@ fn describe(meta: &super::disk::Meta) -> String {
 }
 
 impl SimImages<'_> {
-    /// Tries every combination; `false`, with nothing found, where there are too many.
+    /// Tries every combination; returns `false`, with nothing found, if there are too many.
     fn exhaust(&mut self) -> bool {
         let budget = self.limit.saturating_mul(TRIES);
         let Some(sets) = self.all_sets(budget) else { return false };
@@ -224,7 +224,7 @@ impl SimImages<'_> {
         self.given.iter().enumerate().map(|(i, given)| *given || i < length).collect()
     }
 
-    /// The disk with those operations applied and all contents lost that can be.
+    /// The disk with those operations applied and every content lost that can be.
     fn names_of(&self, kept: &[bool]) -> Disk {
         let mut disk = self.store.durable.clone();
         for (logged, _) in self.store.log.iter().zip(kept).filter(|(_, kept)| **kept) {
@@ -268,7 +268,7 @@ impl SimImages<'_> {
         self.take(&disk, kept, &torn, &choice);
     }
 
-    /// The corners first, where the errors are, then what chance brings.
+    /// Takes the extreme cases first, where the errors are, then random ones.
     fn sample(&mut self, random: &mut Random) {
         let length = self.given.len();
         for kept in [self.prefix(length), self.prefix(0)] {
@@ -328,7 +328,7 @@ impl SimImages<'_> {
         self.consistent(|_| random.below(10) < of_ten)
     }
 
-    /// Those that are wanted, but for those that need one that is not.
+    /// The wanted operations, without those that need one that is not wanted.
     fn consistent(&self, mut is_wanted: impl FnMut(usize) -> bool) -> SimSurvivors {
         let mut kept: SimSurvivors = Vec::with_capacity(self.given.len());
         for index in 0..self.given.len() {

@@ -1,4 +1,4 @@
-//! Inodes and names: one view of the file system, live or durable. Cloning one copies pointers only.
+//! Inodes and names: one view of the file system, live or durable. A clone copies only pointers.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -9,10 +9,10 @@ use std::sync::{Arc, OnceLock};
 use super::super::{FileKind, Timestamp};
 use crate::digest::Digest;
 
-/// What tells inodes apart for good: unlike inode numbers, it is never given twice.
+/// The permanent key of an inode: unlike an inode number, it is never reused.
 pub(super) type Id = u64;
 
-/// The folder that everything is in.
+/// The root folder.
 pub(super) const ROOT: Id = 1;
 
 /// The inode flags of `chattr +i` and `chattr +a`.
@@ -30,7 +30,7 @@ pub(super) enum SimBody {
     Special,
 }
 
-/// What `chmod`, `chown`, `setfattr` and `chattr` change.
+/// The metadata that `chmod`, `chown`, `setfattr` and `chattr` change.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Dress {
     pub(super) mode: u32,
@@ -46,7 +46,7 @@ pub(super) struct Node {
     pub(super) born: Timestamp,
     pub(super) mount: u64,
     pub(super) mount_root: bool,
-    /// How many entries lead here.
+    /// The number of entries that lead here.
     pub(super) names: u64,
     pub(super) body: SimBody,
     pub(super) dress: Dress,
@@ -98,10 +98,10 @@ pub(super) struct SimNameChange {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SimOperation {
-    /// Entries that change at once or not at all.
+    /// Entries that change together or not at all.
     Names {
         changes: Vec<SimNameChange>,
-        /// A folder gets another parent.
+        /// True if a folder gets another parent.
         moves_folder: bool,
         /// The folder that is removed.
         removes: Option<Id>,
@@ -122,7 +122,7 @@ pub(super) struct Meta {
     pub(super) what: SimOperation,
 }
 
-/// An inode with the digest of what it is, once somebody asked for it: most inodes are the same in many disks.
+/// An inode with its digest once computed: most inodes are the same in many disks.
 #[derive(Debug, Clone)]
 struct SimNode {
     node: Node,
@@ -136,7 +136,7 @@ pub(super) struct Disk {
 }
 
 impl Disk {
-    /// Two disks with the same version are the same; a change gives a version that no disk ever had.
+    /// Two disks with the same version are the same; a change sets a version that no disk ever had.
     pub(super) fn version(&self) -> u64 {
         self.version
     }
@@ -150,7 +150,7 @@ impl Disk {
         self.nodes.get(&id).map(|known| &known.node)
     }
 
-    /// The digest of an inode, made by `digest` where it is not known yet.
+    /// The digest of an inode, computed by `digest` unless it is known.
     pub(super) fn digest(&self, id: Id, digest: impl FnOnce(&Node) -> Digest) -> Option<Digest> {
         self.nodes.get(&id).map(|known| *known.digest.get_or_init(|| digest(&known.node)))
     }
@@ -176,7 +176,7 @@ impl Disk {
         self.nodes.iter().map(|(id, known)| (*id, &known.node))
     }
 
-    /// Takes over an inode as another view has it, with nothing copied.
+    /// Takes an inode over from another view, without copying its content.
     pub(super) fn take(&mut self, id: Id, from: &Self) {
         if let Some(node) = from.nodes.get(&id) {
             self.renew_version();
@@ -224,7 +224,7 @@ impl Disk {
         }
     }
 
-    /// Forgets what no name leads to, as `fsck` does at boot, and counts the names anew.
+    /// Drops inodes without a name, as `fsck` does at boot, and counts the names again.
     pub(super) fn prune(&mut self) {
         let mut names = BTreeMap::from([(ROOT, 1_u64)]);
         let mut todo = vec![ROOT];

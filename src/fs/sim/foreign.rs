@@ -1,4 +1,4 @@
-//! Foreign programs: acts by path, done by root, neither counted nor hooked.
+//! Foreign programs: actions by path, as root, neither counted nor hooked.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ use super::names::{How, Spot};
 use super::state::{Descriptor, FOREIGN, SimOpenFile, SimState};
 use super::tree::{self, SimEntry, SimTree};
 
-/// A file that a foreign program has open for reading and writing, whatever becomes of its name.
+/// A file that a foreign program holds open for reading and writing, whatever happens to its name.
 #[derive(Debug)]
 pub struct SimHeldFile(Descriptor);
 
@@ -42,14 +42,14 @@ impl SimHeldFile {
         Ok(state.store.node(open.id)?.bytes().ok_or(Errno::ISDIR)?.to_vec())
     }
 
-    /// Whether a foreign program took away its last name: from then on nobody can find it.
+    /// Returns whether a foreign program removed its last name: from then on nobody can find it.
     #[must_use]
     pub fn was_dropped(&self) -> bool {
         let state = self.0.shared.lock();
         self.open(&state).is_ok_and(|open| state.dropped.contains(&open.id))
     }
 
-    /// The same file on another machine, such as a fork of this one; an error where it has no name there.
+    /// The same file on another machine, such as a fork of this one; an error if it has no name there.
     pub fn on(&self, machine: &SimFs) -> io::Result<Self> {
         let id = self.open(&self.0.shared.lock())?.id;
         let mut state = machine.shared.lock();
@@ -58,7 +58,7 @@ impl SimHeldFile {
         Ok(Self(Descriptor { shared: Arc::clone(&machine.shared), key }))
     }
 
-    /// Whether it still has a name.
+    /// Returns whether it still has a name.
     #[must_use]
     pub fn has_name(&self) -> bool {
         let state = self.0.shared.lock();
@@ -116,7 +116,7 @@ impl SimFs {
         Ok(state.store.make(Actor::ROOT, "create", place.spot(), body, mode)?)
     }
 
-    /// Makes a folder and all that are missing above it, mode 0755.
+    /// Makes a folder and the missing ones above it, mode 0755.
     pub fn make_folders(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let mut at = PathBuf::from("/");
         for name in path.as_ref().components().skip(1) {
@@ -139,7 +139,7 @@ impl SimFs {
         write_all(&mut self.shared.lock(), file(id), 0, bytes.as_ref())
     }
 
-    /// Cuts a file to nothing and writes it anew: the same inode.
+    /// Truncates a file and writes it again: the same inode.
     pub fn write_in_place(&self, path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> io::Result<()> {
         let mut state = self.foreign();
         let id = find(&state, path.as_ref())?;
@@ -147,7 +147,7 @@ impl SimFs {
         write_all(&mut state, file(id), 0, bytes.as_ref())
     }
 
-    /// The same, and sets the time of the last change back to what it was.
+    /// Writes in place and restores the modification time.
     pub fn write_keeping_time(&self, path: impl AsRef<Path>, bytes: &[u8]) -> io::Result<()> {
         let path = path.as_ref();
         let modified = self.stat(path)?.modified;
@@ -159,7 +159,7 @@ impl SimFs {
         Ok(())
     }
 
-    /// Writes at the end of a file: the same inode.
+    /// Appends to a file: the same inode.
     pub fn append(&self, path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> io::Result<()> {
         self.open(path)?.append(bytes.as_ref())
     }
@@ -193,7 +193,7 @@ impl SimFs {
         Ok(())
     }
 
-    /// Deletes a name of anything but a folder.
+    /// Deletes a name of a file, symlink or special file.
     pub fn delete(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let mut state = self.foreign();
         let place = place(&state, path.as_ref())?;
@@ -211,7 +211,7 @@ impl SimFs {
         Ok(())
     }
 
-    /// Gives the file at `path` one more name.
+    /// Gives the file at `path` another name.
     pub fn link(&self, path: impl AsRef<Path>, new: impl AsRef<Path>) -> io::Result<()> {
         let mut state = self.foreign();
         let (id, to) = (find(&state, path.as_ref())?, place(&state, new.as_ref())?);
@@ -228,13 +228,13 @@ impl SimFs {
         self.make(path.as_ref(), SimBody::Special, 0o644).map(drop)
     }
 
-    /// Makes a folder at `path` that is the root of another file system. It is there after a crash, too: the
-    /// parent's file system is synced.
+    /// Makes a folder at `path` that is the root of another file system. It survives a crash: the parent's file system
+    /// is synced.
     pub fn mount(&self, path: impl AsRef<Path>) -> io::Result<()> {
         self.mount_of(path.as_ref(), false)
     }
 
-    /// The same with the file system of its parent: another mount of the same device.
+    /// Makes another mount of the parent's file system at `path`: the same device.
     pub fn bind_mount(&self, path: impl AsRef<Path>) -> io::Result<()> {
         self.mount_of(path.as_ref(), true)
     }
@@ -261,7 +261,7 @@ impl SimFs {
         Ok(())
     }
 
-    /// Changes what a file or folder is dressed in.
+    /// Changes the metadata of a file or folder.
     fn dress(&self, path: &Path, change: impl FnOnce(&mut Dress)) -> io::Result<()> {
         let mut state = self.foreign();
         let id = find(&state, path)?;
@@ -281,7 +281,7 @@ impl SimFs {
         self.dress(path.as_ref(), |dress| (dress.user, dress.group) = (user, group))
     }
 
-    /// Sets the time of the last change of the content, as `touch -d` does.
+    /// Sets the modification time, as `touch -d` does.
     pub fn set_modified(&self, path: impl AsRef<Path>, modified: Timestamp) -> io::Result<()> {
         let mut state = self.foreign();
         let id = find(&state, path.as_ref())?;
@@ -290,7 +290,7 @@ impl SimFs {
         Ok(())
     }
 
-    /// Takes an attribute away: `setfattr -x`.
+    /// Removes an attribute: `setfattr -x`.
     pub fn remove_attribute(&self, path: impl AsRef<Path>, name: &str) -> io::Result<()> {
         self.dress(path.as_ref(), |dress| dress.extended.retain(|(n, _)| n != name))
     }
@@ -304,7 +304,7 @@ impl SimFs {
         })
     }
 
-    /// `chattr`: what cannot be changed, what can only grow.
+    /// `chattr`: sets whether it is immutable or append-only.
     pub fn set_barred(&self, path: impl AsRef<Path>, immutable: bool, append_only: bool) -> io::Result<()> {
         self.dress(path.as_ref(), |dress| {
             dress.flags &= !(IMMUTABLE | APPEND_ONLY);
@@ -313,7 +313,7 @@ impl SimFs {
         })
     }
 
-    /// Opens a file to write to it later.
+    /// Opens a file in order to write to it later.
     pub fn open(&self, path: impl AsRef<Path>) -> io::Result<SimHeldFile> {
         let mut state = self.shared.lock();
         let id = find(&state, path.as_ref())?;
@@ -328,34 +328,34 @@ impl SimFs {
         Ok(state.store.node(id)?.bytes().ok_or(Errno::ISDIR)?.to_vec())
     }
 
-    /// What stands at a path, the last symlink not followed.
+    /// The metadata of a path; a symlink at its end is not followed.
     pub fn stat(&self, path: impl AsRef<Path>) -> io::Result<Stat> {
         let state = self.shared.lock();
         let (_, id) = state.store.resolve(Actor::ROOT, path.as_ref(), false)?;
         Ok(state.store.stat(id)?)
     }
 
-    /// Whether there is anything at a path, be it a dangling symlink.
+    /// Returns whether anything is at a path, including a dangling symlink.
     #[must_use]
     pub fn exists(&self, path: impl AsRef<Path>) -> bool {
         self.stat(path).is_ok()
     }
 
-    /// Everything by its path.
+    /// All files and folders by path.
     #[must_use]
     pub fn tree(&self) -> SimTree {
         let state = self.shared.lock();
         tree::tree(&state.store.live, &state.store.machine)
     }
 
-    /// Everything in a folder by its path in it, a folder before what is in it: in less time than all of the tree.
+    /// The content of a folder by relative path, a folder before what is in it; faster than the whole tree.
     pub fn entries(&self, folder: impl AsRef<Path>) -> io::Result<Vec<(PathBuf, SimEntry)>> {
         let state = self.shared.lock();
         let id = find(&state, folder.as_ref())?;
         Ok(tree::entries(&state.store.live, id, &state.store.machine))
     }
 
-    /// Writes the content of a file again and makes it durable, as its owner does who was told that a sync failed.
+    /// Writes the content of a file again and makes it durable, as a program does after a sync that failed.
     pub fn write_again(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let mut state = self.shared.lock();
         let id = find(&state, path.as_ref())?;

@@ -1,4 +1,4 @@
-//! The place where a test steps in between the calls of a process.
+//! The hook by which a test acts between the calls of a process.
 
 use std::cell::Cell;
 use std::fmt;
@@ -16,17 +16,17 @@ pub struct SimCall<'a> {
     pub number: u64,
     /// The process that makes it.
     pub process: u32,
-    /// The function of [`Fs`](super::super::Fs), like `write_at`.
+    /// The name of the function of [`Fs`](super::super::Fs), such as `write_at`.
     pub verb: &'static str,
-    /// What it is about.
+    /// The path that it is about.
     pub path: &'a Path,
-    /// Of a rename: where to.
+    /// The destination of a rename.
     pub to: Option<&'a Path>,
-    /// Whether it can change what is seen, or what survives a crash.
+    /// True if it can change what is visible, or what survives a crash.
     pub mutates: bool,
 }
 
-/// What becomes of a call.
+/// The hook's decision about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Action {
@@ -35,19 +35,19 @@ pub enum Action {
     /// It fails and does nothing. A failed sync loses pages, see
     /// [`Settings::failed_sync_loses_pages`](super::SimSettings::failed_sync_loses_pages).
     Fail(Errno),
-    /// It does its work and reports a failure all the same.
+    /// It is carried out and reports a failure nevertheless.
     FailAfter(Errno),
-    /// It reads, writes or copies so many bytes at most.
+    /// It reads, writes or copies at most this many bytes.
     Short(usize),
-    /// Its process is killed before it runs: handles and locks are gone.
+    /// Its process is killed before it runs: its handles are closed and its locks released.
     Kill,
-    /// The whole machine stops before it runs; what a power loss leaves is for `images` to say.
+    /// The whole machine stops before it runs; `images` then has what a power loss leaves.
     Halt,
 }
 
 pub(super) type Hook = Arc<dyn Fn(&SimCall<'_>) -> Action + Send + Sync>;
 
-/// What every call of a dead process answers.
+/// The error of every call of a dead process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the process was killed")]
 pub struct SimKilled;
@@ -57,7 +57,7 @@ impl SimKilled {
         io::Error::other(Self)
     }
 
-    /// Whether `error` is of a process that was killed, or of a machine that stopped.
+    /// Returns whether `error` comes from a killed process, or from a machine that stopped.
     #[must_use]
     pub fn is(error: &io::Error) -> bool {
         error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<Self>)
@@ -68,7 +68,7 @@ thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Calls that are made from inside a hook are neither counted nor hooked.
+/// Marks calls made from inside a hook, which are neither counted nor hooked.
 #[derive(Debug)]
 pub(super) struct Inside;
 

@@ -1,4 +1,4 @@
-//! What a simulated machine is made of besides its files: clock, mounts, limits.
+//! The parts of a simulated machine besides its files: clock, mounts, limits.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,19 +6,19 @@ use std::time::Duration;
 use super::super::Timestamp;
 use super::disk::{Disk, Id};
 
-/// The simulated clock starts here: in November 2023.
+/// The start of the simulated clock: in November 2023.
 const EPOCH: Duration = Duration::from_secs(1_700_000_000);
 
-/// What holds for the whole machine.
+/// Settings of the whole machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SimSettings {
-    /// How far the clock moves with each call that changes something.
+    /// The time by which each call that changes something moves the clock.
     pub tick: Duration,
-    /// The permission bits that new files are not given.
+    /// The permission bits that new files do not get.
     pub umask: u32,
-    /// How many files a process may have open.
+    /// The most files that a process may have open.
     pub open_files: u64,
-    /// Whether a failed sync marks its pages clean, so that no later sync writes them. Linux does.
+    /// True if a failed sync marks its pages clean, so that no later sync writes them. Linux does.
     pub failed_sync_loses_pages: bool,
 }
 
@@ -28,32 +28,32 @@ impl Default for SimSettings {
     }
 }
 
-/// One file system of the machine: the root's, or one that is mounted somewhere.
+/// One file system of the machine: the root's, or a mounted one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "switches that are independent of each other")]
 pub struct Volume {
     /// The name of its type.
     pub name: String,
-    /// Nothing can be changed.
+    /// True if nothing can be changed.
     pub read_only: bool,
-    /// Whether two names can be exchanged.
+    /// True if two names can be exchanged.
     pub exchange: bool,
-    /// Whether inodes have a birth time.
+    /// True if inodes have a birth time.
     pub birth_times: bool,
-    /// Whether a new inode gets the lowest free number. Otherwise none is given twice.
+    /// True if a new inode gets the lowest free number; otherwise no number is reused.
     pub reuse_inodes: bool,
-    /// How many bytes all files together may have.
+    /// The most bytes that all files together may have.
     pub bytes: Option<u64>,
-    /// How many inodes there may be.
+    /// The most inodes.
     pub inodes: Option<u64>,
-    /// What [`FileSystem::local`](super::super::FileSystem::local) says.
+    /// The value of [`FileSystem::local`](super::super::FileSystem::local).
     pub local: bool,
-    /// What [`FileSystem::sync_each`](super::super::FileSystem::sync_each) says.
+    /// The value of [`FileSystem::sync_each`](super::super::FileSystem::sync_each).
     pub sync_each: bool,
-    /// Whether a sync of the file system does anything; what
-    /// [`FileSystem::syncs_whole`](super::super::FileSystem::syncs_whole) says.
+    /// True if a sync of the file system has any effect; the value of
+    /// [`FileSystem::syncs_whole`](super::super::FileSystem::syncs_whole).
     pub syncs_whole: bool,
-    /// Whether an advisory lock keeps anybody out. Some network file systems only say so.
+    /// True if an advisory lock excludes others. Some network file systems only claim so.
     pub locks: bool,
 }
 
@@ -75,7 +75,7 @@ impl Default for Volume {
     }
 }
 
-/// What is the same before and after a crash, except for the boot.
+/// The state that a crash does not change, except for the boot.
 #[derive(Debug, Clone)]
 pub(super) struct Machine {
     clock: Duration,
@@ -83,7 +83,7 @@ pub(super) struct Machine {
     next_number: u64,
     pub(super) boot: u64,
     pub(super) settings: SimSettings,
-    /// By device.
+    /// The volume of each device.
     volumes: BTreeMap<u64, Volume>,
     /// The device of each mount.
     mounts: BTreeMap<u64, u64>,
@@ -116,7 +116,7 @@ impl Machine {
         self.clock = self.clock.saturating_sub(by);
     }
 
-    /// The running boot's id, in the shape that Linux gives it.
+    /// The boot id, in the format of Linux.
     pub(super) fn boot_id(&self) -> String {
         format!("51b007ed-0000-4000-8000-{:012x}", self.boot)
     }
@@ -126,7 +126,7 @@ impl Machine {
     }
 
     pub(super) fn volume(&self, mount: u64) -> &Volume {
-        // Every mount is entered together with its device, and neither is ever taken away.
+        // Every mount is added together with its device, and neither is ever removed.
         &self.volumes[&self.device(mount)]
     }
 
@@ -135,7 +135,7 @@ impl Machine {
         self.volumes.get_mut(&device)
     }
 
-    /// Adds a mount: of a new volume, or one more of `device`.
+    /// Adds a mount: of a new volume, or another one of `device`.
     pub(super) fn mount(&mut self, device: Option<u64>) -> u64 {
         let mount = self.mounts.keys().max().map_or(1, |m| m + 1);
         let device = device.unwrap_or_else(|| {

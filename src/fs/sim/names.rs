@@ -1,4 +1,4 @@
-//! Everything that changes names. The order of the checks is the kernel's, so that the errors are its own.
+//! Everything that changes names. The order of the checks is the kernel's, so that the errors are the same.
 
 use std::ffi::OsStr;
 
@@ -8,12 +8,12 @@ use super::access::{Actor, WRITE};
 use super::disk::{Dress, Id, Node, SimBody, SimNameChange};
 use super::store::Store;
 
-/// How a rename treats the name that it goes to.
+/// How a rename treats its destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum How {
     Exchange,
     NoReplace,
-    /// What stands there goes, as with plain `rename`.
+    /// The destination is replaced, as with plain `rename`.
     Replace,
 }
 
@@ -58,7 +58,7 @@ impl Store {
         Ok(id)
     }
 
-    /// Gives a file one more name.
+    /// Gives a file another name.
     pub(super) fn link(&mut self, actor: Actor, id: Id, to: Spot<'_>) -> Result<(), Errno> {
         if self.look(actor, to.folder, to.name)?.is_some() {
             return Err(Errno::EXIST);
@@ -74,7 +74,7 @@ impl Store {
         Ok(())
     }
 
-    /// Renames; answers the inode whose name was replaced.
+    /// Renames; returns the inode whose name was replaced.
     pub(super) fn rename(&mut self, actor: Actor, from: Spot<'_>, to: Spot<'_>, how: How) -> Result<Option<Id>, Errno> {
         self.enter(actor, from.folder)?;
         self.enter(actor, to.folder)?;
@@ -144,7 +144,7 @@ impl Store {
         let moved = [Some(source), target.filter(|_| how == How::Exchange)];
         for id in moved.into_iter().flatten() {
             let node = self.node(id)?;
-            // A folder that gets another parent is written to: its `..` changes.
+            // A folder that gets another parent needs write permission: its `..` changes.
             if from != to && node.is_folder() {
                 self.allow(actor, node, WRITE)?;
             }
@@ -157,7 +157,7 @@ impl Store {
         Ok(())
     }
 
-    /// Removes a name of anything but a folder; answers what it stood for.
+    /// Removes a name of a file, symlink or special file; returns its inode.
     pub(super) fn unlink(&mut self, actor: Actor, at: Spot<'_>) -> Result<Id, Errno> {
         let id = self.find_for_removal(actor, at)?;
         if self.node(id)?.is_folder() {
@@ -167,7 +167,7 @@ impl Store {
         Ok(id)
     }
 
-    /// Removes an empty folder; answers which.
+    /// Removes an empty folder; returns its inode.
     pub(super) fn remove_folder(&mut self, actor: Actor, at: Spot<'_>) -> Result<Id, Errno> {
         let id = self.find_for_removal(actor, at)?;
         let node = self.node(id)?;
@@ -192,7 +192,7 @@ impl Store {
         Ok(id)
     }
 
-    /// Whether `folder` is `id` or beneath it.
+    /// Returns whether `folder` is `id` or beneath it.
     fn is_above(&self, id: Id, folder: Id) -> bool {
         let mut todo = vec![id];
         while let Some(at) = todo.pop() {

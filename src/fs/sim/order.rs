@@ -1,14 +1,14 @@
-//! Which operation cannot survive a crash without which earlier one.
+//! Dependencies between operations: which one cannot survive a crash without which earlier one.
 //!
-//! Metadata that may be lost in any order is still consistent: an entry holds what the last surviving operation on it
-//! put there, so of the operations on one entry a prefix survives; a folder is not removed before what was in it has
-//! gone; a folder is not moved into itself by dropping the move in between; and an inode number is not given anew
-//! before the name of its last bearer has gone.
+//! Metadata that may be lost in any order is still consistent: an entry holds the result of the last surviving
+//! operation on it, so of the operations on one entry a prefix survives; a folder is not removed before its contents
+//! are gone; a folder is not moved into itself by dropping the move in between; and an inode number is not reused
+//! before the name of its last bearer is gone.
 
 use super::disk::{Disk, Id, Meta, SimNameChange, SimOperation};
 use super::store::SimPendingName;
 
-/// For each operation the earlier ones that it needs, itself not among them.
+/// The earlier operations that each operation needs, itself excluded.
 pub(super) fn dependencies(log: &[SimPendingName], disk: &Disk) -> Vec<Vec<usize>> {
     (0..log.len()).map(|later| (0..later).filter(|i| needs(&log[later].meta, &log[*i].meta, disk)).collect()).collect()
 }

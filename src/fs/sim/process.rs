@@ -13,7 +13,7 @@ use super::hook::{Action, Inside, SimCall, SimKilled};
 use super::names::Spot;
 use super::state::{Descriptor, Process, SimOpenFile, SimShared, SimState};
 
-/// A process on a [`SimFs`](super::SimFs): what it opens and locks is gone when it is killed.
+/// A process on a [`SimFs`](super::SimFs): a kill closes its files and releases its locks.
 ///
 /// Clones are threads of the same process.
 #[derive(Debug, Clone)]
@@ -28,11 +28,11 @@ pub(super) const BARRED: u32 = IMMUTABLE | APPEND_ONLY;
 /// The set-group-id bit.
 pub(super) const SET_GROUP: u32 = 0o2000;
 
-/// What a call may count on.
+/// The state during a call.
 pub(super) struct SimTurn<'a> {
     pub(super) state: &'a mut SimState,
     pub(super) process: Process,
-    /// How many bytes it may move.
+    /// The most bytes that it may move.
     pub(super) most: usize,
 }
 
@@ -72,7 +72,7 @@ impl SimTurn<'_> {
         Ok(self.state.store.node(self.id(handle)?)?)
     }
 
-    /// Dresses a file, if there is anything to change and the process may.
+    /// Changes the metadata of a file, if anything changes and the process may.
     pub(super) fn dress(
         &mut self,
         verb: &'static str,
@@ -90,7 +90,7 @@ impl SimTurn<'_> {
         }
         let is_owner = actor.user == 0 || actor.user == old.user;
         let gives_away = actor.user != 0 && (new.user != old.user || ![old.group, actor.group].contains(&new.group));
-        // For a group that the process is not in, the kernel drops the bit and says nothing; the real one looks.
+        // For a group that the process is not in, the kernel clears the bit without an error; the real one verifies it.
         let loses_bit = actor.user != 0 && new.mode & SET_GROUP != 0 && new.group != actor.group;
         if node.has_flag(BARRED) || !is_owner || gives_away || loses_bit {
             return Err(Errno::PERM.into());
@@ -102,7 +102,7 @@ impl SimTurn<'_> {
 }
 
 impl SimProcess {
-    /// Runs one call: counts it, asks the hook, and does it if both process and machine are still there.
+    /// Runs one call: counts it, calls the hook, and carries it out if both process and machine are still alive.
     pub(super) fn call<T>(
         &self,
         verb: &'static str,
@@ -113,7 +113,7 @@ impl SimProcess {
         self.call_or(verb, mutates, || (path(), None), act, |_| Ok(()))
     }
 
-    /// The same for a call that leaves its traces when the hook lets it fail, or is about two paths.
+    /// The same for a call that changes something even if the hook makes it fail, or that has two paths.
     pub(super) fn call_or<T>(
         &self,
         verb: &'static str,
@@ -138,7 +138,7 @@ impl SimProcess {
         }
     }
 
-    /// What the hook wants to become of a call. The machine is not locked while it decides.
+    /// The hook's decision about a call. The machine is not locked meanwhile.
     fn ask(
         &self,
         verb: &'static str,

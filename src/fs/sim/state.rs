@@ -25,18 +25,18 @@ pub(super) struct Process {
     pub(super) actor: Actor,
 }
 
-/// The process that foreign acts are done by; it cannot be killed.
+/// The process of foreign programs; it cannot be killed.
 pub(super) const FOREIGN: u64 = 0;
 
 #[derive(Debug)]
 pub(super) struct SimState {
     pub(super) store: Store,
     pub(super) open: BTreeMap<u64, SimOpenFile>,
-    /// Which description has the lock of an inode.
+    /// The description that holds the lock of an inode.
     pub(super) locks: BTreeMap<Id, u64>,
-    /// Inodes that are open and whose last name a foreign program took away.
+    /// Inodes that are open and whose last name a foreign program removed.
     pub(super) dropped: BTreeSet<Id>,
-    /// Those that live, by a key that is never given again, as a pid may be.
+    /// The living processes, by a key that is never reused, unlike a pid.
     pub(super) processes: BTreeMap<u64, Process>,
     next_key: u64,
     pub(super) calls: u64,
@@ -44,7 +44,7 @@ pub(super) struct SimState {
     hook: Option<Hooked>,
 }
 
-/// What all handles to one machine share.
+/// The state that all handles to one machine share.
 #[derive(Debug)]
 pub(super) struct SimShared(Mutex<SimState>);
 
@@ -64,12 +64,12 @@ impl SimShared {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, SimState> {
-        // A test that panicked inside a call says so itself.
+        // A test that panicked inside a call reports that itself.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What a handle of this file system holds: closes its description when dropped.
+/// The content of a handle of this file system; it closes its description when dropped.
 #[derive(Debug)]
 pub(super) struct Descriptor {
     pub(super) shared: Arc<SimShared>,
@@ -92,7 +92,7 @@ impl SimState {
         self.hook.as_ref().map(|h| Arc::clone(&h.0))
     }
 
-    /// Answers the hook that was there: it is to be dropped when the machine is not locked, since it may hold handles.
+    /// Returns the previous hook. Drop it while the machine is not locked, since it may hold handles.
     pub(super) fn set_hook(&mut self, hook: Option<Hook>) -> Option<Hooked> {
         std::mem::replace(&mut self.hook, hook.map(Hooked))
     }
@@ -122,7 +122,7 @@ impl SimState {
         Ok(key)
     }
 
-    /// Turns a description to another inode.
+    /// Makes a description refer to another inode.
     pub(super) fn reopen(&mut self, key: u64, id: Id) {
         if let Some(open) = self.open.get_mut(&key) {
             open.id = id;
@@ -137,7 +137,7 @@ impl SimState {
         self.collect(open.id);
     }
 
-    /// A foreign program took a name away.
+    /// Records that a foreign program removed a name.
     pub(super) fn drop_name(&mut self, id: Id) {
         if self.store.live.get(id).is_some_and(|node| node.names == 0) {
             self.dropped.insert(id);
@@ -154,7 +154,7 @@ impl SimState {
         }
     }
 
-    /// Opens an inode for reading, as `actor` may.
+    /// Opens an inode for reading, if `actor` may.
     pub(super) fn open_to_read(&mut self, process: u64, actor: Actor, id: Id) -> Result<u64, Errno> {
         let node = self.store.node(id)?;
         if matches!(node.body, SimBody::Symlink(_)) {
@@ -176,7 +176,7 @@ impl SimState {
         Ok(count)
     }
 
-    /// Writes what there is room for.
+    /// Writes as much as there is room for.
     pub(super) fn write(&mut self, open: SimOpenFile, offset: u64, bytes: &[u8]) -> Result<usize, Errno> {
         if !open.writable {
             return Err(Errno::BADF);
@@ -205,7 +205,7 @@ impl SimState {
         Ok(count)
     }
 
-    /// Writing takes the set-id bits away, unless root does it.
+    /// Clears the set-id bits, as a write by anyone but root does.
     fn strip_set_ids(&mut self, open: SimOpenFile) {
         let is_root = self.processes.get(&open.process).is_none_or(|p| p.actor.user == 0);
         let Some(dress) = self.store.live.get(open.id).filter(|_| !is_root).map(|n| n.dress.clone()) else { return };
@@ -216,7 +216,7 @@ impl SimState {
         }
     }
 
-    /// Cuts a file to nothing, as opening it to write it anew does.
+    /// Truncates a file, as opening it for a new content does.
     pub(super) fn truncate(&mut self, id: Id) -> Result<(), Errno> {
         let bytes = self.store.node(id)?.bytes().ok_or(Errno::ISDIR)?;
         let blocks = bytes.len().div_ceil(BLOCK);

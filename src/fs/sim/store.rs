@@ -1,4 +1,4 @@
-//! The live view, the durable view, and what lies between them.
+//! The live view, the durable view, and the operations between them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use super::disk::{Disk, Dress, Id, Meta, Node, ROOT, SimBody, SimBytes, SimNameC
 use super::machine::Machine;
 use super::order;
 
-/// What is written to a disk at once.
+/// The unit in which content reaches the disk.
 pub(super) const BLOCK: usize = 4096;
 
-/// How many unsynced contents of one file are remembered.
+/// The number of unsynced contents kept of one file.
 const VERSIONS: usize = 64;
 
 /// One content that a file had since its last sync.
@@ -21,7 +21,7 @@ const VERSIONS: usize = 64;
 pub(super) struct Version {
     pub(super) bytes: SimBytes,
     pub(super) modified: Timestamp,
-    /// When it was written: the inode is written with it, and tells that by its change time.
+    /// The time of the write: the inode is written with the content, and its change time shows it.
     pub(super) changed: Timestamp,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Version {
 pub(super) struct SimPendingContent {
     /// All contents since the durable one, the live one last.
     pub(super) versions: Vec<Version>,
-    /// The blocks that the system holds for clean although they were never written.
+    /// The blocks that the system takes for clean although they were never written.
     lost: BTreeSet<usize>,
 }
 
@@ -38,14 +38,14 @@ pub(super) struct SimPendingContent {
 #[derive(Debug, Clone)]
 pub(super) struct SimPendingName {
     pub(super) meta: Arc<Meta>,
-    /// Whether it is durable on a file system with ordered metadata.
+    /// True if it is durable on a file system with ordered metadata.
     pub(super) flushed: bool,
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct Store {
     pub(super) live: Disk,
-    /// What survives any crash. Inodes are in it from birth, but without names.
+    /// The view that survives any crash. It has inodes from birth, but without names.
     pub(super) durable: Disk,
     pub(super) log: Vec<SimPendingName>,
     pub(super) pending: BTreeMap<Id, SimPendingContent>,
@@ -58,7 +58,7 @@ pub(super) fn block(bytes: &[u8], index: usize) -> &[u8] {
     &bytes[start..(start + BLOCK).min(bytes.len())]
 }
 
-/// `base` with the blocks `blocks` as `from` has them, zeros where it has none.
+/// `base` with `blocks` taken from `from`, zeros where it has none.
 fn overlaid(base: &[u8], blocks: &BTreeSet<usize>, from: &[u8]) -> SimBytes {
     let mut bytes = base.to_vec();
     for index in blocks {
@@ -94,7 +94,7 @@ impl Store {
         Self::of(live, machine)
     }
 
-    /// A file system of which everything is durable.
+    /// A file system on which everything is durable.
     pub(super) fn of(live: Disk, machine: Machine) -> Self {
         Self { durable: live.clone(), live, log: Vec::new(), pending: BTreeMap::new(), machine }
     }
@@ -144,7 +144,7 @@ impl Store {
         self.record(verb, device, SimOperation::Dress { id, dress, modified });
     }
 
-    /// Gives a file a new content, of which `blocks` were written just now.
+    /// Gives a file a new content, of which `blocks` were just written.
     pub(super) fn change_content(&mut self, id: Id, bytes: Vec<u8>, blocks: std::ops::Range<usize>) {
         let now = self.machine.now();
         let bytes = Arc::new(bytes);
@@ -155,18 +155,19 @@ impl Store {
         let pending = self.pending.entry(id).or_default();
         pending.lost.retain(|b| !blocks.contains(b));
         if pending.versions.len() == VERSIONS {
-            // The oldest goes: the newest are what a crash is likelier to leave, and the durable one is kept apart.
+            // The oldest goes: a crash more likely leaves the newest, and the durable one is kept apart.
             pending.versions.remove(0);
         }
         pending.versions.push(Version { bytes, modified: now, changed: now });
     }
 
-    /// Forgets an inode that has neither a name nor a handle. A crash may still bring its old name back.
+    /// Drops an inode that has neither a name nor a handle. A crash may still bring its old name back.
     pub(super) fn forget(&mut self, id: Id) {
         self.live.remove(id);
     }
 
-    /// Makes a file, or the names in a folder, durable, and on a file system with ordered metadata all metadata so far.
+    /// Makes a file, or the names in a folder, durable; on a file system with ordered metadata, all metadata so far as
+    /// well.
     pub(super) fn sync(&mut self, id: Id) {
         let device = self.device_of(id).unwrap_or(1);
         let log = std::mem::take(&mut self.log);
@@ -191,7 +192,7 @@ impl Store {
         self.sync_content(id);
     }
 
-    /// What a process gets that asks for a sync of the file system of `id`: on some nothing comes of it.
+    /// A process's call to sync the file system of `id`: on some it does nothing.
     pub(super) fn sync_file_system(&mut self, id: Id) {
         if self.live.get(id).is_none_or(|node| self.machine.volume(node.mount).syncs_whole) {
             self.sync_all(id);
@@ -243,7 +244,7 @@ impl Store {
         self.pending.insert(id, pending);
     }
 
-    /// A sync of `id` failed: its dirty pages are marked clean and will not be written by a later one.
+    /// Handles a failed sync of `id`: its dirty pages are marked clean, and no later sync writes them.
     pub(super) fn lose_pages(&mut self, id: Id) {
         let Some(pending) = self.pending.get_mut(&id) else { return };
         let Some(last) = pending.versions.last() else { return };
@@ -253,7 +254,7 @@ impl Store {
         pending.lost.extend((0..blocks).filter(|b| block(durable, *b) != block(&last.bytes, *b)));
     }
 
-    /// Writes the whole content again: what a failed sync lost of it is durable now.
+    /// Writes the whole content again: blocks that a failed sync lost become durable.
     pub(super) fn write_again(&mut self, id: Id) {
         if let Some(pending) = self.pending.get_mut(&id) {
             pending.lost.clear();
@@ -261,7 +262,7 @@ impl Store {
         self.sync_content(id);
     }
 
-    /// A sync of the whole file system of `id` failed.
+    /// Handles a failed sync of the whole file system of `id`.
     pub(super) fn lose_all_pages(&mut self, id: Id) {
         let device = self.device_of(id);
         for id in self.pending.keys().copied().filter(|id| self.device_of(*id) == device).collect::<Vec<_>>() {
@@ -269,7 +270,7 @@ impl Store {
         }
     }
 
-    /// How many bytes may still be written to the volume of `mount`.
+    /// The number of bytes that may still be written to the volume of `mount`.
     pub(super) fn space(&self, mount: u64) -> u64 {
         let Some(limit) = self.machine.volume(mount).bytes else { return u64::MAX };
         let device = self.machine.device(mount);
@@ -282,7 +283,7 @@ impl Store {
         limit.saturating_sub(used as u64)
     }
 
-    /// Whether the volume of `mount` has room for one more inode.
+    /// Returns whether the volume of `mount` has room for another inode.
     pub(super) fn has_inode(&self, mount: u64) -> bool {
         let Some(limit) = self.machine.volume(mount).inodes else { return true };
         let device = self.machine.device(mount);

@@ -1,4 +1,4 @@
-//! What survives which crash, and who sees what.
+//! Tests of what survives a crash, and of what each process sees.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;

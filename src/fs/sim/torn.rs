@@ -1,4 +1,4 @@
-//! What a power loss may leave of one file that was written and not synced.
+//! The contents that a power loss may leave of a file that was written and not synced.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,19 +6,19 @@ use std::sync::Arc;
 use super::disk::{Node, SimBytes};
 use super::store::{BLOCK, Version, block};
 
-/// The variant in which nothing of what was not synced survives: always the first.
+/// The variant in which nothing unsynced survives: always the first.
 pub(super) const LOST: usize = 0;
 
-/// The variant in which all of it survives: always the second, if it differs from the first.
+/// The variant in which everything survives: always the second, if it differs from the first.
 pub(super) const KEPT: usize = 1;
 
-/// How many ways of tearing one size are listed before they are drawn at random.
+/// The number of ways to tear one size that are listed before they are drawn at random.
 const WAYS: usize = 256;
 
-/// How many block boundaries a file is cut at.
+/// The number of block boundaries at which a file is cut.
 const CUTS: usize = 8;
 
-/// A small generator (`SplitMix64`): the same seed gives the same sample on every machine.
+/// A small random generator (`SplitMix64`): the same seed gives the same sample on every machine.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
@@ -40,8 +40,8 @@ impl Random {
     }
 }
 
-/// All contents that may be left, and whether that is all of them: any size that the file had or grew through, and
-/// each block as it was, as it was written, or zeros where nothing was before.
+/// The contents that may be left, and whether that is all of them: any size that the file had or grew through, and each
+/// block as it was, as it was written, or zeros where nothing was before.
 pub(super) fn variants(node: &Node, versions: &[Version], limit: usize, random: &mut Random) -> (Vec<Version>, bool) {
     let empty = SimBytes::default();
     let durable = node.bytes().unwrap_or(&empty);
@@ -68,12 +68,12 @@ pub(super) fn variants(node: &Node, versions: &[Version], limit: usize, random: 
         is_complete &= product <= most;
         for way in 0..product.min(most) {
             let mut rest = way;
-            let content = choices.iter().flat_map(|choice| {
+            let blocks = choices.iter().map(|choice| {
                 let pick = if product <= most { rest % choice.len() } else { random.below(choice.len()) };
                 rest /= choice.len();
-                choice[pick].iter().copied()
+                &choice[pick][..]
             });
-            list.add(content.collect());
+            list.add(blocks.collect::<Vec<_>>().concat());
         }
     }
     (list.found, is_complete)
@@ -111,7 +111,7 @@ fn sizes(durable: &SimBytes, versions: &[Version]) -> BTreeSet<usize> {
     sizes
 }
 
-/// What block `index` may hold in a file of `size` bytes.
+/// The possible contents of block `index` in a file of `size` bytes.
 fn ways(durable: &SimBytes, versions: &[Version], index: usize, size: usize) -> Vec<Vec<u8>> {
     let length = BLOCK.min(size - index * BLOCK);
     let mut ways: Vec<Vec<u8>> = Vec::new();

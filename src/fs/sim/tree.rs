@@ -1,4 +1,4 @@
-//! What can be seen of a file system: as a tree for tests, as a digest for merging states, as `stat` tells it.
+//! Views of a file system: a tree for tests, a digest for merging states, and `stat`.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,10 +13,10 @@ use super::machine::Machine;
 use super::store::Store;
 use crate::digest::Digest;
 
-/// What stands at one path.
+/// A file, folder, symlink or special file at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SimEntry {
-    /// What it is.
+    /// The kind of file.
     pub kind: FileKind,
     /// The bytes of a file, the target of a symlink.
     pub content: Vec<u8>,
@@ -30,15 +30,15 @@ pub struct SimEntry {
     pub flags: u32,
     /// Extended attributes, ACLs among them: name and value, sorted by name.
     pub extended: Vec<(OsString, Vec<u8>)>,
-    /// How many names it has.
+    /// The number of its names (hard links).
     pub names: u64,
-    /// Which inode.
+    /// The inode.
     pub identity: Identity,
     /// The last change of the content.
     pub modified: Timestamp,
 }
 
-/// Everything by its absolute path, the root folder itself left out.
+/// All files and folders by absolute path, without the root folder.
 pub type SimTree = BTreeMap<PathBuf, SimEntry>;
 
 fn identity(machine: &Machine, node: &Node) -> Identity {
@@ -84,14 +84,14 @@ pub(super) fn tree(disk: &Disk, machine: &Machine) -> SimTree {
     tree
 }
 
-/// Everything in a folder by its path in it, a folder before what is in it.
+/// The content of a folder by relative path, a folder before what is in it.
 pub(super) fn entries(disk: &Disk, folder: Id, machine: &Machine) -> Vec<(PathBuf, SimEntry)> {
     let mut entries = Vec::new();
     visit(disk, folder, Path::new(""), &mut |path, node| entries.push((path.to_owned(), entry(machine, node))));
     entries
 }
 
-/// Appends some bytes and how many they are.
+/// Appends bytes, preceded by their number.
 fn put(to: &mut Vec<u8>, bytes: &[u8]) {
     to.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
     to.extend_from_slice(bytes);
@@ -102,7 +102,7 @@ fn put_time(to: &mut Vec<u8>, time: Timestamp) {
     to.extend_from_slice(&time.nanos().to_le_bytes());
 }
 
-/// The digest of what an inode is, without its identity, its times, and the names in it.
+/// The digest of an inode without its identity, its times, and the names in it.
 fn digest_of(node: &Node) -> Digest {
     let mut bytes = vec![match node.kind() {
         FileKind::File => 0,
@@ -123,7 +123,7 @@ fn digest_of(node: &Node) -> Digest {
     Digest::of(&bytes)
 }
 
-/// Appends what an inode is, its identity included.
+/// Appends the digest of an inode, its identity and its birth time.
 pub(super) fn put_node(to: &mut Vec<u8>, disk: &Disk, id: Id, machine: &Machine) {
     let (Some(node), Some(digest)) = (disk.get(id), disk.digest(id, digest_of)) else { return to.push(0) };
     to.push(1);
@@ -135,7 +135,7 @@ pub(super) fn put_node(to: &mut Vec<u8>, disk: &Disk, id: Id, machine: &Machine)
     }
 }
 
-/// The digest of everything that can be seen, inode identities included, times (but births) only `with_times`.
+/// The digest of everything visible, inode identities included, times (except birth times) only with `with_times`.
 pub(super) fn digest(disk: &Disk, machine: &Machine, with_times: bool) -> Digest {
     let mut bytes = Vec::with_capacity(8192);
     put_folder(&mut bytes, disk, ROOT, machine, with_times);

@@ -1,4 +1,4 @@
-//! The digest of a machine with all that a crash may make of it.
+//! The digest of a machine together with all that a crash may leave of it.
 
 use std::os::unix::ffi::OsStrExt;
 
@@ -9,8 +9,8 @@ use super::tree;
 use crate::digest::Digest;
 
 impl SimFs {
-    /// The digest of all that can be seen now, and of all that a power loss may leave of it, times left out: the same
-    /// machines have the same images.
+    /// The digest of everything visible now and of all that a power loss may leave, times left out: machines with the
+    /// same digest have the same images.
     #[must_use]
     pub fn crash_digest(&self) -> Digest {
         self.shared.lock().store.crash_digest()
@@ -52,7 +52,7 @@ impl Store {
         Digest::of(&bytes)
     }
 
-    /// An inode by all that an image would show of it, were its name there.
+    /// Appends everything that an image would show of an inode if it had its name.
     fn put_node(&self, to: &mut Vec<u8>, id: Id) {
         to.extend_from_slice(&id.to_le_bytes());
         tree::put_node(to, &self.durable, id, &self.machine);

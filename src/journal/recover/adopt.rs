@@ -1,14 +1,14 @@
-//! The record of a journal that a person vouches for, in a folder that it was not written in.
+//! Adapts the record of a journal that a person vouches for, in a folder other than where it was written.
 
 use super::{Observed, PlaceState, Seen, States, is};
 use crate::identity::Identity;
 use crate::journal::{Record, RecordedChange};
 
-/// Where neither the target nor the slot holds what is looked for.
+/// An identity for a file found neither at the target nor in the slot.
 const NOWHERE: Identity = Identity { inode: 0, born: None };
 
-/// The record with the inodes that are here: in a copy all of them are others, and content, mode and owner tell what was
-/// staged and what is the original. An inode that was recorded with its birth time and is here is the very one.
+/// The record with the inodes found here: in a copy all of them differ, and content, mode and owner show what was
+/// staged and what is the original. An inode recorded with its birth time and found here is the same file.
 #[must_use]
 pub fn adopted(record: &Record, observed: &Observed) -> Record {
     let Observed { target, slot } = *observed;
@@ -16,14 +16,14 @@ pub fn adopted(record: &Record, observed: &Observed) -> Record {
         let is_it = recorded.born.is_some() && (is(target, &recorded) || is(slot, &recorded));
         if is_it { recorded } else { found.and_then(identity).unwrap_or(NOWHERE) }
     };
-    // An old backup that is restored in place puts the old content into the inode that was staged: content comes first.
+    // An old backup restored in place puts the old content into the staged inode, so content counts first.
     let staged_here = |recorded: Identity, found: Option<Seen>| match found.and_then(identity) {
         Some(found) if !(recorded.born.is_some() && is(slot, &recorded)) => found,
         _ => here(recorded, found),
     };
     let states = States::new(record.change.before(), record.change.after());
     let (at_target, in_slot) = (states.tell(target), states.tell(slot));
-    // What is in the slot of a target that is as it was is what was staged, though a power loss may have torn it.
+    // If the target is unchanged, the slot holds what was staged, though a power loss may have torn it.
     let in_slot_alone = match (at_target, in_slot) {
         (_, PlaceState::New) => true,
         (at_target, PlaceState::Other) => {
@@ -110,7 +110,7 @@ mod tests {
         classify(&adopted(&record, &observed), &observed)
     }
 
-    /// Two inodes of a copy, which no journal names.
+    /// Two inodes of a copy, which no journal records.
     const HERE: [u64; 2] = [101, 102];
 
     #[test]
@@ -146,23 +146,23 @@ mod tests {
         let edit = RecordedChange::Edit { before, after, staged, original };
         assert_eq!(class(edit, file("old", staged), file("new", inode(101))), Class::Ready);
         assert_eq!(class(edit, file("old", staged), file("ne", inode(101))), Class::Torn);
-        // The same of one that was taken back since.
+        // The same after it was rolled back.
         let done = Record { path: RelPath::new("f").unwrap(), change: edit };
         let observed = Observed { target: file("new", original), slot: file("old", inode(101)) };
         let adopted = adopted(&done, &observed);
         assert_eq!(classify(&adopted, &observed), Class::Done);
         assert_eq!(adopted.change.original(), Some(&inode(101)));
-        // What a power loss left of the staged inode is torn, though it is by chance the old content.
+        // What a power loss left of the staged inode is torn, even if it happens to equal the old content.
         assert_eq!(class(edit, file("new", inode(101)), file("old", staged)), Class::Torn);
     }
 
     #[test]
     fn an_inode_that_is_here_with_its_birth_time_is_the_very_one() {
         let (before, after, staged, original) = (state("old"), state("new"), inode(1), inode(2));
-        // Only the state folder was restored: the target has the staged inode, and its content is another program's.
+        // Only the state folder was restored: the target has the staged inode, but another program's content.
         let create = RecordedChange::Create { after, staged };
         assert_eq!(class(create, file("theirs", staged), Seen::Missing), Class::OnTop);
-        // Without a birth time the number is chance.
+        // Without a birth time an equal number is chance.
         let number = Identity { inode: HERE[1], born: None };
         let edit = RecordedChange::Edit { before, after, staged: number, original };
         assert_eq!(class(edit, file("new", inode(HERE[0])), file("old", number)), Class::Done);

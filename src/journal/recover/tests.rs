@@ -1,4 +1,4 @@
-//! The matrix and the table, row by row as journal-format.md has them.
+//! The tables of classes and decisions, row by row as in journal-format.md.
 
 use super::*;
 use crate::path::RelPath;
@@ -45,7 +45,7 @@ fn check(record: &Record, rows: &[(Seen, Seen, Class)]) {
 }
 
 #[test]
-fn classes_of_an_edit() {
+fn an_edit_is_classified_as_the_table_says() {
     let other = file(b"other", 9);
     check(
         &edit_record(),
@@ -76,7 +76,7 @@ fn classes_of_an_edit() {
 }
 
 #[test]
-fn classes_of_a_create() {
+fn a_create_is_classified_as_the_table_says() {
     let create = record(RecordedChange::Create { after: state(NEW), staged: identity(STAGED) });
     let other = file(b"other", 9);
     check(
@@ -98,7 +98,7 @@ fn classes_of_a_create() {
 }
 
 #[test]
-fn classes_of_a_delete() {
+fn a_delete_is_classified_as_the_table_says() {
     let delete = record(RecordedChange::Delete { before: state(OLD), original: identity(ORIGINAL) });
     let other = file(b"other", 9);
     check(
@@ -117,7 +117,7 @@ fn classes_of_a_delete() {
 }
 
 #[test]
-fn classes_of_a_folder() {
+fn a_folder_is_classified_as_the_table_says() {
     let folder = record(RecordedChange::Folder { staged: identity(STAGED) });
     let ours = Seen::Folder(identity(STAGED));
     let foreign = Seen::Folder(identity(9));
@@ -135,7 +135,7 @@ fn classes_of_a_folder() {
 }
 
 #[test]
-fn classes_of_a_file_that_becomes_a_folder() {
+fn a_file_that_becomes_a_folder_is_classified_as_the_table_says() {
     let change =
         RecordedChange::FileToFolder { before: state(OLD), staged: identity(STAGED), original: identity(ORIGINAL) };
     let ours = Seen::Folder(identity(STAGED));
@@ -164,7 +164,7 @@ fn classes_of_a_file_that_becomes_a_folder() {
 }
 
 #[test]
-fn classes_of_a_folder_that_becomes_a_file() {
+fn a_folder_that_becomes_a_file_is_classified_as_the_table_says() {
     let change =
         RecordedChange::FolderToFile { after: state(NEW), staged: identity(STAGED), original: identity(ORIGINAL) };
     let (old, filled) = (Seen::Folder(identity(ORIGINAL)), Seen::Filled(identity(ORIGINAL)));
@@ -195,7 +195,7 @@ fn classes_of_a_folder_that_becomes_a_file() {
 }
 
 #[test]
-fn classes_of_what_was_put_back_after_a_check() {
+fn an_entry_put_back_after_a_check_is_classified_as_the_table_says() {
     let folder =
         RecordedChange::FolderToFile { after: state(NEW), staged: identity(STAGED), original: identity(ORIGINAL) };
     let (edit, folder) = (edit_record(), record(folder));
@@ -219,7 +219,7 @@ fn a_folder_that_is_back_is_the_original() {
 }
 
 #[test]
-fn classes_of_a_folder_that_goes() {
+fn a_removed_folder_is_classified_as_the_table_says() {
     let remove = record(RecordedChange::RemoveFolder { original: identity(ORIGINAL) });
     let (old, filled) = (Seen::Folder(identity(ORIGINAL)), Seen::Filled(identity(ORIGINAL)));
     let foreign = Seen::Folder(identity(9));
@@ -240,7 +240,7 @@ fn classes_of_a_folder_that_goes() {
 }
 
 #[test]
-fn what_may_go_of_folders() {
+fn the_slot_of_a_folder_entry_is_unlinked_only_if_it_is_ours() {
     let folder = |inode| Seen::Folder(identity(inode));
     let to_folder =
         RecordedChange::FileToFolder { before: state(OLD), staged: identity(STAGED), original: identity(ORIGINAL) };
@@ -288,7 +288,7 @@ fn an_original_with_another_mode_owner_or_attributes_is_not_the_original() {
                 (changed, file(NEW, STAGED), Class::Before),
                 (file(NEW, STAGED), changed, Class::Captured),
                 (file(NEW, 9), changed, Class::Unknown),
-                // Of what is new only the content tells: what was changed of it goes with it.
+                // New content is recognised by its digest alone: a change of its metadata is lost with it.
                 (with(NEW, STAGED, mode, access), file(OLD, ORIGINAL), Class::Done),
             ],
         );
@@ -328,7 +328,7 @@ fn a_change_of_mode_alone_is_told_by_the_mode() {
 }
 
 #[test]
-fn what_is_incomplete() {
+fn only_an_unswapped_staged_file_from_before_a_power_loss_is_incomplete() {
     let record = edit_record();
     let (early, late) = (Timestamp::new(5, 0), Timestamp::new(5, 1));
     let torn = Ages { same_boot: false, touched: early, sealed: late };
@@ -345,7 +345,7 @@ fn what_is_incomplete() {
 }
 
 #[test]
-fn the_recovery_table() {
+fn a_recovery_is_decided_as_the_table_says() {
     use Class::*;
     let rows: &[(Mark, bool, &[Class], RecoveryDecision)] = &[
         (Mark::Undo, false, &[Done, Done], RecoveryDecision::Back),

@@ -1,4 +1,4 @@
-//! Journals that verify, and all that do not.
+//! Journals that verify, and all kinds that do not.
 
 use proptest::prelude::*;
 
@@ -90,13 +90,13 @@ fn another_version_is_named_as_one() {
     assert_eq!(scan(&chained(&[r#"{"txedit":3,"whatever":[]}"#])), Err(Corrupt::Version(3)));
 }
 
-/// Lines with digests that verify.
+/// Lines with valid digests.
 fn chained(lines: &[&str]) -> Vec<u8> {
     let mut chain = Chain::default();
     lines.iter().flat_map(|line| format!("{} {line}\n", chain.next(line.as_bytes())).into_bytes()).collect()
 }
 
-/// A journal of one entry, whose line was changed by somebody who can compute digests.
+/// A journal of one entry, whose line was changed together with its digests.
 fn crafted(from: &str, to: &str) -> Result<Journal, Corrupt> {
     let text = String::from_utf8(encode(&journal(&PATHS[..1]))).unwrap();
     assert!(text.contains(from), "{from} is in {text}");
@@ -153,7 +153,7 @@ proptest! {
     }
 }
 
-/// A reader that gives only a few bytes at a time, and then fails where it is told to.
+/// A reader that returns only a few bytes at a time, and fails where it is told to.
 struct Drops<'a> {
     rest: &'a [u8],
     size: usize,
@@ -186,7 +186,7 @@ fn however_its_bytes_come_it_is_the_same_journal() {
 }
 
 #[test]
-fn bytes_that_do_not_come_are_no_corruption() {
+fn a_read_error_is_not_corruption() {
     let bytes = encode(&journal(&PATHS));
     for length in 0..=bytes.len() {
         let drops = Drops { rest: &bytes[..length], size: 40, fails: true };

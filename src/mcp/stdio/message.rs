@@ -1,4 +1,4 @@
-//! One message out of a line.
+//! Parses one message from a line.
 
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, JsonRpcMessage};
 use serde::{Deserialize, Serialize};
@@ -8,9 +8,9 @@ use crate::wire::tools::Arguments;
 
 /// Reads a message.
 ///
-/// `rmcp` tries each kind of message in turn on a buffered copy of the whole, which copies a text of the arguments
-/// five times before a tool has it. Of a call the arguments are therefore parsed apart from the rest, once, and put
-/// into the message that `rmcp` made of the rest. Whatever is not exactly a call is left to `rmcp`.
+/// `rmcp` tries each kind of message in turn on a buffered copy of the whole, which copies a text in the arguments five
+/// times before a tool has it. So the arguments of a call are parsed separately from the rest, once, and put into the
+/// message that `rmcp` made of the rest. Anything that is not exactly a call is left to `rmcp`.
 pub(super) fn read(line: &[u8]) -> serde_json::Result<ClientJsonRpcMessage> {
     let Ok(mut call) = serde_json::from_slice::<Call<'_>>(line) else { return serde_json::from_slice(line) };
     let arguments = call.params.arguments.take();
@@ -25,7 +25,7 @@ pub(super) fn read(line: &[u8]) -> serde_json::Result<ClientJsonRpcMessage> {
     Ok(message)
 }
 
-/// A call of a tool, as it is written: all but the arguments stays text.
+/// A call of a tool in its written form: everything but the arguments stays text.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Call<'a> {
@@ -54,7 +54,7 @@ struct MessageParams<'a> {
 mod tests {
     use super::*;
 
-    /// What `rmcp` alone reads is what is read here.
+    /// Asserts that `rmcp` alone reads the same.
     #[track_caller]
     fn is_read_alike(line: &str) {
         let ours = read(line.as_bytes()).map(|message| format!("{message:?}")).map_err(|e| e.to_string());
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_exactly_a_call_is_left_to_rmcp() {
+    fn anything_but_a_call_is_left_to_rmcp() {
         for line in [
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":[]}}"#,
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":5,"arguments":{}}}"#,

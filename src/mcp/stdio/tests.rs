@@ -10,7 +10,7 @@ fn lines(max_bytes: usize) -> (DuplexStream, LineTransport<tokio::io::ReadHalf<D
     (client, LineTransport::new(input, output, max_bytes))
 }
 
-/// What is answered to `text` before the message that is passed on, if any.
+/// The answers to `text` before the message that is passed on, if any.
 async fn answers(text: &[u8], max_bytes: usize) -> (Vec<Value>, Option<ClientJsonRpcMessage>) {
     let (mut client, mut lines) = lines(max_bytes);
     client.write_all(text).await.unwrap();
@@ -28,7 +28,7 @@ async fn answers(text: &[u8], max_bytes: usize) -> (Vec<Value>, Option<ClientJso
 }
 
 #[tokio::test]
-async fn what_is_no_message_is_answered_and_the_next_is_read() {
+async fn an_invalid_line_is_answered_and_the_next_is_read() {
     let ping = br#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
     for (line, code, id) in [
         (&b"junk"[..], -32700, Value::Null),

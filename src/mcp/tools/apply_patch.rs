@@ -1,4 +1,4 @@
-//! `apply_patch`: a patch in any of the formats that are known.
+//! `apply_patch`: a patch in any supported format.
 
 use super::{Definition, Job, edit};
 use crate::dialect::{Format, Patch};
@@ -48,7 +48,7 @@ pub(super) static APPLY_PATCH: Definition = Definition {
     },
 };
 
-/// The patch, with the dry run that was asked for.
+/// The patch, with the requested dry run.
 fn read(arguments: Arguments) -> Result<Patch> {
     let ApplyPatch { patch, format, dry_run } = parse_flat(arguments)?;
     let [patch] = required([("patch", patch)])?;
@@ -66,7 +66,7 @@ fn unknown_format(word: &str) -> Error {
 
 fn apply(job: &Job<'_>, mut patch: Patch) -> ToolAnswer {
     let request: Request = std::mem::take(&mut patch.request);
-    // Names in patches start at the root; only editors write absolute ones.
+    // Names in patches are relative to the root; only editors write absolute ones.
     let checked = validate::check(&request, PathRule::AbsoluteOrRelative);
     match checked.and_then(|()| edit::apply(job, &request)) {
         Ok(report) => ToolAnswer::done(&success_multi(&report, &request), ToolChanges::of(&report)),

@@ -121,7 +121,7 @@ fn proposal_output() -> Arc<JsonObject> {
     ])
 }
 
-/// Runs what proposes changes: in read-only mode not at all, since a proposal is staged.
+/// Runs a task that proposes changes; never in read-only mode, since a proposal is staged.
 fn propose(job: &Job<'_>, asked: Result<(Task, Option<Vec<String>>)>) -> ToolAnswer {
     let checked = asked.and_then(|(task, check)| {
         job.check_writing(false)?;
@@ -154,7 +154,7 @@ fn run(job: &Job<'_>, task: &Task, check: Option<Vec<String>>) -> Result<Delegat
     Delegation { engine: job.engine, settings: &settings, check }.run(task, job.run)
 }
 
-/// A check that would never run is a mistake of the caller, who may think that it did.
+/// The error for a check that would never run: the caller may believe that it did.
 fn useless_check() -> Error {
     let mut findings = Findings::new();
     let message = "`check` goes with `apply`: without it nothing is committed";

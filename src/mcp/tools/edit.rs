@@ -1,4 +1,4 @@
-//! `multi_edit_files`, and what applying a request has in common.
+//! `multi_edit_files`, and the common parts of applying a request.
 
 use super::{Definition, Job};
 use crate::engine::report::Report;
@@ -51,13 +51,13 @@ pub(super) static MULTI_EDIT_FILES: Definition = Definition {
     },
 };
 
-/// A check is run only where checks are allowed, and as long as the server lets it.
+/// Permits a check only where checks are allowed, and sets the server's time limit.
 fn allow(job: &Job<'_>, request: &mut Request) -> Result<()> {
     request.check = request.check.take().map(|check| job.allowed(check.command)).transpose()?;
     Ok(())
 }
 
-/// Applies a request, unless it may not be.
+/// Applies a request, if that is allowed.
 pub(super) fn apply(job: &Job<'_>, request: &Request) -> Result<Report> {
     job.check_writing(request.dry_run)?;
     Ok(job.engine.apply(request, job.run)?.in_root(job.engine.root()))

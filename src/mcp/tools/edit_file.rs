@@ -1,4 +1,4 @@
-//! `edit_file`: one replacement in one file, as other servers have it.
+//! `edit_file`: one replacement in one file, as other servers offer it.
 
 use super::{Definition, edit};
 use crate::error::Error;

@@ -14,7 +14,7 @@ use crate::wire::history::Log;
 use crate::wire::tools::{Arguments, ListTransactions, UndoTransaction, parse_flat};
 use crate::wire::{Shape, success_multi};
 
-/// Transactions that are listed unless told otherwise.
+/// The default number of transactions listed.
 const LISTED: usize = 20;
 
 pub(super) static LIST_TRANSACTIONS: Definition = Definition {
@@ -63,7 +63,7 @@ pub(super) static UNDO_TRANSACTION: Definition = Definition {
         schema::output(&[
             ("dry_run", PropertyKind::Flag, "Whether nothing was written."),
             ("transaction_id", PropertyKind::Text, "The transaction that did the undoing."),
-            ("reverts", PropertyKind::Text, "The transaction that it takes back."),
+            ("reverts", PropertyKind::Text, "The transaction that it reverts."),
             ("owner", PropertyKind::Text, "Who committed that one."),
             ("label", PropertyKind::Text, "Its label, if it has one."),
             ("files_edited", PropertyKind::Count, "Files that were put back."),
@@ -91,8 +91,8 @@ fn undo(job: &Job<'_>, arguments: Arguments) -> Result<ToolAnswer> {
     Ok(ToolAnswer::done(&success_multi(&report, &Request::default()), changes))
 }
 
-/// Takes back the newest transaction of this connection. What another one committed, be it of a client of the same name,
-/// may be of another conversation; and a request without a session is a connection of its own.
+/// Reverts the newest transaction of this connection. A transaction of another connection, even of a client with the
+/// same name, may belong to another conversation; and a request without a session is a connection of its own.
 fn undo_own(job: &Job<'_>, dry_run: bool) -> Result<Report> {
     let is_own = |id: &str, _: &str| job.commits.is_of(id, job.connection);
     let options = UndoOptions { dry_run, ..UndoOptions::default() };

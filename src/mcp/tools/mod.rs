@@ -1,4 +1,4 @@
-//! The tools: what each is called, takes and answers, and how it is run.
+//! The tools: name, arguments and answer of each, and the code that runs it.
 
 mod apply_patch;
 #[cfg(feature = "delegate")]
@@ -52,21 +52,21 @@ pub(super) struct Job<'a> {
     /// The newest commits of each connection.
     pub(super) commits: &'a Commits,
     pub(super) run: Run<'a>,
-    /// True if nothing but dry runs may be done.
+    /// True if only dry runs are allowed.
     pub(super) read_only: bool,
-    /// True if a call may name a command that is run.
+    /// True if a call may name a check, which is a command.
     pub(super) allow_checks: bool,
     /// The longest time that a check may take.
     pub(super) check_limit: Duration,
-    /// Bytes of the answer.
+    /// The most bytes of the answer.
     pub(super) max_answer_bytes: usize,
-    /// The settings of delegates with which the server was started.
+    /// The settings of delegates given at the start of the server.
     #[cfg(feature = "delegate")]
     pub(super) delegate: &'a crate::delegate::Flags,
 }
 
 impl Job<'_> {
-    /// Refuses what would change files in read-only mode.
+    /// Refuses changes of files in read-only mode.
     fn check_writing(&self, dry_run: bool) -> Result<()> {
         if self.read_only && !dry_run {
             let message = "the server is read-only: it was started with --read-only";
@@ -80,8 +80,8 @@ impl Job<'_> {
         ToolAnswer::failed(&failure(error, request, Shape::Multi).in_root(self.engine.root()))
     }
 
-    /// The check that a call names, unless nobody allowed any: it is a command, and whoever can call a tool could run
-    /// any.
+    /// The check that a call names, if checks are allowed: it is a command, so whoever can call a tool could run any
+    /// program.
     fn allowed(&self, command: Vec<OsString>) -> Result<Check> {
         if self.allow_checks {
             return Ok(Check { command, limit: self.check_limit });
@@ -91,7 +91,7 @@ impl Job<'_> {
     }
 }
 
-/// All tools, in the order in which they are listed: it never changes, so that clients can cache the list.
+/// All tools, in the order in which they are listed: the order never changes, so that clients can cache the list.
 pub(super) fn all() -> impl Iterator<Item = &'static Definition> {
     [
         &multi_edit::MULTI_EDIT,
@@ -119,13 +119,13 @@ pub(super) fn all() -> impl Iterator<Item = &'static Definition> {
 }
 
 impl Definition {
-    /// As clients see it.
+    /// The definition for clients.
     pub(super) fn listed(&self) -> Tool {
         let hints = ToolAnnotations::with_title(self.title)
             .read_only(!self.writes)
             .destructive(self.writes)
             .idempotent(self.idempotent)
-            // A delegate talks to its provider.
+            // A delegate communicates with its provider.
             .open_world(self.toolset == Toolset::Delegate);
         Tool::new(self.name, self.description, (self.input)())
             .with_title(self.title)

@@ -54,7 +54,7 @@ fn checked(arguments: ReadFiles) -> Result<ReadFilesCall> {
     Ok(ReadFilesCall { paths, max_bytes: arguments.max_bytes.unwrap_or(u64::MAX) })
 }
 
-/// Reads one file after the other, as long as they fit the answer.
+/// Reads one file after the other, as long as they fit into the answer.
 fn read(job: &Job<'_>, asked: &ReadFilesCall) -> ReadFilesSuccess {
     let mut answer = ReadFilesSuccess { success: true, ..ReadFilesSuccess::default() };
     let mut room = job.max_answer_bytes.saturating_sub(asked.paths.len().saturating_mul(ENTRY_BYTES));
@@ -70,7 +70,7 @@ fn read(job: &Job<'_>, asked: &ReadFilesCall) -> ReadFilesSuccess {
     answer
 }
 
-/// Bytes of an entry of the answer around its content: names, hash, a path of usual length.
+/// The bytes of an entry of the answer besides its content: names, hash, a path of usual length.
 const ENTRY_BYTES: usize = 300;
 
 fn read_one(job: &Job<'_>, index: usize, path: &str, max_bytes: u64, room: usize) -> Result<ReadFile, SkippedFile> {
@@ -90,7 +90,7 @@ fn read_one(job: &Job<'_>, index: usize, path: &str, max_bytes: u64, room: usize
     Ok(ReadFile { file_path: path.to_owned(), hash: digest.to_hex(), lines, bytes, content: text })
 }
 
-/// Bytes of a text as a JSON string.
+/// The length of a text as a JSON string.
 fn escaped_len(text: &str) -> usize {
     let extra = |byte: u8| match byte {
         b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 1,

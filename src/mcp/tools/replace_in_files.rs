@@ -1,4 +1,4 @@
-//! `replace_in_files`: one call renames across a tree.
+//! `replace_in_files`: renames across a tree in one call.
 
 use super::{Definition, Job};
 use crate::error::{Error, ErrorKind, Result};
@@ -47,7 +47,7 @@ pub(super) static REPLACE_IN_FILES: Definition = Definition {
     },
 };
 
-/// A search: the pattern, the files, and the bounds on what it may find.
+/// A search: the pattern, the files, and the limits on the result.
 struct ReplaceCall {
     query: Query,
     tree: SearchTree,
@@ -66,7 +66,7 @@ impl ReplaceCall {
 fn prepared(job: &Job<'_>, asked: ReplaceInFiles) -> Result<ReplaceCall> {
     let [pattern, replacement] = required([("pattern", asked.pattern), ("replacement", asked.replacement)])?;
     let dry_run = asked.dry_run.unwrap_or(false);
-    // Not to search for what may not be written.
+    // Before the search, which would be in vain if writing is not allowed.
     job.check_writing(dry_run)?;
     let query = Query { pattern, replacement, regex: asked.regex.unwrap_or(false), word: asked.word.unwrap_or(false) };
     let (mut globs, exclude) = (asked.include.unwrap_or_default(), asked.exclude.unwrap_or_default());

@@ -1,4 +1,4 @@
-//! The rules that real clients forced on other servers.
+//! Tests of rules that real clients forced on other servers.
 
 use serde_json::{Value, to_value};
 
@@ -10,7 +10,7 @@ fn default_tools() -> Vec<Tool> {
     all().filter(|tool| sets.contains(tool.toolset)).map(Definition::listed).collect()
 }
 
-/// Those that must be asked for, too.
+/// All tools, including those that must be requested.
 fn all_tools() -> Vec<Tool> {
     all().map(Definition::listed).collect()
 }
@@ -28,7 +28,7 @@ fn the_list_fits_its_budget() {
     println!("tools/list: {} tools, {bytes} bytes of names, descriptions and input schemas", tools.len());
     assert!(tools.len() <= 12);
     assert!(bytes <= 12_000, "{bytes}");
-    // Whoever asks for delegates pays for them: a third on top at most.
+    // Delegates, which must be requested, add at most a third.
     let with_delegates: usize = all_tools().iter().map(size).sum();
     println!("with all toolsets: {with_delegates} bytes");
     assert!(with_delegates <= 16_000, "{with_delegates}");
@@ -54,7 +54,7 @@ fn input_schemas_are_plain() {
     }
 }
 
-/// Walks a schema; knows every keyword that may be in it.
+/// Walks a schema; every keyword in it must be known.
 fn check_plain(schema: &Value, at: &str) {
     for (keyword, value) in schema.as_object().unwrap() {
         match keyword.as_str() {

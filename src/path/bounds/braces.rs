@@ -1,15 +1,15 @@
-//! Braces in globs: they are letters, as in a `.gitignore`, and alternatives, as in a shell. Both readings count.
+//! Braces in globs: literal, as in a `.gitignore`, and alternatives, as in a shell. Both readings count.
 
 use super::glob::class;
 
-/// Ways through the braces of one glob.
+/// The most combinations of alternatives in one glob.
 const WAYS: usize = 1_000;
 
-/// Braces that open in one glob.
+/// The most opening braces in one glob.
 const BRACES: usize = 100;
 
-/// Globs without braces, which fit together what a glob fits: one with its braces as letters, and one for each way through
-/// them; they may have slashes in them. What would make a list of one has a backslash in front.
+/// Globs without braces that together match what a glob matches: one with its braces literal, and one for each
+/// combination of alternatives, which may contain slashes. Signs that would make it a list must be escaped.
 pub fn without_braces(glob: &str) -> Result<Vec<String>, String> {
     let count = signs(glob)?.iter().filter(|(_, c)| *c == '{').count();
     if count == 0 {
@@ -23,7 +23,7 @@ pub fn without_braces(glob: &str) -> Result<Vec<String>, String> {
     all.iter().map(|way| as_letters(way)).collect()
 }
 
-/// The signs of a glob that are neither in a class nor behind a backslash, and where they stand.
+/// The signs of a glob that are neither in a class nor escaped, with their places.
 fn signs(glob: &str) -> Result<Vec<(usize, char)>, String> {
     let (mut signs, mut rest) = (Vec::new(), glob);
     while let Some(c) = rest.chars().next() {
@@ -38,7 +38,7 @@ fn signs(glob: &str) -> Result<Vec<(usize, char)>, String> {
     Ok(signs)
 }
 
-/// A glob for each way through its braces. As deep as there are braces, of which there are not many.
+/// A glob for each combination of alternatives. The recursion is as deep as the number of braces, which is limited.
 fn alternatives(glob: &str) -> Result<Vec<String>, String> {
     let (mut depth, mut cuts, mut all) = (0_usize, Vec::new(), Vec::new());
     for (at, c) in signs(glob)? {
@@ -64,7 +64,7 @@ fn alternatives(glob: &str) -> Result<Vec<String>, String> {
     Ok(vec![glob.to_owned()])
 }
 
-/// A glob with its braces, and what stands between the globs of a list, as letters.
+/// A glob with its braces, and the separators of a list, as literals.
 fn as_letters(glob: &str) -> Result<String, String> {
     let mut text = glob.to_owned();
     for (at, _) in signs(glob)?.into_iter().rev().filter(|(_, c)| "{},;:% ".contains(*c)) {

@@ -1,37 +1,37 @@
-//! Globs as the lines of a `.gitignore` are, in any case, and with braces. Where there are two ways to read one, what fits
-//! either of them fits: rather too much than too little.
+//! Globs in the syntax of a `.gitignore`, ignoring case, and with braces. If a glob can be read in two ways, both
+//! count: it is better to match too much than too little.
 
 use regex::{Regex, RegexBuilder};
 
 use super::braces::without_braces;
 use super::spelling::{Spelled, as_letters};
 
-/// A glob that paths are compared with.
+/// A glob to match paths against.
 #[derive(Debug, Clone)]
 pub(super) struct Glob {
-    /// As it was given.
+    /// The glob as given.
     pub(super) given: String,
     letters: Regex,
-    /// The same where a byte is a letter, as for git, if that is something else.
+    /// The pattern for which each byte is a character, as for git, if that differs.
     bytes: Option<Regex>,
 }
 
 impl Glob {
-    /// Reads one; `spellings` are the same glob in other letters. Answers why it is none.
+    /// Parses one; `spellings` are the same glob in other letters. The error says why it is invalid.
     pub(super) fn new(given: &str, spellings: &[String]) -> Result<Self, String> {
         let counts = given.contains(['?', '[']);
         let bytes = counts.then(|| pattern(&[as_letters(given.as_bytes())])).transpose()?;
         Ok(Self { given: given.to_owned(), letters: pattern(spellings)?, bytes })
     }
 
-    /// Whether a path from the root, or a folder that it is in, fits.
+    /// Returns whether a path relative to the root, or a folder above it, matches.
     pub(super) fn fits(&self, path: &Spelled) -> bool {
         let fits = |pattern: &Regex, spellings: &[String]| spellings.iter().any(|path| pattern.is_match(path));
         fits(&self.letters, &path.letters) || self.bytes.as_ref().is_some_and(|pattern| fits(pattern, &path.bytes))
     }
 }
 
-/// What fits any of these globs.
+/// The pattern that matches what any of these globs matches.
 fn pattern(globs: &[String]) -> Result<Regex, String> {
     let mut ways = Vec::new();
     for glob in globs {
@@ -45,7 +45,7 @@ fn pattern(globs: &[String]) -> Result<Regex, String> {
 fn told(error: &regex::Error) -> String {
     match error {
         regex::Error::CompiledTooBig(_) => "it is too long: give several globs".to_owned(),
-        _ => "it has a class that is none: write [abc], [a-z], [!a-z] or [[:digit:]]".to_owned(),
+        _ => "it has an invalid class: write [abc], [a-z], [!a-z] or [[:digit:]]".to_owned(),
     }
 }
 
@@ -58,14 +58,14 @@ enum Token {
     Class(BracketClass),
 }
 
-/// What a glob without braces fits, as a pattern: a path, or a folder that it is in.
+/// The pattern for a glob without braces: it matches a path, or a folder above it.
 fn regex_of(glob: &str) -> Result<String, String> {
     let mut tokens = tokens(glob)?;
     let is_folder = matches!(tokens.last(), Some(Token::Slash));
     if is_folder {
         tokens.pop();
     }
-    // With a slash anywhere but at the end it is about one place.
+    // With a slash anywhere but at the end, it matches from the root only.
     let from_root = tokens.iter().any(|token| matches!(token, Token::Slash));
     if matches!(tokens.first(), Some(Token::Slash)) {
         tokens.remove(0);
@@ -74,7 +74,7 @@ fn regex_of(glob: &str) -> Result<String, String> {
     let mut pattern = String::from(if from_root { "" } else { "(?:.*/)?" });
     for (at, name) in names.iter().enumerate() {
         let is_last = at + 1 == names.len();
-        // Beside a text stars in a row are one star by gitignore(5), and not always by git.
+        // Next to other text, several stars are one star by gitignore(5), but not always in git.
         let mut runs = name.chunk_by(|one, next| matches!((one, next), (Token::Any, Token::Any))).peekable();
         let stands_alone = name.len() > 1 && name.iter().all(|token| matches!(token, Token::Any));
         while let Some(run) = runs.next() {
@@ -101,13 +101,13 @@ impl Token {
             Self::One => "[^/]".to_owned(),
             Self::Any => "[^/]*".to_owned(),
             Self::Class(BracketClass { signs, is_negated: false }) => format!("[[{signs}]&&[^/]]"),
-            // In any case it would be about fewer letters.
+            // Ignoring case, it would match fewer letters.
             Self::Class(BracketClass { signs, is_negated: true }) => format!("(?-i:[[^{signs}]&&[^/]])"),
         }
     }
 }
 
-const OPEN_END: &str = "it ends with a backslash, which stands in front of a sign";
+const OPEN_END: &str = "it ends with a backslash, which must come before a character";
 
 fn tokens(glob: &str) -> Result<Vec<Token>, String> {
     let (mut tokens, mut chars) = (Vec::new(), glob.chars());
@@ -131,19 +131,19 @@ fn tokens(glob: &str) -> Result<Vec<Token>, String> {
     Ok(tokens)
 }
 
-/// The classes that have a name.
+/// The named classes.
 const NAMED: [&str; 12] =
     ["alnum", "alpha", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "xdigit"];
 
-/// What stands between brackets.
+/// A bracket expression.
 pub(super) struct BracketClass {
-    /// As a pattern has it: signs by their numbers, so that none means something else there.
+    /// The pattern syntax: characters by number, so that none has a special meaning.
     signs: String,
     is_negated: bool,
 }
 
-/// The class at the start of a text, behind its bracket, and what follows it. As git reads it: a minus is a range between
-/// two signs, of which the first is neither the end of a range nor a class with a name.
+/// The class at the start of a text, after its opening bracket, and the text after it. It is read as git reads it: a
+/// minus is a range between two characters, the first of which is neither the end of a range nor a named class.
 pub(super) fn class(text: &str) -> Result<(BracketClass, &str), String> {
     let unclosed = || "it has a [ without its ]; a [ that is only itself is \\[".to_owned();
     let inner = text.strip_prefix(['!', '^']);
@@ -153,7 +153,7 @@ pub(super) fn class(text: &str) -> Result<(BracketClass, &str), String> {
     while class.signs.is_empty() || !rest.starts_with(']') {
         if let Some((name, behind)) = rest.strip_prefix("[:").and_then(|named| named.split_once(":]")) {
             if !NAMED.contains(&name) {
-                return Err(format!("it has a class [:{name}:], which is none: there are {}", NAMED.join(", ")));
+                return Err(format!("it has an unknown class [:{name}:]: there are {}", NAMED.join(", ")));
             }
             class.signs.extend(["[:", name, ":]"]);
             (before, rest) = (None, behind);
@@ -176,13 +176,13 @@ pub(super) fn class(text: &str) -> Result<(BracketClass, &str), String> {
     Ok((class, &rest[1..]))
 }
 
-/// The first sign of a text, of which a backslash in front is no part, and what follows it.
+/// The first character of a text, without the backslash before it, and the text after it.
 fn sign(text: &str) -> Option<(char, &str)> {
     let mut chars = text.strip_prefix('\\').unwrap_or(text).chars();
     Some((chars.next()?, chars.as_str()))
 }
 
-/// A sign as itself in a pattern.
+/// A character as a literal of a pattern.
 fn by_number(c: char) -> String {
     format!("\\x{{{:x}}}", u32::from(c))
 }

@@ -1,12 +1,12 @@
-//! Other letters of the same name: what a file system, or git, may take it for.
+//! Other spellings of a name that a file system, or git, treats as the same.
 
 use std::borrow::Cow;
 
-/// A path as globs are compared with it.
+/// The spellings of a path that globs are matched against.
 pub(super) struct Spelled {
-    /// As it is, and as file systems may take it.
+    /// The path as it is, and as file systems may treat it.
     pub(super) letters: Vec<String>,
-    /// As git counts: a byte is a letter. None where that is the same.
+    /// As git counts: each byte is a character. Empty if that is the same.
     pub(super) bytes: Vec<String>,
 }
 
@@ -20,7 +20,7 @@ impl Spelled {
     }
 }
 
-/// These, and the same in small letters: git compares those with a class where case does not count.
+/// The spellings, and the same in lower case: git matches those against a class where case is ignored.
 fn in_small_letters(spellings: impl Iterator<Item = String>) -> Vec<String> {
     let both = |text: String| {
         let small = text.to_ascii_lowercase();
@@ -29,13 +29,13 @@ fn in_small_letters(spellings: impl Iterator<Item = String>) -> Vec<String> {
     spellings.flat_map(both).collect()
 }
 
-/// Each byte as the letter of its number.
+/// Each byte as the character of its number.
 pub(super) fn as_letters(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| char::from(*byte)).collect()
 }
 
-/// A path as file systems may take it that fold case, pass over characters without width, or know streams, and no dots or
-/// blanks at the end of a name; `None` where that is the path itself but for its case.
+/// The path as treated by file systems that ignore case or zero-width characters, or that know streams, and no trailing
+/// dots or blanks; `None` if that differs from the path only in case.
 fn folded(path: &str) -> Option<String> {
     let is_plain = |name: &str| name.is_ascii() && !name.contains(':') && !name.ends_with(['.', ' ']);
     if path.split('/').all(is_plain) {
@@ -49,13 +49,13 @@ fn folded(path: &str) -> Option<String> {
     Some(path.split('/').map(fold).collect::<Vec<_>>().join("/"))
 }
 
-/// A text as a file system compares it that folds case and passes over characters without width. By way of upper case:
-/// several small letters have the same capital.
+/// A text as a file system compares it that ignores case and zero-width characters. It goes through upper case, since
+/// several lower-case letters have the same upper-case one.
 pub(super) fn lowered(text: &str) -> String {
     without_ignorable(text).chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }
 
-/// Without the characters that folding file systems pass over.
+/// The text without the characters that such file systems ignore.
 fn without_ignorable(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);

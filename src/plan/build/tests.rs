@@ -1,4 +1,4 @@
-//! The normal form of a plan, case by case.
+//! Tests of the normal form of a plan.
 
 use super::*;
 use crate::request::edit::{Anchor, Count, Edit, Matching};
@@ -14,7 +14,7 @@ fn state(content: &[u8]) -> FileState {
     FileState { digest: Digest::of(content), size: content.len() as u64, mode: 0o644, access: None }
 }
 
-/// Files `a`, `b` and `c` are there; `d` and `new/e` are not.
+/// Files `a`, `b` and `c` exist; `d` and `new/e` do not.
 fn targets() -> Vec<Target> {
     let target = |name: &str, missing: &[&str]| Target {
         path: path(name),
@@ -151,7 +151,7 @@ fn edits_and_whole_contents_keep_the_mode_and_not_the_time() {
 }
 
 #[test]
-fn what_changes_nothing_is_folded_away() {
+fn entries_without_an_effect_are_dropped() {
     assert_eq!(plan(vec![at(0, write(b"alpha")), at(1, Asked::Mode)]), [""; 0]);
 }
 

@@ -33,7 +33,7 @@ fn path_kinds(path: &str, rule: PathRule) -> Vec<ErrorKind> {
 }
 
 #[test]
-fn paths_are_judged_by_their_letters() {
+fn paths_are_validated_lexically() {
     use ErrorKind::{OutsideRoot, PathTraversal, RelativePath, ValidationFailed};
     let both = |path: &str| path_kinds(path, PathRule::AbsoluteOrRelative);
     let absolute = |path: &str| path_kinds(path, PathRule::Absolute);

@@ -1,4 +1,4 @@
-//! Answers are judged: what is said of each file is compared with the disk.
+//! Judges answers: what they say about each file is compared with the disk.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::request::{Mode, Request};
 use crate::testing::script::ROOT;
 use crate::testing::world::{UserFiles, same};
 
-/// What was there before a call and after it, and what others had their hands on meanwhile.
+/// The files before and after a call, and the changes by others meanwhile.
 #[derive(Debug, Clone, Copy)]
 pub struct ScenarioComparison<'a> {
     /// The workspace.
@@ -22,19 +22,19 @@ pub struct ScenarioComparison<'a> {
     pub before: &'a UserFiles,
     /// After.
     pub after: &'a UserFiles,
-    /// The paths that somebody else changed meanwhile.
+    /// The paths that others changed meanwhile.
     pub touched: &'a BTreeSet<PathBuf>,
-    /// Whether a check ran: files that went back have the current time.
+    /// True if a check ran: files that were rolled back have the current time.
     pub checked: bool,
 }
 
 impl ScenarioComparison<'_> {
-    /// Whether somebody else had this path, or one above it.
+    /// Returns whether others changed this path, or one above it.
     pub(super) fn is_touched(&self, path: &Path) -> bool {
         self.touched.iter().any(|touched| path.starts_with(touched))
     }
 
-    /// Whether somebody else made a symlink that leads to this path, or above it, or had one in hand that did.
+    /// Returns whether others made a symlink that leads to this path or above it, or changed a path that did.
     fn is_led_to(&self, path: &Path) -> bool {
         [self.after, self.before].into_iter().any(|files| {
             let is_link = |at: &&PathBuf| files.get(*at).is_some_and(|entry| entry.kind == FileKind::Symlink);
@@ -62,7 +62,7 @@ pub(super) fn digest(files: &UserFiles, path: &Path) -> Option<Digest> {
     files.get(path).filter(|entry| entry.kind == FileKind::File).map(|entry| Digest::of(&entry.content))
 }
 
-/// A path as the workspace knows it, with symlinks followed.
+/// The path in the workspace, with symlinks resolved.
 pub(super) fn relative(path: &Path, root: &Path, files: &UserFiles) -> PathBuf {
     let mut path = path.strip_prefix(root).unwrap_or(path).to_owned();
     for _ in 0..8 {
@@ -76,7 +76,7 @@ pub(super) fn relative(path: &Path, root: &Path, files: &UserFiles) -> PathBuf {
     path
 }
 
-/// Whether an answer about files is true of the disk. `request` is what was asked, where it was asked by one.
+/// Judges whether an answer about files is true. `request` is the request, if there was one.
 pub fn judge_answer(
     compared: ScenarioComparison<'_>,
     request: Option<&Request>,
@@ -97,13 +97,13 @@ pub fn judge_answer(
     }
 }
 
-/// All is as it was, but what the answer names, and that is not.
+/// Everything must be unchanged except what the answer names, which must not be.
 fn judge_partly(compared: ScenarioComparison<'_>, error: &Error) -> Result<(), String> {
     judge_unchanged(compared, "a failure that says partly rolled back")?;
     // It may be in the folder that the error names, which others moved away.
     let was_moved =
         |left: &NotOld| error.path().is_some_and(|folder| left.path.parent().is_some_and(|it| it.starts_with(folder)));
-    // Or in one that is named itself.
+    // Or in one that is itself named.
     let is_inside = |left: &NotOld| {
         error.not_old().iter().any(|other| left.path != other.path && left.path.starts_with(&other.path))
     };
@@ -112,7 +112,7 @@ fn judge_partly(compared: ScenarioComparison<'_>, error: &Error) -> Result<(), S
         .iter()
         .filter(|left| left.on_top && !was_moved(left) && !is_inside(left))
         .map(|left| relative(&left.path, compared.root, compared.before));
-    // What stood there when it was looked at others may have taken away since.
+    // Others may since have removed what was found there.
     let is_gone = |path: &Path| compared.is_touched(path) && !compared.after.contains_key(path);
     left.find(|path| compared.is_unchanged(path) && !is_gone(path))
         .map_or(Ok(()), |path| Err(format!("{} is as it was, and is named as not put back: {error:?}", path.display())))
@@ -129,7 +129,7 @@ fn judge_unchanged(compared: ScenarioComparison<'_>, what: &str) -> Result<(), S
     })
 }
 
-/// Where a file of a report was, and where it is.
+/// The places of a file of a report before and after.
 pub(super) fn places(file: &FileReport, before: &UserFiles) -> (PathBuf, PathBuf) {
     let source = relative(&file.path, Path::new(ROOT), before);
     let goal =
@@ -157,7 +157,7 @@ fn judge_report(compared: ScenarioComparison<'_>, request: Option<&Request>, rep
         return if is_left { Ok(()) } else { judge_unchanged(compared, "an answer that nothing had to be done") };
     }
     for path in compared.all_paths().filter(|path| !named.contains(*path) && !compared.is_touched(path)) {
-        // A folder that a new file needed, or that an undo took away.
+        // A folder that a new file needed, or that an undo removed.
         let is_around = named.iter().any(|named| named.starts_with(path));
         if !is_around && !compared.is_unchanged(path) && !compared.is_led_to(path) {
             return Err(format!("{} is not named in the answer, and is another", path.display()));
@@ -176,9 +176,9 @@ fn judge_file(
     let ScenarioComparison { before, after, .. } = compared;
     let file = &report.files[index];
     let (source, goal) = places(file, before);
-    // What one entry takes away, another may put in its place.
+    // One entry may remove a file and another put one in its place.
     let others = || report.files.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, other)| other);
-    // By a symlink, it may be, that somebody put there meanwhile.
+    // Possibly through a symlink that others made meanwhile.
     let leads_there = |other: &FileReport| [before, after].iter().any(|files| places(other, files).1 == goal);
     let is_retaken = file.hash_after.is_none() && others().any(leads_there);
     let was_vacated = file.hash_before.is_none() && others().any(|other| places(other, before).0 == source);
@@ -198,9 +198,9 @@ fn judge_file(
     match (file.operation, old, new) {
         (Operation::None, ..) if !compared.is_unchanged(&source) => told("it is another, and nothing was to be done"),
         (Operation::Edit | Operation::Replace | Operation::Rename, Some(old), Some(new)) if mode.is_none() => {
-            // The mode and all that goes with it stays.
+            // The mode and everything like it stays.
             let dressed = SimEntry { content: new.content.clone(), ..old.clone() };
-            // What an undo brings back has what it had.
+            // A file that an undo restores has its old metadata.
             let is_undo = file.edits.is_empty() && file.operation == Operation::Replace;
             if !is_undo && !report.already_applied && !alike(Some(&dressed), Some(new)) {
                 return told("its permissions or attributes are others");
@@ -208,7 +208,7 @@ fn judge_file(
             Ok(())
         }
         (_, old, Some(new)) => match mode {
-            // It was applied before, and the answer says that it is no longer so.
+            // It was applied before, and the answer says that it was changed since.
             Some(_) if file.extras.in_place == Some(false) => Ok(()),
             Some(mode) if new.mode != mode.of(old.map_or(new.mode, |old| old.mode)) => told("the mode is another"),
             _ => Ok(()),

@@ -1,8 +1,7 @@
-//! An attacker exchanges the state folder, its sections or folders of the workspace with what he planted, in the middle of
-//! an act.
+//! An attacker exchanges the state folder, its sections or folders of the workspace with prepared ones, during an act.
 //!
-//! What an answer says of such a workspace counts for little. What counts: nothing outside it is changed, nor a folder of
-//! somebody else's in it that no request names, and no content is gone that was there before the engine was called.
+//! The answers about such a workspace count for little. What counts: nothing outside of it is changed, nor a folder of
+//! another user in it that no request names, and no content is lost that existed before the engine was called.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +22,7 @@ use crate::testing::script::ROOT;
 /// A folder beside the workspace.
 pub(super) const OUTSIDE: &str = "/outside";
 
-/// A folder in the workspace that is neither its owner's nor named by a request.
+/// A folder in the workspace of another user, which no request names.
 const STRANGERS: &str = "strangers";
 const STRANGER: u32 = 7;
 
@@ -59,12 +58,12 @@ pub fn generate_attack(seed: u64) -> Scenario {
     })
 }
 
-/// What an attacker is after. Through a state folder that leads outside he would exchange its sections there.
+/// The attacker's target. Through a state folder that leads outside, the sections there would be exchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Aim {
     State,
     Sections,
-    /// Folders of targets, for one that is not his.
+    /// Folders of targets, in exchange for a foreign one.
     Targets,
 }
 
@@ -87,7 +86,7 @@ fn targets() -> Vec<Item> {
     TARGETS.iter().zip(1..).map(|(path, at)| Item::File((*path).to_owned(), format!("red O{at}\n"), 0o644)).collect()
 }
 
-/// What is asked where targets are attacked names its place by a text that is only in the files of the owner.
+/// If targets are attacked, requests find their place by a text that only the owner's files contain.
 fn attacked_asks(dice: &mut ScenarioDice, aim: Aim) -> Vec<Ask> {
     if aim != Aim::Targets {
         return dice.asks();
@@ -96,12 +95,13 @@ fn attacked_asks(dice: &mut ScenarioDice, aim: Aim) -> Vec<Ask> {
     TARGETS[dice.below(3)..].iter().map(edit).collect()
 }
 
-/// An act that forgets nothing but what was kept.
+/// An act that deletes no content except kept ones.
 fn attacked_act(dice: &mut ScenarioDice, aim: Aim) -> ScenarioAct {
     match dice.below(14) {
         0..=6 => {
             let asks = attacked_asks(dice, aim);
-            // What a check that fails wrote is kept. Through a folder that was exchanged it would write elsewhere itself.
+            // What a check that fails wrote is kept. Through an exchanged folder the check itself would write
+            // elsewhere.
             let written = match asks.first() {
                 Some(Ask::Edit(path, ..)) if !path.contains('/') && dice.one_in(2) => {
                     vec![ScenarioDeed::Append(path.clone(), format!(" {}", dice.text('F')))]
@@ -120,7 +120,7 @@ fn attacked_act(dice: &mut ScenarioDice, aim: Aim) -> ScenarioAct {
     }
 }
 
-/// Whether somebody exchanges what is the engine's, or could lead it outside.
+/// Returns whether an attacker exchanges parts of the state folder, or folders that lead outside.
 pub(super) fn is_attacked(scenario: &Scenario) -> bool {
     let is_state = |path: &String| Path::new(path).starts_with(STATE_FOLDER);
     let is_attack =
@@ -136,7 +136,7 @@ pub(super) fn is_attacked(scenario: &Scenario) -> bool {
         || scenario.steps.iter().any(is_one)
 }
 
-/// What is outside the workspace, for an attacker to lead the engine to: names of its own among it.
+/// Makes the files outside of the workspace to which an attacker may lead the engine, some with names of its own.
 pub(super) fn make_outside(machine: &SimFs) -> std::io::Result<()> {
     for folder in ["", "txn", "history", "trash", "kept", "open"] {
         let folder = Path::new(OUTSIDE).join(folder);
@@ -147,19 +147,19 @@ pub(super) fn make_outside(machine: &SimFs) -> std::io::Result<()> {
     Ok(())
 }
 
-/// All that counts under attack.
+/// Everything that counts under attack.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ScenarioPrecious {
     outside: Vec<(PathBuf, SimEntry)>,
-    /// What is in the folder of somebody else's, whatever its name is now; `None` where it is not yet theirs.
+    /// The content of the other user's folder, whatever its name is now; `None` if it does not belong to them yet.
     strangers: Option<Vec<(PathBuf, SimEntry)>>,
     marks: ContentMarks,
-    /// Those of them that an attacker may have put where `kept drop` looks.
+    /// Those that an attacker may have put where `kept drop` deletes.
     droppable: ContentMarks,
 }
 
 impl ScenarioWorld {
-    /// What must be there after the next step. New content may go: nobody else wrote it.
+    /// The contents that must exist after the next step. New content may be lost: nobody else wrote it.
     pub(super) fn precious(&self) -> ScenarioPrecious {
         let all = self.machine.entries(ROOT).unwrap_or_default();
         let mut marks = marks_of(all.iter().map(|(_, entry)| entry));
@@ -186,7 +186,7 @@ impl ScenarioWorld {
                 let base = self.look().files.clone();
                 drop(self.clean(act, disturbances, &base));
                 let disturbers = self.disturb(disturbances);
-                // Whatever it answers.
+                // The answer is ignored.
                 drop(self.call(act));
                 self.machine.clear_hook();
                 drop(disturbers);

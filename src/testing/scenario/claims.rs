@@ -1,4 +1,4 @@
-//! What answers claim beside the files of a request, kept contents and warnings, is compared with the disk.
+//! Judges the claims of answers besides the files of a request: kept contents and warnings are compared with the disk.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -21,17 +21,17 @@ use crate::testing::run::lock;
 use crate::testing::script::ROOT;
 use crate::testing::world::UserFiles;
 
-/// A workspace after an answer, and what was there before the call.
+/// A workspace after an answer, and the files before the call.
 #[derive(Debug, Clone, Copy)]
 pub struct Claimed<'a> {
     /// Everything in it, the state folder included, by its path in it.
     pub entries: &'a UserFiles,
-    /// The user's files, and what others had their hands on.
+    /// The user's files, and the paths that others changed.
     pub compared: ScenarioComparison<'a>,
 }
 
 impl Claimed<'_> {
-    /// Whether each content that is said to be kept is there, and is one that may have to be kept.
+    /// Judges whether each content reported as kept exists, and is one that may need keeping.
     pub fn judge_kept(&self, kept: &[KeptContent]) -> Result<(), String> {
         kept.iter().try_for_each(|kept| {
             self.judge_one(kept)
@@ -51,12 +51,12 @@ impl Claimed<'_> {
             return Err("is no name in the folder of a transaction");
         };
         let record = self.record(id, slot).ok_or("is in a folder whose journal does not tell of it")?;
-        // What stood in the place of one of its folders has that one's path.
+        // Content from the place of one of its folders is reported with that folder's path.
         let above = journal::kept_place(slot).map_or(0, |(_, above)| above);
         if record.path.as_path().ancestors().nth(above) != Some(path) {
             return Err("belongs to another path, by its journal");
         }
-        // Where somebody came on top of the new content, the original is kept for that.
+        // If another program wrote over the new content, the original is kept because of that.
         let is_theirs = ["another program's content", "or another program, wrote"];
         if is_theirs.iter().any(|theirs| kept.reason.contains(theirs)) && is_original(&record, entry) {
             return Err("holds the original, unchanged, which is nobody else's");
@@ -64,7 +64,7 @@ impl Claimed<'_> {
         Ok(())
     }
 
-    /// Each folder of kept contents is told of.
+    /// Each folder of kept contents must be reported.
     pub fn judge_folders(&self, told: &[String]) -> Result<(), String> {
         let section = Path::new(STATE_FOLDER).join("kept");
         let is_one = |path: &Path, entry: &SimEntry| path.parent() == Some(&section) && entry.kind == FileKind::Folder;
@@ -73,7 +73,7 @@ impl Claimed<'_> {
         folders.find(|path| !is_told(path)).map_or(Ok(()), |path| Err(format!("nothing tells of {}", path.display())))
     }
 
-    /// Whether those that are said not to have been put back can be another program's.
+    /// Judges whether paths reported as not restored can hold another program's content.
     pub fn judge_not_old(&self, left: &[NotOld]) -> Result<(), String> {
         let is_free = !self.compared.touched.is_empty() || self.compared.checked;
         match left.first() {
@@ -82,7 +82,7 @@ impl Claimed<'_> {
         }
     }
 
-    /// Whether a warning is true of the paths that it names.
+    /// Judges whether a warning is true of the paths that it names.
     pub fn judge_warning(&self, warning: &str) -> Result<(), String> {
         self.is_true(warning).map_err(|what| format!("{what}; the warning says {warning:?}"))
     }
@@ -139,13 +139,13 @@ impl Claimed<'_> {
         Ok(())
     }
 
-    /// Whether something is at a place in the state folder, and is not the original that its journal tells of.
+    /// Judges whether a place in the state folder has a content other than the original in its journal.
     fn is_late(&self, place: &Path) -> Result<(), String> {
         let is_old = self.is_original_at(place)?;
         if is_old { Err("the original is there, and nothing else".to_owned()) } else { Ok(()) }
     }
 
-    /// Whether what is at a place in the state folder is the original that its journal tells of.
+    /// Returns whether a place in the state folder has the original in its journal.
     fn is_original_at(&self, place: &Path) -> Result<bool, String> {
         let entry = self.entries.get(place).ok_or("nothing is there")?;
         let mut parts = place.iter().filter_map(|part| part.to_str()).skip(2);
@@ -154,7 +154,7 @@ impl Claimed<'_> {
         Ok(self.record_in(section, id, slot).is_some_and(|record| is_original(&record, entry)))
     }
 
-    /// Whether no commit of an open transaction that is said to be dropped is interrupted or done.
+    /// Judges whether an open transaction reported as discarded has no commit, interrupted or done.
     pub fn judge_dropped(&self, opened: &str) -> Result<(), String> {
         let is_in = |path: &Path, section: &str| path.starts_with(Path::new(STATE_FOLDER).join(section));
         let is_journal = |path: &Path| Mark::ALL.iter().any(|mark| path.ends_with(mark.file_name()));
@@ -173,7 +173,7 @@ impl Claimed<'_> {
         path.strip_prefix(self.compared.root).map_err(|_| "is outside the workspace")
     }
 
-    /// What the journal of a kept folder says of a slot in it.
+    /// The record of a slot, from the journal of its kept folder.
     fn record(&self, id: &str, slot: &str) -> Option<Record> {
         self.record_in("kept", id, slot)
     }
@@ -187,7 +187,7 @@ impl Claimed<'_> {
     }
 }
 
-/// Whether an entry is the file that its record says was there before: the same inode, content, permissions and attributes.
+/// Returns whether an entry is the original of its record: the same inode, content, permissions and attributes.
 fn is_original(record: &Record, entry: &SimEntry) -> bool {
     let (RecordedChange::Edit { original, .. } | RecordedChange::Delete { original, .. }) = &record.change else {
         return false;
@@ -200,15 +200,15 @@ fn is_original(record: &Record, entry: &SimEntry) -> bool {
     is_file && before.digest == Digest::of(&entry.content) && before.mode == entry.mode && access
 }
 
-/// Everything that a report warns of.
+/// All warnings of a report.
 pub fn warnings(report: &Report) -> impl Iterator<Item = &String> {
     report.warnings.iter().chain(report.files.iter().flat_map(|file| &file.extras.warnings))
 }
 
-/// What is said of a folder where a call failed that would have told whether it is there.
+/// The text of a warning about folders whose removal failed before it was known whether they exist.
 const MAY_BE_LEFT: &str = " may be left, which the undone transaction had made: ";
 
-/// The folders that an answer says had to stay, or may have, where nothing tells any more which those are.
+/// The folders that an answer says had to stay, or may have, because it is no longer known which they are.
 pub(super) fn told_to_stay(files: &UserFiles, warnings: &[String]) -> BTreeSet<PathBuf> {
     let is_told = |path: &Path| {
         let path = format!("{ROOT}/{}", path.display());
@@ -219,7 +219,7 @@ pub(super) fn told_to_stay(files: &UserFiles, warnings: &[String]) -> BTreeSet<P
     folders.filter(|path| is_told(path)).cloned().collect()
 }
 
-/// Whether an answer says that folders are left, since nothing tells any more which those are.
+/// Returns whether an answer says that folders are left, because it is no longer known which they are.
 pub(super) fn leaves_folders(answer: &Result<ScenarioAnswer, Error>) -> bool {
     let says = |told: &String| told.contains("had made are left: ");
     match answer {
@@ -231,7 +231,7 @@ pub(super) fn leaves_folders(answer: &Result<ScenarioAnswer, Error>) -> bool {
 }
 
 impl ScenarioWorld {
-    /// Whether what the answer to an act claims beside its files is so. `before` is what was there before it.
+    /// Judges the claims of an act's answer besides its files. `before` is the state before it.
     pub(super) fn judge_claims(
         &self,
         doing: &Doing<'_>,
@@ -248,7 +248,7 @@ impl ScenarioWorld {
                 if is_done && self.wish.in_time.load(Ordering::Relaxed) {
                     return Err("done, though it was to stop before anything was changed".to_owned());
                 }
-                // What was done before is told as it was told then.
+                // An act that was done before repeats its old answer.
                 let told = warnings(report).filter(|_| !report.already_applied);
                 told.into_iter().try_for_each(|warning| {
                     if warning.contains(MAY_BE_LEFT) && !doing.failed {
@@ -269,7 +269,7 @@ impl ScenarioWorld {
         })
     }
 
-    /// The same of `status`, which tells of all that is kept.
+    /// The same for `status`, which lists everything that is kept.
     pub(super) fn judge_status(&self, look: &Look, status: &Status) -> Judged {
         self.claimed(&look.files, look, |claimed| {
             status.kept.iter().try_for_each(|kept| claimed.judge_kept(&kept.contents))?;

@@ -1,4 +1,4 @@
-//! Crashes in a scenario: what a recovery may make of them.
+//! Crashes in a scenario: the states to which a recovery may lead.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::testing::run::lock;
 use crate::testing::world::{UserFiles, same};
 
 impl ScenarioWorld {
-    /// The power is lost. A machine whose commits do not wait for the disk only loses its processes.
+    /// Cuts the power. A machine whose commits do not wait for the disk only loses its processes.
     pub(super) fn cut(&mut self, policy: Policy, seed: u64) {
         if self.profile.process {
             return;
@@ -28,15 +28,15 @@ impl ScenarioWorld {
         let after = self.look();
         let mut foreigners = lock(&self.foreigners);
         foreigners.forget_handles();
-        // What foreign programs did in this act, and did not sync, they may lose.
+        // Foreign programs may lose their own unsynced changes of this act.
         let unsynced = foreigners.fresh.clone();
-        // What is staged, or was taken back, may have a copy of what they lost, and need not stay.
+        // Staged or rolled-back files may contain copies of what was lost, and need not stay.
         let there: ContentMarks =
             [after.in_files(), after.put_aside(), after.originals()].into_iter().flatten().collect();
         foreigners.alive.retain(|mark| !unsynced.contains(mark) || there.contains(mark) || !before.contains(mark));
     }
 
-    /// The process was killed, or the power lost, in an act.
+    /// Handles a kill or a power loss during an act.
     pub(super) fn crashed(&mut self, doing: &Doing<'_>, is_acknowledged: bool) -> Judged {
         let Doing { act, base, clean, .. } = doing;
         let mut tainted = self.touched_by(act);
@@ -45,14 +45,14 @@ impl ScenarioWorld {
         if !is_done {
             allowed.push(Arc::clone(base));
         }
-        // What a check was to do may fail beside them.
+        // In the presence of others, the acts of a check may fail.
         let is_beside_others = lock(&self.foreigners).done.iter().any(|(_, by_check)| !by_check);
         allowed.extend(is_beside_others.then(|| self.after_others(doing)).flatten());
-        // What a fault kept it from reading, it would have told.
+        // It would have reported what a fault kept it from reading.
         let mut leaves_folders = matches!(act, ScenarioAct::Prune(_)) || doing.has_fault;
         if let Some(pending) = self.pending.take() {
             leaves_folders |= pending.leaves_folders;
-            // Beside foreign acts its recovery may have gone the other way first.
+            // In the presence of foreign acts its recovery may have gone the other way first.
             let start = doing.start.iter().filter(|_| !lock(&self.foreigners).done.is_empty());
             allowed.extend(start.flat_map(|start| after_recoveries(start, act)));
             tainted.extend(pending.tainted);
@@ -63,7 +63,7 @@ impl ScenarioWorld {
         self.interrupted(allowed, Arc::clone(base), tainted, leaves_folders)
     }
 
-    /// Judges what a recovery would make of the machine as it is, and remembers that one is due.
+    /// Judges what a recovery would make of the machine now, and records that one is due.
     pub(super) fn interrupted(
         &mut self,
         allowed: Vec<Arc<UserFiles>>,
@@ -79,7 +79,7 @@ impl ScenarioWorld {
         self.look_ahead()
     }
 
-    /// Recovers a fork, twice, and judges what comes of it.
+    /// Recovers a fork, twice, and judges the result.
     pub(super) fn look_ahead(&mut self) -> Judged {
         let Some(mut pending) = self.pending.take() else { return Ok(()) };
         let mut fork = self.fork();
@@ -126,7 +126,7 @@ impl ScenarioWorld {
         Ok(())
     }
 
-    /// Whether, but for what others changed, an act came after what was due had been recovered in one of the ways.
+    /// Returns whether, apart from foreign changes, the act followed a recovery in one of the possible ways.
     pub(super) fn is_recovered_beside(&self, start: &ScenarioWorld, act: &ScenarioAct, look: &Look) -> bool {
         let Some(pending) = &self.pending else { return false };
         let allowed = after_recoveries(start, act).collect();
@@ -136,7 +136,7 @@ impl ScenarioWorld {
         is_one_of(&due, &tainted, &look.files, self.had_check).is_ok()
     }
 
-    /// What was staged, and acknowledged, is known.
+    /// Judges whether every stage that was acknowledged is known.
     fn are_staged(&mut self) -> Judged {
         for number in self.staged.clone() {
             match self.call(&ScenarioAct::Preview(number)) {
@@ -149,7 +149,7 @@ impl ScenarioWorld {
         Ok(())
     }
 
-    /// A recovery came to its end on the machine itself.
+    /// Called when a recovery on the machine itself has ended.
     pub(super) fn settled(&mut self, look: &Look) -> Judged {
         let Some(pending) = self.pending.take() else { return Ok(()) };
         if look.interrupted.is_empty() {
@@ -167,7 +167,7 @@ impl ScenarioWorld {
     }
 }
 
-/// What comes of an act after what is due was recovered in each of the ways.
+/// The results of an act after a recovery in each of the possible ways.
 pub(super) fn after_recoveries(start: &ScenarioWorld, act: &ScenarioAct) -> impl Iterator<Item = Arc<UserFiles>> {
     EITHER_WAY.iter().filter_map(|way| after_recovery(start, *way, act))
 }
@@ -179,7 +179,7 @@ fn after_recovery(start: &ScenarioWorld, way: Decision, act: &ScenarioAct) -> Op
     Some(Arc::clone(&fork.look().files))
 }
 
-/// Whether what a recovery says is not as it was is another than before what was interrupted.
+/// Judges whether files that a recovery reports as changed differ from those before the interrupted act.
 fn is_true_of(recovered: &Recovered, before: &UserFiles, files: &UserFiles) -> Judged {
     let named = recovered.remarks.iter().filter_map(|part| part.split_once(" is not as it was: "));
     for (path, _) in named {
@@ -192,8 +192,8 @@ fn is_true_of(recovered: &Recovered, before: &UserFiles, files: &UserFiles) -> J
     Ok(())
 }
 
-/// Whether all that nobody else touched is as one of the states that are allowed has it. After a check that failed the
-/// times of files are free.
+/// Judges whether all paths untouched by others are as in one of the allowed states. After a check that failed, file
+/// times are free.
 fn is_one_of(pending: &ScenarioPending, tainted: &BTreeSet<PathBuf>, files: &UserFiles, any_time: bool) -> Judged {
     let is_free = |path: &PathBuf| tainted.iter().any(|tainted| path.starts_with(tainted) || tainted.starts_with(path));
     let is_forgotten = |path: &PathBuf| {

@@ -7,28 +7,28 @@ use crate::fs::sim::Policy;
 use crate::request::edit::{Anchor, Count, Edit, Matching};
 use crate::request::{Change, FileRequest, IfExists, Mode, RenameTo, Request};
 
-/// A short script: files, and what happens to them.
+/// A short script: files, and the steps.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Scenario {
-    /// What the machine and its file system are like.
+    /// The properties of the machine and its file system.
     pub machine: Profile,
-    /// What is there at first.
+    /// The initial files.
     pub items: Vec<Item>,
-    /// What happens, in order.
+    /// The steps, in order.
     pub steps: Vec<ScenarioStep>,
 }
 
-/// What the machine and its file system are like, where they are not as usual.
+/// Unusual properties of the machine and its file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "switches that are independent of each other")]
 pub struct Profile {
-    /// Commits are safe against kills only.
+    /// Commits survive kills only.
     pub process: bool,
     /// Syncing few files one by one is quicker than syncing all.
     pub sync_each: bool,
     /// Inodes have no birth time.
     pub no_births: bool,
-    /// Inode numbers are given again.
+    /// Inode numbers are reused.
     pub reuse: bool,
     /// There is no state folder yet.
     pub cold: bool,
@@ -36,38 +36,38 @@ pub struct Profile {
     pub fuse: bool,
     /// History holds `SMALL_HISTORY` bytes of originals at most.
     pub small_history: bool,
-    /// The first attempt is as one after others in which another program was quicker.
+    /// The first attempt counts as one after several that another program disturbed.
     pub contended: bool,
 }
 
-/// How many bytes a small history holds: two or three of the contents that are made up.
+/// The bytes of a small history: room for two or three of the contents that are generated.
 pub(super) const SMALL_HISTORY: u64 = 24;
 
-/// Something that is there at first. Paths are relative to the workspace.
+/// Something that exists at first. Paths are relative to the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item {
     /// A folder.
     Folder(String),
     /// A file with a content and a mode.
     File(String, String, u32),
-    /// A symlink: its path, and what it leads to.
+    /// A symlink: its path and its target.
     Symlink(String, String),
-    /// One more name of a file: the file, and the name.
+    /// Another name of a file: the file, and the name.
     Link(String, String),
     /// An attribute of a file: its path, the name, the value.
     Attribute(String, String, String),
 }
 
-/// Something that happens.
+/// One step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScenarioStep {
-    /// A call of the engine, by a process of its own, and what disturbs it.
+    /// A call of the engine, by a process of its own, and its disturbances.
     Act(ScenarioAct, Vec<Disturbance>),
     /// A foreign program acts while no engine runs.
     Foreign(ScenarioDeed),
-    /// The clock moves on, or back, by so many seconds.
+    /// The clock moves forward, or back, by this many seconds.
     Clock(i64),
-    /// The power is lost, and comes back: which of what may be left is, the number chooses.
+    /// The power is lost and comes back: the number chooses among the possible disks.
     Cut(Policy, u64),
 }
 
@@ -76,60 +76,60 @@ pub enum ScenarioStep {
 pub enum ScenarioAct {
     /// A request is applied.
     Apply(Vec<Ask>, ScenarioTerms),
-    /// The newest transaction, or the one that many before it, is undone.
+    /// The newest transaction, or the one that many before it, is reverted.
     Undo(Option<usize>),
-    /// The newest undo, or that of the transaction that many before the newest, is taken back.
+    /// The newest undo, or that of the transaction that many before the newest, is reverted.
     Redo(Option<usize>),
     /// A request is staged, in the open transaction of that number.
     Stage(usize, Vec<Ask>),
-    /// What is staged there is looked at.
+    /// The open transaction is previewed.
     Preview(usize),
     /// It is committed.
     Commit(usize, Option<ScenarioCheck>),
-    /// It is dropped.
+    /// It is discarded.
     RollBack(usize),
-    /// History forgets all but the newest so many.
+    /// History is pruned to the newest ones, as many as this.
     Prune(usize),
-    /// What is going on.
+    /// The status is requested.
     Status,
-    /// The first content that is kept is written back.
+    /// The first kept content is restored.
     Restore,
     /// The first folder of kept contents is deleted.
     Drop,
-    /// What is interrupted is recovered.
+    /// Interrupted transactions are recovered.
     Recover,
 }
 
-/// How a request is applied.
+/// The options of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ScenarioTerms {
-    /// By which a retry is known.
+    /// The idempotency key.
     pub key: Option<String>,
     /// The same request succeeds again.
     pub idempotent: bool,
-    /// Decides whether it stays.
+    /// Decides whether it is committed.
     pub check: Option<ScenarioCheck>,
 }
 
-/// A check: what it does, and whether it passes.
+/// A check: its acts and its result.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ScenarioCheck {
-    /// Whether it passes.
+    /// True if it passes.
     pub passes: bool,
-    /// What it does, in order.
+    /// Its acts, in order.
     pub deeds: Vec<ScenarioDeed>,
 }
 
-/// What is asked of one file.
+/// The change of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ask {
     /// A text is replaced by another, once.
     Edit(String, String, String),
     /// A new file.
     Create(String, String),
-    /// A whole new content, whatever is there.
+    /// A whole new content, whether the file exists or not.
     Write(String, String),
-    /// The file goes.
+    /// The file is deleted.
     Delete(String),
     /// The file moves.
     Rename(String, String),
@@ -137,14 +137,14 @@ pub enum Ask {
     Mode(String, u32),
 }
 
-/// What a foreign program does. Paths are relative to the workspace.
+/// The act of a foreign program. Paths are relative to the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScenarioDeed {
-    /// Cuts a file to nothing and writes it anew.
+    /// Truncates a file and writes it again.
     Write(String, String),
-    /// Writes at the end.
+    /// Appends to a file.
     Append(String, String),
-    /// Writes over its last bytes, so that the size stays, and sets the time back.
+    /// Overwrites its last bytes, keeping the size, and restores the time.
     Forge(String, String),
     /// Writes a new file and renames it over the path.
     Replace(String, String),
@@ -152,70 +152,70 @@ pub enum ScenarioDeed {
     Create(String, String),
     /// Deletes a file.
     Delete(String),
-    /// Gives a mode.
+    /// Sets a mode.
     Chmod(String, u32),
-    /// Gives an owner and a group.
+    /// Sets an owner and a group.
     Chown(String, u32, u32),
-    /// Gives an attribute.
+    /// Sets an attribute.
     SetAttribute(String, String, String),
-    /// Takes an attribute away.
+    /// Removes an attribute.
     RemoveAttribute(String, String),
     /// Makes a folder.
     Mkdir(String),
-    /// Renames a file or a folder to a path where nothing is.
+    /// Renames a file or a folder to a free path.
     Move(String, String),
     /// Exchanges two names.
     Exchange(String, String),
     /// Deletes an empty folder.
     Rmdir(String),
-    /// Makes a symlink: what it leads to, and its path.
+    /// Makes a symlink: its target and its path.
     Symlink(String, String),
-    /// Gives a file one more name.
+    /// Gives a file another name.
     Link(String, String),
-    /// Makes a pipe, which nobody can read like a file.
+    /// Makes a pipe, which cannot be read like a file.
     Pipe(String),
     /// Opens a file and keeps it open, by a number.
     Hold(usize, String),
-    /// Writes at the end of the file that is held.
+    /// Appends to the file that is held.
     Late(usize, String),
 }
 
-/// Something that goes wrong in a call of the engine, and when.
+/// A disturbance of a call of the engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Disturbance {
-    /// Before which call of the file system, or instead of it.
+    /// The call of the file system before which, or instead of which, it happens.
     pub point: ScenarioPoint,
-    /// What.
+    /// The disturbance.
     pub what: ScenarioFault,
 }
 
-/// A call of the file system that an act makes.
+/// A call of the file system in an act.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScenarioPoint {
     /// By its number, from 0.
     Call(u64),
-    /// By its share of all calls that the act makes undisturbed, in thousandths.
+    /// By its position among all calls of the undisturbed act, in thousandths.
     Share(u16),
-    /// By its function, the end of one of its paths, and its number among those that fit, from 1.
+    /// By its function, the end of one of its paths, and its number among the matching ones, from 1.
     Verb(String, Option<String>, u64),
 }
 
-/// What goes wrong.
+/// A kind of disturbance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScenarioFault {
     /// A foreign program acts before it.
     Deed(ScenarioDeed),
-    /// It fails; perhaps also all calls of its kind that follow.
+    /// It fails; if true, also all later calls of its kind.
     Fail(i32, bool),
-    /// It is done, and fails all the same.
+    /// It is done, and fails nevertheless.
     FailAfter(i32),
-    /// It moves one byte at most.
+    /// It moves at most one byte.
     Short,
-    /// Whoever called wants it to stop.
+    /// The caller cancels.
     Cancel,
     /// The process is killed.
     Kill,
-    /// The power is lost: which of what may be left is, the number chooses.
+    /// The power is lost: the number chooses among the possible disks.
     Cut(Policy, u64),
 }
 
@@ -284,12 +284,12 @@ impl ScenarioAct {
         }
     }
 
-    /// Whether it recovers what is interrupted before it does its own work.
+    /// Returns whether it recovers interrupted transactions before its own work.
     pub(super) fn recovers(&self) -> bool {
         !matches!(self, Self::Preview(_) | Self::Status | Self::Prune(_) | Self::Drop)
     }
 
-    /// Whether it changes nothing of the files, whatever happens.
+    /// Returns whether it never changes files.
     #[must_use]
     pub fn only_looks(&self) -> bool {
         matches!(self, Self::Preview(_) | Self::Status)
@@ -297,12 +297,12 @@ impl ScenarioAct {
 }
 
 impl ScenarioDeed {
-    /// Whether it changes what a file wears, and not its content.
+    /// Returns whether it changes only metadata of a file.
     pub(super) const fn dresses(&self) -> bool {
         matches!(self, Self::Chmod(..) | Self::Chown(..) | Self::SetAttribute(..) | Self::RemoveAttribute(..))
     }
 
-    /// What it writes.
+    /// The text that it writes.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match self {
@@ -316,7 +316,7 @@ impl ScenarioDeed {
         }
     }
 
-    /// The paths that are another's after it.
+    /// The paths that belong to another program after it.
     #[must_use]
     pub fn paths(&self) -> Vec<String> {
         let paths: Vec<&str> = match self {

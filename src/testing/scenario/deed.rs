@@ -12,7 +12,7 @@ pub(super) fn at(path: &str) -> PathBuf {
     PathBuf::from(format!("{ROOT}/{path}"))
 }
 
-/// Does it. What cannot be done is not done, as with any program.
+/// Performs a deed. One that fails has no effect, as with any program.
 pub(super) fn perform(
     machine: &SimFs,
     deed: &ScenarioDeed,
@@ -48,7 +48,7 @@ pub(super) fn perform(
     }
 }
 
-/// Writes over the last bytes, as many as there are, and gives the file back its time.
+/// Overwrites as many of the last bytes as there are, and restores the time of the file.
 fn forge(machine: &SimFs, path: &str, text: &str) -> io::Result<()> {
     let path = at(path);
     let (size, modified) = (machine.read(&path)?.len(), machine.stat(&path)?.modified);

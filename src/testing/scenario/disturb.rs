@@ -1,4 +1,4 @@
-//! Disturbances, each in wait for its call.
+//! Disturbances that wait for their calls.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -12,18 +12,18 @@ use crate::path::STATE_FOLDER;
 use crate::testing::run::lock;
 use crate::testing::script::ROOT;
 
-/// A disturbance in wait for its call.
+/// A disturbance that waits for its call.
 #[derive(Debug)]
 pub(super) struct Disturber {
     pub(super) disturbance: Disturbance,
-    /// How many calls fitted so far.
+    /// The number of matching calls so far.
     fitted: u64,
     pub(super) fired: bool,
     /// The function of the call at which it fired.
     verb: &'static str,
 }
 
-/// Whether whoever called wants the act to stop.
+/// The caller's cancellation of the act.
 #[derive(Debug, Default)]
 pub(super) struct Wish {
     pub(super) to_stop: Arc<AtomicBool>,
@@ -36,14 +36,14 @@ pub(super) struct Wish {
 }
 
 impl Wish {
-    /// A new act begins.
+    /// Called at the start of an act.
     pub(super) fn forget(&self) {
         for flag in [&*self.to_stop, &self.in_time, &self.too_late, &self.has_changed, &self.has_swapped] {
             flag.store(false, Relaxed);
         }
     }
 
-    /// The act is about to make this call; these are those that came to pass so far.
+    /// Called before each call of the act, with the disturbances that fired so far.
     pub(super) fn note(&self, call: &SimCall<'_>, disturbers: &[Disturber]) {
         let is_wanted = disturbers.iter().any(|it| it.fired && it.disturbance.what == ScenarioFault::Cancel);
         if is_wanted && !self.to_stop.swap(true, Relaxed) {
@@ -55,7 +55,7 @@ impl Wish {
     }
 }
 
-/// Whether a call brings something from the state folder into the workspace, or the reverse.
+/// Returns whether a call moves something between the state folder and the workspace.
 pub(super) fn swaps(call: &SimCall<'_>) -> bool {
     let inside = |path: &Path| path.starts_with(Path::new(ROOT).join(STATE_FOLDER));
     call.verb == "rename" && call.to.is_some_and(|to| inside(to) != inside(call.path))

@@ -1,4 +1,4 @@
-//! The end of a scenario: `status` tells of everything that is not clean, and what is still interrupted is recovered.
+//! Ends a scenario: `status` must report everything that is not clean, and interrupted transactions are recovered.
 
 use std::path::Path;
 use std::time::Duration;
@@ -38,7 +38,7 @@ impl ScenarioWorld {
                 return Err(format!("status does not tell of what was written into {text}: {:?}", status.warnings));
             }
         }
-        // Of a folder that is kept, everything that is in it is told of.
+        // The whole content of a kept folder must be reported.
         let all_kept = || status.kept.iter().flat_map(|kept| &kept.contents);
         let state = Path::new(ROOT).join(STATE_FOLDER);
         let is_told = |path: &Path| all_kept().any(|kept| state.join(path).starts_with(&kept.kept_path));
@@ -54,7 +54,7 @@ impl ScenarioWorld {
                 return Err(format!("status does not tell of {}", path.display()));
             }
         }
-        // It is a copy of what others wrote, but for what they wrote into it.
+        // It is a copy of what others wrote, apart from what they wrote into the copy itself.
         let mut without = (*look).clone();
         without.rejected.clear();
         let elsewhere = without.in_reach();
@@ -69,7 +69,7 @@ impl ScenarioWorld {
         if self.is_stuck {
             return Ok(());
         }
-        // A recovery and a later commit empty the trash: nothing that is somebody's may be in it.
+        // A recovery and a later commit empty the trash: no foreign content may be in it.
         self.act(&ScenarioAct::Recover, &mut Vec::new())?;
         self.machine.advance(Duration::from_secs(60 * 60));
         let later = Ask::Create("aftermath".to_owned(), "aftermath\n".to_owned());
@@ -82,7 +82,8 @@ impl ScenarioWorld {
         self.is_alive(&look.in_reach())
     }
 
-    /// Whether a kept file is what its transaction had staged there, unchanged: a copy, by the journal of its folder.
+    /// Returns whether a kept file is what its transaction staged there, unchanged: a copy, by the journal of its
+    /// folder.
     fn was_staged(&self, path: &Path, entry: &SimEntry) -> bool {
         let folder = Path::new(ROOT).join(STATE_FOLDER).join(path.parent().unwrap_or(path));
         let bytes = Mark::ALL.iter().find_map(|mark| self.machine.read(folder.join(mark.file_name())).ok());

@@ -1,4 +1,4 @@
-//! Foreign programs on the simulated machine, and what of theirs must not be lost.
+//! Foreign programs on the simulated machine, and their contents that must not be lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -24,42 +24,42 @@ use crate::testing::world::UserFiles;
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "what happened, each independent of the others")]
 pub(super) struct Foreigners {
-    /// The files that they have open, and where each was opened.
+    /// Their open files, and the path at which each was opened.
     held: ScenarioHandles<(PathBuf, sim::SimHeldFile)>,
     /// The marks of contents that must not be lost, whoever wrote them.
     pub(super) alive: ContentMarks,
-    /// Of them those that came since the act began.
+    /// Those of them that were written since the act began.
     pub(super) fresh: ContentMarks,
-    /// What they did since the act began, as far as it could be done, and whether a check did it.
+    /// Their effective deeds since the act began, and whether a check did each.
     pub(super) done: Vec<(ScenarioDeed, bool)>,
     /// The paths that they changed since the act began.
     pub(super) touched: BTreeSet<PathBuf>,
-    /// Those at which one of them opened a file that was not there before the act.
+    /// Paths at which one of them opened a file that did not exist before the act.
     opened_new: BTreeSet<PathBuf>,
-    /// The file of the trash that the engine is about to unlink: it was verified, and what is written from then on goes with
-    /// it, which docs/recovery.md says.
+    /// The file in the trash that the engine is about to unlink. It was verified: what is written to it from then on is
+    /// lost with it, as docs/recovery.md says.
     unlinked_next: Option<PathBuf>,
-    /// What stood at those paths before and after the last of them that came one upon the other.
+    /// The states of those paths before and after the last deed of consecutive ones.
     pub(super) left: BTreeMap<PathBuf, [Option<SimEntry>; 2]>,
     /// A folder was moved.
     moved_folder: bool,
-    /// A folder was moved, and only then a target was swapped.
+    /// A folder was moved before a target was swapped.
     pub(super) moved_before_swap: bool,
-    /// What they moved since the last swap.
+    /// The paths that they moved since the last swap.
     pub(super) moved_since: Vec<PathBuf>,
-    /// The act has a check, which foreign programs cannot be told from.
+    /// True if the act has a check, which cannot be distinguished from foreign programs.
     pub(super) is_checked: bool,
-    /// What was there before the act.
+    /// The files before the act.
     pub(super) base: Arc<UserFiles>,
-    /// What was there before what is interrupted, and what it may come to.
+    /// The files before interrupted acts, and their possible results.
     pub(super) older: Vec<Arc<UserFiles>>,
-    /// Whether any of them did anything, ever.
+    /// True if any of them ever did anything.
     pub(super) were_here: bool,
-    /// The paths that they ever changed, or had open.
+    /// The paths that they ever changed or had open.
     pub(super) ever: BTreeSet<PathBuf>,
-    /// Whether any of them did anything while an act went on.
+    /// True if any of them did anything during an act.
     pub(super) meddled: bool,
-    /// Whether they exchange nothing through symlinks, which would be their own doing elsewhere.
+    /// True if they do not exchange through symlinks: the effects elsewhere would be their own.
     pub(super) stays_inside: bool,
 }
 
@@ -90,7 +90,7 @@ impl Foreigners {
         }
     }
 
-    /// What was done in the act before is past.
+    /// Starts an act: what was done in the one before is past.
     pub(super) fn begin(&mut self, is_checked: bool) {
         self.is_checked = is_checked;
         self.done.clear();
@@ -103,14 +103,14 @@ impl Foreigners {
         self.fresh.clear();
     }
 
-    /// Does it. What the deed itself takes away is its own loss; what it adds must not be lost by others.
+    /// Performs a deed. What the deed itself destroys is its own loss; what it adds must not be lost by others.
     pub(super) fn act(&mut self, machine: &SimFs, deed: &ScenarioDeed, by_check: bool) {
         if self.stays_inside && leads_away(machine, deed) {
             return;
         }
         let before = Look::of(machine);
         if perform(machine, deed, &mut self.held).is_err() {
-            // What a check meant to change is its own, also where others were quicker; a name that was to be new is not.
+            // What a check meant to change is its own, even if others were faster; a name that was to be new is not.
             let is_its_own = by_check && !matches!(deed, ScenarioDeed::Link(..));
             self.touched.extend(deed.paths().into_iter().filter(|_| is_its_own).map(PathBuf::from));
             return;
@@ -125,24 +125,24 @@ impl Foreigners {
             new.retain(|mark| !unlinked.contains(mark));
         }
         self.alive.extend(&new);
-        // A power cut may tear the whole file that was written and not synced.
+        // A power loss may tear the whole file that was written and not synced.
         self.fresh.extend(after.beside(&new));
         self.fresh.extend(new);
         let changed = differences(&before.files, &after.files);
         self.give_up(&changed, &before.files, &after.files);
-        // Names, too: what they moved or linked is durable only when they sync it.
+        // This includes names: a move or a link is durable only after their sync.
         let moved = changed.iter().filter_map(|path| before.files.get(*path));
         self.fresh.extend(moved.flat_map(|entry| marks(&String::from_utf8_lossy(&entry.content))));
-        // Two empty folders look the same, and are others; and so does a file whose time alone is another.
+        // Two empty folders look the same but differ, and so do files that differ only in time.
         let is_seen = !changed.is_empty() || leaves_no_trace(deed);
         let mut paths: BTreeSet<PathBuf> = deed.paths().into_iter().map(PathBuf::from).collect();
-        // Through a symlink they have what it leads to in hand, also where that looks the same afterwards.
+        // A deed through a symlink changes its target, even if that looks the same afterwards.
         if changes_permissions(deed) {
             paths.extend(
                 deed.paths().into_iter().map(|path| relative(Path::new(&path), Path::new(ROOT), &before.files)),
             );
         }
-        // What a check moves is its own, with all that is in it.
+        // What a check moves is its own, with all its content.
         paths.extend(changed.iter().filter(|_| self.is_checked).map(|path| (*path).clone()));
         self.touched.extend(changed.into_iter().cloned());
         self.touched.extend(paths.iter().cloned());
@@ -165,13 +165,13 @@ impl Foreigners {
             self.moved_folder |= before.files.get(Path::new(from)).is_some_and(|entry| entry.kind == FileKind::Folder);
         }
         self.were_here |= !matches!(deed, ScenarioDeed::Hold(..));
-        // One that changes nothing, such as a mode that is there already, nobody can tell from none.
+        // A deed without effect, such as setting a mode that is already set, cannot be noticed.
         if is_seen {
             self.done.push((deed.clone(), by_check));
         }
     }
 
-    /// The files that they open, and write to when they have them open.
+    /// Records the files that they open, and write to through the handle.
     fn note_handles(&mut self, deed: &ScenarioDeed, after: &UserFiles) {
         match deed {
             ScenarioDeed::Hold(_, path) => {
@@ -185,7 +185,7 @@ impl Foreigners {
         }
     }
 
-    /// What a deed overwrites is its own loss, too, where nothing but the new content of a transaction has it still.
+    /// Drops what a deed overwrites itself, if it only remains in the new content of a transaction.
     fn give_up(&mut self, changed: &BTreeSet<&PathBuf>, before: &UserFiles, after: &UserFiles) {
         let of = |files: &UserFiles, path: &PathBuf| {
             files.get(path).map(|entry| marks(&String::from_utf8_lossy(&entry.content)))
@@ -209,7 +209,8 @@ impl Foreigners {
         self.alive.retain(|mark| !lost.contains(mark));
     }
 
-    /// Whether all that they wrote to a path went into a file that they opened there and that was not there before the act.
+    /// Returns whether all that they wrote to a path went into a file that they opened there and that is newer than the
+    /// act.
     pub(super) fn wrote_only_new(&self, path: &Path) -> bool {
         let is_other = |deed: &ScenarioDeed| {
             let is_write = !matches!(deed, ScenarioDeed::Hold(..)) && !deed.dresses();
@@ -218,18 +219,18 @@ impl Foreigners {
         self.opened_new.contains(path) && !self.done.iter().any(|(deed, _)| is_other(deed))
     }
 
-    /// Whether they changed what a path wears.
+    /// Returns whether they changed metadata of a path.
     pub(super) fn dressed(&self, path: &Path) -> bool {
         self.done.iter().any(|(deed, _)| deed.dresses() && deed.paths().iter().any(|other| path.starts_with(other)))
     }
 
-    /// The engine is about to make this call; what others do before it comes next.
+    /// Called before each call of the engine, and before what others do before it.
     pub(super) fn expect(&mut self, call: &sim::SimCall<'_>) {
         let is_trash = call.path.starts_with(Path::new(ROOT).join(STATE_FOLDER).join("trash"));
         self.unlinked_next = (call.verb == "unlink" && is_trash).then(|| call.path.to_owned());
     }
 
-    /// The engine makes this call now.
+    /// Called before each call of the engine, after what others do before it.
     pub(super) fn note(&mut self, call: &sim::SimCall<'_>) {
         self.unlinked_next = None;
         if swaps(call) {
@@ -238,13 +239,13 @@ impl Foreigners {
         }
     }
 
-    /// The machine was cut off: handles are gone.
+    /// Drops the handles, after a power loss.
     pub(super) fn forget_handles(&mut self) {
         self.held.clear();
     }
 }
 
-/// Whether what it exchanges is behind a symlink.
+/// Returns whether the target of an exchange is behind a symlink.
 fn leads_away(machine: &SimFs, deed: &ScenarioDeed) -> bool {
     let is_symlink =
         |folder: &Path| machine.stat(at(&folder.to_string_lossy())).is_ok_and(|stat| stat.kind == FileKind::Symlink);
@@ -252,15 +253,15 @@ fn leads_away(machine: &SimFs, deed: &ScenarioDeed) -> bool {
     matches!(deed, ScenarioDeed::Exchange(..)) && paths.any(|path| path.ancestors().skip(1).any(is_symlink))
 }
 
-/// The other names of a file: what somebody does to the new content of one is done to the original when it goes back, and
-/// seen at all of them.
+/// The other names of a file: metadata set on the new content under one name moves to the original at the rollback, and
+/// is visible at all of them.
 fn other_names<'f>(files: &'f UserFiles, path: &Path) -> impl Iterator<Item = &'f PathBuf> {
     let file = files.get(path).filter(|entry| entry.names > 1);
     file.into_iter()
         .flat_map(|file| files.iter().filter(|(_, other)| other.identity == file.identity).map(|(path, _)| path))
 }
 
-/// Runs the check of an act, which is no process but a few deeds.
+/// Runs the check of an act, which is not a process but a few deeds.
 pub(super) struct ScenarioChecker {
     pub(super) machine: SimFs,
     pub(super) foreigners: Arc<Mutex<Foreigners>>,

@@ -1,4 +1,4 @@
-//! Scenarios by chance.
+//! Generates random scenarios.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::data::{
 use crate::errno::Errno;
 use crate::fs::sim::{Policy, Random};
 
-/// The files that scripts are about.
+/// The files used in scripts.
 const PATHS: [&str; 7] = ["a", "b", "c", "d/e", "d/f", "n", "g/h"];
 const FOLDERS: [&str; 3] = ["d", "g", "k"];
 const WORDS: [&str; 3] = ["red", "green", "blue"];
@@ -33,12 +33,12 @@ pub fn generate(seed: u64) -> Scenario {
     })
 }
 
-/// A scenario that is thrown by the dice of a seed.
+/// A scenario from the random numbers of a seed.
 pub(super) fn generate_by(seed: u64, throw: impl FnOnce(&mut ScenarioDice) -> Scenario) -> Scenario {
     throw(&mut ScenarioDice { random: Random::new(seed), marks: 0, held: 0, files: BTreeMap::new() })
 }
 
-/// What goes wrong in a scenario: with one kind at a time it is clear what is promised.
+/// The disturbances of a scenario: with one kind at a time the promise is clear.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "each kind of trouble goes with each other")]
 struct Trouble {
@@ -48,12 +48,12 @@ struct Trouble {
     check: bool,
 }
 
-/// Throws what a scenario is made of.
+/// Chooses the parts of a scenario at random.
 pub(super) struct ScenarioDice {
     random: Random,
     marks: u32,
     held: usize,
-    /// Roughly what is there, each file with a word that stands in it: most requests should fit.
+    /// The approximate files, each with a word that it contains: most requests should fit.
     files: BTreeMap<String, &'static str>,
 }
 
@@ -78,7 +78,7 @@ impl ScenarioDice {
         self.of(&PATHS).to_owned()
     }
 
-    /// A path at which there may be a file.
+    /// A path that may have a file.
     fn there(&mut self) -> String {
         if self.files.is_empty() || self.one_in(12) {
             return self.path();
@@ -247,7 +247,7 @@ impl ScenarioDice {
         Some(ScenarioCheck { passes: self.one_in(2), deeds: (0..count).map(|_| self.deed()).collect() })
     }
 
-    /// A file that becomes a folder, or a folder that becomes a file.
+    /// Turns a file into a folder, or a folder into a file.
     fn turn(&mut self) -> Vec<Ask> {
         let word = self.of(&WORDS);
         let text = self.text_with(word, 'N');
@@ -307,7 +307,7 @@ impl ScenarioDice {
         }
     }
 
-    /// Something in a section of the state folder that is no transaction.
+    /// Something in a section of the state folder that is not a transaction.
     fn stranger(&mut self) -> ScenarioDeed {
         let section = self.of(&["txn", "open", "history", "kept", "trash"]);
         let id = self.of(&["20200101T000000.000000Z-0123456789abcdef", "20990101T000000.000000Z-0123456789abcdef"]);

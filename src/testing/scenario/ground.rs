@@ -1,4 +1,4 @@
-//! The machine that a scenario begins on.
+//! Sets up the machine of a scenario.
 
 use std::path::Path;
 
@@ -48,7 +48,7 @@ fn new_ground(profile: Profile) -> SimFs {
     machine
 }
 
-/// Makes what is there at first.
+/// Makes an initial item.
 pub(super) fn make(machine: &SimFs, item: &Item) -> std::io::Result<()> {
     match item {
         Item::Folder(path) => machine.make_folders(at(path)),

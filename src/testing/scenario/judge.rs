@@ -1,8 +1,8 @@
-//! Each step of a scenario is done, and judged by the promise alone.
+//! Performs the steps of a scenario, and judges each by the promise alone.
 //!
-//! What an act does undisturbed, on a fork of the machine, is what it should do. A disturbed act that is acknowledged must
-//! have come to the same, before or after each of the foreign acts; one that is refused to nothing but those; one that
-//! a crash stopped, after a recovery, to one or the other.
+//! The expected result of an act is that of the undisturbed act on a fork of the machine. A disturbed act that is
+//! acknowledged must have the same result, before or after each of the foreign acts; a refused one must leave only
+//! those; one that a crash stopped must end, after a recovery, in one or the other.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -21,10 +21,10 @@ use crate::testing::run::lock;
 use crate::testing::script::ROOT;
 use crate::testing::world::UserFiles;
 
-/// A judgement: what is wrong.
+/// A judgement; the error says what is wrong.
 pub(super) type Judged<T = ()> = std::result::Result<T, String>;
 
-/// A violation, and the script with every point of disturbance named by its call.
+/// A violation, and the script with each disturbance at a named call.
 #[derive(Debug, Clone)]
 pub struct Broken {
     /// What is wrong.
@@ -33,38 +33,38 @@ pub struct Broken {
     pub scenario: Scenario,
 }
 
-/// What an act does undisturbed.
+/// The result of the undisturbed act.
 #[derive(Debug)]
 pub(super) struct ScenarioClean {
     pub(super) files: Arc<UserFiles>,
     pub(super) is_done: bool,
 }
 
-/// An act that is done.
+/// An act in progress.
 #[derive(Debug)]
 pub(super) struct Doing<'a> {
     pub(super) act: &'a ScenarioAct,
-    /// The world before it, where somebody else may act on the way.
+    /// The world before it, if others may act meanwhile.
     pub(super) start: Option<ScenarioWorld>,
-    /// The files before it, as they are or will be when what is interrupted is recovered.
+    /// The files before it, as they are, or as a pending recovery will leave them.
     pub(super) base: Arc<UserFiles>,
     /// The workspace before it.
     pub(super) raw: Arc<Look>,
-    /// What it does undisturbed, where it is disturbed.
+    /// The undisturbed result, if the act is disturbed.
     pub(super) clean: Option<ScenarioClean>,
-    /// Whether a call failed, or the call was stopped.
+    /// True if a call failed, or the act was cancelled.
     pub(super) failed: bool,
-    /// Whether a call failed.
+    /// True if a call failed.
     pub(super) has_fault: bool,
 }
 
 impl Doing<'_> {
-    /// These files, or what comes of the act undisturbed.
+    /// These files, or the undisturbed result.
     fn or_clean(&self, files: &Arc<UserFiles>) -> Vec<Arc<UserFiles>> {
         std::iter::once(files).chain(self.clean.iter().map(|clean| &clean.files)).cloned().collect()
     }
 
-    /// What comes of the act where it is not known that another request had its key: that one is not in history yet.
+    /// The result of the act if another request with its key is not known because it is not in history yet.
     pub(super) fn without_key(&self) -> Option<Arc<UserFiles>> {
         let ScenarioAct::Apply(asks, terms @ ScenarioTerms { key: Some(_), .. }) = self.act else { return None };
         let mut fork = self.start.as_ref()?.fork();
@@ -78,17 +78,17 @@ pub fn run_sim(scenario: &Scenario) -> std::result::Result<(), Box<Broken>> {
     play(scenario, &Player::default())
 }
 
-/// The same by an engine in which something may be broken: a judge who sees nothing then is no judge.
+/// The same with an engine in which something may be broken: a judge that does not notice is useless.
 pub fn play(scenario: &Scenario, player: &Player) -> std::result::Result<(), Box<Broken>> {
     let mut pinned = scenario.clone();
     run_pinning(scenario, player, &mut pinned).map_err(|what| Box::new(Broken { what, scenario: pinned }))
 }
 
-/// The same script with every point of disturbance named by its call, as far as the simulated machine comes.
+/// The same script with each disturbance at a named call, as far as the simulated machine gets.
 #[must_use]
 pub fn pin(scenario: &Scenario) -> Scenario {
     let mut pinned = scenario.clone();
-    // What is wrong with it is for others to say.
+    // Errors are reported elsewhere.
     drop(run_pinning(scenario, &Player::default(), &mut pinned));
     pinned
 }
@@ -98,7 +98,7 @@ fn run_pinning(scenario: &Scenario, player: &Player, pinned: &mut Scenario) -> J
     world.player = player.clone();
     if is_attacked(scenario) {
         lock(&world.foreigners).stays_inside = true;
-        // The state folder is not what the others judge by.
+        // The other rules do not apply to the state folder.
         let judge = |(index, step)| world.attacked(step).map_err(|what| format!("step {}: {what}", index + 1));
         return pinned.steps.iter_mut().enumerate().try_for_each(judge);
     }
@@ -128,7 +128,7 @@ fn run_pinning(scenario: &Scenario, player: &Player, pinned: &mut Scenario) -> J
 }
 
 impl ScenarioWorld {
-    /// A step that is no act.
+    /// Performs a step that is not an act.
     fn pass(&mut self, step: &ScenarioStep) -> Judged {
         match step {
             ScenarioStep::Foreign(deed) => {
@@ -167,7 +167,7 @@ impl ScenarioWorld {
         }
     }
 
-    /// The files as they are, or will be when what is interrupted is recovered.
+    /// The files as they are, or as a pending recovery will leave them.
     fn base(&self) -> Arc<UserFiles> {
         match &self.pending {
             Some(pending) => Arc::clone(&pending.logical),
@@ -175,7 +175,7 @@ impl ScenarioWorld {
         }
     }
 
-    /// Calls the engine and judges what comes of it; gives each disturbance its call by name.
+    /// Calls the engine and judges the result; names the call of each disturbance.
     pub(super) fn act(&mut self, act: &ScenarioAct, disturbances: &mut [Disturbance]) -> Judged {
         if self.profile.no_births && self.pending.is_some() && *act != ScenarioAct::Recover {
             self.act(&ScenarioAct::Recover, &mut Vec::new())?;
@@ -229,7 +229,7 @@ impl ScenarioWorld {
         foreigners.meddled |= !foreigners.done.is_empty();
     }
 
-    /// What the act does undisturbed, and the calls by which disturbances are named.
+    /// The result of the undisturbed act, and the calls by which disturbances are named.
     pub(super) fn clean(
         &self,
         act: &ScenarioAct,
@@ -260,13 +260,14 @@ impl ScenarioWorld {
         ScenarioClean { files: Arc::clone(&fork.look().files), is_done: answer.is_ok() }
     }
 
-    /// An act was done beside what could not be recovered, which is in the way of nothing that was asked, and is told.
+    /// Records an act that was done although something could not be recovered, which does not conflict with the act,
+    /// and is reported.
     fn note_done_beside(&mut self, doing: &Doing<'_>, done: &ScenarioAnswer) {
         if let ScenarioAnswer::Report(report) = done {
             self.note_committed(doing.act, &doing.base, report, None);
         }
         let mut others: Vec<_> = [doing.without_key(), self.after_others(doing)].into_iter().flatten().collect();
-        // What was interrupted may still go the other way.
+        // The interrupted transaction may still go the other way.
         others.extend(doing.start.iter().flat_map(|start| after_recoveries(start, doing.act)));
         if let (Some(pending), Some(clean)) = (&mut self.pending, &doing.clean) {
             pending.allowed.push(Arc::clone(&clean.files));
@@ -275,7 +276,7 @@ impl ScenarioWorld {
         self.sync_deeds();
     }
 
-    /// What comes of the act after all that others did in it.
+    /// The result of the act after all foreign acts during it.
     pub(super) fn after_others(&self, doing: &Doing<'_>) -> Option<Arc<UserFiles>> {
         let mut fork = doing.start.as_ref()?.fork();
         for (deed, by_check) in lock(&self.foreigners).done.iter().filter(|(_, by_check)| !by_check) {
@@ -285,7 +286,7 @@ impl ScenarioWorld {
         Some(Arc::clone(&fork.look().files))
     }
 
-    /// What an act did beside what is interrupted.
+    /// Records an act while something is interrupted.
     fn note_beside_pending(&mut self, act: &ScenarioAct, answer: &Result<ScenarioAnswer>) {
         let touched = self.touched_by(act);
         if let Some(pending) = &mut self.pending {
@@ -294,7 +295,7 @@ impl ScenarioWorld {
         }
     }
 
-    /// Judges an act that came to its end.
+    /// Judges an act that ended.
     fn judge(&mut self, doing: &Doing<'_>, answer: &Result<ScenarioAnswer>) -> Judged {
         let (Doing { act, base, raw, failed, .. }, look) = (doing, self.look());
         self.note_beside_pending(act, answer);
@@ -326,12 +327,12 @@ impl ScenarioWorld {
                     return Err(told("recovery is required, though nothing failed and nobody interfered".to_owned()));
                 }
                 let mut allowed = doing.or_clean(base);
-                // A recovery that goes another way beside others.
+                // A recovery that goes another way in the presence of others.
                 allowed.extend(self.pending.iter().flat_map(|pending| pending.allowed.iter().cloned()));
                 let due = self.pending.as_ref();
                 let tainted = due.map_or_else(|| self.touched_by(act), |due| due.tainted.clone());
                 let leaves_folders = due.is_some_and(|due| due.leaves_folders);
-                // It may be the newest, or may not.
+                // It may be the newest, or not.
                 self.is_blurred = true;
                 self.sync_deeds();
                 return self.interrupted(allowed, Arc::clone(base), tainted, leaves_folders).map_err(told);
@@ -341,7 +342,7 @@ impl ScenarioWorld {
                 let came_first = error.warnings().iter().any(|told| told.contains(" was recovered first: "));
                 let is_untouched = look.files == raw.files && !came_first;
                 if is_due || self.pending.is_some() && (is_untouched || !act.recovers()) {
-                    // Refused before the recovery of what came before it, or that came to no end.
+                    // Refused before the recovery of what came before it, or the recovery did not finish.
                     self.forgotten(doing, &look);
                     self.sync_deeds();
                     return self.look_ahead().map_err(told);
@@ -354,7 +355,7 @@ impl ScenarioWorld {
             if !failed {
                 return Err(told(format!("left behind: {:?}", look.interrupted)));
             }
-            // What could not be put away is left to the next command.
+            // What could not be moved away is left to the next command.
             let (tainted, now) = (self.touched_by(act), Arc::clone(&look.files));
             let allowed = doing.or_clean(&now);
             self.interrupted(allowed, now, tainted, false).map_err(&told)?;
@@ -366,12 +367,12 @@ impl ScenarioWorld {
         Ok(())
     }
 
-    /// What foreign programs did in an act is as durable from here on as all else.
+    /// Makes foreign changes during an act durable from here on.
     pub(super) fn sync_deeds(&self) {
         let mut foreigners = lock(&self.foreigners);
         if !foreigners.done.is_empty() {
             self.machine.sync_everything();
-            // A sync of the engine's that failed may have lost pages of theirs.
+            // A failed sync of the engine may have lost foreign pages.
             let look = self.look();
             let state = Path::new(ROOT).join(STATE_FOLDER);
             let stored = look.with_marks(&foreigners.fresh).map(|path| state.join(path));

@@ -1,7 +1,7 @@
-//! What stands in a workspace, taken apart; and the marks by which contents are followed.
+//! Examines the content of a workspace; and the marks by which contents are followed.
 //!
-//! Every content that somebody writes has a mark that nobody else writes, such as `F7`. Whoever looks for a content looks
-//! for its mark, wherever it may have gone and whatever was edited around it.
+//! Each written content has a unique mark, such as `F7`. A content is found by its mark, wherever it was moved and
+//! whatever was edited around it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
@@ -19,7 +19,7 @@ use crate::testing::world::{UserFiles, same_dress};
 /// The marks in a content.
 pub type ContentMarks = BTreeSet<(u8, u32)>;
 
-/// A workspace.
+/// A workspace and the parts of its state folder.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Look {
     /// The user's files and folders, by their path in the workspace.
@@ -32,29 +32,29 @@ pub(super) struct Look {
     pub(super) slots: Vec<(PathBuf, SimEntry)>,
     /// Slots in `trash/`, which the next commit deletes.
     pub(super) trashed: Vec<(PathBuf, SimEntry)>,
-    /// Those of transactions that were taken back: they stay for a while, and `status` tells what was written into them.
+    /// Slots of transactions that were rolled back: they stay for a while, and `status` reports late writes to them.
     pub(super) rejected: Vec<(PathBuf, SimEntry)>,
-    /// Those of transactions that history forgot: the next commit deletes them, but for what was written into them.
+    /// Slots of pruned transactions: the next commit deletes them, except for late writes.
     pruned: Vec<(PathBuf, SimEntry)>,
-    /// The journals of `history/`, and of what it forgot.
+    /// The journals of history, and of pruned transactions.
     journals: Vec<(PathBuf, Vec<u8>)>,
-    /// The folders in `txn/` of transactions that came to a name.
+    /// The folders in `txn/` of transactions that have their final name.
     pub(super) interrupted: Vec<PathBuf>,
-    /// What stands in a section by the name of a transaction, and is none.
+    /// Entries of a section that are named like a transaction but are not one.
     pub(super) strangers: Vec<PathBuf>,
-    /// Those that did not: the next command sweeps them away.
+    /// Transactions without a final name: the next command removes them.
     pub(super) unnamed: Vec<PathBuf>,
-    /// The folders in `trash/`, but for those of transactions that were taken back, or that history forgot.
+    /// The folders in `trash/`, except those of transactions that were rolled back or pruned.
     pub(super) trash: Vec<PathBuf>,
-    /// What [`late`](Self::late) answers, once somebody asked.
+    /// The result of [`late`](Self::late), once computed.
     late: OnceLock<BTreeSet<PathBuf>>,
 }
 
-/// How many workspaces are remembered: a scenario looks at one state several times, with few others in between.
+/// The number of cached workspaces: a scenario examines one state several times, with few others in between.
 const REMEMBERED: usize = 6;
 
 impl Look {
-    /// A workspace on the simulated machine. One that was seen just now is not read again.
+    /// The workspace on the simulated machine, from the cache if possible.
     pub(super) fn of(machine: &SimFs) -> Arc<Self> {
         thread_local! {
             static SEEN: RefCell<VecDeque<(u64, Arc<Look>)>> = const { RefCell::new(VecDeque::new()) };
@@ -121,8 +121,8 @@ impl Look {
         }
     }
 
-    /// The marks that somebody finds: in files, in what is kept, in history, in the slots of what waits for a person, in
-    /// what was taken back as long as it stays, and in what was written into originals that history forgot.
+    /// The marks that a person can find: in files, kept contents, history, the slots of transactions that wait for a
+    /// person, rolled-back files as long as they stay, and late writes to pruned originals.
     pub(super) fn in_reach(&self) -> ContentMarks {
         let pruned = self.pruned.iter().filter(|(path, _)| self.late().contains(path));
         let stored = self.kept.iter().chain(&self.history).chain(&self.slots).chain(&self.rejected).chain(pruned);
@@ -130,31 +130,31 @@ impl Look {
         marks_of(self.files.values().filter(|entry| entry.kind == FileKind::File).chain(stored))
     }
 
-    /// The same without what is in the trash, or in the slots of what is interrupted.
+    /// The same without the trash and the slots of interrupted transactions.
     pub(super) fn for_good(&self) -> ContentMarks {
         let mut marks = self.in_files();
         marks.extend(self.stored());
         marks
     }
 
-    /// The marks in what is kept, and in history.
+    /// The marks in kept contents and history.
     pub(super) fn stored(&self) -> ContentMarks {
         marks_of(self.kept.iter().chain(&self.history).map(|(_, entry)| entry))
     }
 
-    /// The marks in the slots of what is interrupted.
+    /// The marks in the slots of interrupted transactions.
     pub(super) fn interrupted_slots(&self) -> ContentMarks {
         marks_of(self.slots.iter().map(|(_, entry)| entry))
     }
 
-    /// What is in reach, and what is in the trash: not lost yet.
+    /// The marks in reach and in the trash, which are not lost yet.
     pub(super) fn anywhere(&self) -> ContentMarks {
         let mut marks = self.in_reach();
         marks.extend(marks_of(self.trashed.iter().chain(&self.pruned).map(|(_, entry)| entry)));
         marks
     }
 
-    /// The marks that stand in one file with one of these.
+    /// The marks that share a file with one of these.
     pub(super) fn beside(&self, marks: &ContentMarks) -> ContentMarks {
         let stored =
             self.kept.iter().chain(&self.history).chain(&self.slots).chain(&self.trashed).map(|(_, entry)| entry);
@@ -168,7 +168,7 @@ impl Look {
         found
     }
 
-    /// The files of the state folder, by their path in it, that have one of these marks.
+    /// The files of the state folder, by their path in it, that contain one of these marks.
     pub(super) fn with_marks(&self, marks: &ContentMarks) -> impl Iterator<Item = &Path> {
         let stored = [&self.kept, &self.history, &self.slots, &self.trashed, &self.rejected, &self.pruned];
         let has_one = |entry: &SimEntry| !marks_of(std::iter::once(entry)).is_disjoint(marks);
@@ -180,18 +180,18 @@ impl Look {
         marks_of(self.files.values().filter(|entry| entry.kind == FileKind::File))
     }
 
-    /// The marks in the originals of history, but for what was written into them late.
+    /// The marks in the originals of history, except in late writes.
     pub(super) fn originals(&self) -> ContentMarks {
         let late = self.late();
         marks_of(self.history.iter().filter(|(path, _)| !late.contains(path)).map(|(_, entry)| entry))
     }
 
-    /// The marks in what is kept.
+    /// The marks in kept contents.
     pub(super) fn put_aside(&self) -> ContentMarks {
         marks_of(self.kept.iter().map(|(_, entry)| entry))
     }
 
-    /// The originals in history, and those it forgot, that are no longer what their journals say.
+    /// The originals in history, and pruned ones, that differ from their journals.
     pub(super) fn late(&self) -> &BTreeSet<PathBuf> {
         self.late.get_or_init(|| self.find_late())
     }
@@ -201,7 +201,7 @@ impl Look {
         for (folder, bytes) in &self.journals {
             let Ok(journal) = journal::scan(bytes) else { continue };
             let slots = self.history.iter().chain(&self.pruned).filter(|(path, _)| path.starts_with(folder));
-            // One with other names was copied: whoever writes to it finds it there.
+            // An original with other names was copied: a program that writes to it finds it there.
             for (path, entry) in slots.filter(|(_, entry)| entry.names < 2) {
                 let slot = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse::<usize>().ok());
                 let before = slot.and_then(|slot| journal.entries.get(slot)?.change.before());
@@ -231,7 +231,7 @@ pub fn marks(text: &str) -> ContentMarks {
 }
 
 fn collect_marks(content: &[u8], to: &mut ContentMarks) {
-    // A power cut leaves zeros of what was appended behind it.
+    // A power loss leaves zeros where something was appended after it.
     for word in content.split(|byte| byte.is_ascii_whitespace() || *byte == 0) {
         let [letter @ b'A'..=b'Z', digits @ ..] = word else { continue };
         if let Some(number) = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()) {
@@ -240,12 +240,12 @@ fn collect_marks(content: &[u8], to: &mut ContentMarks) {
     }
 }
 
-/// A mark as it is written.
+/// A mark in its written form.
 pub(super) fn mark_text((letter, number): (u8, u32)) -> String {
     format!("{}{number}", char::from(letter))
 }
 
-/// Whether two entries look the same to a user: content, mode, owner, group, attributes and flags.
+/// Returns whether two entries look the same to a user: content, mode, owner, group, attributes and flags.
 pub(super) fn alike(a: Option<&SimEntry>, b: Option<&SimEntry>) -> bool {
     match (a, b) {
         (None, None) => true,
@@ -254,7 +254,7 @@ pub(super) fn alike(a: Option<&SimEntry>, b: Option<&SimEntry>) -> bool {
     }
 }
 
-/// The paths at which two workspaces do not look the same.
+/// The paths at which two workspaces look different.
 pub(super) fn differences<'f>(a: &'f UserFiles, b: &'f UserFiles) -> BTreeSet<&'f PathBuf> {
     a.keys().chain(b.keys()).filter(|path| !alike(a.get(*path), b.get(*path))).collect()
 }

@@ -1,7 +1,7 @@
 //! Scenarios: short scripts of requests, foreign acts, faults and crashes, judged by the promise alone.
 //!
-//! A [`Scenario`] is data with a text form; [`generate`] makes one up, [`run_sim`] runs it on the simulated machine, and
-//! [`shrink`] makes one that fails short.
+//! A [`Scenario`] is data with a text form; [`generate`] makes a random one, [`run_sim`] runs it on the simulated
+//! machine, and [`shrink`] shortens one that fails.
 
 mod answer;
 mod attack;

@@ -1,4 +1,4 @@
-//! Acts that came to their end: what is said of them, and what is seen.
+//! Judges acts that ended: the answer and the files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use crate::testing::script::ROOT;
 use crate::testing::world::{UserFiles, same};
 
 impl ScenarioWorld {
-    /// The paths that somebody else changed in this act, with those that depend on them.
+    /// The paths that others changed during this act, with those that depend on them.
     pub(super) fn touched_by(&self, act: &ScenarioAct) -> BTreeSet<PathBuf> {
         let (mut touched, base) = {
             let foreigners = lock(&self.foreigners);
@@ -40,7 +40,7 @@ impl ScenarioWorld {
         touched
     }
 
-    /// An act that was acknowledged.
+    /// Judges an act that was acknowledged.
     pub(super) fn judge_done(&mut self, doing: &Doing<'_>, look: &Look, answer: &ScenarioAnswer) -> Judged {
         let Doing { act, start, base, clean, .. } = doing;
         let (touched, done) = {
@@ -55,10 +55,11 @@ impl ScenarioWorld {
                 let warnings = if let ScenarioAnswer::Report(report) = answer { &report.warnings[..] } else { &[] };
                 let terms = Leeway { any_time: self.had_check, warnings };
                 is_as(&clean.files, base, &look.files, terms).map_err(|how| format!("{what}: {how}"))?;
-                // Folders that could not be removed go when a power cut makes a recovery end it once more.
+                // Folders that could not be removed are removed when, after a power loss, a recovery completes the act
+                // again.
                 self.loose.extend(differences(&clean.files, &look.files).into_iter().cloned());
             }
-            // What is staged is judged again by its commit: beside a folder that moves it may be refused only then.
+            // A stage is judged again by its commit: if a folder is moved, it may be refused only then.
             (Some(_), Some(_)) if matches!(act, ScenarioAct::Stage(..)) && deeds.iter().any(moves) => {}
             (Some(_), Some(start)) => {
                 let is_serial = is_serial(start, act, &deeds, &look.files, self.pending.is_some());
@@ -76,7 +77,7 @@ impl ScenarioWorld {
         self.is_in_place(report, base, look)?;
         let reverts = match act {
             ScenarioAct::Undo(Some(back)) => self.committed.len().checked_sub(back + 1),
-            // Which one is left is for a pruning to say.
+            // A pruning decides which one is left.
             ScenarioAct::Undo(None) if self.is_pruned => {
                 let undone = report.reverts.as_ref().map(|reverted| reverted.id.as_str());
                 self.committed.iter().position(|committed| Some(committed.id.as_str()) == undone)
@@ -94,7 +95,7 @@ impl ScenarioWorld {
         Ok(())
     }
 
-    /// What was acknowledged can be undone from here on.
+    /// Records an acknowledged act, which can be reverted from here on.
     pub(super) fn note_committed(
         &mut self,
         act: &ScenarioAct,
@@ -106,13 +107,13 @@ impl ScenarioWorld {
         let changed = named(report, base);
         let mut named = changed.clone();
         named.retain(|path| !lock(&self.foreigners).touched.contains(path));
-        // What takes back an undo is for the log to say.
+        // Only the log tells what reverts an undo.
         self.is_blurred |=
             matches!(act, ScenarioAct::Redo(_)) || (reverts.is_none() && matches!(act, ScenarioAct::Undo(_)));
         self.committed.push(ScenarioCommit { id, before: Arc::clone(base), changed, named, reverts });
     }
 
-    /// What was there before the act, so that its answer is true. A recovery that came first may have gone the other way
+    /// The files before the act for which its answer is true. A recovery that came first may have gone a different way
     /// than it would have without the foreign acts.
     fn true_base(
         &self,
@@ -124,7 +125,7 @@ impl ScenarioWorld {
         let mut touched = self.touched_by(act);
         if let Some(pending) = &self.pending {
             touched.extend(pending.tainted.iter().cloned());
-            // A folder that the recovery would have taken away stays for what others put into it.
+            // A folder that the recovery would have removed stays if others put something into it.
             touched.extend(touched.clone().iter().flat_map(|path| path.ancestors().map(PathBuf::from)));
             touched.remove(Path::new(""));
             touched.extend(told_to_stay(&look.files, &report.warnings));
@@ -159,7 +160,7 @@ impl ScenarioWorld {
         others.into_iter().find(|other| is_true(other).is_ok()).cloned().ok_or(wrong)
     }
 
-    /// Where a folder was moved before the last swap, what is told of its files must still be true of their paths.
+    /// If a folder was moved before the last swap, the report must still be true of the paths.
     fn is_in_place(&self, report: &Report, base: &UserFiles, look: &Look) -> Judged {
         let foreigners = lock(&self.foreigners);
         let by_moves = foreigners.done.iter().all(|(deed, _)| {
@@ -168,7 +169,7 @@ impl ScenarioWorld {
         if !foreigners.moved_before_swap || !by_moves {
             return Ok(());
         }
-        // A file that was moved by itself may have been so afterwards.
+        // A file that was moved by itself may have been moved afterwards.
         let is_moved = |path: &Path| {
             let moves = |deed: &ScenarioDeed| deed.paths().iter().any(|moved| Path::new(moved) == path);
             foreigners.done.iter().any(|(deed, _)| moves(deed))
@@ -176,7 +177,7 @@ impl ScenarioWorld {
         };
         let wrong = report.files.iter().filter(|file| file.operation != Operation::None).find(|file| {
             let (_, goal) = places(file, base);
-            // What one takes away, another may have put in its place.
+            // One entry may remove a file and another put one in its place.
             let all = report.files.iter().filter(|other| places(other, base).1 == goal);
             let is_retaken = file.hash_after.is_none() && all.count() > 1;
             let led = relative(&goal, Path::new(ROOT), &look.files);
@@ -196,7 +197,7 @@ impl ScenarioWorld {
         all.filter(|(index, committed)| committed.reverts.is_none() && !undone.contains(index)).map(|(i, _)| i).next()
     }
 
-    /// Whether there is something to undo, whose files nobody else had in hand.
+    /// Returns whether there is something to revert, whose files nobody else changed.
     pub(super) fn must_be_undone(&self, act: &ScenarioAct) -> bool {
         let Some(newest) = self.newest_not_undone().filter(|_| !self.is_blurred && *act == ScenarioAct::Undo(None))
         else {
@@ -208,13 +209,14 @@ impl ScenarioWorld {
             || !foreigners.meddled && !self.committed[newest].changed.iter().any(|path| is_theirs(path))
     }
 
-    /// Whether history may have forgotten what is to be undone: it was told to, or there was no room. The newest stays.
+    /// Returns whether the transaction to revert may have been pruned: by request, or for lack of room. The newest
+    /// stays.
     pub(super) fn may_be_forgotten(&self) -> bool {
         let is_newest = self.newest_not_undone().is_some_and(|newest| newest + 1 == self.committed.len());
         self.is_pruned || self.profile.small_history && !is_newest
     }
 
-    /// What an undo must have brought back.
+    /// Judges what an undo must have restored.
     fn is_undone(&self, index: usize, touched: &BTreeSet<PathBuf>, files: &UserFiles) -> Judged {
         let ScenarioCommit { before, named, .. } = &self.committed[index];
         for path in named {
@@ -226,7 +228,7 @@ impl ScenarioWorld {
         Ok(())
     }
 
-    /// No folder that the transaction had needed is left empty where nobody else was.
+    /// Judges that no folder that the transaction had needed is left empty, unless others used it.
     fn is_tidied(&self, index: usize, files: &UserFiles) -> Judged {
         let ScenarioCommit { before, named, .. } = &self.committed[index];
         let theirs = &lock(&self.foreigners).ever;
@@ -240,17 +242,17 @@ impl ScenarioWorld {
         left.map_or(Ok(()), |left| Err(format!("undone, and {} is left, empty, without a word", left.display())))
     }
 
-    /// What the act itself forgets, as it was told to, or since history has no room for it.
+    /// Drops the contents that the act deletes by itself, by request or for lack of room in history.
     pub(super) fn forgotten(&self, doing: &Doing<'_>, after: &Look) {
         let Doing { act, raw: before, base, .. } = doing;
         let mut foreigners = lock(&self.foreigners);
         match act {
             _ if matches!(act, ScenarioAct::Prune(_)) || self.profile.small_history && **act != ScenarioAct::Drop => {
                 let (mut pruned, mut there) = (before.originals(), after.for_good());
-                // A recovery that came first brought them to history.
+                // A recovery that came first moved them to history.
                 let stays = marks_of(base.values());
                 if self.pending.is_some() && !act.recovers() {
-                    // A file that a recovery will take back is none that history may rely on.
+                    // History may not rely on a file that a recovery will roll back.
                     let gone: Vec<_> = after.in_files().difference(&stays).copied().collect();
                     let stored = after.stored();
                     there.retain(|mark| !gone.contains(mark) || stored.contains(mark));
@@ -267,7 +269,7 @@ impl ScenarioWorld {
         }
     }
 
-    /// Whether everything that must not be lost is among what is `there`.
+    /// Judges whether everything that must not be lost is among `there`.
     pub(super) fn is_alive(&self, there: &ContentMarks) -> Judged {
         let alive = self.alive();
         let lost: Vec<_> = alive.difference(there).map(|mark| mark_text(*mark)).collect();
@@ -294,16 +296,16 @@ const fn moves(deed: &ScenarioDeed) -> bool {
     matches!(deed, ScenarioDeed::Move(..) | ScenarioDeed::Exchange(..))
 }
 
-/// What two runs of the same act may differ in.
+/// The permitted differences between two runs of the same act.
 #[derive(Debug, Clone, Copy)]
 struct Leeway<'a> {
-    /// There was a check: files that went back have the time of their run.
+    /// True if there was a check: files that were rolled back have the time of their run.
     any_time: bool,
     /// A folder that could not be removed may stay, if one of these names it.
     warnings: &'a [String],
 }
 
-/// Whether the files look as `expected`, and are the very ones of `base` where nothing was to change.
+/// Judges whether the files look as `expected`, and unchanged ones are the same inodes as in `base`.
 fn is_as(expected: &UserFiles, base: &UserFiles, files: &UserFiles, leeway: Leeway<'_>) -> Judged {
     let Leeway { any_time, warnings } = leeway;
     let stays = told_to_stay(files, warnings);
@@ -326,7 +328,7 @@ fn is_as(expected: &UserFiles, base: &UserFiles, files: &UserFiles, leeway: Leew
     Ok(())
 }
 
-/// The same act with a check that does these first.
+/// The same act with a check that performs these deeds first.
 fn doing_first(act: &ScenarioAct, deeds: &[ScenarioDeed]) -> Option<ScenarioAct> {
     let mut act = act.clone();
     let (ScenarioAct::Apply(_, ScenarioTerms { check: Some(gate), .. }) | ScenarioAct::Commit(_, Some(gate))) =
@@ -338,7 +340,7 @@ fn doing_first(act: &ScenarioAct, deeds: &[ScenarioDeed]) -> Option<ScenarioAct>
     Some(act)
 }
 
-/// Whether the files are what comes of the act, its check and the deeds one after the other, in some place among them.
+/// Returns whether the files are the result of the act, its check and the deeds in some serial order.
 fn is_serial(
     start: &ScenarioWorld,
     act: &ScenarioAct,
@@ -348,7 +350,8 @@ fn is_serial(
 ) -> Judged {
     let mut wrong = Vec::new();
     if is_due {
-        // What was interrupted may have been recovered before all of them, or after one of them that made it go another way.
+        // The interrupted transaction may have been recovered before all of them, or after one that made it go another
+        // way.
         for way in EITHER_WAY {
             let mut recovered = start.fork();
             recovered.recover(way);
@@ -375,8 +378,8 @@ fn is_serial(
     Err(format!("acknowledged, and not what the two do one after the other: {}", wrong.join("; ")))
 }
 
-/// Whether the act came after a recovery that could not take back, as it says, what others wrote meanwhile: they may as well
-/// have written that behind it, or in front of it into what stood there.
+/// Returns whether the act followed a recovery that reports changes of others which it could not roll back: those may
+/// have come after it, or before it into what was there.
 fn is_around_left(
     start: &ScenarioWorld,
     act: &ScenarioAct,
@@ -412,8 +415,8 @@ fn is_around_left(
             .any(|way| is_serial_after(*way, &as_left, &others) || is_serial_after(*way, &as_found, deeds))
 }
 
-/// Whether the act is one of the other files alone, where others moved a file that was as asked, and so was only read: to
-/// the place of another, it may be, and away from there before that was looked at.
+/// Returns whether the act affected only the other files, because others moved a file that was already as requested,
+/// and so was only read: possibly to the place of another, and away again before that was read.
 fn is_beside_moved(
     start: &ScenarioWorld,
     act: &ScenarioAct,
@@ -431,7 +434,7 @@ fn is_beside_moved(
         && is_serial(start, &ScenarioAct::Apply(changed, terms.clone()), deeds, files, false).is_ok()
 }
 
-/// Whether the files are what comes of some deeds, the act, and the other deeds.
+/// Returns whether the files are the result of some deeds, the act, and the other deeds.
 fn is_as_after(
     start: &ScenarioWorld,
     act: &ScenarioAct,
@@ -455,7 +458,7 @@ fn is_as_after(
     }
     others(&fork, after);
     let expected = Arc::clone(&fork.look().files);
-    // An empty folder that one of the two would have taken away harms nobody.
+    // An empty folder that only one of the two would have removed is harmless.
     let is_folder =
         |files: &UserFiles, path: &PathBuf| files.get(path).is_none_or(|entry| entry.kind == FileKind::Folder);
     let wrong = |path: &&PathBuf| !(is_folder(&expected, path) && is_folder(files, path));
@@ -464,7 +467,7 @@ fn is_as_after(
     Err(format!("{} should be {should}, and is {is}", path.display()))
 }
 
-/// A folder that is taken away last was there, emptied, for whoever exchanged it or put something into it.
+/// Keeps a folder that is removed last: it was still there, emptied, when others exchanged it or put something into it.
 fn keep_emptied(world: &ScenarioWorld, had: &UserFiles, deeds: &[ScenarioDeed]) {
     let paths = deeds.iter().flat_map(ScenarioDeed::paths).map(PathBuf::from);
     let mut folders: BTreeSet<_> =

@@ -1,4 +1,4 @@
-//! The text form of a scenario, read: one thing a line, what belongs to an act indented beneath it, texts in quotes.
+//! Parses the text form of a scenario: one item per line, details of an act indented beneath it, texts in quotes.
 //!
 //! ```text
 //! # A permission that is taken away between the last look and the swap stays away.
@@ -16,7 +16,7 @@ use super::data::{
 use crate::errno::Errno;
 use crate::fs::sim::Policy;
 
-/// The errors of the system that a script can name.
+/// The system errors that a script can name.
 pub(super) const ERRNOS: [(&str, Errno); 14] = [
     ("EIO", Errno::IO),
     ("ENOSPC", Errno::NOSPC),

@@ -1,4 +1,4 @@
-//! Acts that were refused, or taken back: nothing but what others did is seen of them, or it is told.
+//! Judges acts that were refused or rolled back: only the changes of others are visible, or the answer says otherwise.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -21,10 +21,10 @@ use crate::testing::script::ROOT;
 use crate::testing::world::{UserFiles, same_dress};
 
 impl ScenarioWorld {
-    /// Judges an act that was refused, or taken back.
+    /// Judges an act that was refused or rolled back.
     pub(super) fn judge_refused(&self, doing: &Doing<'_>, look: &Look, error: &Error) -> Judged {
         let Doing { act, start, base, .. } = doing;
-        // The one before it may be the newest then, and be in conflict.
+        // The previous transaction may then be the newest, and conflict.
         let is_gone = matches!(error.kind(), ErrorKind::UnknownTransaction | ErrorKind::UndoConflict);
         let is_forgotten = is_gone && self.may_be_forgotten();
         if !doing.failed && self.must_be_undone(act) && !is_forgotten && !self.is_beside_doubtful(error) {
@@ -40,9 +40,9 @@ impl ScenarioWorld {
         };
         let mut around: BTreeSet<PathBuf> =
             touched.iter().flat_map(|path| path.ancestors().map(PathBuf::from)).collect();
-        // What the recovery that came first made again is not the very one that it would have made without this act.
+        // Files that the earlier recovery restored are not the same inodes as without this act.
         around.extend(self.pending.iter().flat_map(|pending| pending.tainted.iter().cloned()));
-        // Folders that it says it had to leave, as well.
+        // Nor are folders that it reports as left.
         around.extend(told_to_stay(&look.files, error.warnings()));
         judge_answer(ScenarioComparison { touched: &around, ..compared }, None, Err(error))?;
         let foreigners = lock(&self.foreigners);
@@ -70,7 +70,7 @@ impl ScenarioWorld {
                 Vec::new()
             },
             may_be: self.pending.iter().flat_map(|pending| pending.allowed.iter().cloned()).collect(),
-            // What was interrupted was recovered first.
+            // The interrupted transaction was recovered first.
             recovered: match &self.pending {
                 Some(_) => EITHER_WAY.iter().map(|way| replayed(start, done, Some(*way))).collect(),
                 None => Vec::new(),
@@ -81,8 +81,8 @@ impl ScenarioWorld {
         touched.iter().try_for_each(|path| refused.judge(path))
     }
 
-    /// Whether an undo is refused for what stands in the state folder under the id of a newer transaction, or of any where
-    /// history has forgotten the others, and is none that was acknowledged.
+    /// Returns whether an undo is refused because the state folder has, under the id of a newer transaction (or of any,
+    /// if history was pruned), something that is not an acknowledged transaction.
     fn is_beside_doubtful(&self, error: &Error) -> bool {
         let Some(id) = error.transaction().filter(|_| error.kind() == ErrorKind::RecoveryRequired) else {
             return false;
@@ -93,8 +93,8 @@ impl ScenarioWorld {
     }
 }
 
-/// What others had made of the files at each moment in which a check may have begun, with what they wrote into open
-/// files in it: that stays, and all else that was done then goes with what the check did.
+/// The files at each moment at which a check may have begun, with all foreign changes, including later writes through
+/// open files: those stay, and everything else done later is removed together with the check's changes.
 fn before_checks(act: &ScenarioAct, start: &ScenarioWorld, done: &[(ScenarioDeed, bool)]) -> Vec<Arc<UserFiles>> {
     if act.gate().is_none() {
         return Vec::new();
@@ -110,12 +110,12 @@ fn before_checks(act: &ScenarioAct, start: &ScenarioWorld, done: &[(ScenarioDeed
         let (before, within) = done.split_at(first);
         [before.to_vec(), [before, &late(within)].concat()]
     };
-    // What was done to a file that is back stays as well.
+    // Changes of a file that is back stay as well.
     let by_others: Vec<_> = done.iter().filter(|(_, by_check)| !by_check).cloned().collect();
     (0..=done.len()).flat_map(begun).chain([by_others]).map(|deeds| replayed(start, &deeds, None)).collect()
 }
 
-/// What would be there without the act.
+/// The files without the act.
 fn replayed(start: &ScenarioWorld, done: &[(ScenarioDeed, bool)], recovered: Option<Decision>) -> Arc<UserFiles> {
     let mut others = start.fork();
     if let Some(way) = recovered {
@@ -127,33 +127,34 @@ fn replayed(start: &ScenarioWorld, done: &[(ScenarioDeed, bool)], recovered: Opt
     Arc::clone(&others.look().files)
 }
 
-/// What is there after a refusal, and what could be.
+/// The files after a refusal, and the alternatives.
 struct ScenarioRefusal<'a> {
-    /// What was there before.
+    /// The files before.
     base: &'a UserFiles,
-    /// What is there.
+    /// The files now.
     files: &'a UserFiles,
     error: &'a Error,
-    /// Whether a call failed: what came in the moment in which its file was taken back may be lost, if that is named.
+    /// True if a call failed: changes at the moment in which their file was rolled back may be lost, if that is
+    /// reported.
     failed: bool,
     foreigners: &'a Foreigners,
     /// The paths that the act was to change.
     asked: BTreeSet<PathBuf>,
-    /// What would be there without the act.
+    /// The files without the act.
     expected: Arc<UserFiles>,
-    /// What others had made of the files when the check began.
+    /// The files, with the changes of others, when the check began.
     at_check: Option<Arc<UserFiles>>,
-    /// What may have been there when the check ended.
+    /// Possible files when the check ended.
     in_check: Vec<Arc<UserFiles>>,
-    /// Where others wrote to a file of several names: what would be there after the first of what they did.
+    /// If others wrote to a file with several names: the files after the first of their deeds.
     earlier: Vec<Arc<UserFiles>>,
-    /// What the recovery that came first may have come to.
+    /// Possible results of the recovery that came first.
     may_be: Vec<Arc<UserFiles>>,
-    /// What would be there after a recovery alone, as it is decided, and each way.
+    /// The results of a recovery alone, as decided, and in each way.
     recovered: Vec<Arc<UserFiles>>,
     /// Everything in the workspace, the state folder included.
     all: UserFiles,
-    /// What the answer says that the recovery that came first has kept.
+    /// The contents that the recovery that came first reports as kept.
     kept_before: Vec<KeptContent>,
 }
 
@@ -182,7 +183,7 @@ impl ScenarioRefusal<'_> {
         ))
     }
 
-    /// Whether the answer names it, or the kept folder that it is in.
+    /// Returns whether the answer names it, or the kept folder that contains it.
     fn is_told(&self, path: &Path) -> bool {
         let before = marks_of(self.base.get(path).into_iter());
         let has_added = |kept: &SimEntry, theirs: &SimEntry| {
@@ -198,21 +199,21 @@ impl ScenarioRefusal<'_> {
                 return false;
             };
             let inside = known_as.strip_prefix(was).ok();
-            // Of the new content its permissions may be theirs.
+            // They may have set permissions on the new content.
             let only_worn = content(self.base.get(path)) == content(self.expected.get(path));
             inside.is_some_and(|inside| match (self.all.get(&is.join(inside)), self.expected.get(path)) {
                 (Some(kept), Some(theirs)) if only_worn && same_dress(kept, theirs) => true,
-                // What they added to a file they may have added to the new one.
+                // They may have appended to the new file what they appended to the old one.
                 (Some(kept), Some(theirs)) if self.asked.contains(path) && has_added(kept, theirs) => true,
-                // They moved its folder with the new one, as it was asked for.
+                // They moved its folder with the new file, as the request asked.
                 (Some(kept), Some(theirs)) if self.was_asked_before_it_moved(path) && is_of(kept, theirs) => true,
                 (kept, theirs) => alike(kept, theirs),
             })
         };
-        // By the path that it had before others moved its folder.
+        // By its path before others moved its folder.
         let was_moved =
             |kept: &KeptContent| self.other_ends(path).any(|at| kept.path.ends_with(&at) || is_in(kept, &at));
-        // By the recovery that came first: its content is another, and what it wears is its own.
+        // By the recovery that came first: its content differs, and its metadata is its own.
         let named = format!("{} is not as it was", path.display());
         let is_another = content(self.files.get(path)) != content(self.expected.get(path));
         is_another && self.error.warnings().iter().any(|told| told.contains(&named))
@@ -220,16 +221,16 @@ impl ScenarioRefusal<'_> {
             || self.kept_before.iter().any(|kept| is_in(kept, path) || self.other_ends(path).any(|at| is_in(kept, &at)))
             || self.error.not_old().iter().any(|left| {
                 let left_at = left.path.strip_prefix(ROOT).unwrap_or(&left.path);
-                // With a folder that is another's all that is in it is.
+                // The content of another program's folder belongs to it.
                 (left_at == path || self.moved(left_at) == path) && (left.on_top || self.failed)
                     || left_at != path && path.starts_with(left_at)
             })
     }
 
-    /// Whether it is what the last of them made of it. What they made of a file that was asked for is theirs alone if it
-    /// was old when they came.
+    /// Returns whether it is as the last of the others left it. Their changes of a requested file are theirs alone if
+    /// it was old at that time.
     fn is_left(&self, path: &PathBuf) -> bool {
-        // The very file, with what others wrote into it.
+        // The same file, with later writes of others.
         let is_original = |before: &SimEntry| {
             let is_it = |other: &SimEntry| other.identity == before.identity && other.content == before.content;
             self.expected.values().any(is_it)
@@ -240,7 +241,7 @@ impl ScenarioRefusal<'_> {
         })
     }
 
-    /// Whether a recovery that came first made it so, in a folder that others moved meanwhile.
+    /// Returns whether a recovery that came first made it so, in a folder that others moved meanwhile.
     fn was_recovered_before_it_moved(&self, path: &Path) -> bool {
         let is_so = |own: &PathBuf| self.recovered.iter().any(|files| alike(self.files.get(path), files.get(own)));
         self.other_ends(path).any(|own| is_so(&own))
@@ -250,7 +251,7 @@ impl ScenarioRefusal<'_> {
         self.other_ends(path).any(|own| self.asked.contains(&own))
     }
 
-    /// Whether it is old again, and others moved what they had made of the new one away with its folder, which the answer
+    /// Returns whether it is old again, and others moved the changed new file away with its folder, which the answer
     /// names.
     fn moved_with_the_new_one(&self, path: &Path) -> bool {
         let is_named = |at: &Path| {
@@ -261,7 +262,7 @@ impl ScenarioRefusal<'_> {
             && self.other_ends(path).any(|at| self.files.contains_key(&at) && is_named(&at))
     }
 
-    /// Where else others had what stands at a path: each folder or file that they moved, at its other end.
+    /// Other places of a path's content: the other end of each folder or file that others moved.
     fn other_ends(&self, path: &Path) -> impl Iterator<Item = PathBuf> {
         self.foreigners.done.iter().flat_map(|(deed, _)| {
             let (ScenarioDeed::Move(one, other) | ScenarioDeed::Exchange(one, other)) = deed else { return Vec::new() };
@@ -270,7 +271,7 @@ impl ScenarioRefusal<'_> {
         })
     }
 
-    /// Whether it is old again, and what others left of the new one was the new one: they changed it and changed it back.
+    /// Returns whether it is old again, and others changed the new file and changed it back.
     fn is_as_new(&self, path: &PathBuf) -> bool {
         let at_check = self.at_check.as_ref().and_then(|files| files.get(path));
         let mut old = [self.base.get(path), at_check].into_iter().flatten();
@@ -279,34 +280,34 @@ impl ScenarioRefusal<'_> {
             && self.foreigners.left.get(path).is_some_and(|[before, after]| alike(before.as_ref(), after.as_ref()))
     }
 
-    /// Whether the old content is there again, where that is as good as what others made of it.
+    /// Returns whether the old content is back, where that is as good as what others made of it.
     fn is_back(&self, path: &PathBuf) -> bool {
         let (is, old, theirs) = (self.files.get(path), self.base.get(path), self.expected.get(path));
         let only_gone = theirs.is_none();
         // The old content, with the permissions that others gave to the new one.
         let is_handed_over = matches!((is, old, theirs), (Some(is), Some(old), Some(theirs))
             if is.content == old.content && same_dress(is, theirs));
-        // What a recovery puts aside, `status` lists.
+        // `status` lists what a recovery kept.
         let is_back = (alike(is, old) || is_handed_over) && (!self.recovered.is_empty() || only_gone);
-        // What the check did goes, and what others did before it stays.
+        // The check's changes are removed, and earlier changes of others stay.
         let is_as_at_check = only_gone && self.at_check.as_ref().is_some_and(|files| alike(is, files.get(path)));
         let is_as_in_check = only_gone && self.in_check.iter().any(|files| alike(is, files.get(path)));
-        // What a recovery took back before, whichever way it went.
+        // The result of an earlier recovery, in either way.
         let is_recovered = self.may_be.iter().any(|files| alike(is, files.get(path)));
         let is_handed_in_recovery = self.may_be.iter().any(|files| content(files.get(path)) == content(is))
             && self
                 .recovered
                 .iter()
                 .any(|files| matches!((is, files.get(path)), (Some(is), Some(theirs)) if same_dress(is, theirs)));
-        // A folder that was moved away is made again as it is there.
+        // A folder that was moved away is made again like the present one.
         let is_made_again = only_gone && [old, is].iter().all(|at| is_folder(*at));
-        // It stands where they took it away from, as they left it: its folder was moved, and is made again.
+        // It is where they took it from, as they left it: its folder was moved, and is made again.
         let is_theirs_here = only_gone && self.expected.values().any(|entry| alike(Some(entry), is));
-        // The other name has the old content again, too, whatever was done to the new one.
+        // The other name has the old content again as well, whatever was done to the new one.
         let mut earlier = self.earlier.iter().map(|files| files.get(path)).chain([old]);
         let is_twin = has_other_names(self.base, path) && !self.asked.contains(path);
         let is_old_twin = is_twin && earlier.any(|old| content(is) == content(old)) || self.is_link_to_old(path);
-        // They had only the new file open, which went with what they wrote into it.
+        // They had only the new file open, which was removed with their writes.
         let is_dressed_too = is_handed_over || alike(is, old) && !self.foreigners.dressed(path);
         let only_new = self.foreigners.wrote_only_new(path) && is_dressed_too;
         let is_recovered = is_recovered || is_handed_in_recovery;
@@ -320,7 +321,7 @@ impl ScenarioRefusal<'_> {
             || only_new
     }
 
-    /// Whether others gave a file that was asked for this name in the act, and it has the old content again.
+    /// Returns whether others gave this name to a requested file during the act, and it has the old content again.
     fn is_link_to_old(&self, path: &Path) -> bool {
         self.foreigners.done.iter().any(|(deed, _)| {
             let ScenarioDeed::Link(file, name) = deed else { return false };
@@ -330,8 +331,8 @@ impl ScenarioRefusal<'_> {
         })
     }
 
-    /// Whether others changed the mode, owner or attributes of what was of another kind than the old one: nothing is handed
-    /// over between a file and a folder.
+    /// Returns whether others changed metadata of something of another kind than the old one: nothing is handed over
+    /// between a file and a folder.
     fn went_with_the_new_one(&self, path: &Path) -> bool {
         let (is, old, theirs) = (self.files.get(path), self.base.get(path), self.expected.get(path));
         let becomes_another = match old.map(|old| old.kind) {
@@ -348,8 +349,8 @@ impl ScenarioRefusal<'_> {
             && content(theirs) == content(is)
     }
 
-    /// Whether others moved its folder away with the new content, and the old one is at its own path again. What they put
-    /// there is set aside.
+    /// Returns whether others moved its folder away with the new content, and the old one is at its own path again.
+    /// What they put there is kept.
     fn is_where_it_was(&self, path: &Path) -> bool {
         let is_aside = |at: &Path| self.error.kept().iter().any(|kept| kept.path == Path::new(ROOT).join(at));
         self.foreigners.done.iter().any(|(deed, _)| {
@@ -368,7 +369,7 @@ impl ScenarioRefusal<'_> {
         })
     }
 
-    /// Where a path is once others have moved the folders above it to names that were free.
+    /// The place of a path after others moved the folders above it to free names.
     fn moved(&self, path: &Path) -> PathBuf {
         self.foreigners.done.iter().fold(path.to_owned(), |at, (deed, _)| match deed {
             ScenarioDeed::Move(from, to) => {
@@ -378,7 +379,7 @@ impl ScenarioRefusal<'_> {
         })
     }
 
-    /// Whether it was old, and stands where others moved its folder to, which the answer names.
+    /// Returns whether it is the old file, in the folder that others moved, which the answer names.
     fn is_in_moved_folder(&self, path: &Path) -> bool {
         let named: Vec<_> =
             self.error.path().into_iter().chain(self.error.not_old().iter().map(|left| &*left.path)).collect();
@@ -396,7 +397,7 @@ impl ScenarioRefusal<'_> {
     }
 }
 
-/// What a recovery that came first says is kept.
+/// The contents that a recovery that came first reports as kept.
 fn kept_by(warning: &str) -> impl Iterator<Item = KeptContent> {
     warning.split("; ").filter_map(|part| part.split_once(" is kept as ")).map(|(path, kept_path)| KeptContent {
         path: path.into(),

@@ -1,4 +1,4 @@
-//! A scenario on the simulated machine: each act is called, disturbed, and judged by the promise.
+//! Runs a scenario on the simulated machine: each act is called, disturbed, and judged by the promise.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -31,33 +31,34 @@ pub(super) struct ScenarioCommit {
     pub(super) before: Arc<UserFiles>,
     /// The paths that the answer named.
     pub(super) changed: BTreeSet<PathBuf>,
-    /// The same but for those that somebody else changed meanwhile.
+    /// The same without those that others changed meanwhile.
     pub(super) named: BTreeSet<PathBuf>,
-    /// The one that it takes back, as an index.
+    /// The index of the transaction that it reverts.
     pub(super) reverts: Option<usize>,
 }
 
-/// What is interrupted.
+/// An interrupted act.
 #[derive(Debug, Clone)]
 pub(super) struct ScenarioPending {
-    /// The states that a recovery may come to: all old, all new.
+    /// The possible results of a recovery: all old, all new.
     pub(super) allowed: Vec<Arc<UserFiles>>,
-    /// The files as they were seen on this very machine: what none of the states changes is the very file.
+    /// The files as seen on this very machine: what no state changes is the same inode.
     pub(super) seen: Arc<UserFiles>,
-    /// The files as they stood then, before any recovery.
+    /// The files at that time, before any recovery.
     pub(super) there: Arc<UserFiles>,
-    /// The paths that somebody else changed since, and those that depend on them.
+    /// The paths that others changed since, and those that depend on them.
     pub(super) tainted: BTreeSet<PathBuf>,
-    /// Which folders a transaction had made is forgotten, as history was pruned since, or could not be read, as was told.
+    /// True if it is unknown which folders a transaction had made: history was pruned since, or could not be read, as
+    /// reported.
     pub(super) leaves_folders: bool,
     /// The files as a recovery would leave them now.
     pub(super) logical: Arc<UserFiles>,
 }
 
-/// Puts something between an engine and the machine.
+/// Puts a layer between an engine and the machine.
 type ScenarioDisturb = Arc<dyn Fn(&SimFs, Arc<dyn Fs>) -> Arc<dyn Fs> + Send + Sync>;
 
-/// The engine that a scenario is played by: that which is, or one in which something is broken.
+/// The engine that plays a scenario: the real one, or one in which something is broken.
 #[derive(Clone)]
 pub struct Player {
     protocol: &'static Protocol,
@@ -77,20 +78,20 @@ impl fmt::Debug for Player {
 }
 
 impl Player {
-    /// One with another protocol.
+    /// An engine with another protocol.
     #[must_use]
     pub fn with_protocol(protocol: &'static Protocol) -> Self {
         Self { protocol, disturb: None }
     }
 
-    /// One with something between it and the machine.
+    /// An engine with a layer between it and the machine.
     #[must_use]
     pub fn behind(disturb: impl Fn(&SimFs, Arc<dyn Fs>) -> Arc<dyn Fs> + Send + Sync + 'static) -> Self {
         Self { protocol: &PROTOCOL, disturb: Some(Arc::new(disturb)) }
     }
 }
 
-/// The machine of a scenario, and what is known of it.
+/// The machine of a scenario, and the facts known about it.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "what happened, each independent of the others")]
 pub(super) struct ScenarioWorld {
@@ -99,57 +100,57 @@ pub(super) struct ScenarioWorld {
     pub(super) foreigners: Arc<Mutex<Foreigners>>,
     /// Open transactions by their number in the script.
     pub(super) open: Vec<Option<String>>,
-    /// Those of them whose stage was acknowledged, and that nobody tried to commit or drop.
+    /// Those whose stage was acknowledged, and that nobody tried to commit or discard.
     pub(super) staged: BTreeSet<usize>,
     /// The paths that were to be staged in them.
     pub(super) staged_paths: BTreeMap<usize, BTreeSet<PathBuf>>,
     /// The modes that are staged in them, by path.
     pub(super) modes: BTreeMap<usize, BTreeMap<PathBuf, u32>>,
-    /// The same, if the newest stage came through, whatever it answered.
+    /// The same, assuming that the newest stage took effect, whatever its answer.
     pub(super) maybe_modes: BTreeMap<usize, BTreeMap<PathBuf, u32>>,
     pub(super) committed: Vec<ScenarioCommit>,
-    /// What a recovery may leave, where one is due.
+    /// The results of a pending recovery.
     pub(super) pending: Option<ScenarioPending>,
-    /// The files before the first of what is interrupted, as long as any is.
+    /// The files before the first interrupted act, as long as there is one.
     pub(super) first_interrupted: Option<Arc<UserFiles>>,
-    /// Folders that were said to stay, though they were to go.
+    /// Folders that were to be removed and are reported as left.
     pub(super) loose: BTreeSet<PathBuf>,
-    /// Which transaction is the newest that is not undone can no longer be told.
+    /// True if the newest transaction that is not reverted is no longer known.
     pub(super) is_blurred: bool,
-    /// There was a check: files that went back have another time.
+    /// True if there was a check: files that were rolled back have another time.
     pub(super) had_check: bool,
-    /// History was told to forget.
+    /// True if history was pruned.
     pub(super) is_pruned: bool,
-    /// A call failed once: what could not be looked at then may be kept.
+    /// True if a call failed once: files that could not be examined then may be kept.
     pub(super) had_failures: bool,
-    /// A person must decide.
+    /// True if a person must decide.
     pub(super) is_stuck: bool,
-    /// Of the act that goes on.
+    /// The cancellation of the current act.
     pub(super) wish: Arc<Wish>,
     pub(super) player: Player,
     pid: u32,
 }
 
-/// A recovery goes as its table says; beside foreign acts it may come to the other end.
+/// A recovery follows its table; in the presence of foreign acts it may go either way.
 pub(super) const EITHER_WAY: [Decision; 3] = [Decision::Table, Decision::Back, Decision::Forward];
 
-/// What a call answered.
+/// The answer of a call.
 #[derive(Debug)]
 pub(super) enum ScenarioAnswer {
     Report(Report),
     Recovered(Vec<Recovered>),
     Staged,
     Done,
-    /// There was nothing to do it to.
+    /// There was nothing to act on.
     Idle,
 }
 
 impl ScenarioWorld {
-    /// A machine on which everything of the scenario is there, and durable.
+    /// A machine with everything of the scenario, made durable.
     pub(super) fn new(scenario: &Scenario) -> Self {
         let machine = ground(scenario.machine);
         for item in &scenario.items {
-            // What cannot be made is not there: shrinking takes away what others need.
+            // Items that cannot be made are skipped: shrinking removes those that others need.
             drop(make(&machine, item));
         }
         machine.advance(Duration::from_secs(60));
@@ -160,7 +161,7 @@ impl ScenarioWorld {
         world
     }
 
-    /// A world in which nothing has happened yet.
+    /// A world before any step.
     pub(super) fn on(machine: SimFs, profile: Profile) -> Self {
         Self {
             machine,
@@ -190,7 +191,7 @@ impl ScenarioWorld {
         Look::of(&self.machine)
     }
 
-    /// The same world on another machine; what is done there is not done here.
+    /// The same world on another machine, independent of this one.
     pub(super) fn fork(&self) -> Self {
         let machine = self.machine.fork();
         let foreigners = lock(&self.foreigners).on(&machine);
@@ -207,7 +208,7 @@ impl ScenarioWorld {
         }
     }
 
-    /// The same, played by the engine that is: what should come of an act.
+    /// The same with the real engine: the expected result of an act.
     pub(super) fn fork_soundly(&self) -> Self {
         Self { player: Player::default(), ..self.fork() }
     }
@@ -244,7 +245,7 @@ impl ScenarioWorld {
         if self.profile.small_history { Retention { bytes: SMALL_HISTORY, ..bound } } else { bound }
     }
 
-    /// What the engine says is going on.
+    /// The status, from the engine.
     pub(super) fn status(&mut self) -> Result<Status> {
         let status = self.engine(None).and_then(|engine| engine.status());
         self.machine.kill(self.pid);
@@ -286,7 +287,7 @@ impl ScenarioWorld {
                 }
                 let paths = asks.iter().flat_map(Ask::paths).map(PathBuf::from);
                 self.staged_paths.entry(*number).or_default().extend(paths);
-                // Where it fails, it may be staged, or may not.
+                // If it fails, it may be staged, or not.
                 self.maybe_modes.insert(*number, noted.clone());
                 let staged = engine.stage(&request, self.open_id(*number), run)?;
                 self.open.resize(self.open.len().max(*number + 1), None);
@@ -329,12 +330,12 @@ impl ScenarioWorld {
         }
     }
 
-    /// A person vouches for journals where the file system cannot.
+    /// A person vouches for journals if the file system cannot.
     fn recovery(&self, decision: Decision) -> RecoverOptions {
         RecoverOptions { decision, trust_journal: self.profile.no_births, ..RecoverOptions::default() }
     }
 
-    /// Recovers what is due in one of the ways that there are. What can go only the other way stays.
+    /// Recovers in the given way. A transaction that can only go the other way stays.
     pub(super) fn recover(&mut self, decision: Decision) {
         let options = self.recovery(decision);
         for folder in &self.look().interrupted {
@@ -348,7 +349,7 @@ impl ScenarioWorld {
         self.open.get(number)?.as_deref()
     }
 
-    /// The transaction so many before the newest; `None` in it where none is named.
+    /// The id of the transaction that many before the newest; `None` inside if none is named.
     #[expect(clippy::option_option, reason = "one says whether there is any, the other whether it is named")]
     fn id_of(&self, back: Option<usize>) -> Option<Option<String>> {
         let Some(back) = back else { return Some(None) };
@@ -356,7 +357,7 @@ impl ScenarioWorld {
         Some(Some(self.committed[index].id.clone()))
     }
 
-    /// Makes the calls of the next act answer as the disturbances say.
+    /// Applies the disturbances to the calls of the next act.
     pub(super) fn disturb(&self, disturbances: &[Disturbance]) -> Arc<Mutex<Vec<Disturber>>> {
         let mut disturbers: Vec<_> = disturbances.iter().cloned().map(Disturber::new).collect();
         for disturber in disturbers.iter_mut().filter(|_| self.profile.process) {
@@ -384,7 +385,7 @@ impl ScenarioWorld {
     }
 }
 
-/// Follows the modes that are asked for to where their files go.
+/// Moves requested modes along with their files.
 fn note_mode(modes: &mut BTreeMap<PathBuf, u32>, ask: &Ask) {
     match ask {
         Ask::Mode(path, mode) => drop(modes.insert(path.into(), *mode)),

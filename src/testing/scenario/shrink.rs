@@ -1,8 +1,8 @@
-//! A script that fails is made short: what can be left out is left out, as long as it still fails.
+//! Shortens a script that fails: removes whatever can be removed while it still fails.
 
 use super::data::{Scenario, ScenarioAct, ScenarioStep};
 
-/// The shortest script that was found that `fails`, made from one that does.
+/// The shortest script found that `fails`, made from one that does.
 #[must_use]
 pub fn shrink(scenario: &Scenario, mut fails: impl FnMut(&Scenario) -> bool) -> Scenario {
     let mut best = scenario.clone();
@@ -15,7 +15,7 @@ pub fn shrink(scenario: &Scenario, mut fails: impl FnMut(&Scenario) -> bool) -> 
     }
 }
 
-/// All scripts with one thing less.
+/// All scripts with one item removed.
 fn candidates(scenario: &Scenario) -> Vec<Scenario> {
     let mut found = Vec::new();
     let mut add = |change: &dyn Fn(&mut Scenario)| {

@@ -1,4 +1,4 @@
-//! The text form of a scenario, written: see `parse`.
+//! Writes the text form of a scenario: see `parse`.
 
 use std::fmt;
 

@@ -8,12 +8,12 @@ use crate::text::diagnose;
 use crate::text::locate::Needle;
 
 impl Editor<'_> {
-    /// The anchor is found in another indentation or spelling, and how to write the replacement cannot be told.
+    /// The anchor matches in another indentation or spelling, but how to write the replacement cannot be determined.
     pub(super) fn untold(&self, index: usize, text: &[u8], replacement: &[u8]) -> RefusedEdit {
         let diagnosis = diagnose::diagnose(&self.content.bytes(0..self.content.len()), text, replacement);
         let message = format!(
-            "the old text stands at line {} in another indentation or spelling, and nothing tells whether the new text \
-             has that of the file: write both as the file is",
+            "the old text is at line {} in another indentation or spelling, and it is not clear whether the new text has \
+             the file's: write both as in the file",
             diagnosis.line
         );
         refused(index, ErrorKind::MatchNotFound, message, Detail::NoMatch(Box::new(diagnosis)))
@@ -30,9 +30,9 @@ impl Editor<'_> {
         refused(index, ErrorKind::MatchNotFound, message, Detail::NoMatch(Box::new(diagnosis)))
     }
 
-    /// The edit that removed `text`, if one did: edits are reverted, the newest first, until it is there again.
+    /// The edit that removed `text`, if one did: edits are reverted, the newest first, until the text is there again.
     ///
-    /// What was not there before a step can only be there after it where the step changed something.
+    /// If a text appears only after such a step, it overlaps or touches something that the step changed.
     pub(super) fn taker(&self, text: &[u8]) -> Option<usize> {
         if text.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! Where an anchor stands at a step of tolerance.
+//! The places of an anchor at one step of tolerance.
 
 use std::ops::Range;
 
@@ -22,8 +22,8 @@ impl Editor<'_> {
         places
     }
 
-    /// An anchor that begins with a line break may begin at the end of a line, or with a line that is empty. Where a step
-    /// found the one: the places that look like the other, since nothing tells which is meant.
+    /// The other places of an anchor that begins with a line break. It may begin at the end of a line or with an empty
+    /// line. If a step found one kind, these are the places of the other: nothing tells which is meant.
     pub(super) fn where_its_first_line_is_one(&self, text: &[u8], places: &[Tolerated]) -> Vec<Range<usize>> {
         if places.iter().all(|place| place.starts_line) || !tolerant::is_blank(segments(text)[0]) {
             return Vec::new();
@@ -34,7 +34,7 @@ impl Editor<'_> {
         alike.filter(|range| places.iter().all(|place| place.range.start != range.start)).collect()
     }
 
-    /// It begins with an empty line, and nothing tells whether that is the end of a line here, or a line there.
+    /// Refuses an anchor that begins with an empty line: that may be the end of a line, or a line of its own.
     pub(super) fn untold_where(&self, index: usize, ranges: &[Range<usize>]) -> RefusedEdit {
         let message = "old_string begins with an empty line, and may be meant at any of these places: put the line above \
                        that in front of it, or leave the empty line out";

@@ -1,4 +1,4 @@
-//! Causes that can be proved: fold the difference away in both texts, and the anchor is there.
+//! Provable causes: with the difference folded away in both texts, the anchor is found.
 
 use std::ops::{ControlFlow, Range};
 
@@ -10,10 +10,10 @@ use super::overlap;
 use crate::error::MismatchCause;
 use crate::text::locate::{Needle, OverlapRule};
 
-/// Regions in which a cause is looked for.
+/// The most regions in which a cause is searched.
 const REGIONS: usize = 12;
 
-/// Lines around a region that are looked at as well.
+/// The number of lines around a region that are searched as well.
 const AROUND: usize = 2;
 
 const ALL: Folds = Folds { spaces: true, look_alikes: true, escapes: true };
@@ -21,11 +21,11 @@ const SEEN: Folds = Folds { spaces: true, look_alikes: true, escapes: false };
 const SPACES: Folds = Folds { spaces: true, look_alikes: false, escapes: false };
 const LOOK_ALIKES: Folds = Folds { spaces: false, look_alikes: true, escapes: false };
 
-/// What was found out about an anchor.
+/// The findings about an anchor.
 pub(super) struct AnchorDiagnosis {
-    /// The lines most like it.
+    /// The most similar lines.
     pub(super) nearest: Range<usize>,
-    /// How alike they are, or a part of them, if they are long.
+    /// Their similarity, or that of a part of them if they are long.
     pub(super) similarity: f64,
     pub(super) explained: Option<Explained>,
 }
@@ -34,16 +34,16 @@ pub(super) struct AnchorDiagnosis {
 pub(super) struct Explained {
     pub(super) cause: MismatchCause,
     pub(super) range: Range<usize>,
-    /// Whether no other place is known that differs in this way.
+    /// True if no other place is known that differs in this way.
     pub(super) is_only: bool,
 }
 
-/// Looks for the text that `anchor` meant. An anchor that is not whole is not explained.
+/// Searches the text that `anchor` meant. A truncated anchor is not explained.
 pub(super) fn explain(state: &[u8], anchor: &[u8], is_whole: bool) -> AnchorDiagnosis {
     let bare = without_line_numbers(anchor, 1);
     let plain = unescaped(anchor);
     let as_written = || {
-        // Whether a blank after the number is the listing's or the line's own can be told by where the line starts.
+        // The start of a line tells whether a blank after the number belongs to the listing or to the line.
         let starts_line = |found: &Explained| found.range.start == 0 || state[found.range.start - 1] == b'\n';
         let bare_of = |blanks| exact(state, &without_line_numbers(anchor, blanks)?, MismatchCause::LineNumbers);
         let of_listing = bare_of(0).filter(starts_line).or_else(|| bare_of(1));
@@ -66,7 +66,7 @@ pub(super) fn explain(state: &[u8], anchor: &[u8], is_whole: bool) -> AnchorDiag
     AnchorDiagnosis { nearest, similarity, explained: explained.flatten() }
 }
 
-/// A reading of the anchor that stands in the content as it is.
+/// A reading of the anchor that the content contains exactly.
 fn exact(state: &[u8], reading: &[u8], cause: MismatchCause) -> Option<Explained> {
     let mut first = None;
     let mut is_only = true;
@@ -80,7 +80,7 @@ fn exact(state: &[u8], reading: &[u8], cause: MismatchCause) -> Option<Explained
     first.map(|range| Explained { cause, range, is_only })
 }
 
-/// The text in or near one of the regions that is the anchor's when both are folded.
+/// The text in or near one of the regions that equals the anchor when both are folded.
 fn folded(
     state: &[u8],
     regions: &[Region],
@@ -113,9 +113,9 @@ fn folded(
     explained
 }
 
-/// `range` with the white space around it that belongs to the anchor's own at its edges.
+/// `range` extended by the white space that corresponds to the anchor's own at its edges.
 ///
-/// `None` where the anchor has white space at an edge and the content goes on with the same word.
+/// `None` if the anchor has white space at an edge where the content continues with the same word.
 fn with_edges(text: &[u8], range: Range<usize>, anchor: &[u8]) -> Option<Range<usize>> {
     let leading = &anchor[..anchor.len() - anchor.trim_ascii_start().len()];
     let trailing = &anchor[anchor.trim_ascii_end().len()..];
@@ -153,7 +153,7 @@ fn blanks_after(text: &[u8], at: usize) -> usize {
     at + text[at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
 }
 
-/// What makes the difference of two texts, where one thing does.
+/// The single cause of the difference between two texts, if there is one.
 pub(super) fn difference(anchor: &[u8], there: &[u8]) -> Option<MismatchCause> {
     let equal = |folds| Folded::new(anchor, folds).bytes == Folded::new(there, folds).bytes;
     if equal(Folds::default()) {
@@ -173,7 +173,7 @@ pub(super) fn difference(anchor: &[u8], there: &[u8]) -> Option<MismatchCause> {
     }
 }
 
-/// Whether white space stands in the same places of both texts, and one has tabs wherever they differ.
+/// Returns whether white space is in the same places of both texts, and one has tabs wherever they differ.
 fn is_tabs_against_spaces(a: &[u8], b: &[u8]) -> bool {
     let runs = |text| Folded::new(text, Folds::default()).bytes;
     let (a, b) = (runs(a), runs(b));
@@ -191,7 +191,7 @@ fn is_tabs_against_spaces(a: &[u8], b: &[u8]) -> bool {
 
 /// `anchor` without the line numbers of a listing, if each of its lines has one and they count up.
 ///
-/// Up to so many `blanks` after a `:` or `|` belong to the listing.
+/// Up to `blanks` blanks after a `:` or `|` belong to the listing.
 fn without_line_numbers(anchor: &[u8], blanks: usize) -> Option<Vec<u8>> {
     let whole = anchor.strip_suffix(b"\n");
     let mut bare = Vec::with_capacity(anchor.len());
@@ -206,7 +206,7 @@ fn without_line_numbers(anchor: &[u8], blanks: usize) -> Option<Vec<u8>> {
             bare.push(b'\n');
         }
         previous = Some(number);
-        // A listing of an empty line may be its number and nothing else.
+        // In a listing, an empty line may be just its number.
         is_listing |= rest.is_some();
         bare.extend_from_slice(rest.unwrap_or_default());
     }
@@ -216,7 +216,7 @@ fn without_line_numbers(anchor: &[u8], blanks: usize) -> Option<Vec<u8>> {
     is_listing.then_some(bare)
 }
 
-/// The number at the start of a line, and what follows its separator, if there is one.
+/// The number at the start of a line, and the text after its separator, if there is one.
 fn line_number(line: &[u8], blanks: usize) -> Option<(u64, Option<&[u8]>)> {
     let text = line.trim_ascii_start();
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();

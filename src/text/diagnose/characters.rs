@@ -1,26 +1,26 @@
-//! Which characters differ between an anchor and the lines most like it, where a diff of lines would only show that
-//! something does.
+//! The characters that differ between an anchor and the most similar lines; a diff of lines would only show that
+//! something differs.
 
 use imara_diff::{Algorithm, Diff, Hunk, InternedInput};
 
 use super::similar::line_feeds;
 use crate::error::Difference;
 
-/// Differences that are listed.
+/// The most differences that are listed.
 const SHOWN: usize = 10;
 
-/// Characters of one that are shown, of either side.
+/// The most characters shown of a difference, on either side.
 const CHARS: usize = 40;
 
-/// Bytes of both texts together that are compared.
+/// The most bytes, of both texts together, that are compared.
 const COMPARED: usize = 8 << 10;
 
-/// Characters that may stand between two differences that are told as one.
+/// The most equal characters between two differences that are reported as one.
 const CLOSE: u32 = 2;
 
-/// The first few differences of `anchor` and `region`, whose first line is `line`; none of texts that are too long.
+/// The first few differences of `anchor` and `region`, whose first line is `line`; none if the texts are too long.
 ///
-/// An anchor may start and end inside a line: what the region has in front of it and behind it is no difference.
+/// An anchor may start and end inside a line: text of the region before its start and after its end is no difference.
 pub(super) fn differences(anchor: &[u8], region: &[u8], line: usize) -> Vec<Difference> {
     if anchor.len() + region.len() > COMPARED {
         return Vec::new();
@@ -47,7 +47,7 @@ pub(super) fn differences(anchor: &[u8], region: &[u8], line: usize) -> Vec<Diff
     hunks.chunk_by(close).take(SHOWN).map(one).collect()
 }
 
-/// The characters of a text; each byte that is part of none stands for itself.
+/// The characters of a text; each byte that is part of none counts as one.
 fn characters(text: &[u8]) -> Vec<&[u8]> {
     let mut list = Vec::with_capacity(text.len());
     for chunk in text.utf8_chunks() {
@@ -62,7 +62,7 @@ fn shown(characters: &[&[u8]]) -> String {
     let mut text = String::new();
     for character in characters.iter().take(CHARS) {
         match std::str::from_utf8(character) {
-            // As they are, quotes and backslashes are seen best.
+            // Quotes and backslashes are most readable unescaped.
             Ok(c @ ("\"" | "'" | "\\")) => text.push_str(c),
             Ok(c) => text.extend(c.chars().flat_map(char::escape_default)),
             Err(_) => text.extend(character.iter().map(|byte| format!("\\x{byte:02x}"))),
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_seen_is_spelled_out() {
+    fn invisible_characters_are_escaped() {
         assert_eq!(list(b"    a\n    b", b"\ta\r\n    b\r\n"), [one(5, "    ", "\\t")]);
         assert_eq!(list(b"a\nsay(\"x\")", "a\nsay(“x”)\n".as_bytes()), [one(6, "\"x\"", "\\u{201c}x\\u{201d}")]);
         assert_eq!(list(b"a b", "a\u{a0}b".as_bytes()), [one(5, " ", "\\u{a0}")]);

@@ -1,8 +1,8 @@
-//! Texts with differences folded away that readers do not see, each byte with the place it came from.
+//! Texts with invisible differences folded away; each byte knows its origin.
 
 use std::ops::Range;
 
-/// Which differences are folded away. Line breaks of either kind are alike in any case.
+/// The differences that are folded away. Line breaks of either kind are always alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in crate::text) struct Folds {
     /// White space of any kind and amount.
@@ -17,7 +17,7 @@ pub(in crate::text) struct Folds {
 #[derive(Debug, Default)]
 pub(in crate::text) struct Folded {
     pub(in crate::text) bytes: Vec<u8>,
-    /// For each byte, what of the text it stands for.
+    /// For each byte, the range of the text that it stands for.
     origins: Vec<Range<usize>>,
 }
 
@@ -38,18 +38,18 @@ impl Folded {
         folded
     }
 
-    /// The range of the text that a range of folded bytes, not an empty one, came from.
+    /// The range of the text from which a non-empty range of folded bytes came.
     pub(in crate::text) fn origin(&self, range: &Range<usize>) -> Range<usize> {
         self.origins[range.start].start..self.origins[range.end - 1].end
     }
 
-    /// Where in the text the folded byte at `at` starts; `None` in the middle of what stands for one character.
+    /// The start in the text of the folded byte at `at`; `None` inside the bytes that stand for one character.
     pub(in crate::text) fn start_at(&self, at: usize) -> Option<usize> {
         let start = || self.origins.get(at).map_or_else(|| self.end_at(at), |origin| Some(origin.start));
         self.is_edge(at).then(start).flatten()
     }
 
-    /// Where in the text the folded byte before `at` ends; `None` in the middle of what stands for one character.
+    /// The end in the text of the folded byte before `at`; `None` inside the bytes that stand for one character.
     pub(in crate::text) fn end_at(&self, at: usize) -> Option<usize> {
         self.is_edge(at).then(|| at.checked_sub(1).map_or(0, |before| self.origins[before].end))
     }
@@ -59,7 +59,7 @@ impl Folded {
     }
 }
 
-/// What the start of a text is folded to.
+/// The folded start of a text.
 enum Unit {
     Text(&'static str),
     Byte([u8; 1]),
@@ -74,7 +74,7 @@ impl Unit {
     }
 }
 
-/// The first unit of a text that is not empty, and its length.
+/// The first unit of a non-empty text, and its length.
 fn unit(text: &[u8], folds: Folds) -> (usize, Unit) {
     match text {
         [b'\r', b'\n', ..] => (2, Unit::Text("\n")),
@@ -102,7 +102,7 @@ fn first_char(text: &[u8]) -> Option<char> {
     std::str::from_utf8(text.get(..len)?).ok()?.chars().next()
 }
 
-/// The ASCII that a character is easily taken for.
+/// The ASCII character that a character is easily mistaken for.
 fn look_alike(c: char) -> Option<Unit> {
     let text = match c {
         '\u{2018}'..='\u{201B}' | '\u{2032}' | '\u{02BC}' | '\u{00B4}' => "'",
@@ -116,7 +116,7 @@ fn look_alike(c: char) -> Option<Unit> {
         '\u{2236}' => ":",
         '\u{037E}' => ";",
         '\u{FF01}'..='\u{FF5E}' => {
-            // The full-width forms stand in the order of ASCII.
+            // The full-width forms are in the order of ASCII.
             return u8::try_from(u32::from(c) - 0xFF01 + 0x21).ok().map(|byte| Unit::Byte([byte]));
         }
         _ => return None,
@@ -124,7 +124,7 @@ fn look_alike(c: char) -> Option<Unit> {
     Some(Unit::Text(text))
 }
 
-/// A hash of a line that white space and look-alikes do not change; `None` where the line says too little.
+/// A hash of a line that does not depend on white space and look-alikes; `None` if the line has too little text.
 pub(in crate::text) fn line_key(line: &[u8]) -> Option<u64> {
     let mut hash = Hash { state: 0xCBF2_9CE4_8422_2325, len: 0 };
     for (at, byte) in line.iter().enumerate() {
@@ -140,7 +140,7 @@ pub(in crate::text) fn line_key(line: &[u8]) -> Option<u64> {
     (hash.len >= 3).then_some(hash.state)
 }
 
-/// FNV-1a: not the best of hashes, but nothing depends on it except which lines are compared.
+/// FNV-1a: not the best of hashes, but it only decides which lines are compared.
 struct Hash {
     state: u64,
     len: usize,

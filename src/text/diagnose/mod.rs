@@ -1,6 +1,6 @@
-//! Why an anchor was not found, and what stands there instead.
+//! Explains why an anchor was not found, and what is there instead.
 //!
-//! Nothing found here is ever applied: it explains a failure. The work is bounded, a few scans of the content at most.
+//! Nothing found here is ever applied: it explains a failure. The work is bounded: at most a few scans of the content.
 
 mod cause;
 mod characters;
@@ -18,31 +18,31 @@ use super::diff;
 use super::locate::{Needle, OverlapRule, numbered};
 use crate::error::{Diagnosis, MismatchCause};
 
-/// Lines of a snippet.
+/// The most lines of a snippet.
 const SNIPPET_LINES: usize = 15;
 
-/// A region that is less like the anchor than this differs in too much for characters to be told.
+/// Below this similarity a region differs in too much to list characters.
 const CLOSE: f64 = 0.6;
 
-/// Lines shown around a region, where there is room.
+/// The number of lines shown around a region, if there is room.
 const AROUND: usize = 2;
 
-/// Bytes of a suggestion: a longer one is not worth the reader's while.
+/// The most bytes of a suggestion: a longer one is not worth reading.
 const SUGGESTION_BYTES: usize = 4 << 10;
 
-/// Bytes of a diff from an anchor to a region.
+/// The most bytes of a diff from an anchor to a region.
 const DIFF_BYTES: usize = 8 << 10;
 
-/// Bytes of an anchor that are compared with the content; an anchor that is longer is compared by its beginning.
+/// The most bytes of an anchor that are compared with the content; only the beginning of a longer one is compared.
 const COMPARED: usize = 16 << 10;
 
-/// Whether `anchor` stands in `base`, line breaks of either kind alike.
+/// Returns whether `base` contains `anchor`; line breaks of either kind are alike.
 #[must_use]
 pub fn contains(base: &[u8], anchor: &[u8]) -> bool {
     !anchor.is_empty() && Needle::new(anchor).is_in_text(base)
 }
 
-/// Says why `anchor` is not in `state`, which it is not. `replacement` is what the edit wanted to have there.
+/// Explains why `anchor`, which must be missing, is not in `state`. `replacement` is the new text of the edit.
 pub(super) fn diagnose(state: &[u8], anchor: &[u8], replacement: &[u8]) -> Diagnosis {
     let compared = beginning(anchor);
     let found = cause::explain(state, compared, anchor.len() == compared.len());
@@ -65,7 +65,7 @@ pub(super) fn diagnose(state: &[u8], anchor: &[u8], replacement: &[u8]) -> Diagn
     diagnosis
 }
 
-/// Says what stands at `range` of `state` instead of `expected`.
+/// Says what is at `range` of `state` instead of `expected`.
 pub(super) fn at_range(state: &[u8], range: &Range<usize>, expected: &[u8]) -> Diagnosis {
     let start = range.start.min(state.len());
     let range = start..range.end.clamp(start, state.len());
@@ -80,13 +80,13 @@ pub(super) fn at_range(state: &[u8], range: &Range<usize>, expected: &[u8]) -> D
     diagnosis
 }
 
-/// As much of a text as is compared: whole lines, if there are any.
+/// The part of a text that is compared: whole lines, if there are any.
 fn beginning(text: &[u8]) -> &[u8] {
     let cut = &text[..text.len().min(COMPARED)];
     if cut.len() == text.len() { text } else { &cut[..memrchr(b'\n', cut).map_or(cut.len(), |feed| feed + 1)] }
 }
 
-/// Where the replacement stands first.
+/// The first place of the replacement.
 fn applied_at(state: &[u8], replacement: &[u8]) -> Option<Range<usize>> {
     let mut at = None;
     if !replacement.trim_ascii().is_empty() {
@@ -98,7 +98,7 @@ fn applied_at(state: &[u8], replacement: &[u8]) -> Option<Range<usize>> {
     at
 }
 
-/// Whether it says something that `replacement` is in `state`: a brace would be in most files.
+/// Returns whether finding `replacement` in `state` means anything: a brace would be in most files.
 fn applied_is_telling(state: &[u8], replacement: &[u8]) -> bool {
     let significant = replacement.iter().filter(|byte| byte.is_ascii_alphanumeric() || **byte >= 0x80).count();
     let mut total = 0;
@@ -115,7 +115,7 @@ fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.start < b.end && b.start < a.end
 }
 
-/// The text at `range`, if it would be found as an anchor, once.
+/// The text at `range`, if it would be found once as an anchor.
 fn suggestion(state: &[u8], range: &Range<usize>) -> Option<String> {
     let text = &state[range.clone()];
     if text.is_empty() || text.len() > SUGGESTION_BYTES {
@@ -129,7 +129,7 @@ fn suggestion(state: &[u8], range: &Range<usize>) -> Option<String> {
     if total == 1 { String::from_utf8(text.to_vec()).ok() } else { None }
 }
 
-/// The whole lines that `range` touches; of long ones, the part around it.
+/// The whole lines that `range` touches; of long lines, the part around it.
 fn lines_of(state: &[u8], range: &Range<usize>) -> Range<usize> {
     let reach = nearest::reach(&state[range.clone()]);
     let start = nearest::back(state, range.start, 0, reach);
@@ -138,7 +138,7 @@ fn lines_of(state: &[u8], range: &Range<usize>) -> Range<usize> {
     start..if ends { range.end } else { nearest::forward(state, range.end, 1, reach) }
 }
 
-/// The region of whole lines, compared with the anchor.
+/// Compares a region of whole lines with the anchor.
 fn describe(state: &[u8], region: &Range<usize>, anchor: &[u8]) -> Diagnosis {
     let text = &state[region.clone()];
     let line = 1 + memchr_iter(b'\n', &state[..region.start]).count();
@@ -146,7 +146,7 @@ fn describe(state: &[u8], region: &Range<usize>, anchor: &[u8]) -> Diagnosis {
     let around = AROUND.min(SNIPPET_LINES.saturating_sub(lines) / 2);
     let start = nearest::back(state, region.start, around, nearest::reach(anchor));
     let above = memchr_iter(b'\n', &state[start..region.start]).count();
-    // The end of an anchor's last line is no difference to the region's.
+    // A line break missing only at the end of the anchor is no difference.
     let ends = text.ends_with(b"\n") && !anchor.ends_with(b"\n");
     let text_as_anchor = if ends { text.strip_suffix(b"\n").unwrap_or(text) } else { text };
     let text_as_anchor =

@@ -1,4 +1,4 @@
-//! Regions of a content that may be what an anchor meant.
+//! Finds the regions of a content that an anchor may have meant.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,41 +9,41 @@ use memchr::{memchr, memrchr};
 use super::fold::line_key;
 use super::similar::ratio;
 
-/// Places remembered for a line of the anchor.
+/// The most places kept for a line of the anchor.
 const PLACES_OF_A_LINE: usize = 12;
 
-/// Lines of the anchor that are looked up.
+/// The most lines of the anchor that are searched.
 const LINES: usize = 256;
 
-/// Lines of the anchor, the rarest, that regions are built around.
+/// The number of rarest lines of the anchor around which regions are built.
 const RAREST: usize = 4;
 
-/// Words of the anchor that are searched, where lines do not help.
+/// The number of words of the anchor that are searched if lines do not help.
 const WORDS: usize = 6;
 
-/// Places looked at for each word.
+/// The most places examined for each word.
 const PLACES_OF_A_WORD: usize = 200;
 
-/// Regions that are compared with the anchor.
+/// The most regions that are compared with the anchor.
 const COMPARED: usize = 24;
 
-/// Places compared where neither lines nor words help.
+/// The number of places compared if neither lines nor words help.
 const SAMPLES: usize = 200;
 
-/// Regions with less in common than this are no reason to stop looking.
+/// If no region is more similar than this, the search goes on.
 const GOOD: f64 = 0.6;
 
-/// Bytes of a line that is too long to be shown as a whole.
+/// The length from which a line is too long to be shown whole.
 const LONG_LINE: usize = 400;
 
-/// A region of whole lines, or a part of a long one, and how alike it is to the anchor.
+/// A region of whole lines, or a part of a long one, and its similarity to the anchor.
 #[derive(Debug, Clone)]
 pub(super) struct Region {
     pub(super) range: Range<usize>,
     pub(super) similarity: f64,
 }
 
-/// The regions of `state` that are most like one of `anchors`, the best first; one at least.
+/// The regions of `state` most similar to one of `anchors`, the best first; at least one.
 ///
 /// `anchors` are readings of one anchor: as it is, without line numbers, without escapes.
 pub(super) fn regions(state: &[u8], anchors: &[&[u8]]) -> Vec<Region> {
@@ -62,7 +62,7 @@ pub(super) fn regions(state: &[u8], anchors: &[&[u8]]) -> Vec<Region> {
     regions
 }
 
-/// A place where a region may start, and the reading of the anchor that led there.
+/// A place where a region may start, and the index of the reading of the anchor that led there.
 type Start = (usize, usize);
 
 fn compare(state: &[u8], anchors: &[&[u8]], starts: Vec<Start>) -> Vec<Region> {
@@ -74,7 +74,7 @@ fn compare(state: &[u8], anchors: &[&[u8]], starts: Vec<Start>) -> Vec<Region> {
     starts.into_iter().map(compare).collect()
 }
 
-/// A line more or less may fit better.
+/// Adjusts a region: one line more or less may fit better.
 fn fit(state: &[u8], anchor: &[u8], region: &mut Region) {
     let lines = line_count(anchor);
     let start = region.range.start;
@@ -91,7 +91,7 @@ fn fit(state: &[u8], anchor: &[u8], region: &mut Region) {
     }
 }
 
-/// Starts found by lines that a content has, the rarest first.
+/// Starts found by common lines, the rarest first.
 fn by_lines(state: &[u8], anchors: &[&[u8]]) -> Vec<Start> {
     let mut wanted: HashMap<u64, Vec<(usize, usize)>> = HashMap::new();
     for (reading, anchor) in anchors.iter().enumerate() {
@@ -113,13 +113,13 @@ fn by_lines(state: &[u8], anchors: &[&[u8]]) -> Vec<Start> {
     unique(starts)
 }
 
-/// For each key of a line that is there: how often it is, and where at first.
+/// The number of occurrences and the first places of each key that occurs.
 fn look_up(state: &[u8], wanted: &HashMap<u64, Vec<(usize, usize)>>) -> HashMap<u64, (usize, Vec<usize>)> {
     let mut found: HashMap<u64, (usize, Vec<usize>)> = HashMap::new();
     if wanted.is_empty() {
         return found;
     }
-    // Most lines are not wanted: a few bits of the key tell that without a look into the map.
+    // Most lines are not wanted: a few bits of the key tell that without a look-up in the map.
     let mut sieve = [false; 4096];
     let bits = |key: u64| usize::from(u16::try_from(key >> 52).unwrap_or(0));
     for key in wanted.keys() {
@@ -143,11 +143,11 @@ fn look_up(state: &[u8], wanted: &HashMap<u64, Vec<(usize, usize)>>) -> HashMap<
     found
 }
 
-/// Starts found by words that a content has; a rare word counts more than a frequent one.
+/// Starts found by common words; a rare word counts more than a frequent one.
 fn by_words(state: &[u8], anchors: &[&[u8]]) -> Vec<Start> {
     let mut votes: HashMap<Start, f64> = HashMap::new();
     for (reading, anchor) in anchors.iter().enumerate() {
-        // Votes for each place where a word stands; says whether there is one.
+        // Votes for each place of a word; returns whether there is one.
         let vote = |(word, line): &(&[u8], usize), votes: &mut HashMap<Start, f64>| {
             let (places, weight) = places_of(state, word);
             for place in &places {
@@ -158,7 +158,7 @@ fn by_words(state: &[u8], anchors: &[&[u8]]) -> Vec<Start> {
         for word in words(anchor).iter().take(WORDS) {
             let (text, line) = *word;
             if !vote(word, &mut votes) && text.len() >= 6 {
-                // Perhaps a letter is wrong: then one half of the word is right.
+                // If one letter is wrong, half of the word is right.
                 let (head, tail) = text.split_at(text.len() / 2);
                 vote(&(head, line), &mut votes);
                 vote(&(tail, line), &mut votes);
@@ -182,7 +182,7 @@ fn words(text: &[u8]) -> Vec<(&[u8], usize)> {
     words
 }
 
-/// Where a word stands, up to a number of places, and what each of them weighs.
+/// The places of a word, up to a limit, and the weight of each.
 fn places_of(state: &[u8], word: &[u8]) -> (Vec<usize>, f64) {
     let places: Vec<usize> = Finder::new(word).find_iter(state).take(PLACES_OF_A_WORD).collect();
     #[expect(clippy::cast_precision_loss, reason = "both are small")]
@@ -190,7 +190,7 @@ fn places_of(state: &[u8], word: &[u8]) -> (Vec<usize>, f64) {
     (places, weight)
 }
 
-/// Lines from all over the content.
+/// Lines taken evenly from the whole content.
 fn samples(state: &[u8], anchor: &[u8]) -> Vec<Start> {
     let step = (state.len() / SAMPLES).max(1);
     let starts = (0..state.len().max(1)).step_by(step).map(|at| (back(state, at, 0, reach(anchor)), 0));
@@ -199,7 +199,7 @@ fn samples(state: &[u8], anchor: &[u8]) -> Vec<Start> {
     starts
 }
 
-/// The first few, each once.
+/// The first few, without duplicates.
 fn unique(starts: Vec<Start>) -> Vec<Start> {
     let mut list = Vec::new();
     for start in starts {
@@ -214,7 +214,8 @@ fn line_count(anchor: &[u8]) -> usize {
     memchr::memchr_iter(b'\n', anchor).count() + usize::from(!anchor.ends_with(b"\n"))
 }
 
-/// A part of a line may be what a short anchor is most like; the part alone is shown of a line that is very long.
+/// Narrows a region to a part of a line that is more similar to a short anchor; of a very long line only that part is
+/// shown.
 fn narrow(state: &[u8], anchor: &[u8], region: &mut Region) {
     let width = anchor.len() + anchor.len() / 4 + 1;
     let Range { start, end } = region.range;
@@ -230,12 +231,12 @@ fn narrow(state: &[u8], anchor: &[u8], region: &mut Region) {
     }
 }
 
-/// How far a line may reach from a place of interest before it is cut there: some files are one line of megabytes.
+/// The length after which a line is cut: some files are one line of megabytes.
 pub(super) fn reach(anchor: &[u8]) -> usize {
     anchor.len() + 512
 }
 
-/// The start of the line that stands `lines` before the one at `at`, or of the first; of a long line, a place in it.
+/// The start of the line that is `lines` before the one at `at`, or of the first; in a long line, a place in it.
 pub(super) fn back(state: &[u8], at: usize, lines: usize, reach: usize) -> usize {
     let start_of = |at: usize| {
         let from = at.saturating_sub(reach);
@@ -251,7 +252,7 @@ pub(super) fn back(state: &[u8], at: usize, lines: usize, reach: usize) -> usize
     start
 }
 
-/// The end of the `lines`th line from `at` on, or of the last, after its line break; of long lines, a place in them.
+/// The end of the `lines`th line from `at` on, or of the last, after its line break; in long lines, a place in them.
 pub(super) fn forward(state: &[u8], at: usize, lines: usize, reach: usize) -> usize {
     let state = &state[..state.len().min(at + 3 * reach)];
     (0..lines).fold(at, |at, _| memchr(b'\n', &state[at..]).map_or(state.len(), |feed| at + feed + 1))

@@ -1,14 +1,14 @@
-//! How alike two texts are.
+//! The similarity of two texts.
 
 use imara_diff::{Algorithm, Diff, InternedInput};
 
-/// Texts up to this length together are compared byte by byte, longer ones word by word.
+/// The total length up to which texts are compared byte by byte; longer ones are compared word by word.
 const BY_BYTES: usize = 600;
 
-/// How alike `region` is to `anchor`, 0 to 1: twice the bytes they share in order, of all their bytes.
+/// The similarity of `region` to `anchor`, 0 to 1: twice the bytes they share in order, divided by all their bytes.
 ///
-/// An anchor may start and end inside a line, so what the region has before the first and after the last byte they
-/// share does not count.
+/// An anchor may start and end inside a line, so bytes of the region before the first and after the last shared byte do
+/// not count.
 pub(super) fn ratio(anchor: &[u8], region: &[u8]) -> f64 {
     if anchor.is_empty() && region.is_empty() {
         return 1.0;
@@ -50,7 +50,7 @@ fn bytes(text: &[u8]) -> Vec<&[u8]> {
     text.chunks(1).collect()
 }
 
-/// Words, runs of white space, and every other byte for itself.
+/// Words, runs of white space, and single other bytes.
 fn words(text: &[u8]) -> Vec<&[u8]> {
     let class = |byte: u8| match byte {
         b'_' | 0x80.. => 0,

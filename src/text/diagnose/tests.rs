@@ -1,4 +1,4 @@
-//! Each cause with the suggestion it leads to, and anchors that no cause explains.
+//! Each cause with its suggestion, and anchors that no cause explains.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -41,7 +41,7 @@ fn diagnosis(base: &str, old: &str, new: &str) -> (Diagnosis, String) {
     (*diagnosis, refused.message)
 }
 
-/// The suggestion must be what is expected, and must apply when it is sent.
+/// The suggestion must be the expected one, and must apply when it is sent.
 fn check(base: &str, old: &str, cause: MismatchCause, suggestion: &str) {
     let (diagnosis, message) = diagnosis(base, old, "fresh text");
     assert_eq!(diagnosis.cause, Some(cause), "{diagnosis:#?}");
@@ -53,7 +53,7 @@ fn check(base: &str, old: &str, cause: MismatchCause, suggestion: &str) {
 }
 
 #[test]
-fn white_space() {
+fn a_difference_in_white_space_is_recognised() {
     check(FILE, "let list = vec![1,2,3];", MismatchCause::WhiteSpace, "let list = vec![1, 2, 3];");
     check(FILE, "use std::fmt; \n\n/// Says", MismatchCause::WhiteSpace, "use std::fmt;\n\n/// Says");
     check(FILE, "fn main() {\n  let list", MismatchCause::WhiteSpace, "fn main() {\n    let list");
@@ -68,13 +68,13 @@ fn a_suggestion_takes_the_indentation_that_the_anchor_brought() {
 }
 
 #[test]
-fn tabs_against_spaces() {
+fn tabs_against_spaces_are_recognised() {
     let old = "String {\n    let greeting = format!(";
     check(FILE, old, MismatchCause::TabsAgainstSpaces, "String {\n\tlet greeting = format!(");
 }
 
 #[test]
-fn look_alikes() {
+fn look_alikes_are_recognised() {
     check(FILE, "/// Says \"hello\" to", MismatchCause::LookAlike, "/// Says “hello” to");
     check(FILE, "somebody - politely", MismatchCause::LookAlike, "somebody – politely");
     check(FILE, "\"it ends\"", MismatchCause::LookAlike, "\"it\u{a0}ends\"");
@@ -111,7 +111,7 @@ fn line_numbers() {
     check(FILE, "11→    for number in list {\n12→        println!(", MismatchCause::LineNumbers, expected);
     check(FILE, " 11 |     for number in list {\n 12 |         println!(", MismatchCause::LineNumbers, expected);
     check(FILE, "1\tuse std::fmt;\n2\n3\t/// Says", MismatchCause::LineNumbers, "use std::fmt;\n\n/// Says");
-    // Our own snippets must be recognized, and another indentation besides.
+    // Our own snippets must be recognized, and a different indentation as well.
     let (shown, _) = diagnosis(FILE, "fn main() { nothing", "x");
     check(
         FILE,
@@ -123,11 +123,11 @@ fn line_numbers() {
 }
 
 #[test]
-fn already_applied() {
+fn an_edit_that_was_applied_already_is_recognised() {
     let (found, message) = diagnosis(FILE, "let list = vec![4];", "let list = vec![1, 2, 3];");
     assert_eq!((found.cause, found.line, found.suggestion), (Some(MismatchCause::AlreadyApplied), 10, None));
     assert!(message.contains("new_string is there already"), "{message}");
-    // A formatting edit that was applied: white space is not the point.
+    // An edit of the formatting that was applied already: the cause is not white space.
     let (found, _) = diagnosis(FILE, "let list = vec![1,2,3];", "let list = vec![1, 2, 3];");
     assert_eq!(found.cause, Some(MismatchCause::AlreadyApplied));
 }
@@ -159,7 +159,7 @@ fn the_nearest_region_is_shown() {
         found.diff.contains("-    for numbr in list {\n-        print!(\"{number}\");\n+    for number in list {\n")
     );
     assert!(message.contains("(nearest: line 11, 9"), "{message}");
-    // Too long to be found by samples.
+    // Too long for samples to find it.
     let base = ["filling\n".repeat(20_000), FILE.into()].concat();
     for half_right in ["numbre in list", "tumber"] {
         let (found, _) = diagnosis(&base, half_right, "x");

@@ -12,7 +12,7 @@ fn edit(old: &str, new: &str, count: Count) -> Edit {
     Edit { anchor, replacement: new.into() }
 }
 
-/// The excerpt of a content that is fed in pieces of `chunk` bytes.
+/// The excerpt of a content fed in chunks of `chunk` bytes.
 fn excerpt(base: &[u8], edits: &[Edit], around: usize, chunk: usize) -> Option<Excerpt> {
     let mut survey = Survey::with(edits, around)?;
     base.chunks(chunk).for_each(|chunk| survey.feed(chunk));
@@ -21,7 +21,7 @@ fn excerpt(base: &[u8], edits: &[Edit], around: usize, chunk: usize) -> Option<E
     survey.excerpt(read, feeds).unwrap()
 }
 
-/// A few of these between stretches that no anchor is in.
+/// A few anchors between stretches without any.
 fn content() -> impl Strategy<Value = Vec<u8>> {
     let told = prop::sample::select(vec!["ab", "a", "b", "c", "\n", "\r\n", "ä", "aba\nb", "cc"]);
     let filler = prop::sample::select(vec!["____________________\n", "____________________\r\n", "__________", "\n\n"]);
@@ -42,7 +42,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 4096, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_edited_in_an_excerpt_is_what_is_edited_in_the_whole(
+    fn an_excerpt_gives_the_same_edits_as_the_whole_content(
         base in content(), edits in edits(), around in 0_usize..6, chunk in 1_usize..40,
     ) {
         prop_assume!(!base.is_empty());

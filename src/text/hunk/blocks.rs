@@ -1,4 +1,4 @@
-//! The blocks that the headers of hunks name.
+//! Finds the blocks that the headers of hunks name.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,35 +9,35 @@ use super::walk::BlockWalk;
 use super::{Gone, named};
 use crate::text::tolerant::is_blank;
 
-/// Of more lines that equal a header nothing is told: each costs a look at what follows it.
+/// The most lines equal to a header; with more, no block is determined: each needs a search of the lines after it.
 const MEANT: usize = 100;
 
-/// A line that is a comment, or a heading.
+/// The sign of a comment, which is also that of a heading.
 const COMMENT: (u8, usize) = (b'#', 1);
 
-/// A text, and what hunks did to it.
+/// The lines of a text, with the changes that hunks made to it.
 pub(super) struct Blocks<'t>(Vec<FileLine<'t>>);
 
-/// Where a block ends, as far as that can be told.
+/// The end of a block, as far as it can be determined.
 struct BlockEnd {
-    /// Where the next line begins that leads another block of the kind.
+    /// The start of the next line that begins another block of the kind.
     lead: usize,
-    /// The same for places, of which one may begin with that line where it stays.
+    /// The end for places whose first line stays: one may begin with that line.
     at: usize,
-    /// The same for places that begin with a line that goes: comments in front of that line are of it.
+    /// The end for places whose first line is removed: comments before the next block belong to that block.
     border: usize,
-    /// Where lines seem to be in a string, one of which would lead another block if they are not.
+    /// Ranges that seem to be in a string; if they are not, one of their lines begins another block.
     untold: Vec<Range<usize>>,
 }
 
-/// What is to be in a block.
+/// The thing that is searched in a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BlockPart {
     /// A place whose first line stays, or that has none.
     Staying,
-    /// A place whose first line goes.
+    /// A place whose first line is removed.
     Going,
-    /// A header of a block within it.
+    /// A header of a nested block.
     Header,
 }
 
@@ -52,19 +52,19 @@ impl BlockEnd {
     }
 }
 
-/// Where headers lead to.
+/// The relation of headers to a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Led {
-    /// Not to this place: there are not as many such lines in front of it.
+    /// They do not lead to it: there are not enough such lines before it.
     Away,
-    /// From these lines, the nearest in front of the place and of each other, the last header first.
+    /// They lead to it from these lines, the nearest before the place and before each other, the last header first.
     To(Vec<usize>),
-    /// The same, but another block begins behind the line of that index.
+    /// The same, but another block begins after the line of that index.
     Beyond(Vec<usize>, usize),
 }
 
 impl<'t> Blocks<'t> {
-    /// Those of `text`, which stands at `start`.
+    /// The lines of `text`, which starts at `start`.
     pub(super) fn new(text: &'t [u8], start: usize, gone: &'t [Gone], new: &[Range<usize>]) -> Self {
         let mut lines: Vec<FileLine<'t>> = Vec::new();
         let line = |range, text, is_new, is_gone| FileLine { range, text, is_new, is_gone, ..FileLine::default() };
@@ -80,7 +80,7 @@ impl<'t> Blocks<'t> {
             lines.push(line(at..at + text.len(), text, at < new_until, false));
             at += text.len() + 1;
         }
-        // Of the lines at one place those that are gone come first.
+        // Of the lines at one place, removed ones come first.
         lines.sort_by_key(|line| line.range.start);
         let (mut beneath, mut depth) = (&b""[..], 0);
         for line in lines.iter_mut().rev().filter(|line| !line.is_new) {
@@ -94,9 +94,9 @@ impl<'t> Blocks<'t> {
         Self(lines)
     }
 
-    /// Where the headers lead to, of the places that start there. A place belongs to the line in front of it that equals
-    /// the last header, and that line to the one in front that equals the header outside of it. `None` where there are too
-    /// many such lines.
+    /// The relation of the headers to each place in `starts`. A place belongs to the nearest line before it that equals
+    /// the last header, and that line to the nearest before it that equals the next outer header. `None` if there are
+    /// too many such lines.
     pub(super) fn led(&self, headers: &[Vec<u8>], starts: &[usize], sought: BlockPart) -> Option<Vec<Led>> {
         let equal = |header: &Vec<u8>| -> Vec<usize> {
             (0..self.0.len()).filter(|index| named(self.0[*index].text) == named(header)).collect()
@@ -133,9 +133,9 @@ impl<'t> Blocks<'t> {
         })
     }
 
-    /// Of lines that equal a header the nearest whose block holds `start`: the last one, or one that is less indented than
-    /// all behind it, as an outer brace is; where none does, the `nearest`. Answers whether it holds it, and `None` where there
-    /// are too many to tell.
+    /// Among lines that equal a header, the nearest whose block contains `start`: the last one, or one that is less
+    /// indented than all after it, as an outer brace is; if none does, the `nearest`. Also returns whether it contains
+    /// it. `None` if there are too many to tell.
     fn holding(
         &self,
         (lines, nearest): (&[usize], usize),
@@ -159,14 +159,14 @@ impl<'t> Blocks<'t> {
         Some((nearest, false))
     }
 
-    /// Whether a line that looks like a heading is a comment of the head of a block beneath it.
+    /// Returns whether a line that looks like a heading is a comment above the head of a block.
     fn is_comment_of_head(&self, index: usize) -> bool {
         let mut beneath = self.0[index..].iter().skip_while(|line| line.section() == Some(COMMENT));
         self.0[index].section() == Some(COMMENT) && beneath.next().is_some_and(FileLine::is_head)
     }
 
-    /// Where the block of a header ends, in the file as it was, read with strings and without: what is no string may look
-    /// like one.
+    /// The end of the block of a header in the old file. It is read with and without strings: other text may look like
+    /// a string.
     fn end_of(&self, index: usize) -> BlockEnd {
         let header = &self.0[index];
         let mut end = BlockEnd { lead: usize::MAX, at: usize::MAX, border: usize::MAX, untold: Vec::new() };
@@ -180,7 +180,7 @@ impl<'t> Blocks<'t> {
             if line.is_new || is_blank(line.text) {
                 continue;
             }
-            // A comment of several lines is one.
+            // A comment of several lines counts as one.
             if comment.is_some_and(|last| last + 1 == at) && line.section() == header.section() {
                 comment = Some(at);
                 continue;
@@ -189,7 +189,8 @@ impl<'t> Blocks<'t> {
             if sign.is_some() || !line.is_aside() {
                 quote.read(line.text);
             }
-            // A place may begin with the line; with one that tells nothing of its block it is in that.
+            // A place may begin with this line; if the line says nothing about its block, the place is still in the
+            // block.
             let behind = line.range.start + usize::from(!line.is_gone && named(line.text) != b"{");
             if bare.ends_at(line) {
                 doubt = doubt.or(Some(behind));
@@ -202,14 +203,14 @@ impl<'t> Blocks<'t> {
             }
             let is_aside = line.is_aside() && section.is_none() && line.depth() <= header.depth();
             aside = aside.or(Some(line.range.start)).filter(|_| is_aside);
-            // Braces tell more than a string that ends within a line.
+            // Braces count more than a string that ends within a line.
             let is_string = |sign: Vec<u8>| !walk.has_braces() || named(line.text).starts_with(&sign);
             if quote.sign().is_none() && sign.is_some_and(is_string) {
                 end.untold.extend(doubt.take().map(|from| from..line.range.start));
                 bare = walk.clone();
             }
         }
-        // A string that does not end is none.
+        // An unterminated string is not one.
         end.untold.extend(doubt.map(|from| from..usize::MAX));
         end
     }

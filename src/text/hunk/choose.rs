@@ -1,4 +1,4 @@
-//! Which of several places a hunk goes to: by its headers, and by the order of hunks.
+//! Chooses among several places of a hunk: by its headers, and by the order of hunks.
 
 use std::ops::Range;
 
@@ -7,18 +7,18 @@ use super::{KEPT, Misplaced, Placed, SoughtHunk};
 use crate::request::edit::Side;
 
 impl SoughtHunk<'_> {
-    /// The only one of the places, of which there is one at least, that headers and order leave.
+    /// The single place that headers and order leave; `found` must not be empty.
     pub(super) fn choose(&self, mut found: Vec<Placed>) -> Result<Placed, Misplaced> {
         let total = found.len();
         let first = found[0].range.clone();
         let has_headers = total < KEPT && !self.hunk.headers.is_empty();
         let beyond = if has_headers { self.keep_led(&mut found)? } else { Vec::new() };
         let is_told = self.hunk.line.is_some();
-        // Where they are compared in different ways, the order does not outweigh that.
+        // Order does not outweigh different ways of matching.
         let is_alike = has_headers || found.iter().all(|place| place.kind == found[0].kind);
         if is_told || (!self.progress.is_unordered && is_alike) {
             let behind = found.iter().filter(|place| self.in_order(&place.range)).count();
-            // A header leads to no place in front of the hunk before: the line that it names may stand further on, too.
+            // Headers lead to no place before the previous hunk: the line that they name may occur again further on.
             if is_told || behind == 1 || (behind == 0 && found.len() < total) {
                 found.retain(|place| self.in_order(&place.range));
             }
@@ -37,8 +37,8 @@ impl SoughtHunk<'_> {
         found.pop().ok_or(Misplaced::OutOfOrder(first))
     }
 
-    /// Keeps the places that the headers lead to. Answers those that they may lead to as well, if the block of a line that
-    /// equals a header does not end where it seems to: a guess must not make the other place the only one.
+    /// Keeps the places that the headers lead to. Returns those that they may lead to as well, if the block of a line
+    /// that equals a header may end elsewhere than it seems: a guess must not make the other place the only one.
     fn keep_led(&self, found: &mut Vec<Placed>) -> Result<Vec<Range<usize>>, Misplaced> {
         let starts: Vec<usize> = found.iter().map(|place| place.range.start).collect();
         let text = self.content.bytes(self.start..self.content.len());

@@ -1,24 +1,24 @@
-//! Strings that go over several lines: what stands in them is no code, however it is indented.
+//! Strings of several lines: their content is not code, whatever its indentation.
 
 use memchr::memchr_iter;
 
-/// Whether a place is in a string. It knows no language: a guess that it is only makes a block longer.
+/// Tracks whether a place is in a string. It knows no language: a wrong guess only makes a block longer.
 #[derive(Debug)]
 pub(super) struct Quote {
-    /// They begin and end a string.
+    /// The signs that begin and end a string.
     signs: &'static [&'static [u8]],
     open: Option<OpenQuote>,
 }
 
-/// Three quotation marks count as one that begins, ends and begins.
+/// The signs in code. Three quotation marks count as one that begins, ends and begins.
 const IN_CODE: &[&[u8]] = &[b"'''", b"\"", b"`"];
 
-/// Beneath a heading.
+/// The signs beneath a heading.
 const IN_PROSE: &[&[u8]] = &[b"'''", b"\"\"\"", b"```", b"~~~"];
 
 #[derive(Debug)]
 enum OpenQuote {
-    /// Ends at these signs.
+    /// Ends at this sign.
     Signs(&'static [u8]),
     /// Ends at a line that is this word.
     Word(Vec<u8>),
@@ -33,7 +33,7 @@ impl Quote {
         Self { signs: IN_PROSE, open: None }
     }
 
-    /// What ends the string that is open.
+    /// The sign that ends the open string.
     pub(super) fn sign(&self) -> Option<Vec<u8>> {
         self.open.as_ref().map(|open| match open {
             OpenQuote::Signs(signs) => signs.to_vec(),
@@ -41,7 +41,7 @@ impl Quote {
         })
     }
 
-    /// Goes on to the end of a line.
+    /// Reads on to the end of a line.
     pub(super) fn read(&mut self, line: &[u8]) {
         let mut at = 0;
         while let Some(&byte) = line.get(at) {
@@ -66,7 +66,7 @@ impl Quote {
         }
     }
 
-    /// Goes on where no string is open; answers by how much.
+    /// Reads on where no string is open; returns the number of bytes read.
     fn begin(&mut self, rest: &[u8], before: Option<&u8>) -> usize {
         if let Some(signs) = self.signs.iter().find(|signs| rest.starts_with(signs)) {
             self.open = Some(OpenQuote::Signs(signs));
@@ -76,7 +76,7 @@ impl Quote {
             let word = word.strip_prefix(b"-").or(word.strip_prefix(b"~")).unwrap_or(word);
             let word = word.strip_prefix(b"'").or(word.strip_prefix(b"\"")).unwrap_or(word);
             let len = word.iter().take_while(|byte| byte.is_ascii_uppercase() || **byte == b'_').count();
-            // Else it is a shift.
+            // Otherwise it is a shift.
             let is_apart = before.is_none_or(|byte| byte.is_ascii_whitespace() || matches!(byte, b'(' | b'='));
             let is_word = word.get(len).is_none_or(|byte| !byte.is_ascii_alphanumeric());
             if len > 1 && is_apart && is_word {
@@ -84,7 +84,7 @@ impl Quote {
             }
             return 2;
         }
-        // A quote between apostrophes; they have other meanings, too.
+        // A quotation mark between apostrophes, which have other meanings as well.
         let quoted = rest.strip_prefix(b"'").and_then(|rest| rest.split(|byte| *byte == b'\'').next());
         let is_odd = |text: &&[u8]| memchr_iter(b'"', text).count() % 2 == 1;
         let closed = quoted.filter(is_odd).map(|text| text.len() + 2).filter(|len| *len <= rest.len());
@@ -92,7 +92,7 @@ impl Quote {
     }
 }
 
-/// Whether a comment begins with the rest of a line: a quote in it may be a single one.
+/// Returns whether the rest of a line is a comment: a quotation mark in it may be unpaired.
 fn is_comment(rest: &[u8], at: usize, line: &[u8]) -> bool {
     let is_apart = at == 0 || line[at - 1].is_ascii_whitespace();
     is_apart && (rest.starts_with(b"// ") || rest.starts_with(b"# "))

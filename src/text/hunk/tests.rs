@@ -2,7 +2,7 @@ use crate::error::ErrorKind;
 use crate::request::edit::{Edit, Hunk, HunkLine, Matching, Side};
 use crate::text::{MatchKind, edit};
 
-/// A hunk written as in a diff; `$` is for a line break that is not there.
+/// A hunk written as in a diff; `$` stands for a missing line break.
 fn hunk(text: &str) -> Hunk {
     let lines = text.split_inclusive('\n').map(|line| {
         let side = match line.as_bytes()[0] {
@@ -51,10 +51,10 @@ fn elsewhere_the_place_must_be_the_only_one() {
     assert_eq!(run("n\na\nb\n", [Hunk { only_there: true, ..at(1, "-a\n+c\n") }]), Err(ErrorKind::MatchNotFound));
     assert_eq!(run("n\na\nb\n", [Hunk { at_start: true, ..at(1, "-a\n+c\n b\n") }]), Err(ErrorKind::MatchNotFound));
     assert_eq!(run("a\nb\nn\n", [Hunk { at_end: true, ..at(1, " a\n b\n+c\n") }]), Err(ErrorKind::MatchNotFound));
-    // After one that was moved, the line says nothing any more.
+    // After a hunk that was moved, the line number says nothing.
     let moved = [at(1, "-a\n+x\n"), Hunk { continues: true, ..at(3, "-c\n+y\n") }];
     assert_eq!(run("n\na\nc\nb\nc\n", moved), Err(ErrorKind::AmbiguousMatch));
-    // Not in front of the hunk before it, even where it says so.
+    // Never before the previous hunk, even if it says so.
     let back = [at(1, " a\n-b\n+c\n"), Hunk { continues: true, ..at(1, "-a\n+x\n") }];
     assert_eq!(run("a\nb\n", back), Err(ErrorKind::MatchNotFound));
     // Whole lines only.
@@ -73,7 +73,7 @@ fn the_end_of_a_file_is_as_the_patch_says_or_as_it_was() {
     becomes("a\r\nb", [loose(" a\n b\n+c\n+d\n")], "a\r\nb\r\nc\r\nd");
     becomes("a\nb", [loose(" a\n-b\n")], "a\n");
     becomes("", [at(1, "+a\n")], "a\n");
-    // A last line without a line break is as good a place as any other.
+    // A last line without a line break counts as a place like any other.
     for matching in [Matching::Exact, Matching::Tolerant] {
         let twice = |base| run(base, [Hunk { matching, ..loose("-a\n+c\n") }]);
         assert_eq!(twice("a\nb\na"), Err(ErrorKind::AmbiguousMatch), "{matching:?}");
@@ -94,7 +94,7 @@ fn line_breaks_are_those_of_the_file_unless_the_patch_is_about_them() {
     becomes("a\nb\n", [at(1, " a\r\n-b\r\n+c\r\n")], "a\nc\n");
     becomes("a\r\nb\n", [at(1, " a\r\n-b\n+b\r\n")], "a\r\nb\r\n");
     assert_eq!(run("a\nb\n", [at(1, " a\r\n-b\n+b\r\n")]), Err(ErrorKind::MatchNotFound));
-    // Lines that stay keep theirs.
+    // Lines that stay keep their line breaks.
     becomes("a\r\nb\nc\r\n", [at(1, " a\n b\n-c\n+d\n")], "a\r\nb\nd\r\n");
 }
 
@@ -113,12 +113,12 @@ fn headers_lead_to_their_block() {
     assert_eq!(run(base, [beneath(&[], change)]), Err(ErrorKind::AmbiguousMatch));
     assert_eq!(run(base, [beneath(&["def f"], "-    x\n+    y\n")]), Err(ErrorKind::AmbiguousMatch));
     assert_eq!(run(base, [beneath(&["class C"], change)]), Err(ErrorKind::MatchNotFound));
-    // The byte-order mark is no part of a line.
+    // The byte-order mark is not part of a line.
     let marked = format!("\u{feff}{}", base.replacen("class A", "class M", 1));
     for header in ["class M", "\u{feff}class M"] {
         becomes(&marked, [beneath(&[header], change)], &marked.replacen('x', "y", 1));
     }
-    // A header that a hunk before has changed is still the one that the patch was made for.
+    // A header that an earlier hunk changed still counts: the patch was made for the old file.
     let first = hunk("-class B\n+class C\n+  k\n");
     let under = |headers| Hunk { continues: true, ..beneath(headers, change) };
     let renamed = second_x(base).replace("class B", "class C\n  k");
@@ -127,7 +127,7 @@ fn headers_lead_to_their_block() {
     }
     let gone = [hunk("-class A\n+class C\n"), Hunk { continues: false, ..under(&["class A"]) }];
     assert_eq!(run(base, gone), Err(ErrorKind::MatchNotFound), "of another section");
-    // In order: the second is behind the first.
+    // In order: the second comes after the first.
     let second = Hunk { continues: true, ..beneath(&[], change) };
     becomes(base, [beneath(&["class A"], change), second], &base.replace('x', "y"));
 }
@@ -136,7 +136,7 @@ fn headers_lead_to_their_block() {
 fn a_tolerant_hunk_keeps_the_lines_that_stay() {
     let tolerant = |text| Hunk { matching: Matching::Tolerant, loose_end: true, ..hunk(text) };
     let base = "\ta  \n\tb\n\tk\n\t“c”\n";
-    // A line that goes and comes again tells in whose indentation the new ones are; one that is written once does not.
+    // A line that is removed and comes back shows the indentation of the new lines; one that is written once does not.
     becomes(base, [tolerant(" a\n-b\n-k\n+x\n+k\n \"c\"\n")], "\ta  \n\tx\n\tk\n\t“c”\n");
     becomes(base, [tolerant(" a\n-b\n-k\n+\tx\n+\tk\n \"c\"\n")], "\ta  \n\tx\n\tk\n\t“c”\n");
     assert_eq!(run(base, [tolerant(" a\n-b\n+x\n k\n")]), Err(ErrorKind::MatchNotFound));

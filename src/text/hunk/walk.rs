@@ -1,25 +1,25 @@
-//! Where the block of a header ends, as far as the lines behind it tell that.
+//! Finds the end of a header's block, as far as the lines after it tell.
 
 use super::line::{FileLine, ends_in};
 use super::named;
 
-/// Goes from a header to where its block ends: at the next line that is indented no deeper and leads another. Not in
-/// braces that are open, and with what the header is about.
+/// Walks from a header to the end of its block: to the next line that is indented no deeper and begins another one,
+/// while no brace is open and the head is complete.
 #[derive(Debug, Clone)]
 pub(super) struct BlockWalk<'l, 't> {
-    /// The header, or what it is about.
+    /// The header, or the line that it describes.
     header: &'l FileLine<'t>,
     depth: usize,
     section: Option<(u8, usize)>,
     is_of_next: bool,
     has_colon: bool,
-    /// How many brackets of the header are open.
+    /// The number of open brackets of the header.
     brackets: isize,
-    /// How many braces are.
+    /// The number of open braces of the header.
     open: usize,
-    /// How many of deeper lines are.
+    /// The number of open braces of deeper lines.
     deeper: usize,
-    /// Whether all that were are closed again, or a word has ended the block.
+    /// True if all of them are closed again, or a word has ended the block.
     is_closed: bool,
     before: &'l FileLine<'t>,
 }
@@ -44,12 +44,12 @@ impl<'l, 't> BlockWalk<'l, 't> {
         }
     }
 
-    /// Whether braces tell where the block ends.
+    /// Returns whether braces determine the end of the block.
     pub(super) fn has_braces(&self) -> bool {
         self.open > 0 || self.is_closed
     }
 
-    /// Goes on to a line that is not blank. Answers whether the block ends in front of it.
+    /// Moves on to a line that is not blank. Returns whether the block ends before it.
     pub(super) fn ends_at(&mut self, line: &'l FileLine<'t>) -> bool {
         if self.section.is_some() {
             return line.depth() <= self.depth && self.is_led(line, line);
@@ -93,7 +93,7 @@ impl<'l, 't> BlockWalk<'l, 't> {
         false
     }
 
-    /// Whether a word or a tag ends the block.
+    /// Returns whether a word or a tag ends the block.
     fn is_ended_by(&self, line: &FileLine<'_>) -> bool {
         self.open == 0 && line.depth() == self.depth && line.ends_word_of(self.header)
     }
@@ -105,7 +105,7 @@ impl<'l, 't> BlockWalk<'l, 't> {
         }
     }
 
-    /// The brace of the header may be closed by a deeper line: alone, or behind the last of what it holds.
+    /// A deeper line may close the header's brace: alone, or after the last content.
     fn pass_deeper(&mut self, line: &FileLine<'_>) {
         let (open, closed) = line.braces();
         let of_header = closed.saturating_sub(self.deeper);
@@ -113,7 +113,7 @@ impl<'l, 't> BlockWalk<'l, 't> {
         self.close(of_header);
     }
 
-    /// Whether a line that closes a brace of the header goes on with it: `}) => {`, where a bracket is open.
+    /// Returns whether a line that closes a brace of the header continues it: `}) => {`, while a bracket is open.
     fn goes_on_with_head(&mut self, line: &FileLine<'_>) -> bool {
         let text = named(line.text);
         let goes_on = self.brackets > 0 && text.starts_with(b"}") && line.opens();
@@ -125,7 +125,7 @@ impl<'l, 't> BlockWalk<'l, 't> {
         false
     }
 
-    /// Whether the brackets that the header opened are closed with this line: what it ends in counts as the header's.
+    /// Returns whether this line closes the brackets that the header opened: its last sign counts as the header's.
     fn ends_head(&mut self, line: &FileLine<'_>) -> bool {
         if self.brackets <= 0 {
             return false;
@@ -135,18 +135,19 @@ impl<'l, 't> BlockWalk<'l, 't> {
         self.brackets <= 0
     }
 
-    /// Whether the next line goes on with `before`, which is part of the head: what is deeper goes on within itself.
+    /// Returns whether the next line continues `before`, which is part of the head; a deeper one is a continuation
+    /// itself.
     fn is_cut(&self, before: &FileLine<'_>) -> bool {
         before.depth() <= self.depth && before.is_cut()
     }
 
-    /// Whether `before`, the line in front of a brace alone, may be of the head.
+    /// Returns whether `before`, the line before a lone brace, may be part of the head.
     fn is_of_head(&self, before: &FileLine<'_>) -> bool {
         let is_header = std::ptr::eq(before, self.header);
         is_header || before.depth() > self.depth || before.goes_on() || matches!(named(before.text)[0], b':' | b')')
     }
 
-    /// Whether another block begins with a line that is indented no deeper, where no brace is open.
+    /// Returns whether a line that is indented no deeper begins another block, while no brace is open.
     fn is_led(&self, line: &FileLine<'_>, before: &FileLine<'_>) -> bool {
         if let Some((sign, count)) = self.section {
             return line.section().is_some_and(|(own, more)| own == sign && more <= count);
@@ -158,7 +159,7 @@ impl<'l, 't> BlockWalk<'l, 't> {
         match first {
             b'}' if line.opens() => true,
             b'}' | b')' | b']' => is_out,
-            // A brace alone begins another block where that of the header is closed.
+            // A lone brace begins another block if that of the header is closed.
             b'{' if self.is_closed => !before.goes_on(),
             _ if self.is_closed => is_out || !goes_on(),
             _ if self.has_colon => {

@@ -1,4 +1,4 @@
-//! What makes each of several matches unique, against all extensions there are.
+//! Compares what makes each of several matches unique with all possible extensions.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ fn once(old: &str) -> Edit {
     Edit { anchor, replacement: b"NEW".to_vec() }
 }
 
-/// How many lines around the line `at` are needed, at the least, for a text that stands in `lines` once.
+/// The smallest number of lines around the line `at` that makes a text in `lines` unique.
 fn fewest(lines: &[&str], at: usize) -> Option<usize> {
     let is_only = |above: usize, below: usize| {
         let part = &lines[at - above..=at + below];
@@ -46,7 +46,7 @@ proptest! {
             };
             let extra = unique.matches('\n').count();
             prop_assert_eq!(Some(extra), fewest(&lines, at), "{:?} for line {} of {:?}", unique, place.line, lines);
-            // Sent again it replaces that place, and the lines around it.
+            // Sent again, it replaces that place and the lines around it.
             let edited = edit(base.as_bytes(), &[once(&unique)]).unwrap();
             let first = edited.applied[0].lines[0];
             prop_assert!((first..=first + extra).contains(&place.line));

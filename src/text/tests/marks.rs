@@ -43,7 +43,7 @@ fn a_mark_is_no_part_of_the_lines_of_a_hunk() {
         ] {
             assert_eq!(applied(&base, &[hunk(text, matching)]), Ok(format!("{MARK}{after}")), "{text} {matching:?}");
         }
-        // What the patch has itself is its own affair.
+        // A mark that the patch itself contains is applied as written.
         let gone = hunk("-\u{feff}one\n+one\n two\n", matching);
         assert_eq!(applied(&base, &[gone]), Ok("one\ntwo\n".to_owned()));
         assert_eq!(applied(MARK, &[hunk("+x\n", matching)]), Ok(format!("{MARK}x\n")));
@@ -60,7 +60,7 @@ fn as_hunk(edit: Edit) -> Hunk {
 }
 
 #[test]
-fn a_mark_is_no_part_of_a_tolerant_match() {
+fn a_mark_is_not_part_of_a_tolerant_match() {
     let base = format!("{MARK}one\ntwo\n");
     for (old, new, after) in [
         ("  one\n  two", "  zero\n  one\n  two", "zero\none\ntwo\n"),

@@ -1,6 +1,6 @@
-//! Tolerant matching, asked with damaged texts: what comes of it is what was meant, or a refusal, never a third thing.
+//! Tolerant matching with damaged texts: the result is the intended one or a refusal, never anything else.
 //!
-//! `PROPTEST_CASES` says how many cases are tried, if that is more than are tried anyway.
+//! `PROPTEST_CASES` sets the number of cases, if it is more than the default.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -26,21 +26,21 @@ const TEXTS: [&str; 14] = [
     "return;",
 ];
 
-/// A line: what becomes of it, its depth, and its text.
+/// A line: its side, its depth, and its text.
 type DamageLine = (Side, usize, &'static str);
 
-/// How the old text, and with it the new one, is damaged.
+/// The damage to the old text and, with it, the new one.
 #[derive(Debug, Clone, Copy)]
 struct Damage {
     /// The indentation of one level, in the file and in the damaged text.
     levels: (&'static str, &'static str),
-    /// How many levels the damaged text is short of.
+    /// The number of levels missing in the damaged text.
     short: usize,
-    /// White space at the ends of lines: dropped, or added.
+    /// White space at the ends of lines: dropped or added.
     trailing: Option<&'static str>,
-    /// Characters are replaced by the ASCII that they look like.
+    /// Characters are replaced by the ASCII characters that they look like.
     ascii: bool,
-    /// Whether the new text is damaged like the old one.
+    /// True if the new text is damaged like the old one.
     both: bool,
 }
 
@@ -66,7 +66,7 @@ fn ascii(text: &str) -> String {
 }
 
 impl Damage {
-    /// A line as the damaged text has it, if it can be so.
+    /// A line of the damaged text, if the damage can apply to it.
     fn of(&self, depth: usize, text: &str) -> Option<String> {
         let text = if self.ascii { ascii(text) } else { text.to_owned() };
         let text = match self.trailing {
@@ -77,21 +77,21 @@ impl Damage {
         Some(indented(self.levels.1, depth, &text))
     }
 
-    /// A new line. Where a look-alike, or the white space at an end, is of one that the old text does not have, nothing
-    /// could tell that it is damaged: it is as it is meant.
+    /// A new line. A look-alike, or white space at an end, that no old line has is left as intended: nothing could show
+    /// that it is damaged.
     fn of_new(&self, depth: usize, text: &'static str, old: &[DamageLine]) -> Option<String> {
         let ascii = self.ascii && text.chars().filter(|c| !c.is_ascii()).all(|c| old.iter().any(|it| it.2.contains(c)));
         Self { ascii, trailing: None, ..*self }.of(depth, text)
     }
 }
 
-/// A case: the file, the new file that is meant, and for each line of the change the line as it is written.
+/// A case: the file, the intended new file, and for each line of the change the line as written.
 #[derive(Debug)]
 struct Case {
     base: String,
     meant: String,
     written: Vec<HunkLine>,
-    /// The lines of both sides as they are written on the new one.
+    /// The lines of both sides as written on the new side.
     new: String,
 }
 
@@ -120,12 +120,12 @@ fn case(before: &[DamageLine], lines: &[DamageLine], after: &[DamageLine], damag
         }
         written.push(HunkLine { side, text: (line + "\n").into() });
     }
-    // Nothing tells that blanks of another kind are meant where no old line has any.
+    // If no old line has blanks, nothing shows that blanks of another kind are meant.
     if damage.levels.0 != damage.levels.1 && old.iter().all(|(_, depth, text)| *depth == 0 || text.trim().is_empty()) {
         return None;
     }
-    // A removed line that comes back with another indentation, but is written as it was, or as it is in the file: nobody
-    // could tell.
+    // A removed line that comes back with another indentation, but is written as it was, or as it is in the file,
+    // cannot be told from one that is damaged.
     let plain_text = |text: &str| ascii(text).trim_end().to_owned();
     let written_as = |wanted: Side| {
         let both = lines.iter().zip(&written).filter(move |(line, _)| line.0 == wanted);
@@ -137,7 +137,7 @@ fn case(before: &[DamageLine], lines: &[DamageLine], after: &[DamageLine], damag
     if written_as(Side::New).any(|new| written_as(Side::Old).any(|old| is_like(&new, &old))) {
         return None;
     }
-    // Nor that a new blank line has other white space than an old one that is written like it.
+    // Nor can a new blank line whose white space differs from that of an old one written like it.
     let blank = |is_new: bool| {
         let both = lines.iter().zip(&written).filter(|(line, _)| line.2.trim().is_empty());
         both.filter(move |(line, _)| (line.0 == Side::New) == is_new)
@@ -149,7 +149,7 @@ fn case(before: &[DamageLine], lines: &[DamageLine], after: &[DamageLine], damag
         return None;
     }
     let base = format!("{head}{}{tail}", plain(lines, Side::New));
-    // What stands in several places may be meant in any of them.
+    // A text that occurs in several places may be meant in any of them.
     let trimmed = |text: &str| text.lines().map(|line| ascii(line).trim().to_owned()).collect::<Vec<_>>();
     let (there, sought) = (trimmed(&base), old.iter().map(|line| ascii(line.2).trim().to_owned()).collect::<Vec<_>>());
     if sought.is_empty() || there.windows(sought.len()).filter(|window| **window == *sought).count() != 1 {
@@ -185,11 +185,11 @@ proptest! {
         };
         let anchor = Anchor::Text { text: text(Side::New), count: Count::Once, matching: Matching::Tolerant };
         let as_text = Edit { anchor, replacement: case.new.clone().into() };
-        // What stands on both sides of a hunk is written once, or else twice and alike.
+        // In a hunk, context is written once, or else twice and alike.
         let repeats_context = repeats_context && damage.both;
         let lines = case.written.clone();
         let hunk = Hunk { lines, loose_end: true, repeats_context, matching: Matching::Tolerant, ..Hunk::default() };
-        // A text that is there as it is written is not damaged, for all that can be told, and neither is what replaces it.
+        // A text that the file contains exactly as written does not count as damaged, and neither does its replacement.
         prop_assume!(!case.base.contains(std::str::from_utf8(&text(Side::New)).unwrap()));
         for edited in [as_text, hunk.into_edit()] {
             let Ok(result) = edit(case.base.as_bytes(), std::slice::from_ref(&edited)) else { continue };

@@ -1,5 +1,5 @@
-//! How a replacement is written where its anchor was found with another indentation or with look-alikes: as the anchor
-//! is, or already as the file is. The lines that both share tell; where they do not, nothing is guessed.
+//! Determines whether a replacement is written like its anchor or already like the file, where the two differ in
+//! indentation or look-alikes. The lines that both share decide; if they do not, nothing is guessed.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -11,52 +11,53 @@ use super::{LOOK_ALIKES, is_blank, shown, trim_end};
 use crate::text::MatchKind;
 use crate::text::diagnose::fold::Folded;
 
-/// A line of an anchor, and the line of the file that it was found as; both without line breaks.
+/// A line of an anchor, and the line of the file that it matched; both without line breaks.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::text) struct LinePair<'a> {
     pub(in crate::text) anchor: &'a [u8],
     pub(in crate::text) file: &'a [u8],
 }
 
-/// Which of the two indentations the new lines have.
+/// The indentation that the new lines are written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Frame {
     Anchor,
     File,
 }
 
-/// A line that stands once in the anchor and once in the replacement, but for white space at its ends; or a blank one. By
-/// their indices.
+/// A line that occurs once in the anchor and once in the replacement, ignoring white space at its ends; or a blank one.
+/// As the pair of their indices.
 type SharedLine = (usize, usize);
 
-/// What is compared: the lines of an anchor and those of its replacement.
+/// The lines to compare: those of an anchor and of its replacement.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::text) struct FrameLines<'a> {
     pub(in crate::text) old: &'a [LinePair<'a>],
     pub(in crate::text) new: &'a [&'a [u8]],
     /// Lines of the anchor that stay, and are not written again.
     pub(in crate::text) context: &'a [LinePair<'a>],
-    /// Whether the first of them is a whole line: else its indentation stands in front of it, whatever is done to it.
+    /// True if the first of them is a whole line; otherwise its indentation is before the match, and stays as it is.
     pub(in crate::text) starts_line: bool,
-    /// Whether the last of them is one with its end.
+    /// True if the last of them includes its end.
     pub(in crate::text) ends_line: bool,
 }
 
 impl FrameLines<'_> {
-    /// How many lines at the beginning are cut off at their start, so that no indentation of theirs could be told or shifted.
+    /// The number of lines at the beginning whose start is cut off, so that their indentation is unknown and not
+    /// shifted.
     fn cut_at_start(&self) -> usize {
         usize::from(!self.starts_line)
     }
 
-    /// Whether both lines have their end, or neither.
+    /// Returns whether both lines include their end, or neither.
     fn end_alike(&self, (old, new): (usize, usize)) -> bool {
         self.ends_line || (old + 1 == self.old.len()) == (new + 1 == self.new.len())
     }
 }
 
 impl FrameLines<'_> {
-    /// Whether the new lines that are written like this are those of the anchor: where both have as many, and no new line
-    /// is written as in the file alone.
+    /// Returns whether the new lines written like this correspond to those of the anchor: there are as many of both,
+    /// and no new line is written as only the file has it.
     fn are_told(&self, line: &[u8]) -> bool {
         let is_of_file = |new: &&[u8]| {
             let mut old = self.old.iter();
@@ -67,24 +68,24 @@ impl FrameLines<'_> {
     }
 }
 
-/// Where a new line comes from.
+/// The origin of a new line.
 enum LineOrigin<'a> {
-    /// The anchor has it to the byte, and the file has this there: in the line that it stayed, or wherever it stands.
+    /// The anchor has exactly this line, and the file has this for it: where it stayed, or wherever it occurs.
     Known(&'a [u8]),
-    /// It shares its text with this line of the anchor, and the indentation of both stands in front of them.
+    /// It shares its text with this line of the anchor, and the indentation of both is before the match.
     Cut(LinePair<'a>),
-    /// It shares its text with this line of the anchor, perhaps with other blanks in front of it.
+    /// It shares its text with this line of the anchor, perhaps with other blanks before it.
     Text(LinePair<'a>),
-    /// It shares its text with a line of the anchor but for characters that look alike.
+    /// It shares its text with a line of the anchor except for look-alikes.
     LooksAlike,
     /// No line of the anchor is like it.
     Fresh,
-    /// The file has several that the anchor writes like this, each with its own white space, and nothing tells which of
-    /// them it is.
+    /// The file has several lines that the anchor writes like this, with different white space, and nothing shows which
+    /// is meant.
     Unsure,
 }
 
-/// New lines as they belong into the file; `None` where nothing tells that, or where one cannot be shifted.
+/// The new lines as the file would have them; `None` if that cannot be determined, or if one cannot be shifted.
 ///
 /// A line that is written alike in anchor and replacement keeps every byte that it has in the file.
 pub(in crate::text) fn fit(kind: MatchKind, shift: &Indent, lines: &FrameLines<'_>) -> Option<Vec<Vec<u8>>> {
@@ -95,7 +96,7 @@ pub(in crate::text) fn fit(kind: MatchKind, shift: &Indent, lines: &FrameLines<'
     let mut fitted = Vec::with_capacity(lines.new.len());
     let mut fresh = Vec::new();
     for (index, line) in lines.new.iter().enumerate() {
-        // A blank line has no indentation; what stands behind the last line break may be that of the text behind it.
+        // A blank line has no indentation; blanks after the last line break may be that of the text after it.
         let is_last = !lines.ends_line && index + 1 == lines.new.len();
         let stays = index < lines.cut_at_start() || line.is_empty() || (is_blank(line) && !is_last);
         let shifted = |line: &[u8]| match frame {
@@ -152,7 +153,7 @@ fn text(line: &[u8]) -> &[u8] {
     trim_end(&line[leading(line)..])
 }
 
-/// The whole lines of the anchor as it is written, each with what it is in the file, if it is the same wherever it stands.
+/// The whole lines of the anchor as written, each with its line in the file, if that is the same wherever it occurs.
 fn known<'a>(lines: &FrameLines<'a>) -> HashMap<&'a [u8], Option<&'a [u8]>> {
     let whole = lines.old.len() - usize::from(!lines.ends_line);
     let mut known = HashMap::new();
@@ -163,7 +164,7 @@ fn known<'a>(lines: &FrameLines<'a>) -> HashMap<&'a [u8], Option<&'a [u8]>> {
     known
 }
 
-/// The lines that a comparison of anchor and replacement leaves as they are.
+/// The lines that a comparison of anchor and replacement leaves unchanged.
 fn kept(kind: MatchKind, lines: &FrameLines<'_>) -> Vec<SharedLine> {
     let (old, new) = (shown_anchor(kind, lines), shown_new(kind, lines));
     let mut input: InternedInput<&[u8]> = InternedInput::default();
@@ -175,7 +176,7 @@ fn kept(kind: MatchKind, lines: &FrameLines<'_>) -> Vec<SharedLine> {
     kept_old.zip(kept_new).filter(|pair| lines.end_alike(*pair)).collect()
 }
 
-/// Those of them of which it is certain. One that stands there twice is not among them: it could be either that is meant.
+/// Those of them that are certain. A line that occurs twice is not among them: either could be meant.
 fn shared(kind: MatchKind, lines: &FrameLines<'_>, kept: &[SharedLine]) -> Vec<SharedLine> {
     let (old, new) = (shown_anchor(kind, lines), shown_new(kind, lines));
     let mut count: HashMap<&[u8], usize> = HashMap::new();
@@ -193,18 +194,18 @@ fn shown_new<'a>(kind: MatchKind, lines: &FrameLines<'a>) -> Vec<Cow<'a, [u8]>> 
     lines.new.iter().map(|line| compared(line, kind)).collect()
 }
 
-/// A line as it is compared: a blank one has nothing but its white space.
+/// A line as it is compared: a blank one consists of its white space.
 fn compared(line: &[u8], kind: MatchKind) -> Cow<'_, [u8]> {
     if is_blank(line) { line.into() } else { shown(line, kind) }
 }
 
-/// The old line that shares its text with the new one of this index.
+/// The old line that shares its text with the new line of this index.
 fn old_of(shared: &[SharedLine], new: usize) -> Option<usize> {
     shared.binary_search_by_key(&new, |pair| pair.1).ok().map(|at| shared[at].0)
 }
 
-/// In whose indentation the new lines are, if that can be told: all shared lines must say the same, and the outermost
-/// new line must agree with them. That excludes an edit that indents lines anew by just what the anchor is off.
+/// The indentation in which the new lines are written, if that can be determined: all shared lines must agree, and the
+/// outermost new line with them. That excludes an edit that reindents lines by exactly the anchor's error.
 fn frame(shift: &Indent, lines: &FrameLines<'_>, shared: &[SharedLine]) -> Option<Frame> {
     let cut = lines.cut_at_start();
     let (old, new) = (lines.old.get(cut..)?, lines.new.get(cut..)?);
@@ -219,7 +220,7 @@ fn frame(shift: &Indent, lines: &FrameLines<'_>, shared: &[SharedLine]) -> Optio
     let telling: Vec<_> = telling.map(|(pair, line)| (pair, blanks(line))).collect();
     let old_texts = || old.iter().filter(|pair| !is_blank(pair.anchor));
     let new_texts = || new.iter().filter(|line| has_text(line));
-    // Only the indentation changes: that is the very thing in which the anchor is not exact. Lines that stand twice count.
+    // If only the indentation changes, that is just where the anchor is inexact. Lines that occur twice count.
     let is_reindented = telling.len() == old_texts().count() && telling.len() == new_texts().count()
         || old_texts().map(|pair| text(pair.anchor)).eq(new_texts().map(|line| text(line)));
     if telling.is_empty() && !is_reindented {
@@ -238,9 +239,9 @@ fn frame(shift: &Indent, lines: &FrameLines<'_>, shared: &[SharedLine]) -> Optio
     }
 }
 
-/// Whether nothing tells how the blanks in front of a new line are shifted: no line of the anchor has the same, and they
-/// are of another kind than what is added, or the width of a tab is known from one indentation only, which may be short of
-/// some levels as well.
+/// Returns whether it is unknown how the blanks before a new line are shifted: no line of the anchor has the same, and
+/// they are of another kind than what is added, or the width of a tab is known from one indentation only, which may
+/// also lack some levels.
 fn is_unsure(shift: &Indent, old: &[LinePair<'_>], line: &[u8]) -> bool {
     let lead = &line[..leading(line)];
     let mut leads = old.iter().filter(|pair| !is_blank(pair.anchor)).map(|pair| &pair.anchor[..leading(pair.anchor)]);
@@ -254,7 +255,7 @@ fn is_unsure(shift: &Indent, old: &[LinePair<'_>], line: &[u8]) -> bool {
     }
 }
 
-/// Where the anchor has spaces for the file's tabs, or the other way round, blanks of one kind tell by themselves.
+/// If the anchor has spaces for the file's tabs, or the reverse, blanks of a single kind decide.
 fn by_kind_of_blanks(shift: &Indent, new: &[&[u8]]) -> Option<Frame> {
     let (anchor, file) = match shift {
         Indent::Tabs(_) => (b' ', b'\t'),
@@ -271,7 +272,7 @@ fn by_kind_of_blanks(shift: &Indent, new: &[&[u8]]) -> Option<Frame> {
     }
 }
 
-/// Whether one of these new lines has a character of which anchor and file have different spellings.
+/// Returns whether one of these new lines has a character that anchor and file spell differently.
 fn is_disputed(lines: &FrameLines<'_>, fresh: &[&[u8]]) -> bool {
     let differing = lines.old.iter().chain(lines.context).flat_map(|pair| {
         let (anchor, file) = (spellings(pair.anchor), spellings(pair.file));

@@ -5,26 +5,26 @@
 pub(in crate::text) enum Indent {
     /// It is the same.
     Same,
-    /// So much stands in front of it.
+    /// This is added before it.
     Add(Vec<u8>),
-    /// So much of its beginning is not there.
+    /// This is removed from its beginning.
     Remove(Vec<u8>),
-    /// For so many spaces there is a tab.
+    /// This many spaces become a tab.
     Tabs(usize),
-    /// For a tab there are so many spaces.
+    /// A tab becomes this many spaces.
     Spaces(usize),
 }
 
-/// The widest tab that is thought of.
+/// The widest tab considered.
 const TAB: usize = 16;
 
-/// How many blanks a line starts with.
+/// The number of blanks at the start of a line.
 pub(super) fn leading(line: &[u8]) -> usize {
     line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
 }
 
 impl Indent {
-    /// The one shift of all pairs of an anchor's and a file's indentation.
+    /// The one shift that fits all pairs of an anchor's and a file's indentation.
     pub(super) fn between(pairs: &[(&[u8], &[u8])]) -> Option<Self> {
         let Some((anchor, file)) = pairs.iter().find(|(anchor, file)| anchor != file) else {
             return Some(Self::Same);
@@ -47,7 +47,7 @@ impl Indent {
         pairs.iter().all(fits).then_some(shift)
     }
 
-    /// The indentation of a line of the file for that of the anchor, with nothing left over.
+    /// The file's indentation for that of the anchor, with nothing left over.
     fn exactly(&self, indentation: &[u8]) -> Option<Vec<u8>> {
         match self {
             Self::Tabs(width) if indentation.contains(&b'\t') || !indentation.len().is_multiple_of(*width) => None,
@@ -56,7 +56,7 @@ impl Indent {
         }
     }
 
-    /// A line, shifted; `None` where it does not have what should be removed.
+    /// A line, shifted; `None` if it lacks what should be removed.
     pub(in crate::text) fn apply(&self, line: &[u8]) -> Option<Vec<u8>> {
         let (blanks, rest) = line.split_at(leading(line));
         Some(match self {

@@ -11,7 +11,7 @@ fn tolerant(old: &str, new: &str, count: Count) -> Edit {
     Edit { anchor, replacement: new.into() }
 }
 
-/// Base, old, new, and what must come of it.
+/// Base, old text, new text, and the expected result.
 type Case = (&'static str, &'static str, &'static str, &'static str, MatchKind);
 
 #[track_caller]
@@ -31,20 +31,20 @@ fn is_refused(base: &str, old: &str, new: &str, kind: ErrorKind) {
 }
 
 #[test]
-fn white_space_at_the_ends_of_lines() {
+fn white_space_at_the_ends_of_lines_is_ignored() {
     use MatchKind::{Exact, TrailingSpace};
     check(&[
         ("a\nb\n", "a\nb\n", "x\n", "x\n", Exact),
         ("a  \nb\nc\n", "a\nb\n", "x\n", "x\nc\n", TrailingSpace),
         ("a\nb\nc\n", "a \t\nb\n", "x\n", "x\nc\n", TrailingSpace),
-        // The end of the range is where the anchor's is: what it does not have is left.
+        // The range ends where the anchor does: blanks that the anchor lacks are left.
         ("a  \nb  \nc\n", "a\nb", "x", "x  \nc\n", TrailingSpace),
         ("a  \nb  \nc\n", "a\nb ", "x", "x\nc\n", TrailingSpace),
         ("f(a) \n\t\n  g\n", "f(a)\n\n  g", "f()\n\n  h", "f()\n\t\n  h\n", TrailingSpace),
         // A line that is written alike in both keeps every byte.
         ("f(a) \n\t\n  g\n", "f(a)\n\n  g", "f(a)\n\n  h", "f(a) \n\t\n  h\n", TrailingSpace),
         ("a \nb\nc \n", "a\nb\nc\n", "a\nx\ny\nc\n", "a \nx\ny\nc \n", TrailingSpace),
-        // So do lines that are written alike and are not, where there are as many.
+        // So do lines that the anchor writes alike although they differ, if there are as many.
         ("a\na  \nb \n", "a\na\nb\n", "a\nx\na\nb\n", "a\nx\na  \nb \n", TrailingSpace),
         ("f \n\t\ng\n  \nh\n", "f\n\ng\n\nh\n", "f\n\ng\n\ni\n", "f \n\t\ng\n  \ni\n", TrailingSpace),
         // From the middle of a line to the middle of another.
@@ -59,12 +59,12 @@ fn white_space_at_the_ends_of_lines() {
         ("q\na\n", "\na  ", "\nb", "q\nb\n", TrailingSpace),
     ]);
     is_refused("a \nb\na\t\nb\n", "a\nb\n", "x\n", ErrorKind::AmbiguousMatch);
-    // The end of a line, or an empty one, with the line behind it in another indentation.
+    // The end of a line, or an empty one, before a line of another indentation.
     is_refused("a\nb\t\n\n    b\t\n", "\nb\n", "\n", ErrorKind::AmbiguousMatch);
     is_refused("\n\t\t\tb\nb\n", "\n        b\n", "\n", ErrorKind::AmbiguousMatch);
     is_refused("\n    b\t\nc \nb\t\n", " \nb \n", "\n", ErrorKind::AmbiguousMatch);
     is_refused("a\n  b\n\n    b\n  \n", "\n  b\n  \n", "\n  c\n  \n", ErrorKind::AmbiguousMatch);
-    // One line of two stays: nothing tells which.
+    // One line of two stays: nothing shows which.
     is_refused("a\na  \nb \n", "a\na\nb\n", "x\na\nb\n", ErrorKind::MatchNotFound);
     is_refused("f \n\t\ng\n  \nh\n", "f\n\ng\n\nh\n", "f\n\nh\n", ErrorKind::MatchNotFound);
     is_refused("a b\n", "a \n", "x\n", ErrorKind::MatchNotFound);
@@ -77,7 +77,7 @@ fn a_replacement_in_the_indentation_of_its_anchor_is_shifted() {
         ("  if x:\n    y()\n", "if x:\n  y()\n", "if x:\n  z()\n  w()\n", "  if x:\n    z()\n    w()\n", Indentation),
         ("if x:\n  y()\n", "    if x:\n      y()\n", "    if z:\n      y()\n", "if z:\n  y()\n", Indentation),
         ("\t\tf(\n\t\t\t1);\n", "f(\n\t1);", "f(\n\t2,\n\n\t3);", "\t\tf(\n\t\t\t2,\n\n\t\t\t3);\n", Indentation),
-        // Tabs there, spaces here, and the other way round.
+        // Tabs in the file, spaces in the anchor, and the reverse.
         (
             "\tif x {\n\t\ty\n\t}\n",
             "    if x {\n        y\n    }\n",
@@ -86,9 +86,9 @@ fn a_replacement_in_the_indentation_of_its_anchor_is_shifted() {
             Indentation,
         ),
         ("  a {\n    b\n  }\n", "\ta {\n\t\tb\n\t}\n", "\ta {\n\t\t\tc\n\t}\n", "  a {\n      c\n  }\n", Indentation),
-        // Then the kind of blanks tells by itself.
+        // Then the kind of blanks decides.
         ("\tx = 1\n", "    x = 1", "    x = 2\n    y = 3", "\tx = 2\n\ty = 3\n", Indentation),
-        // What is no whole step of it stays.
+        // Blanks short of a whole step stay.
         ("g\n\tf(a,\n", "g\n    f(a,\n", "g\n    f(a,\n      b,\n", "g\n\tf(a,\n\t  b,\n", Indentation),
         // Blank lines have no indentation, and white space at the ends is ignored as well.
         ("    a\n\n    b  \n", "a\n\nb\n", "c\n\nb\n", "    c\n\n    b  \n", Indentation),
@@ -97,7 +97,7 @@ fn a_replacement_in_the_indentation_of_its_anchor_is_shifted() {
         ("    a\n    b\n", "a\nb\n", "", "", Indentation),
         ("    a\n    b\n    c\n", "a\nb\nc\n", "a\nc\n", "    a\n    c\n", Indentation),
     ]);
-    // Two lines shifted by different amounts are no shift.
+    // Two lines shifted by different amounts do not match.
     is_refused("  a\n      b\n", "a\n  b\n", "c\n", ErrorKind::MatchNotFound);
     is_refused("\t a\n", "   a\n", "c\n", ErrorKind::MatchNotFound);
     is_refused("  a\n  b\nx\n   a\n   b\n", "a\nb\n", "c\n", ErrorKind::AmbiguousMatch);
@@ -130,10 +130,10 @@ fn a_replacement_of_which_nothing_tells_the_indentation_is_refused() {
         // Only the indentation changes.
         ("    a\n    b\n", "a\nb\n", "    a\n    b\n"),
         ("    a\n    b\n", "a\nb\n", "        a\n        b\n"),
-        // Lines are put into a block, or taken out of one: what they say is not what the outermost line says.
+        // Lines are put into a block, or taken out of one: they disagree with the outermost line.
         ("    a()\n    b()\n", "a()\nb()\n", "if x:\n    a()\n    b()\n"),
         ("    if x:\n        a()\n", "if x:\n    a()\n", "    a()\n"),
-        // One says this, one that.
+        // Two lines disagree.
         ("    a\n    b\n    c\n", "a\nb\nc\n", "a\nx\n    c\n"),
         // Tabs and spaces in the new lines.
         ("\ta\n", "    a\n", "    b\n\tc\n"),
@@ -143,7 +143,7 @@ fn a_replacement_of_which_nothing_tells_the_indentation_is_refused() {
 }
 
 #[test]
-fn punctuation_that_looks_the_same() {
+fn punctuation_that_looks_the_same_matches() {
     use MatchKind::LookAlikes;
     check(&[
         ("say(“it’s”)\n", "say(\"it's\")", "say(no)", "say(no)\n", LookAlikes),
@@ -162,10 +162,10 @@ fn punctuation_that_looks_the_same() {
     is_refused("“a”\n‘“a”’\n", "\"a\"", "b", ErrorKind::AmbiguousMatch);
     // Not half of a character that stands for three.
     is_refused("wait…\n", "wait..", "go", ErrorKind::MatchNotFound);
-    // Nothing tells whether the file's spelling is meant, or that of the anchor.
+    // Nothing shows whether the file's spelling is meant, or that of the anchor.
     is_refused("say(“it’s”)\n", "say(\"it's\")", "say(\"no\")", ErrorKind::MatchNotFound);
     is_refused("say(“it’s”)\n", "say(\"it's\")", "say(“no”)", ErrorKind::MatchNotFound);
-    // Letters are letters.
+    // A letter is no look-alike of another letter.
     is_refused("сat\n", "cat", "dog", ErrorKind::MatchNotFound);
 }
 
@@ -177,7 +177,7 @@ fn each_step_finds_as_many_as_are_asked_for() {
     assert_eq!((edited.applied[0].replaced, edited.applied[0].lines.as_slice()), (2, &[1, 3][..]));
     let refused = edit(base.as_bytes(), &[tolerant("a\nb\n", "c\n", Count::Exactly(3))]).unwrap_err();
     assert_eq!(refused.kind, ErrorKind::MatchCountMismatch);
-    // A step that finds something is the last one, even where a later one would find as many as are wanted.
+    // The first step that finds something is the last, even if a later one would find the number wanted.
     is_refused("a \nb\na \nb\n  a\n  b\n", "a\nb\n", "c\n", ErrorKind::AmbiguousMatch);
 }
 
@@ -188,7 +188,7 @@ fn many_matches_in_one_long_line_take_no_more_than_their_share() {
     let edited = edit(base.as_bytes(), &[tolerant("\"a\"", "b", Count::All)]).unwrap();
     assert_eq!(edited.applied[0].replaced, 200_000);
     assert_eq!(edited.splices.apply(base.as_bytes()), "b ".repeat(200_000).as_bytes());
-    // It was hours.
+    // It took hours before.
     assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
 }
 
@@ -214,7 +214,7 @@ proptest! {
         let base = format!("{before}{region}{after}");
         let Ok(edited) = edit(base.as_bytes(), &[tolerant(&anchor, "NEW\n", Count::Once)]) else { return Ok(()) };
         let new = String::from_utf8(edited.splices.apply(base.as_bytes())).unwrap();
-        // Whatever region was found, what is in front of it and behind it is there to the byte.
+        // Whatever region was found, the text before and after it is unchanged to the byte.
         let (head, tail) = new.split_once("NEW").unwrap();
         let tail = tail.strip_prefix("\r\n").or(tail.strip_prefix('\n')).unwrap();
         let head = head.trim_end_matches([' ', '\t']);

@@ -1,4 +1,4 @@
-//! The text that stands in the file instead of what an edit looked for.
+//! The text in the file instead of what an edit searched for.
 
 use serde::Serialize;
 
@@ -33,13 +33,13 @@ pub struct FailureContext {
     pub match_locations: Vec<MatchLocation>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_matches: Option<usize>,
-    /// The changes of the files since the transaction that was to be undone.
+    /// The changes of the files since the transaction that was to be reverted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<ChangedSince>,
-    /// The staged change, as a diff from the content that it was staged upon.
+    /// The staged change, as a diff from the content it was staged on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ours: Option<String>,
-    /// The change that another program made of that content.
+    /// Another program's change of that content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub theirs: Option<String>,
     /// The check that failed.
@@ -47,7 +47,7 @@ pub struct FailureContext {
     pub check: Option<CheckResult>,
 }
 
-/// Characters of the nearest region that are others than those of `old_string`.
+/// Characters of the nearest region that differ from those of `old_string`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct CharDifference {
@@ -56,14 +56,14 @@ pub struct CharDifference {
     pub file: String,
 }
 
-/// A file that changed since the transaction that was to be undone.
+/// A file that changed since the transaction that was to be reverted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are the wire's, explained in docs/answers.md")]
 pub struct ChangedSince {
     pub path: String,
-    /// The later transactions that made it what it is; those that cancel out are not among them.
+    /// The later transactions with an effect on it; those that cancel out are left out.
     pub changed_by: Vec<String>,
-    /// True if something did that no transaction in history accounts for.
+    /// True if a change comes from no transaction in history.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by_another_program: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,7 +88,7 @@ impl From<&Conflict> for ChangedSince {
 pub struct MatchLocation {
     pub line: usize,
     pub snippet: String,
-    /// An `old_string` that stands at this place only.
+    /// An `old_string` that matches only here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unique_old_string: Option<String>,
 }
@@ -154,7 +154,7 @@ impl From<&MatchPlaces> for FailureContext {
     }
 }
 
-/// The word for a cause, and the index that belongs to it.
+/// The word for a cause, and its index.
 fn cause(cause: MismatchCause) -> (&'static str, Option<usize>) {
     match cause {
         MismatchCause::WhiteSpace => ("white_space", None),

@@ -28,17 +28,17 @@ pub struct FileStatus {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileOutcome {
-    /// It is why the request failed.
+    /// It made the request fail.
     Failed,
     /// It has its old content again.
     RolledBack,
-    /// It was looked at, and not touched.
+    /// It was read, and not touched.
     Unchanged,
-    /// Another program changed or removed it after it was swapped: it does not have its old content.
+    /// Another program changed or removed it after the swap: it does not have its old content.
     NotRestored,
-    /// The request failed before it was looked at.
+    /// The request failed before it was read.
     Skipped,
-    /// It is old or new; recovery will tell.
+    /// It is old or new; recovery will decide.
     Unknown,
 }
 
@@ -63,9 +63,9 @@ pub struct RollbackDetail {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RollbackState {
-    /// The old content is there.
+    /// The old content is back.
     Restored,
-    /// It is not known to be there.
+    /// It is not known to be back.
     Failed,
 }
 
@@ -85,10 +85,10 @@ pub(super) fn file_statuses(error: &Error, files: &[FileRequest], failed: Option
         |index: usize, on_top| error.not_old().iter().any(|left| left.file == Some(index) && left.on_top == on_top);
     let state = |index: usize| match (error.outcome(), failed) {
         _ if left(index, true) => FileOutcome::NotRestored,
-        // The error does not say how far each file was.
+        // The error does not tell the progress of each file.
         (Outcome::RecoveryRequired, _) => FileOutcome::Unknown,
         (_, Some(failed)) if index == failed => FileOutcome::Failed,
-        // What is there is another program's, and was there before the swap.
+        // The content there is another program's, and was there before the swap.
         (Outcome::RolledBack | Outcome::PartlyRolledBack, _) if left(index, false) => FileOutcome::Unchanged,
         (Outcome::RolledBack | Outcome::PartlyRolledBack, _) => FileOutcome::RolledBack,
         (Outcome::Unchanged, Some(failed)) if index > failed => FileOutcome::Skipped,

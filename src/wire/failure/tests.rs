@@ -7,7 +7,7 @@ use crate::error::{MatchPlace, MatchPlaces};
 use crate::request::validate::{PathRule, at_edit, at_file};
 use crate::wire::parse;
 
-/// As many files as there are numbers, each with so many edits.
+/// A request with one file for each number, which is the number of its edits.
 fn request(edits: &[usize]) -> Request {
     let edit = |index| json!({"old_string": format!("old {index}"), "new_string": "new"});
     let file = |(file, edits): (usize, &usize)| {
@@ -23,7 +23,7 @@ fn answer(error: &Error, request: &Request, shape: Shape) -> Value {
 }
 
 #[test]
-fn no_match_in_one_file() {
+fn a_missing_match_in_one_file_is_explained() {
     let diagnosis = Diagnosis {
         snippet: "7: old  1".into(),
         line: 7,
@@ -53,7 +53,7 @@ fn no_match_in_one_file() {
 }
 
 #[test]
-fn several_matches_in_one_file_of_several() {
+fn several_matches_are_listed_with_their_places() {
     let places =
         MatchPlaces { total: 9, shown: vec![MatchPlace { line: 4, snippet: "4: old 0".into(), unique: None }] };
     let error =
@@ -94,7 +94,7 @@ fn a_rollback_lists_what_it_restored_and_what_it_kept() {
 }
 
 #[test]
-fn what_a_rollback_did_not_make_old_again_is_named() {
+fn paths_that_a_rollback_did_not_restore_are_named() {
     let not_old = |file: usize, on_top| NotOld {
         path: format!("/w/f{file}").into(),
         file: Some(file),
@@ -118,10 +118,10 @@ fn what_a_rollback_did_not_make_old_again_is_named() {
     assert_eq!(partly["not_restored"], json!([{"path": "/w/f0", "reason": "another program was there"}]));
     assert!(partly["recovery_hint"].as_str().unwrap().contains("`not_restored`"), "{partly}");
 
-    // Where nothing came on top of the new content, all of it is gone.
+    // If nobody wrote over the new content, all of it is gone.
     let whole = answer(&changed().rolled_back_but(vec![not_old(1, false)]), &request(&[1, 1]), Shape::Multi);
     assert_eq!((&whole["outcome"], whole.get("not_restored")), (&json!("rolled_back"), None));
-    // The file that failed can be the one that could not be put back.
+    // The file that failed can be the one that could not be restored.
     let single = changed().in_file(0).rolled_back_but(vec![not_old(0, true)]);
     assert_eq!(answer(&single, &request(&[1]), Shape::Multi)["file_statuses"][0]["status"], "not_restored");
     let single = answer(&single, &request(&[1]), Shape::Single);

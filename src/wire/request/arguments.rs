@@ -1,4 +1,4 @@
-//! A request made of JSON values: of the arguments of a tool, which the protocol hands over parsed.
+//! Builds a request from JSON values: the arguments of a tool, which the protocol passes on parsed.
 //!
 //! Each text is moved from the value into the request, and each value is deserialised once.
 
@@ -9,9 +9,9 @@ use super::{EditJson, FileRequestJson, RequestJson, add_shape, segment};
 use crate::error::{ErrorKind, Result};
 use crate::request::validate::{self, Findings, PathRule, at_edit, at_file};
 
-/// The request that `arguments` ask for, or everything that is wrong with them. No file is touched.
+/// The request in `arguments`, or everything that is wrong with it. No file is accessed.
 ///
-/// Faults are named by their place in the request only: the caller never saw the text that was parsed.
+/// Faults name their place in the request only: the caller never saw the text that was parsed.
 pub(in crate::wire) fn from_arguments(
     arguments: Map<String, Value>,
     paths: PathRule,
@@ -26,8 +26,7 @@ pub(in crate::wire) fn from_arguments(
     Ok(request)
 }
 
-/// The faults found so far. An entry that cannot be read is replaced by an empty one, so that the others keep their
-/// index.
+/// The faults found so far. An entry that cannot be read becomes an empty one, so that the others keep their index.
 #[derive(Default)]
 struct ArgumentFaults(Findings);
 
@@ -56,7 +55,7 @@ impl ArgumentFaults {
         match fields.remove(name)? {
             Value::Null => None,
             Value::Array(list) => Some(list),
-            // Only to have the fault told in serde's words, as that of any other field.
+            // Only to get the fault in serde's words, as for any other field.
             other => {
                 place.push(name.to_owned());
                 self.read::<Vec<IgnoredAny>>(other, place);

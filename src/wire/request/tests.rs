@@ -70,7 +70,7 @@ fn a_request_becomes_what_it_asks() {
 }
 
 #[test]
-fn what_is_not_json_is_told_with_its_place() {
+fn invalid_json_is_reported_with_its_place() {
     expect("{\"files\": [\n  {]}", &[(V, "files/0", "not JSON: key must be a string at line 2, column 4")]);
     expect("", &[(V, "", "not JSON: EOF while parsing a value at line 1, column 0")]);
     expect("{\"files\": []} x", &[(V, "", "not JSON: trailing characters at line 1, column 15")]);
@@ -285,7 +285,7 @@ fn any_file() -> impl Strategy<Value = FileRequestJson> {
     )
 }
 
-/// JSON that now and then uses the names of a request.
+/// JSON that sometimes uses the names of a request.
 fn any_json() -> impl Strategy<Value = serde_json::Value> {
     let leaf = prop_oneof![
         Just(serde_json::Value::Null),
@@ -304,7 +304,7 @@ fn any_json() -> impl Strategy<Value = serde_json::Value> {
     })
 }
 
-/// Whatever comes in, the answer is a request or findings.
+/// For any input the result is a request or findings.
 fn answers(json: &[u8]) {
     if let Err(error) = parse(json).and_then(|request| request.into_request(PathRule::AbsoluteOrRelative)) {
         assert!(matches!(error.details(), Detail::Findings(findings) if !findings.is_empty()));

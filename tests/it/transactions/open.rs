@@ -12,6 +12,7 @@ use txedit::error::{Detail, Error, ErrorKind, Outcome, Result};
 use txedit::request::validate::PathRule;
 use txedit::wire::request;
 
+use crate::support::is_full;
 use crate::support::workspace::{Workspace, running};
 
 fn edit(path: &str, old: &str, new: &str) -> Value {
@@ -290,7 +291,7 @@ fn content() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
+    #![proptest_config(ProptestConfig::with_cases(if is_full() { 1_000 } else { 250 }))]
 
     #[test]
     fn a_committed_plan_is_the_one_that_was_previewed(

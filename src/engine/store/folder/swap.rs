@@ -1,18 +1,38 @@
 //! Swaps an entry: exchanges its slot and its target, forward and back.
 
+use std::io;
+
 use super::TransactionFolder;
 use crate::engine::store::snapshot;
 use crate::errno::{self, Errno};
 use crate::error::{Error, ErrorKind, Result};
-use crate::fs::{Name, Rename};
+use crate::fs::{Handle, Name, Rename};
 use crate::journal::{RecordedChange, slot_name};
+
+/// The direction of a swap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Forward,
+    Back,
+}
 
 impl TransactionFolder<'_> {
     /// Exchanges slot and target, or moves the one of the two that exists to the other.
     pub(crate) fn swap(&self, entry: usize) -> Result<()> {
+        let parent = self.parent(entry)?;
+        self.rename(entry, parent, Direction::Forward).map_err(|e| self.swap_failed(entry, e))
+    }
+
+    /// The reverse of [`swap`](Self::swap).
+    pub(crate) fn swap_back(&self, entry: usize) -> Result<()> {
+        let parent = self.parent(entry)?;
+        self.rename(entry, parent, Direction::Back).map_err(|e| Error::io("put back", self.path(entry), e))
+    }
+
+    fn rename(&self, entry: usize, parent: &Handle, direction: Direction) -> io::Result<()> {
         let slot = slot_name(entry);
         let slot = Name::new(&self.folder, &slot);
-        let target = Name::new(self.parent(entry)?, self.record(entry).path.name());
+        let target = Name::new(parent, self.record(entry).path.name());
         let (from, to, how) = match self.record(entry).change {
             RecordedChange::Edit { .. } | RecordedChange::FileToFolder { .. } | RecordedChange::FolderToFile { .. } => {
                 (slot, target, Rename::Exchange)
@@ -20,25 +40,15 @@ impl TransactionFolder<'_> {
             RecordedChange::Create { .. } | RecordedChange::Folder { .. } => (slot, target, Rename::NoReplace),
             RecordedChange::Delete { .. } | RecordedChange::RemoveFolder { .. } => (target, slot, Rename::NoReplace),
         };
-        self.workspace().fs().rename(from, to, how).map_err(|e| self.swap_failed(entry, e))
+        let fs = self.workspace().fs();
+        match direction {
+            Direction::Back if how != Rename::Exchange => fs.rename(to, from, how),
+            // An exchange is its own reverse.
+            _ => fs.rename(from, to, how),
+        }
     }
 
-    /// The reverse of [`swap`](Self::swap).
-    pub(crate) fn swap_back(&self, entry: usize) -> Result<()> {
-        let slot = slot_name(entry);
-        let slot = Name::new(&self.folder, &slot);
-        let target = Name::new(self.parent(entry)?, self.record(entry).path.name());
-        let (from, to, how) = match self.record(entry).change {
-            RecordedChange::Edit { .. } | RecordedChange::FileToFolder { .. } | RecordedChange::FolderToFile { .. } => {
-                (slot, target, Rename::Exchange)
-            }
-            RecordedChange::Create { .. } | RecordedChange::Folder { .. } => (target, slot, Rename::NoReplace),
-            RecordedChange::Delete { .. } | RecordedChange::RemoveFolder { .. } => (slot, target, Rename::NoReplace),
-        };
-        self.workspace().fs().rename(from, to, how).map_err(|e| Error::io("put back", self.path(entry), e))
-    }
-
-    fn swap_failed(&self, entry: usize, error: std::io::Error) -> Error {
+    fn swap_failed(&self, entry: usize, error: io::Error) -> Error {
         let path = self.path(entry);
         match errno::of(&error) {
             // A name that came or went between the verification and the swap: another program did that.

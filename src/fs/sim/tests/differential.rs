@@ -1,4 +1,4 @@
-//! Random calls on the simulated and on a real file system must give the same answers, errors included.
+//! Random calls on the simulated and on a real file system must give the same results, errors included.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ use super::*;
 use crate::fs::os::OsFs;
 use crate::fs::{FileKind, Metadata, Stat, Timestamp};
 
-/// A handle is named by a number, which stands for one of those that are open; number 0 stands for the root.
+/// A call. Handles are numbers of those that are open; number 0 is the root.
 #[derive(Debug, Clone)]
 enum Step {
     MakeFolder(usize, Named, u32),
@@ -42,7 +42,7 @@ enum Step {
 
 type Named = &'static str;
 
-/// What a call answered, as far as both must agree on it.
+/// The result of a call, as far as both must agree on it.
 #[derive(Debug, PartialEq)]
 enum Answer {
     Done,
@@ -60,7 +60,7 @@ fn name() -> impl Strategy<Value = Named> {
     prop_oneof![30 => prop::sample::select(vec!["a", "b", "c", "d"]), 1 => odd]
 }
 
-/// One byte longer than a name may be.
+/// One byte longer than the longest name.
 const LONG: &str = match std::str::from_utf8(&[b'n'; 256]) {
     Ok(name) => name,
     Err(_) => "",
@@ -103,12 +103,12 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// One of the two file systems with the handles that are open on it.
+/// One of the two file systems with the handles open on it.
 struct Side<F> {
     fs: F,
     root: PathBuf,
     open: Vec<Handle>,
-    /// The inodes in the order in which they were told.
+    /// The inodes in the order in which they appeared.
     inodes: Vec<u64>,
 }
 
@@ -133,7 +133,7 @@ impl<F: Fs> Side<F> {
 
     fn stat(&mut self, stat: &Stat) -> Answer {
         self.inodes.push(stat.identity.inode);
-        // Every file system has its own idea of a folder's size and links.
+        // Every file system has its own size and link count of folders.
         let is_folder = stat.kind == FileKind::Folder;
         let (size, links) = if is_folder { (0, 0) } else { (stat.size, stat.links) };
         Answer::Stat(Some((stat.kind, size, stat.mode, stat.user, stat.group, links)))
@@ -181,7 +181,7 @@ impl<F: Fs> Side<F> {
             Step::TryLock(h) => self.fs.try_lock(self.handle(*h)).map(Answer::Is),
             Step::Canonical(path) => {
                 let path = self.fs.canonical(&self.inside(path))?;
-                // What leads out of the root is not there in both.
+                // A path that leads out of the root does not exist on both.
                 Ok(Answer::Path(path.strip_prefix(&self.root).unwrap_or(Path::new("outside")).to_owned()))
             }
             Step::Attributes(h) => self.fs.attributes(self.handle(*h)).map(Answer::Attributes),
@@ -221,14 +221,14 @@ impl<F: Fs> Side<F> {
     }
 }
 
-/// What no process of ours does, so that there is no call for it.
+/// Acts that no process of txedit performs, so [`Fs`] has no call for them.
 fn foreign(sim: &SimFs, real: &Path, step: &Step) -> Option<[io::Result<()>; 2]> {
     let at = |name: &str| (Path::new("/top").join(name), real.join(name));
     match step {
         Step::Symlink(target, name) => {
             Some([sim.symlink(*target, at(name).0), std::os::unix::fs::symlink(target, at(name).1)])
         }
-        // `link` follows no symlink, and is asked for files only.
+        // `link` follows no symlink, and is only tried on files.
         Step::Link(old, new) if sim.stat(at(old).0).is_ok_and(|s| s.kind == FileKind::File) => {
             Some([sim.link(at(old).0, at(new).0), std::fs::hard_link(at(old).1, at(new).1)])
         }
@@ -241,7 +241,7 @@ fn told<T>(result: io::Result<T>) -> Result<T, Option<Errno>> {
     result.map_err(|error| Errno::from_io_error(&error))
 }
 
-/// What stands there before the first step: what belongs to root, and who may do what to it.
+/// Sets up what exists before the first step: files of root, and files with various permissions.
 fn furnish(sim: &SimFs, real: &Path) {
     use std::os::unix::fs::PermissionsExt;
     let mode = |name: &str, mode: u32| {
@@ -262,7 +262,7 @@ fn furnish(sim: &SimFs, real: &Path) {
     }
 }
 
-/// Runs the steps on both: as whoever runs the test, or, which takes root, as somebody in a place of root's.
+/// Runs the steps on both: as the user who runs the test or, which needs root, as a stranger in a folder of root's.
 fn compare(steps: &[Step], stranger: Option<u32>) -> Result<(), TestCaseError> {
     let scratch = tempfile::tempdir().unwrap();
     let real = scratch.path().canonicalize().unwrap().join("top");
@@ -315,10 +315,10 @@ proptest! {
 
     #[test]
     fn a_stranger_may_do_the_same_and_no_more(steps in prop::collection::vec(step(), 1..80)) {
-        // Foreign acts are root's in the simulation.
+        // In the simulation, foreign programs act as root.
         let steps: Vec<Step> =
             steps.into_iter().filter(|step| !matches!(step, Step::Symlink(..) | Step::Link(..))).collect();
-        // Only root can become somebody else.
+        // Only root can change its user.
         if geteuid().is_root() {
             compare(&steps, Some(4242))?;
         }

@@ -90,7 +90,7 @@ fn operations_on_one_name_are_ordered_under_any_policy() {
     let (a, b, c) = (Name::new(&folder, "a"), Name::new(&folder, "b"), Name::new(&folder, "c"));
     process.rename(a, b, Rename::Exchange).unwrap();
     process.rename(a, c, Rename::NoReplace).unwrap();
-    // Were the second to survive alone, both names would be of one file, and the other would be gone.
+    // If only the second survived, both names would be of one file, and the other file would be gone.
     assert_eq!(all(&sim, UNORDERED), set(&["a=old b=old b", "a=old b b=old", "b=old c=old b"]));
 }
 

@@ -129,7 +129,7 @@ fn foreign_writers_keep_or_change_the_inode() {
 }
 
 #[test]
-fn limits_of_space_are_felt() {
+fn limits_of_space_are_enforced() {
     let sim = SimFs::new();
     sim.volume("/", |volume| (volume.bytes, volume.inodes) = (Some(10), Some(3))).unwrap();
     let process = sim.process(1);

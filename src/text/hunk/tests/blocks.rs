@@ -1,4 +1,4 @@
-//! The blocks that headers lead to.
+//! Tests of the blocks that headers lead to.
 
 use super::{Hunk, becomes, beneath, hunk, run};
 use crate::error::ErrorKind;
@@ -19,7 +19,7 @@ fn what_a_hunk_adds_ends_no_block_and_the_next_is_behind_it() {
         let after = format!("void f() {{\n    step();\n{added}    x();\n    stop();\n}}\n");
         becomes(base, [beneath(&["void f() {"], &first), stop()], &after);
     }
-    // A line that is gone still ends the block that it ended.
+    // A removed line still ends the block that it ended.
     let base = "a:\n  x\nb:\n  x\n";
     assert_eq!(run(base, [hunk("-b:\n"), next(beneath(&["a:"], "-  x\n+  y\n"))]), NOT_THERE);
     becomes(base, [hunk("-b:\n"), next(beneath(&["b:"], "-  x\n+  y\n"))], "a:\n  x\n  y\n");
@@ -45,13 +45,13 @@ fn in_front_of_the_hunk_before_a_header_tells_no_place() {
     becomes(&base, [hunk("-    x\n+    w\n"), early()], &base.replace('v', "u").replace('x', "w"));
     let late = [hunk("-    x\n+    w\n"), early(), next(hunk("-    y\n"))];
     assert_eq!(run(&base, late), TWO);
-    // What was taken away further on has moved by then.
+    // Lines removed further on have moved by then.
     let base = "q\na:\n  x\nb:\n  x\n";
     let hunks = [hunk("-b:\n+c:\n"), next(hunk("-q\n+q\n+long line\n")), next(beneath(&["b:"], "-  x\n+  y\n"))];
     becomes(base, hunks, "q\nlong line\na:\n  x\nc:\n  y\n");
 }
 
-/// What stands between two places of a block, and neither ends it.
+/// Lines between two places of a block that do not end it.
 const WITHIN: [&str; 16] = [
     "#ifdef D\n    b();\n#endif\n",
     "#if D\n    b();\n#else\n    c();\n#endif\n",
@@ -78,7 +78,7 @@ fn two_places_of_a_block_are_ambiguous_whatever_stands_between_them() {
         for within in WITHIN {
             let base = format!("{head}\n    a();\n{within}    a();\n{close}\nvoid z() {{\n    z();\n}}\n");
             assert_eq!(run(&base, [beneath(&[header], "-    a();\n+    n();\n")]), TWO, "{base}");
-            // What is in the block further on is told from what is in the next.
+            // The next block tells what belongs to the first one.
             let base = format!("{head}\n    k();\n{within}    a();\n{close}\nvoid z() {{\n    a();\n}}\n");
             let change = || beneath(&[header], "-    a();\n+    n();\n");
             assert_eq!(run(&base, [change()]), Ok(base.replacen("    a();", "    n();", 1)), "{base}");
@@ -98,7 +98,7 @@ fn two_places_of_a_block_are_ambiguous_whatever_stands_between_them() {
 #[test]
 fn where_a_block_ends_is_not_guessed() {
     let change = |header: &str| beneath(&[header], "-    a\n+    n\n");
-    // Nothing opens another block in front of the second.
+    // Nothing opens another block before the second.
     assert_eq!(run("def f\n    a\nend\n    a\n", [change("def f")]), TWO);
     assert_eq!(run("void f() {\n    a\n}\n    a\n}\n", [change("void f() {")]), TWO);
     assert_eq!(run("mod m {\n    a\nfn f() {\n    a\n}\nfn g() {\n}\n}\n", [change("mod m {")]), TWO);

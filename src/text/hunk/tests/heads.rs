@@ -1,4 +1,4 @@
-//! Heads of blocks as languages write them: a place behind another head is not in the block of the first.
+//! Heads of blocks in various languages: a place after another head is not in the block of the first.
 
 use super::{beneath, run};
 use crate::error::ErrorKind;
@@ -6,9 +6,9 @@ use crate::error::ErrorKind;
 const NOT_THERE: Result<String, ErrorKind> = Err(ErrorKind::MatchNotFound);
 const TWO: Result<String, ErrorKind> = Err(ErrorKind::AmbiguousMatch);
 
-/// Two heads, what is between their blocks, and what closes the second. Blocks hold one line each, indented by two.
+/// Two heads, the text between their blocks, and the end of the second. Blocks hold one line each, indented by two.
 const PAIRS: [(&str, &str, &str, &str); 58] = [
-    // Behind what closes the first, with a comma.
+    // After the end of the first, with a comma.
     ("\"a\": {", "},\n", "\"b\": {", "}\n"),
     ("a: [", "],\n", "b: [", "]\n"),
     ("a() {", "},\n", "b() {", "},\n"),
@@ -20,7 +20,7 @@ const PAIRS: [(&str, &str, &str, &str); 58] = [
     ("type A struct {", "}\n", "func b(c int,\n    d int) {", "}\n"),
     ("fun a() {", "}\n\n", "val b =", ""),
     ("function a() {", "}\n", "const b = () =>", ""),
-    // With something behind the sign.
+    // With text after the sign.
     ("void a(void) {", "}\n\n", "int b(void) { /* c */", "}\n"),
     ("void a(void) { // c", "}\n\n", "int b(void) { // c", "}\n"),
     ("impl A {", "}\n\n", "fn b() { // c", "}\n"),
@@ -73,17 +73,17 @@ const PAIRS: [(&str, &str, &str, &str); 58] = [
     ("a\n----\n", "\n", "b\n====\n", ""),
 ];
 
-/// What two blocks hold: `own` of the header's, `other` of the next.
+/// The contents of two blocks: `own` of the header's, `other` of the next.
 fn blocks((one, close, two, end): (&str, &str, &str, &str), own: &str, other: &str) -> String {
     format!("{one}\n{own}{close}{two}\n{other}{end}")
 }
 
-/// The same, deeper in a file.
+/// The same, indented deeper.
 fn indented(text: &str) -> String {
     text.split_inclusive('\n').map(|line| if line == "\n" { line.to_owned() } else { format!("  {line}") }).collect()
 }
 
-/// What is found beneath the first head where the blocks hold these lines.
+/// The place found beneath the first head if the blocks contain these lines.
 fn found(
     pair: (&str, &str, &str, &str),
     (own, other): (&str, &str),
@@ -109,7 +109,7 @@ fn the_next_head_ends_a_block() {
     }
 }
 
-/// Lines of a function that look as if a string began.
+/// Lines of a function that look like the start of a string.
 const NO_STRINGS: [&str; 7] = [
     "  n = 1<<PAGE_SHIFT;\n",
     "  n = 1 << PAGE_SHIFT;\n",
@@ -121,7 +121,7 @@ const NO_STRINGS: [&str; 7] = [
 ];
 
 #[test]
-fn what_is_no_string_hides_no_head() {
+fn text_that_looks_like_a_string_hides_no_head() {
     for line in NO_STRINGS {
         for pair in [("void a() {", "}\n\n", "int b() {", "}\n"), ("void a()\n{", "}\n\n", "int b()\n{", "}\n")] {
             let own = format!("  own\n{line}");
@@ -160,13 +160,13 @@ fn what_stands_between_fences_is_no_heading() {
     }
 }
 
-/// A header, a file, and a line of the file that is in another block than the header's.
+/// A header, a file, and a line of the file in another block than the header's.
 const FOREIGN: [(&str, &str, &str); 20] = [
-    // A line that goes on within the block, at its end.
+    // A continuation line at the end of the block.
     ("ca:", "j:\n  ca:\n    - run: |\n        b \\\n          --t\n\n  cb:\n    name: B\n", "    name: B"),
     ("a:", "a:\n\tb \\\n\t  --c\n\nd: a\n\tx\n", "\tx"),
     ("build:", "build:\n  b \\\n  --c\ntest:\n  x\n", "  x"),
-    // What closes the block is as deep as what it holds.
+    // The closing sign is as deep as the content of the block.
     ("'a': {", "S = {\n  'a': {\n    'x': 1,\n    },\n  'b': {\n    'z': 2,\n    },\n}\n", "    'z': 2,"),
     ("struct A {", "struct A {\n    int v; };\n\nvoid g() {\n    x();\n}\n", "    x();"),
     // A word closes it.
@@ -185,9 +185,9 @@ const FOREIGN: [(&str, &str, &str); 20] = [
         "        x();",
     ),
     ("array $a = [", "  array $a = [\n    v,\n  ];\n\n  public function b()\n  {\n    x\n  }\n", "    x"),
-    // An element of that name, and no comment.
+    // A selector, not a comment.
     ("#c.d {", "#c.d {\n  v: 1;\n}\n\n#e {\n  x: 1;\n}\n", "  x: 1;"),
-    // A statement over lines.
+    // A statement of several lines.
     ("k = [", "[a]\nk = [\n  \"v\",\n]\nl = 1\n\n[b]\nx = 1\n", "x = 1"),
     ("return f(", "def f(a):\n  if a:\n    return f(\n      1)\n  elif b:\n    v\n  w\n", "  w"),
     ("return f(", "def f(a):\n  if a:\n    return f(\n      1)\n  elif b:\n    v\n  w\n", "    v"),

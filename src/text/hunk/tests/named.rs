@@ -1,4 +1,4 @@
-//! Places outside of the block that a header names, however well they fit.
+//! Places outside of the block that a header names are refused, however well they fit.
 
 use super::{Hunk, Matching, at, becomes, beneath, hunk, run};
 use crate::error::ErrorKind;
@@ -57,7 +57,7 @@ fn a_line_that_stands_in_its_own_block_names_the_outer_one_too() {
     assert_eq!(run(base, [change()]), TWO);
     let base = base.replace("B\n{\n    x", "B\n{\n    v");
     becomes(&base, [change()], &base.replace('x', "y"));
-    // Of as deep a line the nearest is meant, and no other.
+    // Among equally deep lines the nearest is meant.
     let base = "fn f()\n{\n    x\n}\n\nfn f()\n{\n    v\n}\n\nmod m {\n    x\n}\n";
     let base = base.replacen('x', "w", 1);
     assert_eq!(run(&base, [beneath(&["fn f()"], "-    x\n+    y\n")]), NOT_THERE);

@@ -190,39 +190,45 @@ fn the_server_ends_with_streams_open() {
     assert!(!fs::exists(root.path(".txedit")).unwrap());
 }
 
-#[test]
-fn who_does_not_finish_its_head_is_let_go_before_a_token_is_asked_for() {
-    let root = Root::with(&[]);
-    let server = Server::start(&root, &[], Some("a-token-of-some-length"));
+/// What the server answers a client that sends this and then waits.
+fn answer_to_unfinished(server: &Server, request: &str) -> String {
     let mut stream = TcpStream::connect(&server.address).unwrap();
     // Far longer than it takes; without a deadline it would never end.
-    stream.set_read_timeout(Some(Duration::from_secs(2 * 60))).unwrap();
-    stream.write_all(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n").unwrap();
-    let mut rest = Vec::new();
-    stream.read_to_end(&mut rest).expect("the server ends the connection");
-    assert!(!String::from_utf8_lossy(&rest).contains("200"), "{rest:?}");
+    stream.set_read_timeout(Some(Duration::from_secs(3 * 60))).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("the server ends the connection");
+    answer
 }
 
 #[test]
-fn who_does_not_finish_its_body_is_let_go() {
+fn a_client_that_does_not_finish_its_request_is_disconnected() {
     let root = Root::with(&[]);
     let server = Server::start(&root, &[], None);
-    // One that announces more than it sends, and one in chunks that never end.
-    let heads = [format!("Content-Length: {}", INITIALIZE.len() + 1), "Transfer-Encoding: chunked".to_owned()];
-    for (head, body) in heads.iter().zip([INITIALIZE.to_owned(), format!("{:x}\r\n{INITIALIZE}\r\n", INITIALIZE.len())])
-    {
-        let mut stream = TcpStream::connect(&server.address).unwrap();
-        // Far longer than it takes; without a deadline it would never end.
-        stream.set_read_timeout(Some(Duration::from_secs(3 * 60))).unwrap();
-        let request = format!(
-            "POST /mcp HTTP/1.1\r\nHost: localhost\r\n{head}\r\nContent-Type: application/json\r\n\
-             Accept: application/json, text/event-stream\r\n\r\n{body}"
-        );
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("the server ends the connection");
-        assert!(answer.starts_with("HTTP/1.1 408 "), "{answer:?}");
-    }
+    let with_token = Server::start(&root, &[], Some("a-token-of-some-length"));
+    let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\n";
+    // One announces more than it sends, and one sends chunks that never end.
+    let unfinished = [
+        (format!("Content-Length: {}", INITIALIZE.len() + 1), INITIALIZE.to_owned()),
+        ("Transfer-Encoding: chunked".to_owned(), format!("{:x}\r\n{INITIALIZE}\r\n", INITIALIZE.len())),
+    ];
+    // All of them at a time: each deadline takes half a minute.
+    std::thread::scope(|scope| {
+        for (length, body) in unfinished {
+            let server = &server;
+            scope.spawn(move || {
+                let request = format!(
+                    "{head}{length}\r\nContent-Type: application/json\r\nAccept: application/json, \
+                     text/event-stream\r\n\r\n{body}"
+                );
+                let answer = answer_to_unfinished(server, &request);
+                assert!(answer.starts_with("HTTP/1.1 408 "), "{answer:?}");
+            });
+        }
+        // A head that does not end, before any token is asked for.
+        let answer = answer_to_unfinished(&with_token, head);
+        assert!(!answer.contains("200"), "{answer:?}");
+    });
 }
 
 #[test]

@@ -8,20 +8,31 @@ mod several;
 use txedit::testing::{Explorer, Foreign, ForeignDeed, Injected, Script, Violation};
 
 use crate::proof::explore::{as_on_fuse, open, scripts, seeded};
+use crate::support::is_full;
 
 fn explorer() -> Explorer {
     seeded(Explorer { images: 4, images_in_recovery: 4, depth: 1, ..Explorer::default() })
 }
 
-/// One in so many, or all where that is asked for.
+/// One fault in how many is tried, of which one in `usual` is tried with `TXEDIT_TEST_FULL`, and each one with
+/// `TXEDIT_TEST_FAULTS=full`.
 fn share(usual: usize) -> usize {
-    let is_full = std::env::var_os("TXEDIT_TEST_FAULTS").is_some_and(|value| value == "full");
-    if is_full { 1 } else { usual }
+    match std::env::var_os("TXEDIT_TEST_FAULTS") {
+        Some(value) if value == "full" => 1,
+        _ => sampled(usual),
+    }
 }
 
+/// The same for faults that are all tried with `TXEDIT_TEST_FULL`.
+fn sampled(usual: usize) -> usize {
+    if is_full() { usual } else { usual * 3 }
+}
+
+/// `least` faults are injected with `TXEDIT_TEST_FULL`, and a third of them at least by default.
 fn check(script: &Script, injected: Result<Injected, Violation>, least: usize) {
     match injected {
         Ok(injected) => {
+            let least = if is_full() { least } else { least / 3 };
             eprintln!("{script:?}: {injected}");
             assert!(injected.faults >= least, "{injected}");
         }
@@ -79,7 +90,7 @@ fn a_commit_with_a_check_keeps_the_promise_whatever_call_fails() {
             drop(machine.write_in_place("/w/a", b"formatted a\n"));
             passes
         });
-        check(&script, explorer().inject(&script, None, 1), 400);
+        check(&script, explorer().inject(&script, None, share(1)), 400);
         check(&script, explorer().inject_into_recovery(&script, share(4)), 400);
     }
 }

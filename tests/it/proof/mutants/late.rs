@@ -5,9 +5,9 @@ use std::time::Duration;
 use txedit::commit::protocol::{PROTOCOL, Protocol};
 use txedit::journal::Record;
 use txedit::journal::recover::{self, Class, Observed};
-use txedit::testing::{Explorer, ForeignDeed};
+use txedit::testing::ForeignDeed;
 
-use super::{broken, is_caught_with, scenes};
+use super::{broken, is_caught_with, scenes, without_crashes};
 use crate::proof::explore::scripts;
 use crate::proof::foreign::late;
 
@@ -45,8 +45,7 @@ fn an_undo_that_says_of_every_file_that_it_is_old_is_noticed() {
     let script = scripts::pair().protocol(broken(Protocol { classify, ..PROTOCOL }));
     let deeds =
         [("/w/a", ForeignDeed::Write(b"theirs\n".to_vec())), ("/w/b", ForeignDeed::Write(b"theirs\n".to_vec()))];
-    let explorer = Explorer { images: 2, images_in_recovery: 2, depth: 0, ..Explorer::default() };
-    match explorer.explore_two_deeds(&script, &deeds, 1) {
+    match without_crashes().explore_two_deeds(&script, &deeds, 1) {
         Ok(found) => panic!("not noticed: {found}"),
         Err(violation) => {
             assert!(violation.what.contains("nobody is told"), "{violation}");

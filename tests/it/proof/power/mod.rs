@@ -30,9 +30,10 @@ use disk::Shelf;
 use system::System;
 use work::{Variant, record};
 
+use crate::support::is_full;
 use crate::support::mounts::is_root;
 
-/// Disks of each file system where nothing else is asked for.
+/// Disks of each file system with `TXEDIT_TEST_FULL`; by default it is half of them.
 const IMAGES: usize = 60;
 
 /// Disks from one recording, at most: the next one has other transactions.
@@ -43,6 +44,12 @@ const IMAGES_A_TRANSACTION: usize = 8;
 
 fn number(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).map_or(otherwise, |text| text.parse().unwrap())
+}
+
+/// Disks of each file system: `TXEDIT_TEST_POWER_IMAGES`, or the usual number.
+fn images() -> usize {
+    let usual = if is_full() { IMAGES } else { IMAGES / 2 };
+    number("TXEDIT_TEST_POWER_IMAGES", usual as u64) as usize
 }
 
 /// What `record` makes, with the disks that it is played on; `None` where it cannot be tried here, which is said.
@@ -88,7 +95,7 @@ fn explore(system: System, variant: Variant, images: usize, enough: fn(&Tally) -
 }
 
 fn survives(system: System) {
-    let images = number("TXEDIT_TEST_POWER_IMAGES", IMAGES as u64) as usize;
+    let images = images();
     let Some(tally) = explore(system, Variant::Safe, images, |tally| tally.violations.len() > 10) else { return };
     assert!(tally.violations.is_empty(), "{:#?}", tally.violations);
     assert_eq!(tally.images, images);
